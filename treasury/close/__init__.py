@@ -1,1 +1,1 @@
-"""The parts of a close: balances, roll-forward, late items, checklist, signatures, evidence."""
+"""Closing a month: balances, roll-forward, late items, checklist, signatures and evidence."""

@@ -1,8 +1,9 @@
 """The balances of a month: opening + in - out - fees - gas = closing, and the proof of each end.
 
-A bank account is proved by its statements. A custodial wallet is proved if no unexplained movement
-lies between the observations around each end of the month, so that its balance at the cut-off is
-known exactly. A company wallet shows no balance: see `company_wallets`.
+A bank account is proved by its statements. A custodial wallet is proved if, at both ends of the
+month, no unexplained movement lies between the observations before and after. Its balance at the
+cut-off is then known exactly. The services show no balance of a company wallet: see
+`wallet_balances`.
 """
 
 from __future__ import annotations
@@ -52,9 +53,10 @@ BALANCES: Final = grouped_schema(
 Amounts are in `currency`; `of` is the IBAN, account id or address. `gas` is paid by a company
 wallet in its chain's native coin; it is null for other rows and without an export that lists gas.
 `unexplained` is the closing less opening + in - out - fees - gas; null if an end is unknown.
-`in_doubt` is the amount that may belong to either side of an end. `undecided` sums the month's
-unexplained lines of the account, in both directions; they are part of its balance. `blocks` is true
-if the balance is not proved and should be; `next_step` is what would prove it.
+`in_doubt` is the amount that may belong to the time before or after an end of the month.
+`undecided` is the sum of the account's unexplained lines of the month, in both directions; the
+balance contains them. `blocks` is true if the balance is not proved and should be; `next_step` is
+what would prove it.
 """
 
 _ZERO: Final = Decimal(0)
@@ -62,7 +64,7 @@ PROVED: Final = ("proved", "proved_as_group")
 """The states of a conversion that balances prove."""
 _CHARGE: Final = "bank_charge"
 _LEVELS: Final = needed(STEPS, "balance_levels")
-"""The steps for the holdings of custodial wallets; the answer's own run has usually run them."""
+"""The steps for balances of custodial wallets; usually they ran for the month's answer."""
 _SYNC: Final = "run `treasury sync`: it reads the balance after the month's end"
 _ASK: Final = (
     "ask the provider for the balance at the cut-off and close with its answer as the reason;"
@@ -75,13 +77,13 @@ _Row = dict[str, Any]
 
 
 _WORKED_OUT: Final[list[tuple[Reconciliation, Hashable, pa.Table]]] = []
-"""A cache of the last answer, its records and its balances: a decision needs them several times."""
+"""A cache of the last answer's balances, because a decision needs them several times."""
 
 
 def month_balances(r: Reconciliation, zone: ZoneInfo) -> pa.Table:
     """Return every balance of the month, banks first; columns as in BALANCES."""
     records = None if r.basis is None else r.basis.snapshot.key()
-    # Without a key, a later call may see other records.
+    # Without a key, the result is not cached: a later call may see other records.
     if records is None:
         return _month_balances(r, zone)
     for before, asked_before, balances in _WORKED_OUT:
@@ -132,7 +134,7 @@ def _bank_rows(r: Reconciliation) -> Iterator[_Row]:
             "undecided": total(undecided),
             "undecided_lines": len(undecided),
             "proved": proved,
-            # An account with incomplete statements already blocks for that reason.
+            # An account with incomplete statements blocks the close by another item.
             "blocks": bool(row["complete"] and unexplained),
             "proved_by": "statements" if proved else "nothing yet",
             "problem": row["problem"]
@@ -142,7 +144,7 @@ def _bank_rows(r: Reconciliation) -> Iterator[_Row]:
 
 
 def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Decimal]]:
-    """Sum the movements of each account and currency by direction, bank charges separately."""
+    """Return the sums of movements by account, currency and direction, with separate charges."""
     sums_by_account: dict[tuple[str, str], dict[tuple[str, bool], Decimal]] = defaultdict(dict)
     keys = ["statement_account", "currency", "direction", "line_class"]
     table = lines.select(keys).append_column("amount", wide(lines["amount"]))
@@ -159,9 +161,9 @@ def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Deci
 class _End(msgspec.Struct, frozen=True):
     """A balance at one end of the month.
 
-    It holds the known movements up to then, and `level`, the balance less these movements. If the
-    level is unknown, `problem` and `next_step` explain it, and `in_doubt` is what may belong to
-    either side.
+    It has the known movements up to that time, and `level`, the balance less these movements. If
+    the level is unknown, `problem` and `next_step` explain why. `in_doubt` is then the amount that
+    may belong to the time before or after.
     """
 
     known_in: Decimal
@@ -174,7 +176,7 @@ class _End(msgspec.Struct, frozen=True):
 
     @property
     def balance(self) -> Decimal | None:
-        """The exact balance, or None."""
+        """The exact balance, or None if it is unknown."""
         if self.level is None:
             return None
         return total((self.level, self.known_in, self.known_out.copy_negate()))
@@ -250,7 +252,7 @@ def is_observation(row: Mapping[str, Any]) -> bool:
 
 
 def level_of(row: Mapping[str, Any]) -> Decimal:
-    """Return a balance less the known movements."""
+    """Return a row's balance less the known movements up to it."""
     return total((row["total"], row["known_out"], row["known_in"].copy_negate()))
 
 
@@ -271,7 +273,7 @@ def _converted(
 
 
 def _explained(first: _End, last: _End, converted: Decimal) -> _Row:
-    """Return the incoming coins, and the part without a transfer or a proved conversion."""
+    """Return the incoming coins, and the part that no transfer or proved conversion explains."""
     money_in = total((difference(last.known_in, first.known_in), converted))
     unclear = [end for end in (first, last) if end.problem]
     problem = "; ".join(dict.fromkeys(end.problem for end in unclear))

@@ -1,7 +1,8 @@
 """The checklist of a close: its conditions, whether each is met, and the blockers.
 
-The command, the notebook and the report show the same list. Each step has a sentence with its
-finding. Each blocker has its items, its amount and the next step.
+The command, the notebook and the report show the same list. A step is one condition, with a
+sentence about its result. A blocker is a kind of open item that prevents the close, with its amount
+and next step.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ _ALIGN_LEFT: Final = "text-align:left"
 
 
 class Blocker(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that prevents a month's close.
+    """Open items of one kind that prevent a month's close.
 
-    `worth` is its money as text. `amount` is None if it is unknown or goes both ways. `since` is
-    the day of the oldest item, such as 2026-10-31, or empty.
+    `worth` is their money in words. `amount` is None if it is unknown or goes in both directions.
+    `since` is the day of the oldest item, such as 2026-10-31, or empty.
     """
 
     label: str
@@ -57,13 +58,13 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChecklistStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One condition of a close: its title, its finding and its blockers."""
+    """One condition of a close: its title, a sentence about its result, and its blockers."""
 
     title: str
     found: str
     blockers: tuple[Blocker, ...] = ()
     is_asked: bool = True
-    """Whether it could be checked; a ledger that was not provided does not block."""
+    """Whether the condition was checked; a ledger that was not provided does not block."""
     carried: int = 0
     """The number of unproved balances that do not block."""
 
@@ -92,7 +93,7 @@ class Checklist(Tables, msgspec.Struct, frozen=True):
 
     @property
     def blockers(self) -> tuple[Blocker, ...]:
-        """Everything that blocks, in the order of the steps."""
+        """All blockers, in the order of the steps."""
         return tuple(blocker for step in self.steps for blocker in step.blockers)
 
     @property
@@ -165,7 +166,7 @@ def _balances(closing: Closing) -> ChecklistStep:
 
 
 def _rolled(closing: Closing) -> ChecklistStep:
-    """Return the roll-forward's step; a roll-forward that does not tie has raised before."""
+    """Return the step of the roll-forward; one that does not balance has raised an error before."""
     if closing.is_unread:
         return ChecklistStep(title="Roll-forward", found=UNREAD, is_asked=False)
     parts = [

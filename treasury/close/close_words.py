@@ -1,4 +1,4 @@
-"""The wording of a close on every screen: proof, transit, fees and signatures."""
+"""Sentences about a close, the same on every screen: proof, transit, fees and signatures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fees_words(fees: Fees) -> str:
 
 
 def transit_words(r: Reconciliation) -> str:
-    """Return the amounts in transit, and the number that may have arrived already."""
+    """Return the amounts in transit in words, and the number that may have arrived already."""
     sure, maybe = in_transit(r)
     words = amounts_words((row["amount"], row["currency"]) for row in sure) or "nothing"
     return f"{words}; {len(maybe)} more may have arrived: decide them" if maybe else words
@@ -41,7 +41,7 @@ def statements_words(proof: Proof) -> str:
 
 
 def signature_words(closing: Closing) -> str:
-    """Return who signed the close and when, or the signature that is missing."""
+    """Return in words who signed the close and when, or which signature is missing."""
     zone, month = closing.zone, closing.r.month
     if closing.period is not None:
         close, at = closing.period.close, moment(closing.period.closed_at, zone, month.year)

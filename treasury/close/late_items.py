@@ -1,7 +1,7 @@
 """Late items: facts about a closed month that became known later and post to an open month.
 
-They are lines booked in a closed month that arrive later, lines that a later statement changed or
-left out, money returned for a payment of a closed month, and later decisions on lines of the month.
+Late items are lines booked in a closed month that were added later, lines that a later statement
+changed or left out, returns of payments of a closed month, and later decisions on its lines.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def late_items(
 
 
 def _since_close(knowledge: Knowledge, closed: Mapping[str, Period]) -> Iterable[dict[str, Any]]:
-    """Yield the lines of closed months that are new, changed or gone since the close."""
+    """Yield the lines of closed months that were added, changed or removed since the close."""
     first = min(period.close.known_at for period in closed.values())
     changed_fields: dict[tuple[str, datetime], list[dict[str, Any]]] = {}
     for change in changes(knowledge.snapshot, "statement_entries", first).to_pylist():
@@ -87,8 +87,8 @@ def _since_close(knowledge: Knowledge, closed: Mapping[str, Period]) -> Iterable
 def _net(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the net change of each line in the month that it posts to.
 
-    Arriving and leaving alternate: after an even number of moves the line is as it was, and after
-    an odd number the last move is the difference.
+    A line is added and removed alternately. After an even number of changes it is as it was; after
+    an odd number the last change is the difference.
     """
     moves: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in sorted(rows, key=lambda row: (row["known_from"], row["entry_id"])):
@@ -100,7 +100,7 @@ def _net(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _change_words(fields: list[dict[str, Any]]) -> tuple[str, str]:
-    """Return the kind of change and its words; both are empty if the change does not matter."""
+    """Return the kind of a change, and its words; both are empty if no item is needed."""
     if any(field["change"] == "new" for field in fields):
         return "new", "arrived after the close"
     if any(field["change"] == "back" for field in fields):
@@ -120,7 +120,7 @@ def _change_words(fields: list[dict[str, Any]]) -> tuple[str, str]:
 
 
 def _returned(knowledge: Knowledge, closed: Mapping[str, Period]) -> Iterable[dict[str, Any]]:
-    """Yield returns of payments from closed months that post to open months themselves."""
+    """Yield the returns of closed months' payments; the returns themselves post to open months."""
     pairs = knowledge.returns.select(["return_id", "original_id"]).to_pylist()
     ids = {name for pair in pairs for name in pair.values()}
     lines = knowledge.line_rows(ids)
@@ -166,7 +166,7 @@ def _row(
 
 
 def _entries(knowledge: Knowledge, ids: set[str]) -> dict[str, dict[str, Any]]:
-    """Return the current form of these lines on our own accounts, superseded ones too."""
+    """Return these lines on our own accounts in their current form, also superseded ones."""
     rows = knowledge.snapshot.select(
         step_sql("treasury.close.steps", "entries_of_ids"), {"ids": sorted(ids)}
     ).to_pylist()

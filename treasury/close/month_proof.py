@@ -30,9 +30,9 @@ def proof_of(r: Reconciliation) -> Proof:
 
 
 def in_transit(r: Reconciliation) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return what was in transit at the month's end, and what may have arrived by then.
+    """Return the amounts in transit at the month's end, and those that may have arrived.
 
-    The latter are those with a candidate line that needs a decision; they do not count as in
+    An amount may have arrived if an undecided line may be its arrival. It does not count as in
     transit.
     """
     sure: list[dict[str, Any]] = []

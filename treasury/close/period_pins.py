@@ -1,9 +1,10 @@
-"""The pinned inputs of a close, from which its answer can be recomputed, and reopening a month.
+"""The recorded inputs of a close, from which its answer is computed again; reopening a month.
 
 A close names the lake's commit, the journal's end, the rules and the settings of its answer. A
-reconciliation depends only on these and on the models, so a closed month reads the same, no matter
-what becomes known later; `basis_of` restores them. The models may change with a version. A close
-therefore stores its answers too, and the next month opens with the stored ones.
+reconciliation depends only on these inputs and on the models (the SQL steps and their code). A
+closed month therefore stays the same when records are added later; `basis_of` restores its inputs.
+A new version may change the models. A close therefore stores its answers too, and the next month
+opens with the stored answers.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ _OUTCOME: Final = (
 
 
 class Examined(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
-    """A month as it is closed: the answer, its matching, and the open items rolled forward.
+    """The inputs of a month's close: the answer, its matching, and the opening of its items.
 
     `moved` are decisions with changed facts, on lines up to the month's end. `acted` are the
     journal's entries about actions and notices. `corrections` are the effects of late decisions
@@ -74,7 +75,7 @@ class Examined(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
 
     @cached_property
     def end(self) -> MonthEnd:
-        """The state of every expectation at the month's end, from matching as of then."""
+        """The state of every expectation at the month's end, by matching the records up to it."""
         return month_end(self.knowledge, self.answer.month)
 
     @cached_property
@@ -83,7 +84,7 @@ class Examined(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
         return roll_forward(self.opening(), self.end)
 
     def require_tied(self) -> Examined:
-        """Return the month if its open items roll forward; raise TreasuryError if not."""
+        """Return the month; raise TreasuryError if its open items do not roll forward."""
         _ = self.roll_forward
         return self
 
@@ -117,7 +118,7 @@ def _coin_history(lake: Lake, basis: Basis, decided: Decided) -> CoinHistory:
         return history
     last = max(before, key=lambda period: period.month)
     answers = read_answers(lake.workspace, last.close)
-    # The coins were not measured then.
+    # The coins were not measured when that month was closed.
     if _COIN_LOTS_STORED not in answers:
         return history
     lots, events = answers[_COIN_LOTS_STORED], answers[_COIN_EVENTS_STORED]
@@ -127,7 +128,7 @@ def _coin_history(lake: Lake, basis: Basis, decided: Decided) -> CoinHistory:
 def _corrections(
     journal: Journal, lake: Lake, basis: Basis, knowledge: Knowledge, decided: Decided
 ) -> pa.Table:
-    """Return what this month posts for decisions about lines of closed months."""
+    """Return the amounts that this month posts for decisions about lines of closed months."""
     closed = closed_periods(decided.entries)
     late = [
         decision
@@ -137,7 +138,7 @@ def _corrections(
 
     @cache
     def lines_of(booked: str, known_in: str) -> pa.Table:
-        """Return the lines of one month, as known in another."""
+        """Return the lines of one month as they were known at the close of another."""
         period = closed.get(known_in)
         if period is not None and period.month == booked:
             return read_answers(lake.workspace, period.close)["lines"]
@@ -155,7 +156,7 @@ def _corrections(
 
 
 def reopen_period(journal: Journal, month: Month, reason: str, *, actor: Actor) -> Period:
-    """Reopen a closed month; only the last one, so that each opening equals a closing before it."""
+    """Reopen the last closed month; earlier months stay closed, as later ones open with them."""
     if not reason.strip():
         raise InputError("a month is reopened with a reason", do="give the reason")
 
@@ -182,7 +183,7 @@ def reopen_period(journal: Journal, month: Month, reason: str, *, actor: Actor) 
 
 
 def basis_of(journal: Journal, lake: Lake, close: Close) -> Basis:
-    """Return the basis of a close, from its pinned commit and the journal up to then."""
+    """Return the inputs of a close: the records at its commit, and the journal up to it."""
     rules = convert(close.rules, Rules)
     desk = close.desk
     question = Question(
@@ -199,19 +200,19 @@ def basis_of(journal: Journal, lake: Lake, close: Close) -> Basis:
 
 
 def examine_again(journal: Journal, lake: Lake, close: Close) -> Examined:
-    """Examine a month on its pinned inputs; raise TreasuryError if it does not roll forward."""
+    """Examine a month on its close's inputs; raise TreasuryError if items do not roll forward."""
     then = read_decided(journal, head=close.head)
     return examine(journal, lake, basis_of(journal, lake, close), then).require_tied()
 
 
 def basis_on(snapshot: Snapshot, question: Question, decided: Decided) -> Basis:
-    """Return the basis of an answer: the records, and the decisions people had made."""
+    """Return the inputs of an answer: the records, and the decisions made by then."""
     decisions = decisions_in_force(snapshot, decided.entries)
     return Basis(snapshot, question, decisions, remark_table(decided))
 
 
 def reconcile(basis: Basis) -> Reconciliation:
-    """Return the answer on a basis."""
+    """Return the reconciliation that results from these inputs."""
     return reconcile_month(basis.snapshot, basis.question, basis.decisions, basis.remarks)
 
 
@@ -221,7 +222,7 @@ def outcomes_hash(lines: pa.Table) -> str:
 
 
 def roll_forward_of(lake: Lake, basis: Basis, decided: Decided) -> RollForward:
-    """Return the open items from the previous month's end to the end of the basis' month.
+    """Return the roll-forward of open items from the previous month's end to this one's.
 
     Raise InputError if the month has not begun.
     """
@@ -234,7 +235,7 @@ def roll_forward_of(lake: Lake, basis: Basis, decided: Decided) -> RollForward:
 
 
 def difference_from_close(close: Close, examined: Examined) -> str:
-    """Return the part of a month's answer that differs from its close; empty if none does."""
+    """Return the first part of a month's answer that differs from its close; empty if none does."""
     if outcomes_hash(examined.answer.lines.arrow) != close.outcomes_hash:
         return "the outcomes of its lines"
     apart = _totals_apart(close, examined.end)
@@ -248,7 +249,7 @@ def difference_from_close(close: Close, examined: Examined) -> str:
 def journaled_roll_forward(close: Close) -> list[dict[str, Any]]:
     """Return the roll-forward that a close journaled, one row per kind and currency.
 
-    A column that its version did not have is 0, because no amount moved in it.
+    A column that did not exist at the time of the close is 0, because it had no movement then.
     """
     none_moved = {name: 0 for name in ROLL_FORWARD.names if name not in ("kind", "currency")}
     amounts = [field.name for field in ROLL_FORWARD if pa.types.is_decimal(field.type)]
@@ -257,7 +258,7 @@ def journaled_roll_forward(close: Close) -> list[dict[str, Any]]:
 
 
 def _opening(lake: Lake, decided: Decided, knowledge: Knowledge, basis: Basis) -> MonthEnd:
-    """Return the previous month's end: as its close stored it, or else as it looks now."""
+    """Return the state at the previous month's end: stored by its close, or else computed."""
     month = basis.question.month.previous
     period = closed_periods(decided.entries).get(str(month))
     if period is None:
@@ -283,7 +284,7 @@ def _totals_apart(close: Close, end: MonthEnd) -> str:
 
 
 def not_as_closed(period: Period, differing: str) -> JournalError:
-    """Return the error for a closed month that differs though the models are the same."""
+    """Return the error for a closed month with another result by the same models."""
     return JournalError(
         f"the close of {period.month} cannot be reproduced: {differing} differs from entry "
         f"{period.entry.seq} of the journal",

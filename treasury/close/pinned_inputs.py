@@ -1,8 +1,8 @@
 """The inputs of an answer as Parquet files, from which it can be recomputed.
 
-The tables that the steps read are written whole, in the order of their keys, without the records'
-raw text. They can be read as a snapshot like the lake's own, so that the same steps run on them
-without a workspace.
+The tables that the steps read are written in full, sorted by their keys, without the raw text of
+the records. They can be read as a snapshot like that of the lake, so that the same steps run on
+them without a workspace.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BESIDE: Final = frozenset(
     | {"transfers", "ramp_requests", "virtual_bank_accounts"}
     | {"company_wallets", "company_bank_accounts", "reference_rates"}
 )
-"""The tables that the report reads in addition to those of the steps."""
+"""The tables that the report reads in addition to the tables of the steps."""
 _GROUP: Final = 100_000
 """The rows per row group of a file."""
 _READ: Final = 20_000
@@ -67,7 +67,7 @@ def write_table(table: pa.Table, path: Path) -> None:
 
 
 def stored_snapshot(folder: Path, lake: LakeState) -> Snapshot:
-    """Return the tables of `folder` as a snapshot of the lake they were written from."""
+    """Return the tables in `folder` as a snapshot, like that of the lake they come from."""
     paths = {path.stem: path for path in folder.glob("*.parquet")}
 
     def opened(name: str, version: int) -> StoredTable:
@@ -93,7 +93,7 @@ def read_decided_tables(folder: Path) -> dict[str, pa.Table]:
 
 
 def _read_or(path: Path, schema: pa.Schema) -> pa.Table:
-    """Return a stored table; columns that are newer than the file are empty."""
+    """Return a stored table; columns that the file lacks are empty."""
     empty = schema.empty_table()
     if not path.is_file():
         return empty

@@ -18,7 +18,7 @@ FUNDING_TIMES: Final = grouped_schema(
     (INSTANT, "approved_at", "received_at"),
     (INTEGER, "seconds"),
 )
-"""One row per request, from its approval to the service's event that the money or coins came."""
+"""One row per request: the time from its approval to the service's receipt of money or coins."""
 
 _QUERY: Final = step_sql("treasury.close.steps", "requests_funded")
 

@@ -1,6 +1,6 @@
 """The wording and formats of results, in one place for all screens.
 
-It formats codes, dates, amounts and accounts in the desk's words, and makes invisible characters in
+It puts codes, dates, amounts and accounts into words for people, and makes invisible characters in
 outside text visible.
 """
 
@@ -85,7 +85,7 @@ def amounts_words(amounts: Iterable[tuple[Decimal | None, str]]) -> str:
 def carried_words(item: OpenItem, year: int) -> str:
     """Return `carried: anna and bert for carla, by 30 Nov`, or who proposed it.
 
-    An item that is too small to block is described so.
+    For an item below the agreed limits, return words that say so.
     """
     if not item.is_material:
         return "below the agreed limit"
@@ -101,7 +101,7 @@ def carried_words(item: OpenItem, year: int) -> str:
 
 
 def environment_words(environment: str) -> str:
-    """Return the warning that figures are not from production; empty in production."""
+    """Return a warning if the figures are not from production; empty in production."""
     return _ENVIRONMENTS.get(environment, clean(environment).upper())
 
 
@@ -116,7 +116,7 @@ LINES_NOT_KNOWN: Final = "not known: the statements of the month are not complet
 
 
 def are_lines_known(r: Reconciliation) -> bool:
-    """Return whether lines exist, or complete statements of every account show that none does."""
+    """Return whether the month's lines are known: some exist, or complete statements show none."""
     complete = r.statements.arrow["complete"].to_pylist()
     return any(r.counts().values()) or (bool(complete) and all(complete))
 
@@ -134,14 +134,14 @@ def bank_lines_words(r: Reconciliation) -> str:
 
 
 def outcome_counts(counts: Mapping[str, int]) -> str:
-    """Return bank lines by outcome, such as `361 matched + 9 suggested`."""
+    """Return the numbers of bank lines by outcome, such as `361 matched + 9 suggested`."""
     return " + ".join(
         f"{counts[name]:,} {word.lower()}" for name, word in OUTCOMES.items() if counts.get(name)
     )
 
 
 def outcome_word(line: Mapping[str, Any]) -> str:
-    """Return the outcome of a month's line in the words of the desk."""
+    """Return the outcome of a month's line in words for people."""
     if line["line_class"]:
         return LINE_CLASSES.get(line["line_class"], clean(line["line_class"]))
     outcome: str = line["outcome"]
@@ -150,7 +150,7 @@ def outcome_word(line: Mapping[str, Any]) -> str:
         case "unreferenced" if line["account"] != plain_account(line["statement_account"]):
             return f"Unreferenced; reached virtual IBAN {clean(short_account(line['account']))}"
         case "conflict":
-            # The contradiction in words, with shortened accounts.
+            # A reason is stored with codes and whole account numbers; people read words.
             for prefix, words in _CONTRADICTIONS.items():
                 if reason.startswith(prefix):
                     reason = words + reason.removeprefix(prefix)
@@ -175,7 +175,7 @@ def noted_html(title: str, notes: Iterable[str], *tables: Table) -> str:
 
 
 def reason_words(reason: str) -> str:
-    """Return a line's reason with directions and the days of other lines in the desk's words."""
+    """Return a line's reason with its direction codes and days put into words."""
     dated = _OTHER_LINE.sub(
         lambda match: f"{match['how']} {int(match['day'])} {_MONTHS[int(match['month']) - 1]}",
         reason,

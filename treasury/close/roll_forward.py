@@ -5,8 +5,8 @@
 The identity holds per currency and kind of expectation, in exact amounts. Each end is matched
 separately, from the lines booked and the requests made by then, in their statuses at that time.
 Every movement between the ends follows from the shares that lines have in requests. Requests
-blocked by the provider expect no money and are not cancelled. They are counted separately, and a
-release brings them back. Virtual accounts expect no amount and are left out.
+that the provider blocked expect no money, but are not cancelled. They are shown separately, and
+are open again once the provider releases them. Virtual accounts expect no amount and are left out.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ADDS: Final = {
     "adjusted": True,
     "closing": False,
 }
-"""Whether each side of the identity is added; with these signs the sum of all sides is zero."""
+"""Whether each term of the identity is added; with these signs the sum of all terms is zero."""
 _AMOUNTS: Final = tuple(ADDS)
 
 ROLL_FORWARD: Final = grouped_schema(
@@ -56,8 +56,8 @@ ROLL_FORWARD: Final = grouped_schema(
 )
 """One row per kind and currency, amounts in `currency`.
 
-`blocked` is what the provider blocked in the month less what it released. `standing_blocked` is
-blocked at the end and excluded from the closing.
+`blocked` is the amount that the provider blocked in the month less the amount that it released.
+`standing_blocked` is blocked at the end of the month and excluded from the closing.
 """
 ITEMS: Final = grouped_schema(
     (TEXT, "expectation_id", "code", "kind", "currency"),
@@ -65,7 +65,7 @@ ITEMS: Final = grouped_schema(
     (amount_in("currency"), *_AMOUNTS),
     (amount_in("currency"), "standing_blocked"),
 )
-"""The request behind each row: its own opening, movements and closing."""
+"""One row per request: its own opening, movements and closing."""
 
 POSITIONS: Final = grouped_schema(
     (TEXT, "expectation_id", "code", "kind", "currency", "direction", "status"),
@@ -73,13 +73,13 @@ POSITIONS: Final = grouped_schema(
     (BOOL, "cancelled", "blocked"),
     (AMOUNT, "open"),
 )
-"""Every expectation at a month's end: `open` is what it still expects, `back` what returned."""
+"""One row per expectation at a month's end: `open` is still expected, `back` was returned."""
 _SHARES: Final = grouped_schema((TEXT, "expectation_id", "entry_id"), (AMOUNT, "amount"))
-"""The share of each bank line in an expectation at a month's end."""
+"""One row per bank line and expectation: the amount of the line that pays the expectation."""
 _ZERO: Final = Decimal(0)
 
 PACKAGE: Final = "treasury.close.forward"
-"""The steps that make a month's end or compare two ends."""
+"""The steps that compute a month's end, or the movements between two ends."""
 END_STEPS: Final = in_order(steps_of(PACKAGE), ("expectation_positions", "expectation_shares"))
 ROLL_STEPS: Final = in_order(
     steps_of(PACKAGE), ("untied_expectations", "rolled_totals", "moved_requests")
@@ -113,7 +113,7 @@ class MonthEnd(Tables, msgspec.Struct, frozen=True, eq=False):
 
 
 class RollForward(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
-    """The month's identity: `totals` as in ROLL_FORWARD, `items` as in ITEMS; both tie exactly."""
+    """Open items between two month ends: `totals` as in ROLL_FORWARD, `items` as in ITEMS."""
 
     month: Month
     totals: Table
@@ -143,9 +143,9 @@ class RollForward(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 def month_end(knowledge: Knowledge, month: Month) -> MonthEnd:
-    """Match the lines and requests up to the month's end, and return what was open then.
+    """Match the lines and requests up to the month's end, and return the state of expectations.
 
-    If they are all stored records, in their current statuses, the existing matching is used.
+    If these are all stored records, in their current statuses, the existing matching is used.
     """
     key = knowledge_key(knowledge.basis)
     zone = knowledge.question.zone
@@ -204,7 +204,7 @@ def _month_end(knowledge: Knowledge, month: Month) -> MonthEnd:
 
 
 def _connection(table: pa.Table) -> duckdb.DuckDBPyConnection:
-    """Return a separate database for tables of about this size."""
+    """Return a connection to a new database for tables of about this size."""
     connection = duckdb.connect(config={"threads": 1} if table.num_rows < FEW else {})
     connection.execute("SET TimeZone = 'UTC'")
     return connection
@@ -218,7 +218,7 @@ def _rows(
 
 
 def roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:
-    """Return the movements between two month ends; raise TreasuryError for one that fails."""
+    """Return the movements between two month ends; raise TreasuryError if they do not add up."""
     key = fingerprint(*opening.tables().values(), *closing.tables().values())
     return _ROLLS.of(
         None if key is None else (key, str(closing.month)), lambda: _roll_forward(opening, closing)

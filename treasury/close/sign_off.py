@@ -1,8 +1,9 @@
 """Closing a month takes two people: one prepares it, a second one signs what was prepared.
 
-Preparing pins the lake's commit, the journal's end and the hash of the list of open items. Signing
-computes the month again from these, compares the list with the hash, and locks the month. Facts
-learnt in between are late items. Only agreements to carry count up to the signature.
+Preparing journals the lake's commit, the journal's end and the hash of the list of open items.
+Signing computes the month again from these inputs, compares the list with the hash, and locks the
+month. Records that were added in between become late items. Agreements to carry items are the
+exception: those made up to the signature are used.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from treasury.month.question import Question
 
 
 class PreparedMonth(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """A month for signing, or only for viewing if `refusal` is why it could not be prepared."""
+    """A prepared month; if it could not be prepared, `refusal` is the reason."""
 
     closing: Closing
     refusal: ActionRefused | None = None
@@ -53,7 +54,7 @@ def prepare_month(
 ) -> PreparedMonth:
     """Prepare a month for a second person, or return the refusal without writing anything.
 
-    A month that is prepared already is returned as it was prepared. Raise TreasuryError if its open
+    If the month is prepared already, that preparation is returned. Raise TreasuryError if its open
     items do not roll forward. Raise JournalError if the journal does not verify, unless the month
     is only to be shown.
     """
@@ -114,7 +115,7 @@ def prepare_month(
             closing=closing
         )
 
-    # Viewing makes no decision, and the list shows the problem.
+    # A month that is only shown needs no error: its open items show the problem.
     if show and journal.problem():
         return build(read_decided(journal))[1]
     added, prepared = decide(journal, build, thorough=True)
@@ -135,7 +136,7 @@ def prepared_month(
 def sign_month(
     journal: Journal, lake: Lake, month: Month, *, actor: Actor, policy: Policy
 ) -> tuple[period_history.Period, Closing | None]:
-    """Sign a prepared month and lock it; the closing is None if that was done before.
+    """Sign a prepared month and lock it; the closing is None if it was signed before.
 
     Raise ActionRefused if the signer prepared it, if an item blocks without acceptance, or if the
     prepared result cannot be reproduced. An interrupted signature can simply be repeated.
@@ -251,7 +252,7 @@ def _require_as_prepared(
     examined: period_pins.Examined,
     entries: Sequence[Entry],
 ) -> None:
-    """Raise ActionRefused unless the prepared result is reproduced and nothing blocks."""
+    """Raise ActionRefused if the prepared result is not reproduced, or if an item blocks."""
     month, close = preparation.month, preparation.close
     anew = f"treasury close {month} --withdraw --reason …, then treasury close {month}"
     turns = (period_history.CLOSE, period_history.REOPEN)
@@ -283,7 +284,7 @@ def _listed(items: OpenItems) -> str:
 
 
 def _groups(items: OpenItems) -> list[dict[str, Any]]:
-    """Return the open items by kind and currency, as they are journaled."""
+    """Return the groups of open items in the form that is journaled."""
     return [
         {
             "label": group.words.label,

@@ -2,9 +2,9 @@
 
     closes/2026-10-20/lines.parquet
 
-The folder is next to the lake, named by the month and the journal's end of the close. It is moved
-into place as a whole, before the close is journaled. A later version of the models may give other
-answers; the closed month's answers are then read from here.
+The folder is next to the lake. Its name has the month and the number of the journal's last entry
+before the close. It is moved into place as a whole, before the close is journaled. If a later
+version of the models gives other answers, the closed month's answers are read from this folder.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def write_answers(
 ) -> tuple[AnswerFile, ...]:
     """Write a close's tables into the folder `name`, and sync them to disk.
 
-    The remains of an interrupted run are replaced, because no close refers to them.
+    Files of an interrupted run are replaced, because no close refers to them.
     """
     folder = workspace / CLOSES / name
     draft = folder.with_name(f".writing-{name}")

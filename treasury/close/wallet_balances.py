@@ -1,10 +1,10 @@
 """Company wallets in a month's accounts, proved by evidence or known from the service only.
 
-A stated balance is rolled to the start or the end of the month by the movements in an export, if
-the export covers the whole time in between. A delivery counts as seen if the export has its hash,
-asset, amount and address. Gas leaves the native coin in addition to transfers: opening + in - out -
-gas = closing, if an export lists gas. Evidence that contradicts the records blocks a close; missing
-evidence does not.
+The balance at the start or end of the month is computed from a stated balance and the movements in
+an export, if the export covers the whole time in between. A delivery counts as seen if the export
+has its hash, asset, amount and address. Gas leaves the native coin in addition to transfers:
+opening + in - out - gas = closing, if an export lists gas. Evidence that contradicts the records
+blocks a close; missing evidence does not.
 """
 
 from __future__ import annotations
@@ -45,9 +45,10 @@ _GAS: Final = step_sql("treasury.close.steps", "wallets/shown_gas")
 
 
 class _Wallet(msgspec.Struct):
-    """An asset of a wallet: the month's deliveries and all evidence.
+    """One asset of a company wallet: the month's deliveries to it, and all its evidence.
 
-    `without_gas` are spans of exports of the native coin that do not list gas; they prove nothing.
+    `without_gas` are the periods of exports of the native coin that do not list gas. Such exports
+    prove no balance.
     """
 
     chain: str
@@ -62,7 +63,7 @@ class _Wallet(msgspec.Struct):
 
     @property
     def is_native(self) -> bool:
-        """Whether it is the coin in which the wallet pays gas."""
+        """Whether the asset is the coin in which the wallet pays gas."""
         return self.asset == native_coin(self.chain)
 
     def covers(self, start: datetime, end: datetime) -> bool:
@@ -83,7 +84,7 @@ class _Wallet(msgspec.Struct):
         return total(row["amount"] for row in self.gas if start <= row["paid_at"] < end)
 
     def balances_at(self, at: datetime) -> set[Decimal]:
-        """Return each stated balance, rolled to a time by the movements in between."""
+        """Return the balance at a time, once per stated balance, by the movements in between."""
         balances = set()
         for then, balance in self.stated:
             if then != at and not self.covers(min(then, at), max(then, at)):
@@ -116,7 +117,7 @@ class _Wallet(msgspec.Struct):
 
 
 def company_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Row]:
-    """Yield a row of BALANCES per asset of a company wallet that moved or has evidence."""
+    """Yield a row of BALANCES per asset of a company wallet with movements or evidence."""
     if r.basis is None:
         return
     start, end = r.month.start(zone), r.month.end(zone)
@@ -162,7 +163,7 @@ def _wallets(r: Reconciliation, snapshot: Snapshot) -> dict[_Key, _Wallet]:
 
 
 def _place(wallets: dict[_Key, _Wallet], movements: Iterable[_Row], gas: Iterable[_Row]) -> None:
-    """Add movements and gas to the wallets that have other evidence."""
+    """Add movements and gas to the wallets that already have evidence."""
     for row in movements:
         for address in {row["from_address"].lower(), row["to_address"].lower()}:
             key = (row["chain"].upper(), address, row["asset"])
@@ -249,7 +250,7 @@ def _judged(
 
 
 def _proved_by(wallet: _Wallet, covered: bool, problem: str) -> str:
-    """Return the kind of proof, or the words for what only the service reports."""
+    """Return the kind of proof in words, or that only the service reports the balance."""
     if not problem:
         return "explorer export and stated balance" if covered else "stated balances"
     in_export = sum(map(wallet.is_seen, wallet.deliveries))

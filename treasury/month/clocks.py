@@ -1,8 +1,8 @@
-"""Due dates and lateness, for our side and the service's, in the days of each payment rail.
+"""Due dates and lateness, for our payments and the service's, in days of each payment rail.
 
 SEPA settles on TARGET days. No other rail has a configured calendar, so the others count calendar
 days and are labelled so. A bank date has no hour: periods in hours start at the end of that day in
-the reporting time zone, so that nothing is called late too early.
+the reporting time zone, so that no payment is called late too early.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Stage = Literal["expected", "late", "missing"]
 
 
 class Rail(msgspec.Struct, frozen=True):
-    """The days that count on a payment rail; `unit` is their name on screen."""
+    """A payment rail and its settlement days; `unit` is the name of such a day on screen."""
 
     unit: Literal["TARGET day", "calendar day"]
 
@@ -43,7 +43,7 @@ CALENDAR: Final = Rail("calendar day")
 
 
 def rail_of(currency: str | None) -> Rail:
-    """Return TARGET for euros, which move by SEPA; all others, coins too, have no calendar."""
+    """Return TARGET for euros, which move by SEPA; other currencies and coins have no calendar."""
     return TARGET if currency == "EUR" else CALENDAR
 
 
@@ -53,7 +53,7 @@ def reacts_by(booked: date, rules: Rules, *, rail: Rail, instant: bool = False) 
 
 
 def placed_by(booked: date, rules: Rules, zone: ZoneInfo) -> datetime:
-    """Return when a virtual-account credit without its reference should have been assigned."""
+    """Return the time by which the provider should assign a credit without its reference."""
     return end_of(booked, zone) + timedelta(hours=rules.unreferenced_hours)
 
 
@@ -64,7 +64,7 @@ def end_of(day: date, zone: ZoneInfo) -> datetime:
 
 
 def stage_of(due: date | None, today: date, rules: Rules, rail: Rail) -> Stage:
-    """Return expected until the end of `due`, then late for the days in the rules, then missing."""
+    """Return `expected` to the end of `due`, then `late` for some days, then `missing`."""
     if due is None or today <= due:
         return "expected"
     return "late" if rail.between(due, today) <= rules.late_target_days else "missing"

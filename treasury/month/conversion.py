@@ -32,7 +32,7 @@ from treasury.month.clocks import end_of, placed_by, rail_of, reacts_by
 
 UNLOCKED: Final = ("VERIFIED", "NOT_REQUIRED")
 _NEARBY: Final = timedelta(days=7)
-"""How long before or after an interval a recorded rate may still be compared with it."""
+"""How far from an interval a recorded rate may be and still be compared with it."""
 _PROVED: Final = ("proved", "proved_as_group")
 _WAITING: Final = ("not_yet_credited", "held_kyc")
 _AT_MOST: Final = 12
@@ -49,10 +49,10 @@ _Row = Mapping[str, Any]
 class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     """Euros converted to coins, or waiting for it, between two observations of a balance.
 
-    `converted` and the balances are in `asset`, `fiat` is in `currency`. `credits` counts the bank
-    lines that may be converted; `edge_credits` of these may belong to a neighbouring interval.
-    `fiat` is the sum of all credits. The implied rate is fiat per coin; it ranges from the fewest
-    credits (`implied_rate`) to the most (`implied_rate_to`).
+    `converted` and the balances are in `asset`, `fiat` is in `currency`. `credits` is the number of
+    bank lines that may be converted; `edge_credits` of them may belong to a neighbouring interval.
+    `fiat` is the sum of all credits. The implied rate is fiat per coin. It ranges from
+    `implied_rate`, with the fewest credits, to `implied_rate_to`, with the most.
     """
 
     state: str
@@ -78,9 +78,9 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     next_step: str
     entry_ids: list[str] = []
-    """The bank lines that were certainly converted, as far as this is proved."""
+    """The ids of bank lines whose conversion is proved."""
     edge_ids: list[str] = []
-    """The bank lines that may have been converted as well."""
+    """The ids of further bank lines that may have been converted."""
 
 
 CONVERSIONS: Final = with_units(
@@ -93,7 +93,7 @@ CONVERSIONS: Final = with_units(
 class Pending(msgspec.Struct, frozen=True, kw_only=True):
     """A credit and the period in which it may become coins.
 
-    `latest` is None if it may never be converted.
+    `latest` is None if the credit may never be converted.
     """
 
     entry_id: str
@@ -104,10 +104,11 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Explained(msgspec.Struct, frozen=True):
-    """Credits with fiat that explains a balance change.
+    """The explanations of a balance change by credits.
 
-    `sure` are in every explanation, `maybe` in some; `least` and `most` are the fiat of the
-    smallest and of the largest explanation.
+    An explanation is a set of credits with matching fiat. The credits `sure` are in every
+    explanation, `maybe` in some. `least` and `most` are the fiat of the smallest and of the largest
+    explanation.
     """
 
     sure: list[Pending]
@@ -166,10 +167,10 @@ def _unfitting_credits(
     queue: list[Pending],
     decided: list[Pending],
 ) -> list[Pending]:
-    """Return the credits assigned by people that would spoil the proof of other credits.
+    """Return the credits assigned by people that contradict the proof of other credits.
 
-    All are accepted if everything is proved with them. Otherwise those are accepted with which all
-    others stay proved, and after them those that leave the others as they were.
+    All are accepted if every credit is proved with them. Otherwise the credits are accepted with
+    which all others stay proved, and then those that leave the others unchanged.
     """
     if not decided:
         return []
@@ -181,7 +182,7 @@ def _unfitting_credits(
             after = _standing(rows_of([*fitting, credit]))
             if has_to_prove:
                 fits = _all_proved(after, fitting)
-            # Each stays proved if it was, and waits only if it did before.
+            # A proved credit stays proved, and a credit waits only if it waited before.
             else:
                 ids = [proved.entry_id for proved in fitting]
                 fits = all(after.get(entry, 1) >= before.get(entry, 1) for entry in ids)
@@ -258,7 +259,7 @@ class _Balance(msgspec.Struct):
     waiting: list[Pending] = []
 
     def conversions(self, queue: Iterable[Pending]) -> list[Conversion]:
-        """Return what was converted, and which credits of the queue certainly were not."""
+        """Return the conversions, and the queued credits that certainly were not converted."""
         self.edge, self.waiting = [], sorted(queue, key=_turn)
         if self.report is None:
             return [self._unreported(), *self._waiting_rows()]
@@ -319,7 +320,7 @@ class _Balance(msgspec.Struct):
         )
 
     def not_shown(self, credits_apart: Iterable[Pending]) -> list[Conversion]:
-        """Return credits that people assigned to the account but its balance does not contain."""
+        """Return a row per credit that people assigned to the account and its balance lacks."""
         return [
             self._row(
                 "not_shown",
@@ -394,7 +395,7 @@ class _Balance(msgspec.Struct):
     ) -> Conversion:
         """Return the row of a change that no credits explain.
 
-        Either the report lacks credits, or there are none, or the rate is implausible.
+        The provider's report may be incomplete, no credits exist, or the rate is implausible.
         """
         closed: datetime = measured["closed_at"]
         assert self.report is not None
@@ -435,7 +436,7 @@ class _Balance(msgspec.Struct):
         measured: dict[str, Any],
         step: str = "Ask the provider",
     ) -> Conversion:
-        """Return an unproved row; from here on, each of these credits may have been converted."""
+        """Return an unproved row; afterwards each of its credits counts as possibly converted."""
         self._settle(pool, [], pool)
         return self._row("not_provable", reason, step, **measured)
 
@@ -506,7 +507,7 @@ def _explained(
     must: Sequence[Pending],
     edge: int,
 ) -> _Explained | None:
-    """Return the credits that explain fiat within the window, or None if no credits do.
+    """Return the credits whose sum is within the window of fiat, or None if there are none.
 
     Up to `_AT_MOST` credits are tried in every combination. Of more, only consecutive runs are
     tried that start among the first `edge` credits or right after them. Explanations that contain
@@ -545,7 +546,7 @@ _Sets: TypeAlias = list[tuple[frozenset[int], Decimal]]
 def _stretches(
     pool: Sequence[Pending], window: tuple[Decimal, Decimal], edge: int, at_least: int
 ) -> _Sets:
-    """Return the shortest and longest run from each start with fiat within the window."""
+    """Return, for each first credit, the shortest and the longest run with a sum in the window."""
     sums = [Decimal(0), *accumulate((c.amount for c in pool), lambda a, b: total((a, b)))]
     sets: _Sets = []
     for first in range(edge + 1):

@@ -1,7 +1,7 @@
 """Differences between the bank and the services, each with its age and its next step.
 
-The SQL steps find the records; here the clocks are applied and the sentences written. An item is
-never called missing as long as a statement that would show it has not been added.
+The SQL steps find the records. This module adds due dates and writes the sentences. A payment is
+never called missing before the statement that would show it has been added.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ _Row = Mapping[str, Any]
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One item: `amount` is in `currency`, and `age` counts `age_unit`s since `since`.
+    """A difference; `amount` is in `currency`, `age` is the number of `age_unit` since `since`.
 
-    `stage` is expected until `due`, then late, then missing. It is open if the item has no due
-    date.
+    `stage` is `expected` until `due`, then `late`, then `missing`; it is `open` without a due date.
     """
 
     state: str
@@ -55,7 +54,7 @@ DIFFERENCES: Final = schema_of(Difference)
 
 
 class Today(msgspec.Struct, frozen=True):
-    """The current day, the last day of the month in question, and the rules of the clocks."""
+    """The day of the question, the last day of its month, and the rules for due dates."""
 
     day: date
     month_last: date
@@ -187,7 +186,7 @@ def _missing_line(row: _Row, today: Today) -> dict[str, Any]:
 
 
 def misdirected_step(row: _Row) -> str:
-    """Return what to do about a row of `misdirected_lines`, given a possible refund."""
+    """Return what to do about a row of `misdirected_lines`; it may have been refunded."""
     if row["refunded_on"]:
         return f"A credit of {_day(row['refunded_on'])} may be the money back; decide it first"
     if row["changed_on"]:
@@ -218,7 +217,7 @@ class _Note(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def _amount_before(metadata: str | None) -> Decimal | None:
-    """Return the previous amount from the service's event, or None if the event lacks it."""
+    """Return the amount before a change, from the service's event; None if the event lacks it."""
     try:
         raw = bytes(decode_json(metadata or "{}", _Note).previous_amount)
         return parse_amount(raw.decode().strip('"'))

@@ -1,9 +1,9 @@
 """Requests that wait for their funds: state, due date and next step in the words of the desk.
 
-The SQL step `funding` finds what the bank shows; here the two clocks are applied and the next step
-is written. Bank details stay hidden until a request is approved. A colleague's remark ("marked
-sent", "will not fund") is shown with the state, but is not evidence. A request that left in a
-payment file is IN FILE, and must not be paid, until the bank shows it or a person decides
+The SQL step `funding` finds what the bank shows. This module adds the due dates of our side and of
+the service, and the next step. Bank details stay hidden until a request is approved. A colleague's
+remark ("marked sent", "will not fund") is shown with the state, but is not evidence. A request that
+left in a payment file is IN FILE, and must not be paid, until the bank shows it or a person decides
 otherwise. A request with a transaction hash entered here is HASH PROPOSED until the service has it.
 """
 
@@ -30,7 +30,7 @@ _Row = Mapping[str, Any]
 
 
 class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One request: `send` is in `currency`, and `overdue` counts `overdue_unit`s since `due`.
+    """A waiting request; `send` is in `currency`, `overdue` counts `overdue_unit` since `due`.
 
     `file` is the payment file that contains it, journaled at `file_seq`. `answer` is the bank's
     answer to it. `at_bank` is the stage of `OrderAnswer`, or `payee` if the bank could not confirm
@@ -62,9 +62,9 @@ class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
 
 FUNDING: Final = with_units(schema_of(FundingRow), send="currency")
 _LEFT_US: Final = waiting_on("service's")
-"""States in which the money has left us, so that the service's clock runs."""
+"""States in which we have paid, so that a due date of the service applies."""
 _UNPAID: Final = waiting_on("ours")
-"""States in which our side must act, so that our clock runs."""
+"""States in which we must act, so that our due date applies."""
 IN_FILE = "IN FILE"
 """The request left in a payment file, and the bank does not show it yet."""
 WITH_THE_BANK = "WITH THE BANK"
@@ -94,7 +94,7 @@ def funding_rows(
 
 
 def remarks_by_request(remarks: pa.Table | None) -> dict[str, dict[str, Any]]:
-    """Return people's remarks by request, from the journal's table."""
+    """Return the rows of REQUEST_REMARKS by request id."""
     return {row["request_id"]: row for row in remarks.to_pylist()} if remarks is not None else {}
 
 
@@ -105,7 +105,7 @@ def short_account(account: str | None) -> str:
 
 def _row(request: _Row, rules: Rules, today: date, remark: _Row | None) -> FundingRow:
     if remark is not None and remark.get("debited") and request["state"] in _UNPAID:
-        # A debit of the whole file may have paid it, regardless of other answers.
+        # A debit of the whole file may have paid it, whatever the bank answered about the payment.
         request = {**request, "state": "CHECK BANK", "maybe_on": remark["debited"]}
     on_ramp = request["ramp_type"] == "ON_RAMP"
     currency = request["fiat_currency"] if on_ramp else request["crypto_currency"]
@@ -121,7 +121,7 @@ def _row(request: _Row, rules: Rules, today: date, remark: _Row | None) -> Fundi
             leaves = remark["execution"] or remark["filed_at"].date()
             due = rail.add(leaves, rules.ours_target_days)
             overdue = rail.between(due, min(today, request["evidence_to"]))
-    # Days on the rail since the service should have reacted.
+    # The rail's days since the service should have reacted.
     is_sent = state in _LEFT_US and request["sent_on"] is not None
     silent_since = rail.between(_reacts_by(request, rules), today) if is_sent else 0
     names = ("beneficiary", "iban") if on_ramp else ("wallet_chain", "wallet_address")
@@ -171,7 +171,7 @@ def _remarked_state(request: _Row, remark: _Row | None) -> str:
     if _is_in_file(request, remark, answer):
         return _state_at_bank(request, answer)
     if answer is not None and state in {"PAY", "RETURNED"}:
-        # Rejected and withdrawn: the statements must still cover the day of the rejection.
+        # The file was withdrawn too, but the statements must still cover the day of the rejection.
         state = state if _state_at_bank(request, answer) == REJECTED else "CHECK BANK"
     return "WILL NOT FUND" if remark["mark"] == "will_not_fund" else state
 
@@ -180,7 +180,7 @@ _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
 def _bank_answer(request: _Row, remark: _Row | None) -> OrderAnswer | None:
-    """Return the bank's answer to a request's last payment, or to an earlier one that is undecided.
+    """Return the bank's answer to a request's last payment, or to an earlier undecided payment.
 
     A payment may still be paid in any file that the bank has not rejected, even if no upload of the
     file is recorded. Payments that came back are ignored.
@@ -239,7 +239,7 @@ def _at_bank(answer: OrderAnswer | None) -> str:
 
 
 def _answer_words(answer: OrderAnswer | None) -> str:
-    """Return the answer, such as `RJCT: rejected, AC04 account closed, 30 Oct`, or ""."""
+    """Return the answer in words, such as `RJCT: rejected, AC04 account closed, 30 Oct`, or ""."""
     if answer is None:
         return ""
     on = f", {answer.at:%-d %b}" if answer.at is not None else ""
@@ -266,7 +266,7 @@ def _is_in_file(request: _Row, remark: _Row, answer: OrderAnswer | None) -> bool
 
 
 def _remark_words(remark: _Row | None, state: str) -> str:
-    """Return the remark, such as `marked sent by ines, 29 Oct: reason`, or ""."""
+    """Return the remark in words, such as `marked sent by ines, 29 Oct: reason`, or ""."""
     if remark is None:
         return ""
     remarks = []
@@ -290,14 +290,14 @@ REMARK_WORDS: Final = {"marked_sent": "marked sent", "will_not_fund": "will not 
 
 
 def _remarked_step(step: str, state: str, remark: _Row | None) -> str:
-    """Return the next step, which differs if a colleague marked the money as sent."""
+    """Return the next step: ask the colleague who marked it as sent, or else the state's."""
     if remark is None or remark["mark"] != "marked_sent" or state not in _UNPAID:
         return step
     return f"Marked sent by {remark['marked_by']}: ask before you pay, no bank line shows it yet"
 
 
 def _rail(request: _Row) -> Rail:
-    """Return the rail of our payment; both clocks count its days."""
+    """Return the rail of our payment; due dates of both sides are counted in its days."""
     on_ramp = request["ramp_type"] == "ON_RAMP"
     return rail_of(request["fiat_currency"] if on_ramp else request["crypto_currency"])
 
@@ -315,7 +315,7 @@ _DEBIT_WORDS = {
 
 
 def _payment_words(request: _Row) -> str:
-    """Return what the bank, or for an off-ramp the service, shows of the payment."""
+    """Return in words what the bank, or for an off-ramp the service, shows of the payment."""
     if request["ramp_type"] != "ON_RAMP":
         if request["hash_of"]:
             return f"hash of {request['hash_of']}"

@@ -32,11 +32,11 @@ from treasury.statements.pain.order_answers import order_answer, stored_statuses
 from treasury.statements.pain.status_tables import PAYMENT_STATUSES
 
 READ_FOR_FUNDING: Final = ("funding", "open_debits")
-"""The steps that the table reads."""
+"""The steps whose rows become the table."""
 STORED_FOR_FUNDING: Final = (PAYMENT_STATUSES.name,)
-"""The lake's tables that are read as well as the steps."""
+"""The tables of the lake that are read in addition to the steps."""
 _DAY: Final = timedelta(days=1)
-"""In its own zone, a bank may book a debit on the day before the file was made."""
+"""Days before a file was made on which a bank in another time zone may book its debit."""
 _ALIKE: Final = step_sql("treasury.month.queries", "funding_alike")
 """The groups: a step's new column splits them until this query lists it as a request's own."""
 _SPOKEN_FOR: Final = """\

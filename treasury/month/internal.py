@@ -1,4 +1,4 @@
-"""Transfers between our own accounts, each with its two legs or with the leg that is missing.
+"""Transfers between our own accounts, and whether both legs (debit and credit) are shown.
 
 Between bank accounts, the statements show both legs. Between accounts of the service, one record
 covers both legs, and only the balances before and after can contradict it.
@@ -23,7 +23,7 @@ _Row = Mapping[str, Any]
 
 
 class InternalTransfer(msgspec.Struct, frozen=True, kw_only=True):
-    """One transfer; `stage` is that of the missing leg, and `amount` is in `currency`.
+    """An internal transfer; `stage` is that of its missing leg, `amount` is in `currency`.
 
     States: both_legs, under_way, leg_in_missing, leg_out_missing, check_bank, not_observed,
     not_ours (the other account is not one of ours).
@@ -76,7 +76,7 @@ def internal_transfer_rows(
 
 def _began(row: InternalTransfer) -> date:
     began = row.out_on or row.in_on
-    # A transfer has a leg or the day on which it was made.
+    # Each row has a leg, or the day on which the transfer was made.
     assert began is not None
     return began
 
@@ -114,7 +114,7 @@ def _between_banks(row: _Row, today: date, rules: Rules) -> InternalTransfer:
 
 
 def _one_leg(row: _Row, other_account: str, due: date, stage: str) -> tuple[str, str, str]:
-    """Return state, evidence and next step if the other account's statement shows no leg."""
+    """Return state, evidence and next step of a transfer with one leg."""
     reaches: date | None = row["covered_to"]
     seen_on: date = row["out_on"] or row["in_on"]
     if reaches is None or reaches < due or row["covered_from"] > seen_on:

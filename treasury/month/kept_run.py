@@ -1,9 +1,8 @@
 """A cached run of steps, so that the next question runs only the steps that it changes.
 
-The result of a step depends only on the tables it reads. A decision changes one input table; only
-steps with changed inputs run again. A run is kept for the latest records only, and only if its
-tables are small. It can continue after a commit that adds nothing to the tables its steps read,
-such as a commit of a bank's answers.
+The result of a step depends only on the tables it reads. A decision changes one input table, so
+only steps that read it run again. One run is cached, on the latest records, and only if its tables
+are small. It continues on a newer commit if the tables that its steps read are the same there.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ _ANEW: Final = "made anew"
 
 
 class Run:
-    """A connection with the input tables and the results of steps."""
+    """A database connection with the input tables of a question and the results of its steps."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
         self.keys: Keys = {}
         """The keys of the snapshot that the connection reads (`Snapshot.keys`)."""
         self._stored: set[str] = set()
-        """The snapshot's tables that steps have read."""
+        """The names of the snapshot's tables that steps have read."""
         self._given: dict[str, pa.Table] = {}
         self._versions: dict[str, int] = {}
         self._rows: dict[str, int] = {}
@@ -47,11 +46,11 @@ class Run:
 
     @property
     def is_small(self) -> bool:
-        """Whether all of its tables are small enough to be kept."""
+        """Whether all tables of the run are small enough to be cached."""
         return max(self._rows.values(), default=0) < FEW
 
     def may_go_on(self, snapshot: Snapshot, keys: Keys) -> bool:
-        """Return whether the tables that the steps read are the same in another snapshot.
+        """Return whether the run can continue on another snapshot.
 
         `keys` are the other snapshot's.
         Tables that differ there are copied, so they must be small.
@@ -72,7 +71,7 @@ class Run:
         self.keys = keys
 
     def _moved(self, snapshot: Snapshot, keys: Keys) -> list[str]:
-        """Return the tables and histories that differ in a snapshot of these keys."""
+        """Return the tables and histories that differ in a snapshot with these keys."""
         return [
             view
             for name, key in keys.items()
@@ -81,7 +80,7 @@ class Run:
         ]
 
     def give(self, tables: Mapping[str, pa.Table]) -> None:
-        """Load the tables of a question; a table with unchanged rows is kept."""
+        """Load the input tables of a question; a table with unchanged rows is not replaced."""
         for name, table in tables.items():
             former = self._given.get(name)
             if former is not None and former.equals(table):
@@ -91,7 +90,7 @@ class Run:
             self._versions[name] = self._versions.get(name, 0) + 1
 
     def show(self, tables: Mapping[str, pa.Table]) -> None:
-        """Register tables that steps gave elsewhere, without copying them."""
+        """Register results of steps from another run, without copying them."""
         for name, table in tables.items():
             self.connection.register(name, table)
             self._rows[name], self._versions[name] = table.num_rows, 1
@@ -104,7 +103,7 @@ class Run:
             self._rows[name], self._versions[name] = count, 1
 
     def bring(self, steps: Sequence[Step], *, last: Collection[str] = ()) -> None:
-        """Run each step, in order, that has not run on its current inputs.
+        """Run, in order, each step that has not run on its current inputs.
 
         `last` are the steps that the caller reads. With it, other large tables are dropped as soon
         as no later step reads them, and the run is not kept.
@@ -121,7 +120,7 @@ class Run:
                     drop(self.connection, name)
 
     def forget(self, steps: Iterable[str]) -> None:
-        """Make these steps run again in the next `bring`, because records were added."""
+        """Mark these steps as not run, because records were added to their inputs."""
         for name in steps:
             self._read.pop(name, None)
 
@@ -155,7 +154,7 @@ class Run:
             return
         rows = make(self.connection, msgspec.structs.replace(step, name=_ANEW), rowless)
         table = self.connection.table
-        # The replaced input may have had other columns.
+        # The new input may have other columns than the old one.
         stood_in = self._given.pop(name, None) is not None
         if (
             rows == before
@@ -173,11 +172,11 @@ class Run:
 
 _LOCK: Final = threading.Lock()
 _IDLE_RUNS: dict[Hashable, Run] = {}
-"""The run on the latest records, while no caller uses it."""
+"""The cached run on the latest records; empty while a caller uses it."""
 
 
 def forget_runs() -> None:
-    """Discard the kept run, so that the next question is answered from the records."""
+    """Discard the cached run, so that the next question reads the records."""
     _keep_only({})
 
 
@@ -192,9 +191,9 @@ def _keep_only(runs: Mapping[Hashable, Run]) -> None:
 
 @contextmanager
 def kept_run(snapshot: Snapshot) -> Iterator[Run]:
-    """Yield a run on a snapshot: the one kept for these records, or a new one.
+    """Yield a run on a snapshot: the cached run if it fits, or a new one.
 
-    One caller has it at a time. A run that ends in an error is not kept.
+    One caller uses it at a time. A run that ends in an error is not cached.
     """
     key = snapshot.key()
     with _LOCK:
@@ -212,7 +211,7 @@ def kept_run(snapshot: Snapshot) -> Iterator[Run]:
 
 
 def _other_run(snapshot: Snapshot) -> Run:
-    """Return the idle run of other records if it can continue on these, or a new run."""
+    """Return the cached run of other records if it can continue on these, or a new run."""
     keys = snapshot.keys() or {}
     with _LOCK:
         goes_on = (idle for idle, run in _IDLE_RUNS.items() if run.may_go_on(snapshot, keys))

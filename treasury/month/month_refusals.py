@@ -1,6 +1,6 @@
-"""Checks before a month is answered: it has begun, records are stored, currencies are known.
+"""Checks before a month is reconciled: it has begun, records are stored, currencies are known.
 
-Each check is one short query, so that it runs on any engine that has the records.
+Each check needs one short query, so that DuckDB and Spark can run it.
 """
 
 from __future__ import annotations

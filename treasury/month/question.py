@@ -1,4 +1,4 @@
-"""A question about a month: for which desk, at which time and under which rules."""
+"""A question about a month: for which company, at which time and under which rules."""
 
 from __future__ import annotations
 

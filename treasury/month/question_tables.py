@@ -23,7 +23,7 @@ from treasury.statements.store.coverage import month_coverage
 
 
 def question_terms(question: Question) -> dict[str, pa.Table]:
-    """Return the accounts and rules of a question, which do not depend on its month."""
+    """Return the accounts and rules of a question as tables; they do not depend on its month."""
     rules, accounts = question.rules, question.accounts
     return {
         "declared_accounts": table_of(
@@ -48,7 +48,7 @@ def question_table(question: Question) -> pa.Table:
 
 
 def month_days(month: Month, zone: ZoneInfo) -> pa.Table:
-    """Return the days and times of a month in one row."""
+    """Return the first and last day of a month, and its start and end as times, in one row."""
     row: dict[str, Any] = {
         "zone": pa.array([zone.key], TEXT),
         "month_first": pa.array([month.first]),
@@ -90,7 +90,7 @@ def class_rule_table(rules: Rules, accounts: tuple[BankAccount, ...]) -> pa.Tabl
 
 
 def _compared(rule: ClassRule) -> tuple[str | None, ...]:
-    """Return the values that lines are compared with; accounts are written as in lines."""
+    """Return the values of a rule that lines are compared with; accounts in the lines' spelling."""
     accounts = {
         name: plain_account(getattr(rule, name) or "") or None
         for name in ("account", "counterparty_account")

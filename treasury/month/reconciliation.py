@@ -1,8 +1,8 @@
-"""A month's reconciliation: snapshot, decisions and rules go in, a month's answer comes out.
+"""A month's reconciliation, computed from records, decisions and rules alone.
 
 All records of the lake and the journal take part in matching, so that a payment of an earlier month
-is recognised as one. The month then selects the rows that are shown. No clock is read; the question
-contains its own time.
+is recognised. The month then selects the rows that are shown. The current time is never read; the
+question contains its own time.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _KNOWLEDGE: Final = {
     "expectations": "expectation_id",
     "linked_returns": "return_id, original_id",
 }
-"""The tables kept with a run of matching, and the order of their rows."""
+"""The tables that are stored with a result of matching, and their sort columns."""
 _ALL: Final = {**steps_of(PACKAGE), **steps_of(MONTH_PACKAGE)}
 STEPS: tuple[Step, ...] = pipeline.stored(
     pipeline.in_order(_ALL, (*RESULTS, *steps_of(MONTH_PACKAGE)))
@@ -72,14 +72,14 @@ STEPS: tuple[Step, ...] = pipeline.stored(
 """The steps of matching over the month's own texts and lines, and the steps of a month's tables."""
 MATCHING = needed(STEPS, *RESULTS, *_KNOWLEDGE)
 _STORED = needed(STEPS, "bank_lines", "fee_requests")
-"""The steps that show whether records are stored for the month."""
+"""The steps that show if any record is stored for the month."""
 _DECIDED = (
     Field("entry_id", TEXT),
     Field("verdict", TEXT),
     Field("decided_by", TEXT),
     Field("decided_at", INSTANT),
 )
-"""Columns about who decided, which matching itself does not read."""
+"""The columns of decisions that matching does not read: who decided, and when."""
 _LINE_KEYS: Final = (
     "booking_date", "direction", "amount", "signed_amount", "currency", "counterparty_name",
     "outcome", "reference", "kind",
@@ -114,11 +114,11 @@ _ANSWERS_OF: Final = {
 }
 """The tables of a reconciliation that are rows of one step, with that step."""
 READ_FOR_ANSWER = (*_ANSWERS_OF.values(), *READ_FOR_VIEW, *READ_FOR_FUNDING)
-"""The steps with rows that become part of an answer."""
+"""The steps whose rows become part of an answer."""
 
 
 _LAST: Final = (*READ_FOR_ANSWER, *RESULTS, *_KNOWLEDGE, "requests_at_cut_off")
-"""The steps that are read after all steps have run."""
+"""The steps whose results are read after a run."""
 _BANK_CUTOFFS: Final = grouped_schema(
     (TEXT, "entry_id", "statement_account", "direction"),
     (AMOUNT, "amount"),
@@ -141,10 +141,10 @@ _EXCESS_LINES: Final = grouped_schema(
 
 
 class Basis(Tables, msgspec.Struct, frozen=True, eq=False):
-    """The inputs of an answer: the records, the question with its rules, and the decisions.
+    """The inputs of an answer: the records, the question with its rules, and people's decisions.
 
-    With `closed`, records settled by closed months are left out of matching. The answer is the
-    same, except that `matches` contains only the records that took part.
+    With `closed`, matching leaves out the records that closed months settled. The answer is the
+    same, except that `matches` contains only the records that were matched.
     """
 
     snapshot: Snapshot
@@ -155,12 +155,12 @@ class Basis(Tables, msgspec.Struct, frozen=True, eq=False):
 
 
 class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The answer for one month; every table is Arrow and every amount exact.
+    """The reconciliation of one month. Tables are Arrow tables with exact decimal amounts.
 
     `lines`: the month's booked bank lines with their outcome (amount in `currency`, direction CRDT
-    or DBIT). `awaiting_funds`: requests to fund, in the words of the desk. `virtual_accounts`:
-    proved credits per virtual account, or NOT PROVABLE. `matches`: every line stored so far that no
-    closed month has settled.
+    or DBIT). `awaiting_funds`: requests that wait for their funds, with state and next step.
+    `virtual_accounts`: proved credits per virtual account, or NOT PROVABLE. `matches`: every stored
+    line that no closed month has settled.
     """
 
     key_columns: ClassVar[Mapping[str, Sequence[str]]] = {
@@ -208,23 +208,23 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
     rules: Rules = Rules()
     """The rules of the answer."""
     basis: Basis | None = None
-    """The inputs of the answer, for repeating or comparing it."""
+    """The inputs of the answer, from which it can be computed again or compared."""
     is_partial: bool = False
     """Whether `matches` leaves out records that closed months settled or that stay on Spark."""
     matches_on_spark: SparkMatches | None = None
-    """Every matched line and expectation, if Spark did the matching."""
+    """The matches of all records, if Spark computed them."""
 
     def sql(self, step: str) -> str:
         """Return the full SQL of one step ("month_lines", "funding", …), to read or to run."""
         return step_sql(step)
 
     def has_tables_of(self, other: Reconciliation) -> bool:
-        """Return whether both are the same answer, regardless of time and basis."""
+        """Return whether both answers have equal tables; time and basis may differ."""
         fields = (name for name in self.__struct_fields__ if name not in ("as_of", "basis"))
         return all(getattr(self, name) is getattr(other, name) for name in fields)
 
     def counts(self) -> dict[str, int]:
-        """Count the month's lines by outcome; `other_business` are those left out of matching."""
+        """Return the month's number of lines by outcome; classed lines are `other_business`."""
         counts = dict.fromkeys((*OUTCOMES, "other_business"), 0)
         counted = self.lines.arrow.group_by(["outcome", "line_class"]).aggregate(
             [([], "count_all")]
@@ -284,7 +284,7 @@ def reconcile_month(
 
 
 def matched_in_full(answer: Reconciliation) -> Reconciliation:
-    """Return the answer with `matches` that contain every line stored so far."""
+    """Return the answer with `matches` that contain every stored line, also settled ones."""
     if answer.basis is None or not answer.is_partial:
         return answer
     return worked_out(answer.basis).answer
@@ -328,7 +328,7 @@ def worked_out(basis: Basis) -> WorkedOut:
 
 
 def matched(basis: Basis) -> Matched:
-    """Match everything in the snapshot; the month of the question has no effect."""
+    """Match all records of the snapshot; the month of the question has no effect."""
 
     def run_matching() -> Matched:
         with run_on_question(
@@ -346,7 +346,7 @@ _MATCHED: Final[Memo[Matched]] = Memo()
 def _answer_key(basis: Basis, knowledge: Hashable | None) -> Hashable | None:
     """Return the cache key of an answer: the inputs of matching, and the answer's other inputs.
 
-    Of the time of the question, only the day in the reporting zone is part of the key.
+    The key contains the day of the question in the reporting time zone, not its time.
     """
     question = basis.question
     remarked = None if basis.remarks is None else fingerprint(basis.remarks)
@@ -404,7 +404,7 @@ _NOT_AS_WRITTEN: Final = (duckdb.IOException, duckdb.FatalException, duckdb.Seri
 
 
 def _work_out_unsettled(basis: Basis, closed: ClosedMonths) -> WorkedOut | None:
-    """Return the answer without settled records, or None if everything must be matched."""
+    """Return the answer computed without settled records, or None if all must be matched."""
     settled = closed.read(basis.snapshot, settling_terms(basis.question))
     if settled is None:
         return None
@@ -417,7 +417,7 @@ def _work_out_unsettled(basis: Basis, closed: ClosedMonths) -> WorkedOut | None:
                 return None
             month_refusals.require_month(_first_row(connection), basis.question.month)
             answered = _read_answer(basis, steps_run)
-    # The full matching raises any other error again.
+    # Any other error is raised again when all records are matched.
     except _NOT_AS_WRITTEN:
         return None
     answer = msgspec.structs.replace(answered.answer, is_partial=True)
@@ -425,7 +425,7 @@ def _work_out_unsettled(basis: Basis, closed: ClosedMonths) -> WorkedOut | None:
 
 
 def settling_terms(question: Question) -> str:
-    """Return a hash of the rules, accounts and steps that decide which lines are settled."""
+    """Return the hash of the rules, accounts and SQL steps on which settled records depend."""
     steps = [(step.name, step.sql) for step in (*STEPS, *unsettled_run.SETTLE_STEPS)]
     digest = hashlib.sha256(msgspec.json.encode((question.zone.key, steps)))
     digest.update(fingerprint(*question_tables.question_terms(question).values()) or b"")
@@ -551,12 +551,12 @@ def run_on_question(
 
 @contextmanager
 def run_on_matched(basis: Basis, steps: tuple[Step, ...], *targets: str) -> Iterator[Run]:
-    """Yield a run on which the `targets` among the steps have run, without repeating matching.
+    """Yield a run on which the steps `targets` have run, without running matching twice.
 
     The results of matching for the same records, question and decisions are reused.
     """
     matching = matched(basis)
-    # Such a small run is kept for the next decision.
+    # A run this small is cached, and the next decision reuses it.
     if len(matching.matches.lines) < FEW:
         with run_on_question(basis.snapshot, basis.question, basis.decisions, steps) as steps_run:
             yield steps_run
@@ -575,7 +575,7 @@ def run_on_matched(basis: Basis, steps: tuple[Step, ...], *targets: str) -> Iter
 
 
 def _give_question(steps_run: Run, question: Question, decisions: TableLike | None) -> None:
-    """Give a run every input of the steps other than records and settled records."""
+    """Load every input of the steps into a run, except records and settled records."""
     connection = steps_run.connection
     steps_run.give(question_inputs(connection, question, decisions))
     month_refusals.require_currency(_first_row(connection))
@@ -601,7 +601,7 @@ def _first_row(connection: duckdb.DuckDBPyConnection) -> Callable[[str], tuple[A
 
 
 def _decision_tables(decisions: TableLike | None) -> dict[str, pa.Table]:
-    """Return the tables of people's decisions: the verdicts, and who decided and when."""
+    """Return people's decisions as two tables: the verdicts, and who decided when."""
     return {
         "decisions": read_decisions(decisions),
         "decided": read_table(decisions, _DECIDED, name="decisions"),

@@ -1,7 +1,7 @@
 """The inputs and results of matching over all stored records, on which decisions are based.
 
-A month's reconciliation shows a part of them. Deciding, comparing, previewing a rule and rolling
-open items forward need the whole, from one run of the same steps.
+A month's reconciliation shows a part of them. Decisions, comparisons, previews of rules and the
+roll-forward of open items need all of them, from one run of the same steps.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ _FIRST_SEEN: Final = step_sql("treasury.month.queries", "first_seen")
 
 
 class Knowledge:
-    """One run of matching over all stored records: its inputs and its results.
+    """The inputs and results of one run of matching over all stored records.
 
-    `bank_lines` are the lines with their place in the files. `lines` are the same lines as matching
-    reads them, with their class. `expectations` are the records they may belong to.
+    `bank_lines` are the lines with their position in the bank's files. `lines` are the same lines
+    as matching reads them, with their class. `expectations` are the requests and virtual accounts
+    that the lines may belong to.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Knowledge:
         return line_rows
 
     def known_from(self, ids: Collection[str]) -> dict[str, datetime]:
-        """Return when each of these lines first came into the lake."""
+        """Return the time at which each of these lines was first stored in the lake."""
         rows = self.snapshot.select(_FIRST_SEEN, {"ids": list(ids)}).to_pylist()
         return {row["entry_id"]: row["known_from"] for row in rows}
 
@@ -102,7 +103,7 @@ class Knowledge:
 
 
 class _ById(Mapping[str, dict[str, Any]]):
-    """The rows of a table by id; each is built only when it is read."""
+    """The rows of a table by id; a row becomes a dictionary when it is read."""
 
     def __init__(self, table: pa.Table, key: str) -> None:
         self._table = table
@@ -120,12 +121,12 @@ class _ById(Mapping[str, dict[str, Any]]):
 
 
 def run_knowledge(basis: Basis) -> Knowledge:
-    """Match everything in the snapshot; the month of the question has no effect."""
+    """Match all records of the snapshot; the month of the question has no effect."""
     return Knowledge(basis, matched(basis))
 
 
 def answer_and_knowledge(basis: Basis) -> tuple[Reconciliation, Knowledge]:
-    """Return the month's answer and the knowledge of the run of matching behind it."""
+    """Return the month's answer, and the inputs and results of its matching."""
     answered = worked_out(basis)
     return answered.answer, Knowledge(basis, answered.matched)
 

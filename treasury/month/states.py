@@ -1,7 +1,7 @@
 """The states of requests, lines, transfers, credits, actions, limits and findings, in one table.
 
-`states.csv` has a row for each state that a source uses: its word on screen, the kind of open item
-it makes, the kind once it is late, the side with a running clock, and whether the request may be
+`states.csv` has a row for each state that a source uses: its word on screen, the kind of its open
+item, the kind after the due date, the side whose due date applies, and whether the request may be
 paid.
 `items/item_kinds.csv` adds to each kind who acts next, whether it blocks a close and what to do.
 """
@@ -23,7 +23,7 @@ Clock = Literal["ours", "bank's", "service's", ""]
 
 
 class State(msgspec.Struct, frozen=True):
-    """A state as its source writes it.
+    """A state of a record, by the code that its source uses.
 
     `late_kind` is the kind of open item after the due date, if it differs from `kind`.
     """
@@ -56,5 +56,5 @@ PAYABLE: Final = frozenset(row.state for row in FUNDING_STATES.values() if row.p
 
 
 def waiting_on(clock: Clock) -> frozenset[str]:
-    """Return the states of requests in which the clock of this side runs."""
+    """Return the states of requests in which a due date of this side applies."""
     return frozenset(row.state for row in FUNDING_STATES.values() if row.clock == clock)

@@ -1,4 +1,4 @@
-"""The tables of a month that need a calendar, a division or a sentence.
+"""The tables of a month that SQL alone cannot make: with due dates, divided amounts or sentences.
 
 They are made from the rows of the SQL steps.
 """
@@ -28,13 +28,13 @@ READ_FOR_VIEW: Final = (
     "recorded_rates",
     "provider_coverage",
 )
-"""The steps that the tables read."""
+"""The steps whose rows become the tables."""
 
 _Rows = list[dict[str, Any]]
 
 
 def view_of(connection: duckdb.DuckDBPyConnection, question: Question) -> dict[str, pa.Table]:
-    """Return the tables of a month that SQL alone does not make, by their names.
+    """Return these tables of a month by name.
 
     Every step must have run on the connection.
     """
@@ -71,8 +71,7 @@ def conversions_of(
 ) -> list[Conversion]:
     """Return every conversion that balances show, in any month.
 
-    `credit_rows` are the rows of the step `conversion_credits`, if the caller has read them
-    already.
+    `credit_rows` are the rows of the step `conversion_credits`; they are read if it is None.
     """
     return conversion_rows(
         _rows(connection, "conversion_accounts"),

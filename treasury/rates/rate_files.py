@@ -29,15 +29,15 @@ from treasury.rates.own_file import csv_rates, parquet_rates
 from treasury.rates.rate_table import BANK, OWN, REFERENCE_RATES
 
 NOT_PUBLISHED: Final = frozenset({"", "N/A"})
-"""Cell values for a currency that was not published that day."""
+"""Cell values that mean that no rate was published for the currency on that day."""
 _BROKEN: Final = (
     OSError, EOFError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error
 )  # fmt: skip
-"""Exceptions of the standard library for broken archives."""
+"""The exceptions that the standard library raises for a broken archive."""
 
 
 class FileRates(msgspec.Struct, frozen=True, eq=False):
-    """The rates of a file by their ids, with their publisher and positions."""
+    """The rates of one file by id, with their publisher and their position in the file."""
 
     path: Path
     publisher: str
@@ -123,13 +123,13 @@ def inverse_id(rate_id: str) -> str:
 
 
 def is_banks_file(head: Sequence[str]) -> bool:
-    """Return True if the headings are the ECB's: Date, then a column per currency."""
+    """Return whether the headings are those of the ECB: Date, then a column per currency."""
     names = [name.strip().lower() for name in head]
     return names[0] == "date" and "rate" not in names
 
 
 def _banks_rates(path: Path, rows: Sequence[tuple[int, list[str]]]) -> Iterator[FileRate]:
-    """Yield the rates of the ECB's lines; raise InputError for an incomplete line."""
+    """Yield the rates in the lines of an ECB file; raise InputError for an incomplete line."""
     number, head = rows[0]
     codes = [name.strip().upper() for name in head[1:]]
     twice = next((code for code in codes if code and codes.count(code) > 1), "")

@@ -1,4 +1,4 @@
-"""Storing reference rates in the lake: a file in one commit, or none of its rates."""
+"""Storing reference rates in the lake: all rates of a file in one commit, or none of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from treasury.rates.rate_table import REFERENCE_RATES
 
 
 class AddedRates(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The result of adding a file; `rates` has the rates that are new or replaced a stored one."""
+    """The result of adding a file; `rates` are those that are new or replaced a stored rate."""
 
     file_name: str
     source: str
@@ -34,7 +34,7 @@ class AddedRates(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     sql: str = "SELECT * FROM reference_rates WHERE vanished_at IS NULL ORDER BY rate_id"
 
     def sheets(self) -> Mapping[str, Table]:
-        """Return the rates that were stored."""
+        """Return the stored rates by sheet name."""
         return {"Rates": self.rates}
 
     def __str__(self) -> str:
@@ -49,9 +49,9 @@ class AddedRates(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 def add_rates(
     lake: Lake, path: Path, now: datetime, zone: ZoneInfo, *, replace: bool = False
 ) -> AddedRates:
-    """Store a file's new rates; adding the same file again stores nothing.
+    """Store the new rates of a file; adding the same file again stores no rate.
 
-    Raise InputError, and store nothing, if a rate is invalid or differs from the stored rate of the
+    Raise InputError, and store no rate, if a rate is invalid or differs from the stored rate of the
     same publisher, pair and day. With `replace` such a rate replaces the stored one, which stays in
     the history.
     """

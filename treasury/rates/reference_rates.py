@@ -1,12 +1,12 @@
 """The price of one unit of a currency or coin on a day, from published and assumed rates.
 
 A rate is a fraction, so crossing through the euro or an assumed parity is exact; the caller rounds
-an amount once. On days without publication (weekends, TARGET holidays) the last rate due before
-applies, and the answer names its day. Any other day without a rate has none.
+an amount once. On days without publication (weekends, TARGET holidays) the last published rate
+applies, and the result names its day. On any other day without a published rate, no rate is used.
 
-The company's own rates come first, then the ECB's, then the bundled history for pairs that no ECB
-file has. The company's rate with an instant applies for the hour after it. Beyond that hour it is
-only a last resort, and never applies to an earlier moment.
+The company's own rates come first, then the ECB's, then the bundled history for pairs that no added
+ECB file has. The company's rate with an instant applies for the hour after it. Beyond that hour it
+is only a last resort, and never applies to an earlier moment.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from treasury.rates.brought_history import BroughtHistory, brought_history
 from treasury.rates.rate_table import BANK, OWN, REFERENCE_RATES
 
 _INSTANT_REACH: Final = timedelta(hours=1)
-"""How long after its instant a rate still applies."""
+"""How long a rate with an instant applies, from that instant on."""
 _EURO: Final = "EUR"
 _DOLLAR: Final = "USD"
 _COINS: Final = tuple(code for code in EXPONENTS if code not in CURRENCIES)
-"""All coins in a fixed order: of two coins without a currency, only one is priced in the other."""
+"""All coins in a fixed order: in a pair of two coins, the order decides which one is priced."""
 
 _STORED: Final = f"""\
 SELECT publisher, day, observed_at, base, quote, rate, source FROM {REFERENCE_RATES.name}
@@ -52,19 +52,19 @@ class _Rate(msgspec.Struct, frozen=True):
 
 
 class _Leg(_Rate, frozen=True):
-    """A published or assumed rate between two currencies, as part of a cross rate."""
+    """A published or assumed rate between two currencies or coins, as part of a cross rate."""
 
     def rate_of(self, base: str, quote: str, day: date) -> ReferenceRate:
-        """Return the rate of a pair as the answer for a day."""
+        """Return this rate as the result for a pair and a day."""
         parts = {**msgspec.structs.asdict(self), "day": self.day or day}
         return ReferenceRate(base=base, quote=quote, asked=day, **parts)
 
     def inverse(self) -> _Leg:
-        """Return the rate in the other direction."""
+        """Return the inverse rate, from quote to base."""
         return msgspec.structs.replace(self, rate=1 / self.rate)
 
     def then(self, other: _Leg) -> _Leg:
-        """Chain both rates; the result has an instant only if every published part has one."""
+        """Multiply both rates; the product has an instant if every published part has one."""
         published = [leg for leg in (self, other) if leg.source]
         instants = [leg.at for leg in published if leg.at is not None]
         return _Leg(
@@ -78,7 +78,7 @@ class _Leg(_Rate, frozen=True):
         )
 
     def by_way_of(self, bridge: str, onward: _Leg) -> _Leg:
-        """Chain both rates and record the currency or coin between them."""
+        """Multiply both rates and record the currency or coin between them."""
         whole = self.then(onward)
         if bridge == _EURO or not self.source:
             return whole
@@ -86,7 +86,7 @@ class _Leg(_Rate, frozen=True):
 
 
 class ReferenceRate(_Rate, frozen=True, kw_only=True):
-    """The price of one `base` in `quote`: the exact fraction and its basis.
+    """The price of one `base` in `quote`: an exact fraction, with its day and sources.
 
     `asked` is the day of the question. `day` is the day of the rate, the earliest if several rates
     make it up. `at` is the instant of the rate, set only if every published part has an instant
@@ -102,17 +102,17 @@ class ReferenceRate(_Rate, frozen=True, kw_only=True):
 
     @property
     def has_instant(self) -> bool:
-        """True if the rate is for the requested instant, not only for the day."""
+        """Whether the rate applies to the requested instant, not only to the day."""
         return self.at is not None
 
     @property
     def is_earlier(self) -> bool:
-        """True if nothing was published that day, as on a weekend, and an earlier rate applies."""
+        """Whether a rate of an earlier day applies, because the day has none, as on a weekend."""
         return self.day < self.asked
 
     @property
     def basis(self) -> str:
-        """The basis in words, such as `ECB, 2026-10-30; 1 USDC = 1 USD`.
+        """The sources and assumptions in words, such as `ECB, 2026-10-30; 1 USDC = 1 USD`.
 
         A cross rate names the currencies between: `own.csv · ECB, 2026-10-30, by way of GBP`.
         """
@@ -142,7 +142,7 @@ class RateSources:
         self._assumptions: set[str] = set()
 
     def add(self, rate: ReferenceRate) -> None:
-        """Record that a rate was used."""
+        """Add the sources of a rate that was used."""
         if rate.source:
             last = self._last_days.get(rate.source, rate.day)
             self._last_days[rate.source] = max(last, rate.day)
@@ -158,7 +158,7 @@ class RateSources:
 class _Asked(msgspec.Struct, frozen=True):
     """The day of a question, and its instant if it has one.
 
-    With `is_last_resort` a company rate older than its reach may answer.
+    With `is_last_resort` a company rate with an instant applies longer than an hour.
     """
 
     day: date
@@ -185,7 +185,7 @@ class _PairRates(msgspec.Struct, frozen=True):
 
 
 class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The reference rates for one question; create one object per question.
+    """Reference rates on a set of stored records; create an object per question.
 
     `at_par` maps coins to the currency that the rules assume them equal to. `stored` returns the
     stored rates of a code, `brought` the bundled history for pairs that no ECB file has.
@@ -208,7 +208,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         coins_at_par: Iterable[str],
         brought: Callable[[], BroughtHistory | None] = brought_history,
     ) -> ReferenceRates:
-        """Return the rates of a snapshot; `coins_at_par` as in the rules, `USDC/USD`."""
+        """Return the rates stored in a snapshot; `coins_at_par` are pairs such as `USDC/USD`."""
 
         def stored(code: str) -> list[dict[str, Any]]:
             if not snapshot.declares(REFERENCE_RATES.name):
@@ -223,8 +223,8 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     ) -> ReferenceRate | None:
         """Return the price of one `base` in `quote` on a day or near an instant; None if unknown.
 
-        A rate with an instant applies if it is at most an hour before `at`; otherwise the day's
-        rate.
+        A rate with an instant applies if it is at most an hour before `at`. Otherwise the day's
+        rate applies.
         """
         key = base, quote, day, at
         if key not in self._rates:
@@ -239,15 +239,15 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         self, amount: Decimal, currency: str, day: date, in_: str = _EURO,
         at: datetime | None = None,
     ) -> ReferenceValue | None:  # fmt: skip
-        """Return an amount's value on a day, or near an instant; None if no rate is known."""
+        """Return the value of an amount on a day or near an instant; None if no rate is known."""
         rate = self.rate(currency, in_, day, at)
         if rate is None:
             return None
         return ReferenceValue(exact=Fraction(amount) * rate.rate, currency=in_, rate=rate)
 
     def has_instants(self, currency: str) -> bool:
-        """Return True if rates with an instant exist between a currency and the euro."""
-        # The euro's pairs are the ECB's whole history, without instants, so they are not read.
+        """Return whether rates with an instant exist between a currency and the euro."""
+        # The pairs of the euro itself are the whole history of the ECB, which has no instants.
         if currency == _EURO:
             return False
         bridges = self._bridges(currency)
@@ -271,7 +271,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return f"no reference rate of {currency} for {day}{why}"
 
     def _answer(self, base: str, quote: str, asked: _Asked) -> _Leg | None:
-        """Return the published rate of a pair, or the cross through the euro."""
+        """Return the published rate of a pair, or else the cross rate through the euro."""
         published = self._published(base, quote, asked)
         if published is not None:
             return published
@@ -298,15 +298,15 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return None if onward is None else at_par.then(onward)
 
     def _is_in_a_file(self, code: str) -> bool:
-        """Return True if a file prices the coin, so that its parity must not be assumed."""
+        """Return whether a file has rates of the coin; its parity must then not be assumed."""
         return any(self._pair(code, bridge).publishers for bridge in self._bridges(code))
 
     def _bridges(self, code: str) -> list[str]:
         """Return the currencies and coins that may price this one, in order of preference.
 
-        Each is nearer to the euro, so that no chain of rates forms a circle. In a pair of a coin
-        and a currency, the currency prices the coin. A coin with a parity prices a coin without
-        one.
+        Each has a smaller distance to the euro, so that no chain of rates forms a circle. In a pair
+        of a coin and a currency, the currency prices the coin. A coin with a parity prices a coin
+        without one.
         """
         if code not in self._nearer:
             others = {other for pair in self._stored_pairs(code) for other in pair}
@@ -315,7 +315,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return self._nearer[code]
 
     def _distance(self, code: str) -> tuple[int, int, str]:
-        """Rank a currency or coin by its distance from the euro; the nearer prices the other."""
+        """Return a sort key, smallest for the euro; in a pair, the smaller prices the other."""
         if code in {_EURO, _DOLLAR}:
             return (_EURO, _DOLLAR).index(code), 0, ""
         if code in CURRENCIES:
@@ -329,7 +329,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         if base == quote:
             return _Leg(Fraction(1))
         pair, days = self._pair(base, quote), [asked.day]
-        # No rate is published on days on which TARGET is closed: the last one before applies.
+        # On days on which TARGET is closed no rate is published, and the last rate applies.
         while not is_target_day(days[-1]):
             days.append(days[-1] - timedelta(days=1))
         last = pair.last_instant(asked)

@@ -1,11 +1,11 @@
 """The cost of conversions by the reference rates: the stated fee, and a difference in the rate.
 
 Both sides of a conversion are valued on its day. Their difference is the stated fee plus a
-difference to the reference, which contains the provider's spread and market movement since the rate
-was published. Only rates with a time near the conversion separate the two: this difference is *in
-the rate*; any other is named after the publisher of the rates. Values are kept as integer
-numerators over one denominator until they are shown. A month has many conversions, and each figure
-is rounded once (`benchmarks.close`).
+difference to the reference rate. That difference contains the provider's spread and the market's
+movement since the rate was published. Only a rate with a time near the conversion excludes the
+movement: the difference is then called *in the rate*, otherwise it is named after the publisher.
+Values are kept as integer numerators over one denominator until they are shown. A month has many
+conversions, and each figure is rounded once (`benchmarks.close`).
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ REQUEST: Final = "request"
 VIRTUAL_ACCOUNT: Final = "virtual account"
 _BASIS_POINTS: Final = pa.decimal128(38, 2)
 _BEYOND: Final = 10**19
-"""The largest amount that fits into a table together with its differences."""
+"""Maximum amount, so that differences of amounts fit into a table too."""
 _LONGEST: Final = timedelta(days=7)
-"""Between balances further apart than this, a conversion has no known day for a rate."""
+"""Maximum time between two balances for a conversion between them to have a day for its rate."""
 
 _MARKET: Final = "(spread and market movement)"
 IN_THE_RATE: Final = "in the rate"
@@ -54,7 +54,7 @@ TO_REFERENCE: Final = f"difference to the ECB reference {_MARKET}"
 TO_OWN_RATE: Final = f"difference to the company's rate {_MARKET}"
 TO_ASSUMED_RATE: Final = f"difference to the assumed rate {_MARKET}"
 TO_SEVERAL: Final = f"difference to the reference {_MARKET}"
-"""For rates of both the company and the ECB, and for sums of several kinds of difference."""
+"""The name for a cross of company and ECB rates, and for sums of several kinds."""
 
 _BY_PUBLISHER: Final = {
     frozenset[str](): TO_ASSUMED_RATE,
@@ -83,9 +83,9 @@ COST: Final = grouped_schema(
 
 `cost` is the value given less the value received. It consists of `stated_fee` and
 `reference_difference`, each rounded separately. `cost_bp` is relative to the value given, and
-`reference_difference_bp` to the value converted, which excludes a fee taken before. `difference_is`
-names the difference, `valued_by` the rates and their day. `not_valued` is why a conversion has no
-value, and empty otherwise.
+`reference_difference_bp` to the value converted, which excludes a fee taken before the conversion.
+`difference_is` is the kind of difference, `valued_by` the rates and their day. `not_valued` is why
+a conversion has no value, and empty otherwise.
 """
 CONVERSION_COSTS: Final = grouped_schema(
     (TEXT, "source", "source_id", "reference", "month"),
@@ -128,19 +128,20 @@ RECORDED: Final = grouped_schema(
     (AMOUNT, "fee", "crypto"),
     (TEXT, "crypto_currency", "problem"),
 )
-"""One row per conversion as it is recorded: the amounts and the `day`.
+"""One row per conversion as recorded: its amounts and its `day`.
 
-`fiat` is the amount that entered or left an account: with the fee if it is given, without it if it
-is received. `at` is the time, if it is known. `problem` is why it cannot be valued at any rate.
+`fiat` is the amount that left or entered an account. It contains the fee if it was given, and not
+if it was received. `at` is the time, if it is known. `problem` is why it cannot be valued at any
+rate.
 """
 _Asked = tuple[str, str, date, datetime | None]
-"""Fiat currency, coin, day, and the time if rates with a time are known."""
+"""Fiat currency, coin, day, and the time if there are rates with a time."""
 
 
 class CostSum(msgspec.Struct, frozen=True):
     """The sums of conversions with a value, in the reporting currency.
 
-    `difference_is` names the reference of the difference, if it is the same for all.
+    `difference_is` is the kind of difference, if it is the same for all conversions.
     """
 
     conversions: int
@@ -155,8 +156,8 @@ class ConversionCosts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
     """The cost of the conversions of some months.
 
     `each` has a row per conversion, as in CONVERSION_COSTS. `by_pair` is as in COSTS_BY_PAIR.
-    `sums` are the totals, with differences in the rate separately. `rests_on` names the sources of
-    the rates, their last day, and assumptions.
+    `sums` are the totals, separately for differences in the rate. `rests_on` names the sources of
+    the rates, their last day, and the assumptions.
     """
 
     each: Table
@@ -211,11 +212,11 @@ def request_conversions(requests: pa.Table) -> pa.Table:
 
 
 def account_conversions(r: Reconciliation, *, is_last: bool = True) -> pa.Table:
-    """Return the conversions of virtual accounts by the month's end, with unproved ones.
+    """Return the conversions of virtual accounts up to the month's end, also unproved ones.
 
-    Columns as in RECORDED. An interval between two balances counts in the month in which it closes.
-    An interval around the end of the last requested month is included as unproved; in earlier
-    months it is left out, because it counts in the next one.
+    The columns are those of RECORDED. An interval between two balances counts in the month in which
+    it ends. An interval around the end of the last requested month is included as unproved; in
+    earlier months it is left out, because it counts in the next one.
     """
     zone = ZoneInfo("UTC") if r.basis is None else r.basis.question.zone
     start, end = r.month.start(zone), r.month.end(zone)
@@ -283,9 +284,9 @@ def conversion_costs(recorded: pa.Table, rates: ReferenceRates) -> ConversionCos
 class _Values:
     """The values given and received in conversions, as numerators by their terms' denominators.
 
-    `rows` are the places of conversions with a value, in the order of all other lists. `converted`
-    is the converted part, without a fee taken before. `not_valued` is, for every conversion, why it
-    has no value, and empty otherwise.
+    `rows` are the row numbers of conversions with a value; all other lists are in this order.
+    `converted` is the converted part, without a fee taken before. `not_valued` has the reason for
+    each conversion without a value, and is empty for the others.
     """
 
     def __init__(self, conversions: int) -> None:
@@ -322,7 +323,7 @@ class _Values:
 
 
 class _Appraisal:
-    """Values conversions; each pair of rates is computed once per day or per time."""
+    """Values conversions; the rates of a pair are computed once per day or time."""
 
     def __init__(self, rates: ReferenceRates) -> None:
         self._rates = rates
@@ -356,7 +357,7 @@ class _Appraisal:
         return values
 
     def _asked(self, recorded: pa.Table) -> tuple[list[_Asked], list[int]]:
-        """Return the distinct questions to the rates, and the question of each conversion."""
+        """Return the distinct pairs, days and times that need rates, and each conversion's."""
         pair = ["fiat_currency", "crypto_currency"]
         codes = {code for name in pair for code in recorded[name].unique().to_pylist()}
         with_instants = set(filter(self._rates.has_instants, codes))
@@ -386,7 +387,7 @@ class _Appraisal:
 
 
 def _lacking(fiat: int | None, fee: int | None, crypto: int | None, day: date | None) -> str:
-    """Return the missing input of a conversion's value; usually empty."""
+    """Return why an input of a conversion's value is missing; usually empty."""
     if fiat is None or fee is None or crypto is None:
         stated = (("fiat", fiat), ("fee", fee), ("crypto", crypto))
         missing = " and no ".join(name for name, amount in stated if amount is None)
@@ -409,7 +410,7 @@ def difference_of_sum(names: Iterable[str]) -> str:
 
 
 class _Terms(msgspec.Struct, frozen=True):
-    """The rates of a pair as numerators over one denominator, with their names."""
+    """The rates of a pair as numerators over one denominator, and the words for them."""
 
     fiat: int
     coin: int
@@ -417,7 +418,7 @@ class _Terms(msgspec.Struct, frozen=True):
     difference_is: str
     valued_by: str
     beyond: int
-    """The limit for numerators, so that a table can hold the amounts and their differences."""
+    """Maximum numerator, so that the amounts and their differences fit into a table."""
 
     @classmethod
     def of(cls, fiat: ReferenceRate, coin: ReferenceRate) -> _Terms:
@@ -488,7 +489,7 @@ def _each(recorded: pa.Table, pairs: pa.ChunkedArray, values: _Values) -> pa.Tab
     places = pc.index_in(pa.array(range(recorded.num_rows), pa.int64()), valued)
 
     def of_valued(numbers: Sequence[int | None], name: str) -> pa.Array:
-        """Return a column for the conversions with a value, null for the others."""
+        """Return a column with these values for valued conversions, null for the others."""
         kind, digits = COST.field(name).type, 2 if name.endswith("_bp") else exponent(REPORTING)
         return decimal_column(numbers, digits, kind).take(places)
 
@@ -530,7 +531,7 @@ def _each(recorded: pa.Table, pairs: pa.ChunkedArray, values: _Values) -> pa.Tab
 def _pair_rows(
     groups: Mapping[tuple[str, str, str], _Sum], without: Mapping[tuple[str, str], int]
 ) -> list[tuple[Any, ...]]:
-    """Return the sums by month and pair in order; a pair without any value has its own row."""
+    """Return the sums by month and pair in order, also for a pair without any value."""
     rows = []
     counted: set[tuple[str, str]] = set()
     valued = {(month, pair) for month, pair, _ in groups}

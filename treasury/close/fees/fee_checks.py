@@ -1,6 +1,7 @@
-"""Recalculation of fees, by the tier's percentage or the service's calculator, and comparison.
+"""Recalculated fees, by the tier's percentage or the service's calculator, and their comparison.
 
-A difference of one minor unit is shown with the rounding that explains it. A larger one is flagged.
+A difference of one minor unit is shown with the rounding that explains it. A larger difference is
+marked for a check.
 The conversion rate is compared with the pair's other requests of the same day.
 """
 
@@ -30,7 +31,7 @@ _OTHERS: Final = grouped_schema(
     (INTEGER, "others_that_day"), (AMOUNT, "rate_of_others"), (RATE, "rate_deviation_bp")
 )
 _RATED: Final = ["ramp_type", "fiat_currency", "crypto_currency", "completed_on", "exchange_rate"]
-"""The columns that group the rates of requests for comparison."""
+"""The columns that requests must share for their rates to be compared."""
 
 _COMPARED: Final = [
     "request_id", "fiat_gross", "fee", "fee_percentage", "crypto", "tier", *_RATED,
@@ -40,10 +41,10 @@ _NO_TIER: Final = "tier not determinable"
 _PERCENTAGE: Final = "recorded percentage"
 _FITTING: Final = pa.decimal256(28, 18)
 _LIMIT: Final = Decimal(10) ** 10
-"""From this amount on, rows are calculated one by one, because products could overflow a column."""
+"""Amounts from which rows are calculated one by one: products could overflow a column."""
 _WHOLE: Final = pa.decimal256(38, 18)
 _BATCH: Final = 20_000
-"""The requests that are held as Python values at a time."""
+"""The number of requests that are converted to Python values at a time."""
 _HALF_UP: Final = "half_towards_infinity"
 _ROUNDINGS: Final = ((ROUND_UP, "up"), (ROUND_DOWN, "down"), (ROUND_HALF_EVEN, "half to even"))
 
@@ -54,7 +55,7 @@ def fees_computed(
     """Return each request's fee rate, expected fee, its source, the variance and the finding.
 
     `calculated` has the calculator's fees by request id. Usual fees are calculated by column,
-    others by the functions below, row by row, with the same digits.
+    the others row by row by the functions below, with the same result.
     """
     table = requests.select(_COMPARED).combine_chunks()
     amounts = table["fee"], table["fiat_gross"], table["fee_percentage"]
@@ -88,7 +89,7 @@ def fees_computed(
 
 
 def _findings(table: pa.Table, places: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the finding of each fee and its variance; `places` are the currencies' decimals."""
+    """Return each fee's finding for its variance; `places` are the currencies' decimals."""
     variance = table["variance"]
     size = pc.abs(variance)
     # Only amounts from a cent to a thousand, with two decimals, have the same text in a column.
@@ -161,7 +162,7 @@ def finding(row: Mapping[str, Any]) -> str:
 
 
 def _rounding(row: Mapping[str, Any], fee: Decimal) -> str:
-    """Return the rounding that gives the recorded fee, or "" if no rounding does."""
+    """Return the kind of rounding that gives the recorded fee, or "" if none does."""
     gross, percentage, currency = row["fiat_gross"], row["fee_percentage"], row["fiat_currency"]
     if gross is None or percentage is None:
         return ""

@@ -1,4 +1,4 @@
-"""Fees of the requests completed in some months, each in its own currency, and their rates.
+"""Fees of the requests completed in a range of months, each in its own currency, and their rates.
 
 Amounts are as the service recorded them. The effective rate is calculated from exact decimals: the
 fee over the gross amount of the requests with a recorded fee. Every sum is per fiat currency, so
@@ -61,7 +61,7 @@ REQUESTS: Final = grouped_schema(
     (RATE, "rate_deviation_bp"),
     (INSTANT, "completed_at"),
 )
-"""The recorded columns of a request, and its recalculated fee."""
+"""One row per completed request: its recorded columns and its recalculated fee."""
 GROUPS: Final = ("month", "direction", "pair", "chain", "bank_account", "tier")
 """The columns by which sums can be grouped, in addition to the fiat currency."""
 _ALSO_CALLED: Final = {"network": "chain"}
@@ -80,11 +80,11 @@ TREND: Final = grouped_schema(
 
 
 class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):
-    """The sums of some requests in one fiat currency; `rate_bp` covers those with a fee.
+    """Sums over requests in one fiat currency; `rate_bp` is over the requests with a fee.
 
-    `expected` and `variance` cover requests with a calculable fee, which are all except
-    `without_expected`. `to_check` counts the fees that no rounding explains. The fields are in the
-    order of SUMS.
+    `expected` and `variance` are over the requests with a calculable fee; `without_expected` counts
+    the others. `to_check` counts the fees that no rounding explains. The fields are in the order of
+    SUMS.
     """
 
     currency: str
@@ -112,7 +112,7 @@ class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
-    """The fees of some months: `requests` has a row each; `by(…)` sums them, `trend` by month.
+    """The fees of a range of months: a row per request in `requests`, and sums.
 
     Gross, fee, net, expected fee and variance (recorded less expected) are in `fiat_currency`,
     crypto in `crypto_currency`; rates are in basis points. `accruals` are requests funded by the
@@ -121,10 +121,12 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
     Each request also has the cost of its conversion by the reference rates, in `value_currency`:
     `given_value` less `received_value` is `cost`, which is `stated_fee` plus
     `reference_difference`. `not_valued` is why a request has no value. `costs` sums them by month
-    and pair, with the proved conversions of virtual accounts. `gas` is what company wallets paid
-    for gas in these months, for requests, for transfers and for neither. `recorded` are the
-    requests without costs. `answers` returns the reconciled months, the last one last; it is called
-    when costs are needed.
+    and pair, with the proved conversions of virtual accounts. `gas` is the gas that company wallets
+    paid in these months, for requests, for transfers and for neither. `recorded` are the requests
+    without costs. `answers` returns the reconciled months in order; it is called when costs are
+    needed.
+
+    >>> t.fees("2026-10").by("direction", "pair")
     """
 
     months: Months
@@ -141,7 +143,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
 
     @cached_property
     def requests(self) -> Table:
-        """One row per request: its record, its recalculated fee, and its conversion's cost."""
+        """A row per completed request: its record, recalculated fee, and conversion cost."""
         table = self.recorded.arrow
         for name in COST.names:
             cost = self.costs.each.arrow[name].slice(0, len(self.recorded))
@@ -179,7 +181,28 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
         return self.by("month", "direction", "pair", "tier")
 
     def by(self, *names: str) -> Table:
-        """Return the sums by fiat currency and any of `GROUPS`; refuse other names."""
+        """Return the sums by fiat currency and further columns.
+
+        Parameters
+        ----------
+        names
+            Columns to group by, from `GROUPS`: month, direction, pair, chain, bank_account, tier.
+
+        Returns
+        -------
+        Table
+            A row per group with the columns of SUMS; amounts are in `fiat_currency`, rates in basis
+            points.
+
+        Raises
+        ------
+        InputError
+            If a name is not in `GROUPS`.
+
+        Examples
+        --------
+        >>> t.fees("2026-10").by("direction", "pair")
+        """
         names = tuple(_ALSO_CALLED.get(name, name) for name in names)
         strange = [name for name in names if name not in GROUPS]
         if strange:
@@ -306,8 +329,8 @@ def calculated_fees(
 ) -> dict[str, Decimal]:
     """Return the calculator's fee for each request, by request id and today's fee table.
 
-    `ask` takes a gross amount, fiat for ON_RAMP and crypto for OFF_RAMP, and answers in that unit.
-    It is called once per amount and direction.
+    `ask` returns the fee for a gross amount in the same unit: fiat for ON_RAMP, crypto for
+    OFF_RAMP. It is called once per amount and direction.
     """
     fee_of_question = cache(ask)
     answers: dict[str, Decimal] = {}
@@ -382,7 +405,7 @@ def _summed(requests: pa.Table, names: tuple[str, ...]) -> list[tuple[tuple[str,
             ]
         )
     )
-    # A sum is null if no row of its group has the amount.
+    # The sum is null if no row of the group has an amount.
     rows: list[dict[str, Any]] = [
         {name: ZERO if value is None else value for name, value in row.items()}
         for row in groups.to_pylist()

@@ -1,9 +1,9 @@
 """The gas that company wallets paid: for requests, for transfers, and for neither.
 
 A gas payment belongs to the request with the same transaction hash, or else to the transfer with
-it. It is counted once, even if several share the hash. It is valued on its day by the reference
-rates. Native coins have rates only in a company's own file; gas without a rate is counted
-separately, never as zero.
+the same hash. It is counted once, even if several records share the hash. It is valued on its day
+by the reference rates. Native coins have rates only in a company's own file; gas without a rate is
+counted separately, never as zero.
 """
 
 from __future__ import annotations
@@ -50,9 +50,10 @@ GAS_PAYMENTS: Final = grouped_schema(
 )
 """One row per transaction paid by a company wallet: `gas` in `coin`.
 
-`gas_value` is its value in `value_currency` by the reference rate of the day. `used_for` is
-request, transfer or neither. `source_id` and `reference` are those of the first of the `shared_by`
-requests or transfers with its hash. `not_valued` is why it has no value, and empty otherwise.
+`gas_value` is the value of the gas in `value_currency` by the reference rate of the day. `used_for`
+is request, transfer or neither. `source_id` and `reference` are those of the first of the
+`shared_by` requests or transfers with its hash. `not_valued` is why it has no value, and empty
+otherwise.
 """
 GAS_COSTS: Final = grouped_schema(
     (TEXT, "month", "used_for", "coin"),
@@ -62,10 +63,10 @@ GAS_COSTS: Final = grouped_schema(
     (amount_in("value_currency"), "gas_value"),
     (INTEGER, "not_valued"),
 )
-"""One row per month, use and coin: the whole `gas` of `payments` transactions.
+"""One row per month, use and coin: the total `gas` of `payments` transactions.
 
-`failed` of the transactions failed. `gas_value` is the value of those with a rate, null if none has
-one. `not_valued` counts those without a reference rate, which the values exclude.
+`failed` is the number of failed transactions. `gas_value` is the value of those with a rate, null
+if none has one. `not_valued` counts those without a reference rate, which the values exclude.
 """
 _USED_FOR: Final = ("request", "transfer", NEITHER)
 _ABSENT: Final = "no reference rate"
@@ -98,13 +99,13 @@ class GasCosts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def months_asked(months: Months, zone: ZoneInfo) -> pa.Table:
-    """Return the time span of some months as a table of one row, which the steps read."""
+    """Return the start and end of a range of months as a table of one row, which the steps read."""
     row = (zone.key, months.first.start(zone), months.last.end(zone))
     return table_of([row], grouped_schema((TEXT, "zone"), (INSTANT, "month_start", "month_end")))
 
 
 def paid_gas(snapshot: Snapshot, months: Months, zone: ZoneInfo) -> pa.Table:
-    """Return the gas payments of some months with their uses; columns as in the step `gas_uses`."""
+    """Return the gas payments of these months and their uses; columns of the step `gas_uses`."""
     with snapshot.connection() as connection:
         load(connection, {"asked": months_asked(months, zone)})
         run(connection, STEPS)
@@ -178,7 +179,7 @@ def gas_costs(payments: Iterable[Mapping[str, Any]]) -> GasCosts:
 
 
 def _value(rows: Iterable[Mapping[str, Any]]) -> Decimal | None:
-    """Return the sum of the exact values, rounded once; None if there are none."""
+    """Return the sum of the exact values, rounded once; None without values."""
     exact: list[Fraction] = [row["exact"] for row in rows if row["exact"] is not None]
     return rounded(sum(exact, Fraction(0)), exponent(REPORTING)) if exact else None
 

@@ -51,9 +51,9 @@ _NO_FEE: Final = "the service recorded no fee"
 
 
 class Tied(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """An invoice compared with the fees.
+    """An invoice compared with the recorded fees.
 
-    `lines` has a row per invoice line, and per fee without one.
+    `lines` has a row per invoice line, and per recorded fee without an invoice line.
 
     `invoiced` (without VAT), `recorded`, `difference` (invoiced less recorded) and `vat` are in
     `currency`. `totals` has a row per currency; `open` counts the lines that do not agree.
@@ -72,7 +72,7 @@ class Tied(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def agrees(self) -> bool:
-        """Whether every line agrees."""
+        """Whether every line of the invoice agrees with a recorded fee."""
         return all(finding == _AGREES for finding in self.lines.arrow["finding"].to_pylist())
 
     def sheets(self) -> Mapping[str, Table]:
@@ -84,12 +84,12 @@ class Tied(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def tie_invoice(fees: Fees, path: Path) -> Tied:
-    """Compare the invoice in the CSV file `path` with `fees`.
+    """Compare the invoice in the CSV file `path` with the recorded `fees`.
 
     The file has the columns reference, fee, currency and, optionally, vat. Raise InputError, naming
     the file and the line, if a line cannot be read.
     """
-    # A reference that two requests share identifies neither.
+    # A payment reference of two requests identifies neither of them.
     by_name: dict[str, Mapping[str, Any]] = {}
     twice: set[str] = set()
     for row in fees.rows:
@@ -135,7 +135,7 @@ def _line(
     row["difference"] = difference(values["fee"], row["recorded"] or Decimal())
     row["finding"] = _finding(recorded, row, again=request in invoiced)
     if recorded is not None and recorded["fiat_currency"] == currency:
-        # If it is invoiced in another currency, its fee is still missing in its own.
+        # A request invoiced in another currency still lacks an invoice line in its own currency.
         invoiced.add(recorded["request_id"])
     return row
 

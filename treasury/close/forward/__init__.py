@@ -1,1 +1,1 @@
-"""The SQL steps by which open items are carried from one month's end to the next."""
+"""The SQL steps of the roll-forward of open items from one month's end to the next."""

@@ -1,6 +1,6 @@
--- One row per expectation with an amount at a month's end, with its open and its returned amount.
+-- One row per expectation with an amount, with its open and its returned amount at a month's end.
 --
--- It also shows whether the expectation is cancelled or blocked; a blocked one does not count as cancelled.
+-- It also shows whether the expectation is cancelled or blocked. A blocked expectation is not cancelled.
 SELECT
     p.expectation_id, p.code, p.kind, p.currency, p.direction, p.status, p.amount, p.back,
     p.contradicts AND NOT p.blocked AS cancelled,

@@ -1,4 +1,4 @@
--- One row per expectation and direction, with the amount of its returns.
+-- One row per expectation and direction, with the amount that was returned.
 SELECT o.expectation_id, l.direction, CAST(sum(l.amount) AS DECIMAL(38, 18)) AS amount
 FROM outcomes AS o
 JOIN lines AS l ON l.entry_id = o.entry_id

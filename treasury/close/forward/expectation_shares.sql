@@ -1,4 +1,4 @@
--- One row per line and expectation with an amount, with the line's share at the month's end.
+-- One row per line and expectation with an amount, with the expectation's share of the line at a month's end.
 SELECT s.expectation_id, s.entry_id, CAST(sum(s.amount) AS DECIMAL(38, 18)) AS amount
 FROM allocations AS s
 JOIN month_end_expectations AS m ON m.expectation_id = s.expectation_id AND m.amount IS NOT NULL

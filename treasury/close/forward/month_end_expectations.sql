@@ -1,4 +1,4 @@
--- One row per expectation of the month's end; ramp requests have the status of that time.
+-- One row per expectation at the month's end; ramp requests have their status of that time.
 --
 -- Requests with a recorded amount of zero or less are left out.
 SELECT

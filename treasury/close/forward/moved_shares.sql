@@ -1,6 +1,6 @@
--- One row per expectation, with the shares of its lines at the two ends.
+-- One row per expectation, with the changes of its lines' shares between the two month ends.
 --
--- `came` is the total of lines that had no share before, and `gone` what the other lines lost.
+-- `came` is the total of lines that had no share before. `gone` is the total that other lines lost.
 SELECT
     expectation_id,
     CAST(sum(first) AS DECIMAL(38, 18)) AS first,

@@ -1,7 +1,7 @@
--- One row per expectation of either end, with its own opening, movements and closing.
+-- One row per expectation of either month end, with its own opening, movements and closing.
 --
--- Money received and returned between the ends is shown in both directions, up to the amount. Other lost shares are
--- adjusted.
+-- Money that was received and returned in between is shown in both directions, up to the expected amount. Other lost
+-- shares are shown as adjusted.
 SELECT
     expectation_id, code, kind, currency, amount,
     opening,

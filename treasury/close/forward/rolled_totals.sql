@@ -1,4 +1,4 @@
--- One row per kind and currency, with the movements of its expectations and the numbers open and blocked.
+-- One row per kind and currency, with the sums of its expectations' movements, and the open and blocked numbers.
 SELECT
     kind, currency,
     count(*) FILTER (WHERE opening <> 0) AS opening_items,

@@ -1,8 +1,8 @@
 """A month as double entry: postings for every bank line and every completed request.
 
-Each entry balances to zero in each currency. If one currency becomes another, both legs post
-against `conversion`, so that no rate is invented. Unexplained lines post to `suspense` and stay
-visible there; no line is left out.
+Each entry balances to zero in each currency. If one currency becomes another, both legs are posted
+against `conversion`, so that no rate is invented. Unexplained lines are posted to `suspense`; no
+line is left out.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ ROLES: Final = {
     "coin reserve": "differences between coins and their value, posted to reserves",
     "coin revaluation": "differences between coins and their value, posted to profit and loss",
 }
-"""The roles of postings; `bank` and `provider` are by IBAN, `wallet` and `coins` by asset."""
+"""The roles of postings; `bank` and `provider` are per IBAN, `wallet` and `coins` per asset."""
 
 POSTINGS: Final = grouped_schema(
     (TEXT, "entry"),
@@ -88,7 +88,7 @@ _SOURCES: Final = {"provider_report": "provider"}
 _PROVED: Final = ("proved", "proved_as_group")
 
 PACKAGE: Final = "treasury.close.ledger.books"
-"""The steps that book lines and requests; single entries join them as `other_…`."""
+"""The steps that book lines and requests; entries from Python are their inputs `other_…`."""
 _LINE: Final = "bank line"
 """The name of a line without any text."""
 _SHARES: Final = ["entry_id", "expectation_id", "amount"]
@@ -118,7 +118,7 @@ _LEGS: Final = grouped_schema(
 
 
 class KnownBalance(msgspec.Struct, frozen=True):
-    """The balance of an account at the end of a day, by its proved statements."""
+    """An account's balance at the end of a day, by its proved statements."""
 
     role: str
     of: str
@@ -128,7 +128,7 @@ class KnownBalance(msgspec.Struct, frozen=True):
 
 
 class Accounting(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """A month's entries: `postings`, one row each, and the balances that they must give.
+    """A month's entries: one row per leg in `postings`, and the balances that they must give.
 
     `notes` lists what could not be posted or asserted, and why.
     """
@@ -173,7 +173,7 @@ def accounting(
     """Return the month's entries, by date and entry; each balances in each of its currencies.
 
     `corrections` are lines of closed months that were decided since, as in CORRECTIONS; this month
-    posts the difference. `coins` are the entries of the measured coins.
+    posts their differences. `coins` are the entries of the measured coins.
     """
     r = matched_in_full(r)
     coins = coins or CoinBooks()
@@ -201,7 +201,7 @@ def accounting(
         *coins.entries,
     ]
     with _booked(r, others, "unbalanced_entries", "placed_legs", "source_counts") as connection:
-        # An unbalanced month must never be exported.
+        # A month with an unbalanced entry must never be exported.
         unbalanced = connection.execute(_WRONG).fetchone()
         if unbalanced is not None:
             entry, currency = unbalanced
@@ -246,7 +246,7 @@ def _booked(
     *wanted: str,
     pairs: Mapping[str, str] | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a connection on which lines, requests and these other entries are booked."""
+    """Yield a connection with the entries of lines and requests, and these other entries."""
     lines = _numbered(r.lines.arrow.select(_READ_OF_LINES))
     requests = _numbered(r.fee_requests.arrow, lines.num_rows)
     pairs = pairs or {}
@@ -288,7 +288,7 @@ def _line_tables(lines: pa.Table, shares: pa.Table, standing: pa.Table) -> dict[
 
 
 def _numbered(table: pa.Table, first: int = 0, *, name: str = "entry_no") -> pa.Table:
-    """Return the table with a column of row numbers."""
+    """Return the table with row numbers in an additional column."""
     return table.append_column(name, pc.add(_counted(table.num_rows), first))
 
 
@@ -344,7 +344,7 @@ def _postings(entries: pa.Table, legs: pa.Table) -> pa.Table:
 
 
 def _places(turns: pa.Array) -> pa.Array:
-    """Return each row's place within its turn, from 1; rows are sorted by turn."""
+    """Return each row's position within its entry, from 1; rows are sorted by entry (`turn`)."""
     places = _counted(len(turns))
     others = pc.not_equal(turns.slice(1), turns.slice(0, max(len(turns) - 1, 0)))
     is_first = pa.concat_arrays([pa.array([True] * min(len(turns), 1), pa.bool_()), others])
@@ -425,7 +425,7 @@ def _lines_alone(r: Reconciliation, lines: pa.Table) -> list[BookEntry]:
 
 
 def _difference(before: Iterable[BookLeg], after: Iterable[BookLeg]) -> tuple[BookLeg, ...]:
-    """Return the legs that turn one entry into the other."""
+    """Return the legs by which the second entry differs from the first."""
     legs = (*map(_negated, before), *after)
     sums = totals(((leg.role, leg.currency, leg.of), leg.amount) for leg in legs)
     return tuple(
@@ -440,7 +440,7 @@ def _negated(leg: BookLeg) -> BookLeg:
 
 
 def _conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[BookEntry]:
-    """Yield the coins of proved conversions; their euros left with the provider's sweep."""
+    """Yield entries of coins from proved conversions; the sweep books their euros."""
     for row in r.conversions.arrow.to_pylist():
         if row["state"] not in _PROVED or not row["converted"] or row["closed_at"] is None:
             continue
@@ -457,7 +457,7 @@ def _conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[BookEntry]:
 
 
 def _transfers(r: Reconciliation, zone: ZoneInfo, notes: list[str]) -> Iterator[BookEntry]:
-    """Yield coins sent to and received from others; internal transfers post nothing."""
+    """Yield entries of coins sent to and received from others; internal transfers need none."""
     if r.basis is None:
         return
     for row in placed_transfers(r.month, zone, r.basis.snapshot):

@@ -1,4 +1,4 @@
-"""A journal entry of the month and its legs, from any source."""
+"""A journal entry of double-entry bookkeeping and its legs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ class BookLeg(msgspec.Struct, frozen=True, gc=False):
     of: str = ""
 
     def against(self, role: str) -> tuple[BookLeg, BookLeg]:
-        """Return this leg and one of another role that balances it."""
+        """Return this leg and a leg of another role that balances it."""
         return self, BookLeg(role, self.currency, self.amount.copy_negate())
 
 
 class BookEntry(msgspec.Struct, frozen=True, gc=False):
     """One journal entry; its legs balance to zero in each currency.
 
-    `subject` is the request with the money in transit, if the entry is about one.
+    `subject` is the id of the request with money in transit, if the entry is about money in
+    transit.
     """
 
     entry: str

@@ -1,9 +1,10 @@
-"""Measured coins in the double entry: the postings of each movement of a pool, in one currency.
+"""Measured coins in double entry: the postings of each movement of a pool, in one currency.
 
-`coins` holds the carrying amount. An acquisition posts against `conversion` (or `transfers in`),
-and so do a disposal's proceeds; the difference to the carrying amount is a gain or a loss. Gas is a
-disposal with the expense `gas` as its proceeds. A request's fee is in neither; it is in `ramp
-fees`. A coin with a problem is left out and listed, because a wrong entry is worse than none.
+The role `coins` has the carrying amount. An acquisition and the proceeds of a disposal are posted
+against `conversion` (or a transfer's role); the difference to the carrying amount is a gain or a
+loss. Gas is a disposal whose proceeds are the expense `gas`. The fee of a request is not part of
+these postings, but posted to `ramp fees`. A coin with a problem is left out and listed, because a
+wrong entry is worse than none.
 """
 
 from __future__ import annotations
@@ -91,13 +92,13 @@ def coin_books(coins: CoinAccounts | None) -> CoinBooks:
 
 
 def _carried(rows: list[dict[str, Any]], name: str) -> tuple[BookLeg, ...]:
-    """Return the carrying amount of each coin at one end, over all its pools."""
+    """Return the carrying amount of each coin over all its pools, at the month's start or end."""
     sums = totals((row["coin"], row[name]) for row in rows)
     return tuple(BookLeg("coins", REPORTING, sums[coin], coin) for coin in sorted(sums))
 
 
 def _entries(movement: Mapping[str, Any]) -> Iterator[BookEntry]:
-    """Yield the entry of a movement; between pools of one coin there is none."""
+    """Yield the entry of a movement; a movement between pools of one coin has none."""
     coin, carrying = movement["coin"], movement["carrying_amount"]
     legs = [BookLeg("coins", REPORTING, carrying, coin)]
     match movement["kind"]:

@@ -1,6 +1,7 @@
-"""The company's own ledger accounts: the account of each role of the month's entries.
+"""The company's own ledger accounts: which account each role of the month's entries is posted to.
 
-A role without a mapping keeps its own name, so that an incomplete file hides no amount.
+A role that is not in the mapping file is posted to an account with the role's name, so that an
+incomplete file hides no amount.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from treasury.core.toml_text import parse_toml
 COIN_ROLES: Final = frozenset(
     {"coins", "coin gains", "coin losses", "coin impairment", "coin reserve", "coin revaluation"}
 )
-"""The roles of measured coins: the company names an account for each, or none at all."""
+"""The roles of measured coins: the mapping names an account for each of them, or for none."""
 
 
 class LedgerAccounts(msgspec.Struct, frozen=True):
@@ -29,12 +30,12 @@ class LedgerAccounts(msgspec.Struct, frozen=True):
     ledger_names: Mapping[str, str] = {}
 
     def of(self, role: str, of: str) -> str:
-        """Return the account of the IBAN or asset, else of the role, else the role's name."""
+        """Return the account of the IBAN or asset, else of the role, else the role's own name."""
         own = f"{role} {of}" if of else role
         return self.ledger_names.get(own) or self.ledger_names.get(role) or own
 
     def require(self, used: Iterable[tuple[str, str]]) -> None:
-        """Raise InputError if the company names accounts, but none for a used role of its coins."""
+        """Raise InputError if the mapping lacks the account of a role that measured coins use."""
         for role, of in sorted(set(used)) if self.ledger_names else ():
             own = f"{role} {of}".strip()
             if role in COIN_ROLES and not {own, role} & self.ledger_names.keys():

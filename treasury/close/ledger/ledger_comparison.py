@@ -2,10 +2,10 @@
 
 The expected ledger balance is the account's balance at the cut-off, plus money in transit to it,
 less money in transit from it. In transit to it are payouts of completed off-ramps that the bank did
-not show yet, and transfers from another own account that had left it. In transit from it are debits
-that are still pending at the bank. A wallet has nothing in transit: the payment for coins that had
-not come is money in transit, not a balance. An unproved balance proves nothing, so no ledger agrees
-with it. Currencies are never compared with or added to each other.
+not show yet, and transfers from another own account that had left that account. In transit from it
+are debits that are still pending at the bank. For a wallet, no money is in transit: the payment for
+coins that had not arrived is on the account for money in transit. A ledger never agrees with an
+unproved balance. Currencies are never compared with or added to each other.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _Key = tuple[str, str]
 
 
 class LedgerComparison(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The ledger compared with the balances: `lines` as in LEDGER; `notes` are exclusions."""
+    """The ledger compared with the balances: `lines` as in LEDGER; `notes` list exclusions."""
 
     title: str
     lines: Table
@@ -89,7 +89,7 @@ class LedgerComparison(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
 
     @property
     def agrees(self) -> bool:
-        """Whether every account is on both sides and agrees to the last digit."""
+        """Whether the ledger and the balances have the same accounts and equal amounts."""
         return all(finding == AGREES for finding in self.lines.arrow["finding"].to_pylist())
 
     def __repr__(self) -> str:
@@ -107,7 +107,7 @@ class _OwnBooks(msgspec.Struct, frozen=True):
 
 
 class _Way(msgspec.Struct, frozen=True):
-    """Money in transit at the cut-off, by account and currency, and what cannot be counted."""
+    """Money in transit at the cut-off by account and currency, and notes on excluded amounts."""
 
     into: Mapping[_Key, Decimal]
     out: Mapping[_Key, Decimal]
@@ -209,7 +209,7 @@ def _by_account(
 def _own_books(
     r: Reconciliation, zone: ZoneInfo, accounts: LedgerAccounts, coins: CoinBooks | None = None
 ) -> _OwnBooks:
-    """Return the sums of the month's export by ledger account and currency."""
+    """Return the sums of the month's postings by ledger account and currency."""
     rows = accounting(r, zone, coins=coins).balances().arrow.to_pylist()
     keys = [_key(accounts.of(row["role"], row["of"]), row["currency"]) for row in rows]
     roles: defaultdict[_Key, dict[str, None]] = defaultdict(dict)
@@ -220,7 +220,7 @@ def _own_books(
 
 
 def _bank_names(r: Reconciliation, accounts: LedgerAccounts) -> dict[_Key, _Key]:
-    """Return the bank accounts by their names in the export, without ambiguous ones."""
+    """Return the bank accounts by their names in the export, without ambiguous names."""
     accounts_by_name: defaultdict[_Key, set[_Key]] = defaultdict(set)
     for row in r.statements.arrow.to_pylist():
         role = "provider" if row["source"] == "provider_report" else "bank"
@@ -276,7 +276,7 @@ def _covered(
     books: _OwnBooks,
     posted: frozenset[_Key],
 ) -> set[_Key]:
-    """Return the wallets without a ledger line of their own, covered by our wallet role."""
+    """Return the wallets without a ledger line that a line of the role `wallet` covers."""
     if not any(_WALLET in books.roles[key] for key in posted):
         return set()
     wallets = {_key(row["of"], row["currency"]) for row in rows if row["kind"] != "bank"}
@@ -286,7 +286,8 @@ def _covered(
 def _posted(key: _Key, line: CsvLine, books: _OwnBooks, rows: Sequence[_Row]) -> _Row:
     """Compare an account of our own export with the month's postings to it.
 
-    The export posts the movements of wallets, not their balances; a ledger may have either.
+    The export contains the movements of wallets, not their balances. The ledger's amount may be
+    either.
     """
     currency, ledger, expected = key[1], line.values["balance"], books.posted[key]
     balances = [
@@ -330,7 +331,7 @@ def _unknown(line: CsvLine) -> _Row:
 
 
 def _on_the_way(r: Reconciliation, books: _OwnBooks, posted: frozenset[_Key]) -> _Way:
-    """Return the banks' money in transit, without parts on separate ledger accounts."""
+    """Return money in transit per bank account, unless the ledger has an own account for it."""
     if r.basis is None:
         return _Way({}, {}, ())
     notes: list[str] = []

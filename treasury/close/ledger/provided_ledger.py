@@ -1,6 +1,6 @@
-"""The ledger that a person provides for a close, stored whole in the journal.
+"""The company's ledger file for a close, whose content is stored in the journal.
 
-A file on a person's disk may be gone a year later, so its content is journaled with the close.
+A file on a person's disk may be gone a year later.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MAPPING: Final = "accounts.toml"
 
 
 class LedgerFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A ledger's file: its name, its content and the SHA-256 of its bytes.
+    """A ledger file: its name, its content and the SHA-256 of its bytes.
 
     `mapping` is the text of the mapping of its accounts; empty without one.
     """
@@ -47,7 +47,7 @@ class LedgerFile(msgspec.Struct, frozen=True, kw_only=True):
     mapping: str = ""
 
     def draft(self, month: str, actor: Actor) -> Draft:
-        """Return the journal entry of the ledger, written with the month's close."""
+        """Return the journal entry with the ledger, which is written when the month is closed."""
         return Draft(_KIND, month, msgspec.structs.asdict(self), actor)
 
 
@@ -85,7 +85,7 @@ def compare_with(
 
 
 def journaled_ledger(entries: Iterable[Entry], close: Close, until: Head) -> LedgerFile | None:
-    """Return the ledger of a month's close: journaled after its basis and before `until`."""
+    """Return the ledger of a month's close: journaled after the close's inputs, before `until`."""
     ledger = None
     for entry in entries:
         own = entry.kind == _KIND and entry.subject == close.month

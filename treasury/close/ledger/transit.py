@@ -1,8 +1,8 @@
 """Money in transit in the books, by one rule for the journal and for the ledger comparison.
 
-Paid for coins that had not come: an on-ramp's debits, until it completes. Owed to us for sold
-coins: an off-ramp's net amount from its completion, until the bank shows it. An off-ramp with coins
-sent and not completed is owed nothing yet.
+An on-ramp's debits are in transit until it completes. An off-ramp's net amount is owed to us, and
+so in transit, from its completion until the bank shows it. Before its completion no amount is owed,
+even if the coins were sent.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ PAID: Final = pa.schema([("expectation_id", TEXT), ("amount", AMOUNT)])
 class Owed(msgspec.Struct, frozen=True, kw_only=True):
     """An off-ramp with coins that had left; `amount` is its net, None if it is not recorded.
 
-    `is_owed` is true once it completed. `maybe_on` is the day of an undecided line that may be its
-    payout.
+    `is_owed` is true once the request is completed. `maybe_on` is the day of an undecided line that
+    may be its payout.
     """
 
     request_id: str
@@ -60,7 +60,7 @@ def owed_payouts(r: Reconciliation) -> list[Owed]:
 
 
 def paid_for(r: Reconciliation) -> pa.Table:
-    """Return the amounts of lines up to the month's end, per expectation they are matched to."""
+    """Return, by expectation, the amount of lines matched to it up to the month's end."""
     if r.basis is None:
         return PAID.empty_table()
     with r.basis.snapshot.connection() as connection:
@@ -69,7 +69,7 @@ def paid_for(r: Reconciliation) -> pa.Table:
 
 
 def begun_before(r: Reconciliation, zone: ZoneInfo) -> Iterator[BookEntry]:
-    """Yield the opening entries of money in transit, so that its account closes correctly."""
+    """Yield the opening entries of money in transit at the beginning of the month."""
     if r.basis is None:
         return
     parameters = {"first": r.month.first, "start": r.month.start(zone), "zone": zone.key}

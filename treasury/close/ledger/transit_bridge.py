@@ -1,9 +1,10 @@
 """Money in transit by the report, the journal and the roll-forward, bridged row by row.
 
-The three differ by definition. The report counts what left one side and did not reach the other.
-The journal counts what the books owe, so coins sent are owed in fiat from the completion on. The
-roll-forward counts what a request still expects. Each request, credit or transfer in one of them
-has a row with the three amounts and why they differ, and each column adds up to its figure.
+The three differ by definition. The report has amounts that left one side and did not reach the
+other. The journal has amounts that are paid in advance or owed; for sent coins, fiat is owed from
+the completion on. The roll-forward has amounts that requests still expect. Each request, credit or
+transfer in one of them has a row with the three amounts and the reason why they differ. The rows
+add up to the three totals.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ BRIDGE: Final = grouped_schema(
     (amount_in("currency"), "report", "journal", "roll_forward"),
     (TEXT, "why", "subject_id"),
 )
-"""One row per request, credit or transfer that one of the three counts, amounts in `currency`.
+"""One row per request, credit or transfer in one of the three; amounts are in `currency`.
 
 `kind` is on_ramp, off_ramp, off_ramp_coins, credit or own_transfer; `subject_id` is the request or
 the bank line.
@@ -62,7 +63,7 @@ _Figures = dict[str, Decimal]
 
 
 class TransitBridge(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """Money in transit in three counts: `rows` as in BRIDGE add up to each count."""
+    """Money in transit by three definitions: `rows` as in BRIDGE add up to each total."""
 
     month: Month
     rows: Table
@@ -139,7 +140,7 @@ def _add(figures: dict[_Key, _Figures], key: _Key, name: str, amount: Decimal) -
 
 
 def _references(r: Reconciliation, subjects: pa.Array) -> dict[str, str | None]:
-    """Return the references of requests, and names for lines without a request."""
+    """Return the payment references of requests, and names for lines without a request."""
     lines = r.lines.arrow.filter(pc.is_in(r.lines.arrow["entry_id"], subjects))
     references = {
         row["entry_id"]: row["reference"] or row["counterparty_name"]
@@ -159,7 +160,7 @@ def _by_id(table: pa.Table, key: str, name: str, ids: pa.Array) -> dict[str, Any
 
 
 def _why(kind: str, figures: _Figures, status: str) -> str:
-    """Return why the three count this row as they do."""
+    """Return the reason for the differences between a row's three amounts."""
     match kind:
         case "on_ramp":
             return _why_on_ramp(figures, status)

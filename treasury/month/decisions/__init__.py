@@ -1,1 +1,1 @@
-"""People's decisions on lines, requests and rules: checked against the records, then journaled."""
+"""People's decisions on bank lines, requests and rules: checks, and journaling."""

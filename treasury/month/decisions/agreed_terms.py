@@ -1,8 +1,8 @@
 """Terms that `policy.toml` proposes and two people put in force through the journal.
 
 Editing the file alone changes nothing, and an answer for an earlier time uses the terms of that
-time. The person who proposed terms cannot accept them, except in a desk of one, where the entry
-records it.
+time. The person who proposed terms cannot accept them. If the policy allows one person, the
+proposer may, and the entry records that one person did both.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _STANDINGS: Final = ("in force", WAITING)
 
 
 class TermsKind(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of terms: its names in the journal and the file, and the command that proposes it.
+    """A kind of terms: its names in the journal and in `policy.toml`, and its command.
 
     `content` returns the terms of a policy as plain JSON; equal terms have equal content.
     """
@@ -83,9 +83,13 @@ def agreed_terms(
 
 
 class TermsVerbs:
-    """The verbs with which two people put one kind of terms of `policy.toml` in force.
+    """Decisions by which two people put one kind of terms of `policy.toml` in force.
 
-    Their lists are tables.
+    One person calls `propose`, another `accept`. Each method returns the terms in force and the
+    proposed ones as a table with the columns `columns`.
+
+    >>> t.limits.propose("limits for the new year")
+    >>> t.limits.accept()
     """
 
     kind: ClassVar[TermsKind]
@@ -94,7 +98,7 @@ class TermsVerbs:
     columns: ClassVar[pa.Schema]
     """The columns of the list: `standing`, then those of `rows`."""
     without: ClassVar[str] = ""
-    """The words for a proposal to have no terms."""
+    """The words on screen for a proposal that removes all terms."""
 
     def __init__(
         self,
@@ -111,7 +115,7 @@ class TermsVerbs:
 
     @staticmethod
     def rows(terms: AgreedTerms | None) -> Sequence[dict[str, Any]]:
-        """Return a row for each subject of the terms; no rows without terms."""
+        """Return a row per subject of the terms, such as a currency; empty if `terms` is None."""
         raise NotImplementedError
 
     @classmethod
@@ -127,7 +131,13 @@ class TermsVerbs:
         return cls.kind.content(policy) != (in_force.content if in_force else {})
 
     def propose(self, reason: str, *, actor: Actor | None = None) -> Table:
-        """Propose the terms in `policy.toml`; a second person accepts them."""
+        """Propose the terms in `policy.toml`; they apply once a second person accepts them.
+
+        The proposal is not repeated if the same terms are proposed or in force. Raise InputError
+        without a reason. `actor` is by default the person at the login.
+
+        >>> t.limits.propose("limits for the new year")
+        """
         kind = self.kind
         if not reason.strip():
             raise InputError(f"{kind.name} are changed with a reason", do="give the reason")
@@ -145,7 +155,14 @@ class TermsVerbs:
         return self._decide(drafts, who)
 
     def accept(self, *, actor: Actor | None = None) -> Table:
-        """Put the proposed terms in force; the person who proposed them cannot."""
+        """Put the proposed terms in force.
+
+        Raise ActionRefused if no terms are proposed, if `policy.toml` has changed since, or if the
+        proposer accepts them and the policy does not allow one person. `actor` is by default the
+        person at the login.
+
+        >>> t.limits.accept()
+        """
         kind = self.kind
         who = actor or self._journal.who()
 
@@ -175,11 +192,14 @@ class TermsVerbs:
         return self._decide(drafts, who)
 
     def list(self) -> Table:
-        """Return the terms in force, and those that wait for a second person."""
+        """Return the terms in force, and those that wait for a second person.
+
+        >>> t.limits.list()
+        """
         return self._listed(self._decided())
 
     def _decided(self) -> Decided:
-        """Return the decisions made by the time that these verbs are bound to."""
+        """Return the decisions of people made up to the time of the question (`until`)."""
         return read_decided(self._journal, until=self._until)
 
     def _decide(self, drafts: Callable[[Decided], Sequence[Draft]], who: Actor) -> Table:
@@ -207,7 +227,7 @@ def standing_rows(
 ) -> pa.Table:
     """Return the rows of the terms in force and of those that wait.
 
-    `without` are the words for a proposal to have no terms.
+    `without` are the words for a proposal that removes all terms.
     """
     pairs = zip(_STANDINGS, terms, strict=True)
     listed = [{"standing": words, **row} for words, each in pairs for row in rows(each)]

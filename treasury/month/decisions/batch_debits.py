@@ -1,7 +1,7 @@
-"""A debit that a bank booked for a whole payment file: which of its requests it pays.
+"""The requests that a debit pays, if a bank booked one debit for a whole payment file.
 
 A bank that books a batch shows one debit with the file's id and the sum of its payments, without
-those it rejected. The journal knows the requests of the file, so one decision settles them all.
+rejected ones. The journal has the requests of the file, so one decision assigns all of them.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def orders_paid(
 
     Raise InputError if the file was never made. Raise ActionRefused if the line is not a debit, is
     not exactly the amount that these requests wait for, or neither names the file nor has a reason.
-    A payment that the bank rejected as a duplicate was paid by another debit, or by this one with a
-    reason, if the file was uploaded twice. `accepted` are lines that are accepted already, each
-    with its requests.
+    A payment that the bank rejected as a duplicate was paid by another debit. If the file was
+    uploaded twice, this debit may have paid it, and a reason is required. `accepted` are pairs of
+    an accepted line and its requests.
     """
     orders = {
         request: file
@@ -103,7 +103,7 @@ def orders_paid(
 def _ordered(
     knowledge: Knowledge, orders: Mapping[str, PaymentFile], line: Mapping[str, Any], reason: str
 ) -> tuple[str, ...]:
-    """Return the payments of a file that are not rejected, with duplicates if the debit pays both.
+    """Return the payments of a file without rejected ones; with duplicates if the debit paid them.
 
     Raise ActionRefused if duplicates would be included without a reason.
     """

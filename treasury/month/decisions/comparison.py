@@ -1,9 +1,9 @@
 """The changes between two answers and their causes: records, decisions or rules.
 
-A reconciliation depends on records, decisions and rules alone. From the first answer to the second,
-they are replaced one at a time, in this order. A line that moves at a step moved because of that
-step, so causes are never guessed. Within the records, the line itself, its expectations and other
-lines are distinguished.
+A reconciliation depends on records, decisions and rules alone. The comparison starts from the first
+answer and replaces records, decisions and rules one after the other by those of the second. If a
+line changes at one of these steps, the step is the cause. A change by records is ascribed to the
+line itself, to its expectations or to other lines.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ MOVES: Final = grouped_schema(
         "why",
     ),
 )
-"""One row per line that moved.
+"""One row per bank line with another outcome or expectation.
 
-`from_outcome` is null for a new line, `to_outcome` for a removed one.
+`from_outcome` is null for a new line, `to_outcome` for a line that was removed.
 
 `cause`: new statement, line changed, record changed, another line, decision, rule; several are
 joined by `+`.
@@ -75,7 +75,7 @@ class Comparison(Tables, msgspec.Struct, frozen=True, eq=False):
 
     @property
     def sql(self) -> str:
-        """The SQL of the outcomes; both sides run it on their own inputs."""
+        """The SQL of the outcomes; both answers run it on their own inputs."""
         return step_sql("outcomes")
 
     def __len__(self) -> int:
@@ -92,7 +92,7 @@ class Comparison(Tables, msgspec.Struct, frozen=True, eq=False):
 
 
 def compare_bases(a: Basis, b: Basis) -> Comparison:
-    """Compare a month on two bases; raise InputError if the months differ."""
+    """Compare the answers from two sets of inputs; raise InputError if their months differ."""
     month = a.question.month
     if month != b.question.month:
         raise InputError(
@@ -122,7 +122,7 @@ def compare_bases(a: Basis, b: Basis) -> Comparison:
 
 
 def moves_between(first: Knowledge, last: Knowledge, cause: str) -> pa.Table:
-    """Return every line, of any month, that moves when one input is replaced; as in MOVES."""
+    """Return the lines of all months that change when `cause` is replaced; columns as in MOVES."""
     return _moves(first, last, ((cause, first, last),), lambda _: True)
 
 

@@ -1,8 +1,8 @@
 """Decisions about lines of closed months: each posts to the open month and names the closed one.
 
 A close is never changed. A decision journaled after a close applies from then on, and the next open
-month takes the difference. Each month is read as known at its own close: the month of the line,
-those closed after it, and the open one.
+month posts the difference. To find it, the line is compared as each month knew it at its own close:
+the month of the line, the months closed after it, and the open month.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CORRECTIONS: Final = grouped_schema(
 )
 """Two rows per line that was decided after its `month` was closed.
 
-`side` is `before`, as the last closed month knew the line, and `after`, as it is now.
+`side` is `before` for the line as the last closed month knew it, and `after` for its current form.
 """
 _WORDS: Final = {"accept": "accepted", "reject": "rejected", "ignore": "closed", "undo": "undone"}
 
@@ -42,8 +42,8 @@ _WORDS: Final = {"accept": "accepted", "reject": "rejected", "ignore": "closed",
 class LateDecision(msgspec.Struct, frozen=True, kw_only=True):
     """The change that a decision made to a line after its month was closed.
 
-    `month` is the closed month, `posts_to` the one that takes the difference, and `before` the last
-    month that knew the line without the change.
+    `month` is the closed month, and `posts_to` the month that posts the difference. `before` is the
+    last closed month in which the change was not known.
     """
 
     line: Mapping[str, Any]
@@ -61,11 +61,11 @@ class LateDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def posted_to(booked: date, known_from: datetime | None, closed: Mapping[str, Period]) -> Month:
-    """Return the month that a line posts to; `known_from` is when it first came into the lake.
+    """Return the month that posts a line; `known_from` is when it was first stored in the lake.
 
     It is the month in which the bank booked the line. If that month was closed before the line was
-    known, it is the next month that was still open. So a closed month never changes, and no line is
-    lost.
+    known, it is the next month that was still open. So a closed month never changes, and every line
+    is posted.
     """
     month = Month.of(booked)
     while (
@@ -113,7 +113,7 @@ def correction_rows(
     """Return the corrections made by late decisions, with the columns of CORRECTIONS.
 
     `before` and `after` are, by line, the lines of the month in which the bank booked it. A line
-    that no close has shown is left out, because no amount was posted for it.
+    that was not known at any close is left out, because no amount was posted for it.
     """
     rows = []
     for decision in decisions:

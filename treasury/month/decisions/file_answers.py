@@ -1,7 +1,7 @@
-"""The banks' answers to payment files made here: a row per file, batch and payment.
+"""The banks' answers to payment files made in this workspace: a row per file, batch and payment.
 
-The ids journaled when the file left link each status to its file and request. Statuses of payments
-that were not made here are shown without a file.
+The ids that were journaled when the file was made link each status to its file and request.
+Statuses of other payments are shown without a file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _OUTCOMES: Final = {
     "parts": "in part",
     "payee": "payee",
 }
-"""The meaning of a single status; several of one payment are combined in `OrderAnswer`."""
+"""The meaning of a single status; `OrderAnswer` combines several statuses of one payment."""
 
 
 def file_answers(statuses: pa.Table, entries: Iterable[Entry]) -> pa.Table:

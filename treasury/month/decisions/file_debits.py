@@ -1,8 +1,8 @@
-"""Debits that a bank booked for whole payment files, and that match without a person's decision.
+"""Debits of whole payment files that are matched without a person's decision.
 
-The journal knows what a file orders. A debit that carries the file's id and is exactly its sum must
-be the file's, unless a record contradicts it. It then pays all payments that the bank did not
-reject. A debit with weaker evidence needs a person's decision (`batch_debits`).
+The journal has the payments of each file. A debit that states the file's id and is exactly the
+file's sum must belong to the file, unless a record contradicts it. It then pays all payments that
+the bank did not reject. A debit with weaker evidence needs a person's decision (`batch_debits`).
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _CREDITS: Final = step_sql("treasury.month.decisions.steps", "booked_credits")
 def decisions_in_force(snapshot: Snapshot, entries: Iterable[Entry]) -> pa.Table:
     """Return the decisions on bank lines as matching reads them; columns as in DECISIONS.
 
-    They are people's decisions in these entries of the journal, and debits assigned by the ids of
-    payment files, with the verdict "file".
+    These are people's decisions in the given journal entries. Debits that belong to a payment file
+    by its id are added with the verdict "file".
     """
     entries = tuple(entries)
     return in_force(snapshot, entries, history.decision_table(history.standing(entries)))
@@ -68,9 +68,9 @@ def in_force(snapshot: Snapshot, entries: Iterable[Entry], decided: pa.Table) ->
 
 
 def order_stages(snapshot: Snapshot, orders: Mapping[str, PaymentFile]) -> dict[str, str]:
-    """Return the stage at the bank of each payment of a file that the bank has answered.
+    """Return the bank's stage for each payment in a file, if the bank has answered.
 
-    `orders` is the file by the request of each payment; the stages are those of `OrderAnswer`.
+    `orders` are the files by the request that each contains. The stages are those of `OrderAnswer`.
     """
     statuses = stored_statuses(snapshot.select, (file.message_id for file in orders.values()))
     stages: dict[str, str] = {}
@@ -87,7 +87,7 @@ def answer_to(
 ) -> OrderAnswer | None:
     """Return the bank's answer to a payment in a file, from rows of `payment_statuses`.
 
-    `accepted` are names that banks gave for its payee and that people accepted.
+    `accepted` are banks' names for its payee that people accepted.
     """
     return order_answer(
         statuses,
@@ -119,7 +119,7 @@ def _file_debits(
     accepted = decided.filter(pc.equal(decided["verdict"], "accept"))
     ordered = pa.array({request for own in orders.values() for request in own}, pa.string())
     accepted = accepted.filter(pc.is_in(accepted["expectation_id"], ordered))
-    # A returned payment is not a second payment.
+    # A returned payment does not count as a second payment.
     booked_in = snapshot.select(_CREDITS, {"ids": accepted["entry_id"].to_pylist()})["entry_id"]
     is_back = pc.is_in(accepted["entry_id"], booked_in.combine_chunks())
     accepted = accepted.filter(pc.invert(is_back))

@@ -1,8 +1,8 @@
 """People's remarks and actions on ramp requests that no bank line shows, one row per request.
 
-They are no evidence. A remark is shown next to the state that the bank and the service prove. A
-request in a payment file, or with a transaction hash entered here, counts as paid for us: it must
-not be paid again because the service does not show it yet.
+They prove no payment. A remark is shown next to the state that the bank and the service prove. A
+request in a payment file, or with a transaction hash entered here, is treated as paid. It must
+not be paid again only because the service does not show it yet.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ REQUEST_REMARKS: Final = grouped_schema(
 left in, earlier ones included. `order_messages` and `order_references` are the ids of the file and
 of the payment, by which the bank answers. `orders_made` is when the file was made. `order_amounts`
 (EUR) and `order_accounts` are the amount and the IBAN, empty if they were not journaled.
-`payees_accepted` are the bank's names for the payee that people accepted. `rejections_alone` is
+`payees_accepted` are banks' names for the payee that people accepted. `rejections_alone` is
 true if the bank reports rejected payments only.
 """
 

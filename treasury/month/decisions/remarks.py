@@ -1,8 +1,8 @@
 """Remarks on ramp requests: marked as sent, not to be funded, not uploaded; each with a reason.
 
-A remark is no evidence. It is shown next to the state that the bank and the service prove, so that
-colleagues see what is known outside the records. A request in a payment file must not be paid again
-until the bank shows it, or a person reports that the file was not uploaded.
+A remark proves nothing about a payment. It is shown next to the state that the bank and the service
+prove, so that colleagues see what is known outside the records. A request in a payment file must
+not be paid again until the bank shows it, or a person reports that the file was not uploaded.
 """
 
 from __future__ import annotations
@@ -73,7 +73,14 @@ _NOT_CLOSE: Final = {
 
 
 class Marking:
-    """The verbs for remarks; a request is given by its payment reference or its id."""
+    """Remarks on ramp requests, as `t.funding`: each method journals one remark of a person.
+
+    `request` is a payment reference or an id, `reason` the person's own words, `actor` the person
+    who decides (default: the person at the login). With `dry_run` a method checks the remark,
+    returns it and writes nothing. Raises InputError for an unknown request or an empty reason.
+
+    >>> t.funding.marked_sent("PAY-2026-005358", "sent at the bank's counter")
+    """
 
     def __init__(
         self,
@@ -95,13 +102,45 @@ class Marking:
     def marked_sent(
         self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
     ) -> Remark:
-        """Mark the payment as sent, though no statement shows it yet."""
+        """Mark the payment as sent before any statement shows it.
+
+        Parameters
+        ----------
+        request
+            The payment reference or id of a request that waits for its funds.
+        reason
+            How the person knows that it was sent.
+        actor
+            The deciding person; default: the person at the login.
+        dry_run
+            Check the decision and write nothing.
+
+        Returns
+        -------
+        Remark
+            The remark, with its place in the journal unless it was a dry run.
+
+        Raises
+        ------
+        ActionRefused
+            If the request already has another remark, or does not wait for funds.
+
+        Examples
+        --------
+        >>> t.funding.marked_sent("PAY-2026-005358", "sent at the bank's counter")
+        """
         return self._journal_remark("marked_sent", request, reason, actor, dry_run=dry_run)
 
     def will_not_fund(
         self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
     ) -> Remark:
-        """Mark the request as not to be funded; it stays open at the service."""
+        """Mark a request that we will not fund; it stays open at the service.
+
+        Raise ActionRefused if the request already has another remark, is in a payment file, or does
+        not wait for funds.
+
+        >>> t.funding.will_not_fund("PAY-2026-005358", "the customer cancelled")
+        """
         return self._journal_remark("will_not_fund", request, reason, actor, dry_run=dry_run)
 
     def not_uploaded(
@@ -109,19 +148,48 @@ class Marking:
     ) -> Remark:
         """Mark the payment file of the request as not uploaded, so that the request may be paid.
 
-        The person must not be the one who made the file; a desk of one gives a reason and is marked
-        so. Raise ActionRefused if the request is in no payment file, or the bank has answered to
-        it.
+        Another person than the author of the file must do this. If the policy allows one person,
+        the author may, and the entry records that one person did both. Raise ActionRefused if no
+        payment file contains the request, or if the bank has answered to its payment without
+        rejecting it.
+
+        >>> t.funding.not_uploaded("PAY-2026-005358", "the upload was cancelled at the bank")
         """
         return self._journal_remark(NOT_UPLOADED, request, reason, actor, dry_run=dry_run)
 
     def void_file(
         self, name: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
     ) -> list[str]:
-        """Withdraw a payment file, so that its requests may be paid; return their ids.
+        """Withdraw a payment file that was not uploaded, so that its requests may be paid again.
 
-        The person must not be the one who made the file; a desk of one gives a reason and is marked
-        so. Raise ActionRefused if the bank has answered to the file and not rejected every payment.
+        Another person than the author of the file must do this. If the policy allows one person,
+        the author may, and the entry records that one person did both.
+
+        Parameters
+        ----------
+        name
+            The file's name, as in `t.funding.list()`.
+        reason
+            How the person knows that the bank does not have the file.
+        actor
+            The deciding person; default: the person at the login.
+        dry_run
+            Check the decision and write nothing.
+
+        Returns
+        -------
+        list of str
+            The ids of the requests that the file contained.
+
+        Raises
+        ------
+        ActionRefused
+            If the bank has answered about a payment without rejecting it, the file is not in force,
+            or the author may not withdraw it alone.
+
+        Examples
+        --------
+        >>> t.funding.void_file("pain.001-2026-10-30.xml", "deleted at the bank before signing")
         """
         who, reason = actor or self._journal.who(), reason.strip()
         if not reason:
@@ -157,10 +225,37 @@ class Marking:
     ) -> AcceptedPayee:
         """Accept the bank's name for a payee, if the bank found it to match closely.
 
-        The person must not be the one who made the payment file; a desk of one gives a reason and
-        is marked so. The acceptance holds for that IBAN, that name and that answer, in later files
-        too. `agreed` is the result of a `dry_run`, so that only the name that was shown can be
-        accepted. Raise ActionRefused if the bank found no close match, or has changed its answer.
+        Another person than the author of the payment file must do this. If the policy allows one
+        person, the author may, and the entry records that one person did both. The acceptance
+        applies to this IBAN, this payee's name and this name at the bank, in later files too.
+
+        Parameters
+        ----------
+        request
+            The payment reference or id of the request.
+        reason
+            How the person compared the names.
+        agreed
+            The result of a dry run. Only the names that it showed can be accepted.
+        actor
+            The deciding person; default: the person at the login.
+        dry_run
+            Check the decision and write nothing.
+
+        Returns
+        -------
+        AcceptedPayee
+            The IBAN, the ordered name and the bank's name.
+
+        Raises
+        ------
+        ActionRefused
+            If the bank did not report a close match, or if IBAN or names differ from `agreed`.
+
+        Examples
+        --------
+        >>> shown = t.funding.accept_payee("PAY-2026-005358", "compared by phone", dry_run=True)
+        >>> t.funding.accept_payee("PAY-2026-005358", "compared by phone", agreed=shown)
         """
         who, reason = actor or self._journal.who(), reason.strip()
         if not reason:
@@ -225,7 +320,7 @@ class Marking:
         return answer_to(file, statuses[file.message_id])
 
     def _is_alone(self, file: PaymentFile, who: Actor) -> bool:
-        """Return whether a person withdraws their own file; refuse it unless a desk of one."""
+        """Return whether a person withdraws their own file; refuse it if the policy forbids it."""
         alone = same_person(file.by, who.name)
         if alone and not self._one_person():
             raise ActionRefused(
@@ -255,18 +350,45 @@ class Marking:
     ) -> Remark:
         """Undo the last remark on a request.
 
-        `seq` is the place of the remark to undo; any other remark is left alone. Raise
-        ActionRefused if there is no remark, or if the last remark is another one.
+        Parameters
+        ----------
+        request
+            The payment reference or id of the request.
+        reason
+            Optional.
+        seq
+            The journal place of the remark to undo, as in `list`; default: the last remark.
+        actor
+            The deciding person; default: the person at the login.
+        dry_run
+            Check the decision and write nothing.
+
+        Returns
+        -------
+        Remark
+            The undoing, as a remark.
+
+        Raises
+        ------
+        ActionRefused
+            If the request has no remark, or its last remark is not at `seq`.
+
+        Examples
+        --------
+        >>> t.funding.undo("PAY-2026-005358", "it was another payment")
         """
         return self._journal_remark(
             "undo", request, reason, actor, intended_seq=seq, dry_run=dry_run
         )
 
     def list(self) -> Table:
-        """Return the current remark and the payment file of each request.
+        """Return a row per request with a remark, a payment file or a transaction hash from here.
 
-        `seq` is the place of the remark in the journal; it is empty if the request is only in a
-        payment file. `proposed_by` is the person that a sheet names as the proposer.
+        The columns are those of REQUEST_REMARKS, with `order_amounts` in EUR, and two more. `seq`
+        is the place of the remark in the journal, null for a request without a remark.
+        `proposed_by` is the person that a decision sheet names as the proposer.
+
+        >>> t.funding.list()
         """
         decided = read_decided(self._journal, until=self._until)
         remarks, table = history.standing_remarks(decided.entries), remark_table(decided)
@@ -282,7 +404,19 @@ class Marking:
     def answers(self, statuses: pa.Table | None = None) -> Table:
         """Return the banks' answers to payment files, by file, batch and payment, in words.
 
-        It has a row per stored status, or per row of `statuses`, as read from a report.
+        Parameters
+        ----------
+        statuses
+            Statuses read from a bank's report; default: all stored ones.
+
+        Returns
+        -------
+        Table
+            A row per status, with the columns of FILE_ANSWERS; `amount` is in `currency`.
+
+        Examples
+        --------
+        >>> t.funding.answers()
         """
         if statuses is None:
             statuses = self._snapshot().sql(_STATUSES)
@@ -317,7 +451,8 @@ class Marking:
     ) -> tuple[Draft | None, Remark]:
         """Return the journal entry that a remark would add, or None if that remark already exists.
 
-        `mark` is one of WAITING. No entry is written; the errors are those of the verbs.
+        `mark` is the remark: `marked_sent`, `will_not_fund` or `not_uploaded`. Raise the same
+        errors as the method of that name.
         """
         if not reason.strip():
             raise InputError("a remark is made with a reason", do="give the reason")
@@ -388,7 +523,7 @@ def _check(
     if word == "undo":
         if standing is None:
             raise ActionRefused(
-                f"there is no remark on {name}", do="run `treasury request list` to see what is"
+                f"there is no remark on {name}", do="run `treasury request list` to see all remarks"
             )
         if intended_seq not in {None, standing.seq}:
             raise ActionRefused(
@@ -400,7 +535,8 @@ def _check(
     if word == NOT_UPLOADED:
         if file is None:
             raise ActionRefused(
-                f"{name} is in no payment file", do="run `treasury request list` to see which are"
+                f"{name} is in no payment file",
+                do="run `treasury request list` to see the payment files",
             )
     elif standing is not None:
         raise ActionRefused(
@@ -422,7 +558,7 @@ def _check(
 
 
 def foreseen_remark(decided: Decided, planned: Remark) -> Decided:
-    """Return the decisions as they would be after this remark."""
+    """Return the decisions with a planned remark added, as if it were journaled."""
     body = {"reason": planned.reason, "undoes": planned.undoes}
     who = Actor(planned.by, "environment")
     draft = Draft(f"request.{planned.mark}", planned.request_id, body, who)

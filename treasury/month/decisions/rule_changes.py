@@ -1,7 +1,7 @@
 """Changes of the rules: their effect on all stored records is shown before they are saved.
 
-The file `rules.toml` holds the rules in force. The journal holds every saved content with its
-effect, so that an earlier answer uses the rules of its time.
+The file `rules.toml` contains the rules in force. The journal contains every saved version with its
+effect, so that an answer for an earlier time uses the rules of that time.
 """
 
 from __future__ import annotations
@@ -41,10 +41,12 @@ _WAITS: Final = ("state", "due", "overdue", "silent")
 
 
 class Preview(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The effect of new rules: `lines` as in compare.MOVES, `totals` as in compare.TOTALS.
+    """The effect of new rules on the stored records.
 
-    `requests` are those with another due date or another delay. `closed` has lines of closed
-    months: they keep the rules of their close and do not move.
+    `lines` are the bank lines with another outcome, with the columns of `comparison.MOVES`;
+    `totals` their sums, as in `comparison.TOTALS`. `requests` are waiting requests with another due
+    date or delay. `closed` are lines of closed months that the new rules would match otherwise;
+    they keep the rules of their close.
     """
 
     rules: Rules
@@ -81,7 +83,10 @@ class Preview(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 class Changing:
-    """The rules of a workspace: in force, previewed, saved."""
+    """The rules of a workspace, as `t.rules`: read them, preview new ones, and put them in force.
+
+    >>> t.rules.preview("new_rules.toml").totals
+    """
 
     def __init__(
         self,
@@ -101,16 +106,25 @@ class Changing:
         self._until = until
 
     def current(self) -> Rules:
-        """Return the rules in the file, or the contract's defaults if there is no file."""
+        """Return the rules in `rules.toml`, or the default rules if there is no file.
+
+        >>> t.rules.current()
+        """
         return load_rules(self._path) if os.path.lexists(self._path) else Rules()
 
     def is_journaled(self) -> bool:
-        """Return whether the file is as last saved; a manual edit makes this false."""
+        """Return whether `rules.toml` is as last saved; False after an edit by hand.
+
+        >>> t.rules.is_journaled()
+        """
         in_force = rules_in_force(read_decided(self._journal, until=self._until).entries)
         return in_force is None or in_force.hash == self.current().hash
 
     def history(self) -> Table:
-        """Return every saved content: when, by whom, why, and how many lines moved."""
+        """Return a row per saved version of the rules: when, by whom, why, how many lines moved.
+
+        >>> t.rules.history()
+        """
         rows = [
             {
                 "saved_at": entry.at,
@@ -124,9 +138,26 @@ class Changing:
         return Table(pa.Table.from_pylist(rows, schema=_HISTORY), zone=self._zone)
 
     def preview(self, new: Rules | str | Path) -> Preview:
-        """Return the changes that these rules would make to the stored records; nothing is written.
+        """Return the changes that new rules would make to the stored records; no file is written.
 
-        Raise SettingsError, naming the key, if the file cannot be read.
+        Parameters
+        ----------
+        new
+            The rules, or the path of a TOML file.
+
+        Returns
+        -------
+        Preview
+            Lines and requests that would change; amounts are in the currency of each row.
+
+        Raises
+        ------
+        SettingsError
+            If a key of the file is wrong; the message names it.
+
+        Examples
+        --------
+        >>> t.rules.preview("new_rules.toml").totals
         """
         return self._preview(read_rules(new), read_decided(self._journal, until=self._until))
 
@@ -137,10 +168,37 @@ class Changing:
         *,
         actor: Actor | None = None,
     ) -> Preview:
-        """Put these rules in force, and journal their content and effect.
+        """Put new rules in force, and journal their content and effect.
 
-        Raise InputError if no line can match a class. The journal is written before the file: if
-        the run is interrupted in between, save the same rules again.
+        The journal is written before the file: if the run is interrupted in between, save the same
+        rules again.
+
+        Parameters
+        ----------
+        new
+            The rules, or the path of a TOML file.
+        reason
+            Why they change.
+        actor
+            The deciding person; default: the person at the login.
+
+        Returns
+        -------
+        Preview
+            The changes, as in `preview`.
+
+        Raises
+        ------
+        InputError
+            If the reason is missing, or if a class can match no line.
+        SettingsError
+            If a key of the file is wrong.
+        StorageError
+            If `rules.toml` cannot be written.
+
+        Examples
+        --------
+        >>> t.rules.save("new_rules.toml", "the bank changed its transaction codes")
         """
         if not reason.strip():
             raise InputError("rules are changed with a reason", do="give the reason")

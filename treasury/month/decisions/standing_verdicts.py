@@ -1,4 +1,4 @@
-"""Decisions in force, next to the current records; and the lines that still need a decision."""
+"""Two lists: decisions in force with later changes, and bank lines that need a decision."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ OPEN_LINES: Final = grouped_schema(
 
 
 def standing_table(stand: Iterable[Decision], knowledge: Knowledge) -> pa.Table:
-    """Return the decisions in force, by time, with what has changed; columns as in STANDING."""
+    """Return the decisions in force by time, with changed facts; columns as in STANDING."""
     stand = list(stand)
     lines = knowledge.line_rows([decision.entry_id for decision in stand])
     rows = []
@@ -77,7 +77,7 @@ def standing_table(stand: Iterable[Decision], knowledge: Knowledge) -> pa.Table:
 
 
 def open_lines(knowledge: Knowledge, stand: Iterable[Decision]) -> pa.Table:
-    """Return the booked lines that need a person, oldest first; columns as in OPEN_LINES."""
+    """Return the booked lines that need a decision, oldest first; columns as in OPEN_LINES."""
     assigned = {decision.entry_id: decision.to for decision in stand if decision.verb == "assign"}
     outcomes = knowledge.matches.lines
     is_open = pc.is_in(outcomes.arrow["outcome"], pa.array(NEEDS_A_PERSON))

@@ -1,8 +1,8 @@
 """Checks of a decision on a bank line against the current records and decisions.
 
-A wrong match is worse than none. A decision that a fact contradicts needs a reason, and an
-impossible one (another currency, a line that is not booked) is refused. A line of a closed month
-may be decided; the decision posts to the open month.
+A wrong match is worse than no match. A decision that a fact contradicts needs a reason. An
+impossible decision (another currency, a line that is not booked) is refused. A line of a closed
+month may be decided; the decision posts to the open month.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SETTLES: Final = ("accept", "ignore")
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision that a person asks for, in ids."""
+    """A decision that a person asks for; lines and expectations are ids."""
 
     verb: str
     entry_id: str
@@ -43,11 +43,11 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _Rule = Callable[["Check", Wish, dict[str, Any]], Sequence[str]]
-"""Refuses a wish, or returns the contradictions that its reason outweighs."""
+"""Refuses a wish, or returns the facts that contradict it but are outweighed by its reason."""
 
 
 class Check:
-    """Checks wishes in order; an amount that one wish claims is not available to the next."""
+    """Checks wishes in order: an amount that a wish claims is not available to later wishes."""
 
     def __init__(self, knowledge: Knowledge, decided: Decided, stand: Sequence[Decision]) -> None:
         self._knowledge = knowledge
@@ -56,7 +56,7 @@ class Check:
         self._claimed: dict[str, Decimal] = {}
 
     def all(self, wishes: Sequence[Wish]) -> list[Body | None]:
-        """Return the body to journal for each wish, or None for a decision that already exists."""
+        """Return the journal entry's content per wish, or None if the decision exists."""
         ids = [wish.entry_id for wish in wishes]
         repeated = next((id_ for id_ in ids if ids.count(id_) > 1), None)
         if repeated is not None:
@@ -66,7 +66,7 @@ class Check:
         return [*map(self._granting(ids), wishes)]
 
     def each(self, wishes: Sequence[Wish]) -> list[Body | TreasuryError | None]:
-        """Return for each wish the body to journal, None if it already exists, or its refusal.
+        """Return per wish its journal entry's content, its refusal, or None if it exists.
 
         A refused wish claims no amount.
         """
@@ -82,14 +82,14 @@ class Check:
         return answers
 
     def _granting(self, ids: Sequence[str]) -> Callable[[Wish], Body | None]:
-        """Return the function that gives the body of a wish on these lines, or refuses it."""
+        """Return a function that checks a wish on these lines and returns its content."""
         lines = self._knowledge.line_rows(ids)
         known_from = self._knowledge.known_from(ids) if self._closed else {}
 
         def grant(wish: Wish) -> Body | None:
             line = lines.get(wish.entry_id)
             booked = line["booking_date"] if line else None
-            # No statement contains the line any more; its date is that of the undone decision.
+            # The line is in no statement any more, so the undone decision has the date.
             if line is None:
                 undone = next((d for d in self._stand if d.seq == wish.undoes), None)
                 text = (undone.facts.get("line") or {}).get("booking_date") if undone else None
@@ -146,7 +146,7 @@ class Check:
         }
 
     def accept(self, wish: Wish, line: dict[str, Any]) -> Sequence[str]:
-        """Return the contradictions of an acceptance; refuse it if they come without a reason."""
+        """Return the facts that contradict an acceptance; refuse it if it then lacks a reason."""
         if (line["entry_status"] or "BOOK") != "BOOK":
             raise ActionRefused(
                 f"the line {line['entry_id']} is not booked yet ({line['entry_status']})",
@@ -179,7 +179,7 @@ class Check:
         return why
 
     def reject(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
-        """Require a reason for undoing an automatic match, which makes a payment look unpaid."""
+        """Require a reason for rejecting an automatic match, after which a payment looks unpaid."""
         outcome = self._knowledge.outcomes[wish.entry_id]
         if outcome["outcome"] in {"matched", "duplicate"} and not wish.reason:
             raise ActionRefused(
@@ -189,7 +189,7 @@ class Check:
         return ()
 
     def ignore(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
-        """Refuse to close a matched line: its request would look unpaid and be paid again."""
+        """Refuse to ignore a matched line: its request would look unpaid and be paid again."""
         if not wish.reason:
             raise InputError("a line is ignored with a reason", do="give the reason")
         outcome = self._knowledge.outcomes[wish.entry_id]
@@ -202,7 +202,7 @@ class Check:
         return ()
 
     def assign(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
-        """Check that a person is named and that a decision is still open."""
+        """Check that a colleague is named and that the line still needs a decision."""
         if not wish.to:
             raise InputError("no person is named", do="give the person the line is for")
         outcome = self._knowledge.outcomes[wish.entry_id]
@@ -247,7 +247,7 @@ class Check:
         outcome: dict[str, Any],
         rows: list[dict[str, Any]],
     ) -> Iterable[str]:
-        """Yield a contradiction if the line exceeds the expected amount, after earlier wishes."""
+        """Yield a contradiction if the line exceeds the amount that earlier wishes leave over."""
         if any(row["direction"] != line["direction"] for row in rows):
             return
         if wish.shares:
@@ -287,7 +287,7 @@ _RULES: Final[dict[str, _Rule]] = {
 
 
 def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]]) -> None:
-    """Refuse a line for several expectations without shares, if one takes any amount."""
+    """Refuse a line for several expectations without shares if one of them has no amount."""
     worth = format_amount(line["amount"], line["currency"])
     standing = [str(row["code"]) for row in rows if row["amount"] is None]
     if not wish.shares:
@@ -315,7 +315,7 @@ def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]
 
 
 def require_undecided(wish: Wish, stand: Sequence[Decision]) -> None:
-    """Refuse a verdict on a line that is settled, or on a pair that was rejected."""
+    """Refuse a verdict on a line that is decided already, or on a pair that was rejected."""
     for decision in stand:
         if decision.entry_id != wish.entry_id:
             continue
@@ -330,14 +330,14 @@ def require_undecided(wish: Wish, stand: Sequence[Decision]) -> None:
 
 
 def states_wish(decision: Decision, wish: Wish | Decision) -> bool:
-    """Return whether a decision in force is the one that is wished for."""
+    """Return whether a decision in force says the same as a wish."""
     names = ("verb", "entry_id", "expectations", "to")
     is_same = all(getattr(decision, name) == getattr(wish, name) for name in names)
     return is_same and decision.shares == dict(wish.shares)
 
 
 def already(line: str, how: str, state: str) -> ActionRefused:
-    """Return the refusal to decide again."""
+    """Return the error for a line or pair that is decided already."""
     return ActionRefused(
         f"the line {line} is already {how}: {state}",
         do="undo that first, if it is wrong",

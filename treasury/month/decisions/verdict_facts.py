@@ -1,7 +1,7 @@
-"""The facts of a decision, as its author saw them, and what has changed since.
+"""The facts of a decision as its author saw them, and later changes of these facts.
 
-A decision about a bank line stays in force. But if its line or its expectation has changed since,
-the change is shown, with both values.
+A decision about a bank line stays in force. If the line or the expectation changes later, the
+change is shown with both values.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ABSENT: Final = {"line": "the line is in no statement any more", "request": "th
 
 
 def line_facts(row: Mapping[str, Any]) -> dict[str, str]:
-    """Return the facts that identify the state of a bank line; texts as a hash."""
+    """Return the facts about a bank line that a decision stores; its texts are stored as a hash."""
     texts = msgspec.json.encode([row[name] for name in _TEXTS])
     return {name: value_text(row[name]) for name in _LINE} | {
         "texts": hashlib.sha256(texts).hexdigest()
@@ -37,7 +37,7 @@ def line_facts(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def expectation_facts(row: Mapping[str, Any]) -> dict[str, str]:
-    """Return the facts that identify the state of an expectation."""
+    """Return the facts about an expectation that a decision stores."""
     return {name: value_text(row[name]) for name in _EXPECTATION}
 
 
@@ -54,8 +54,8 @@ def moved(
 ) -> list[str]:
     """Return the facts that have changed, such as `amount was 100.00, is 120.00`.
 
-    `then` are a decision's facts. A status changes all the time, so it counts only if it has become
-    one that contradicts the decision.
+    `then` are the facts that the decision stored. Statuses change often, so a status is returned
+    only if the new one contradicts the decision.
     """
     moves = list(_differences(then.get("line") or {}, line, _ABSENT["line"]))
     for name, facts in (then.get("expectations") or {}).items():

@@ -1,9 +1,9 @@
 """People's verdicts on bank lines: accept, reject, ignore, assign, undo; checked, then journaled.
 
 Each verdict is checked against the matching at that moment, and journaled only if no other decision
-was made meanwhile; otherwise it is checked again. An entry holds the facts as they were seen, so
-that a later change can be shown (`facts`). Repeating a decision writes nothing, so an interrupted
-command can simply be run again.
+was made meanwhile; otherwise it is checked again. An entry contains the line and the expectation
+as the person saw them (`facts`), so that a later change can be shown. Repeating a decision writes
+nothing, so an interrupted command can simply be run again.
 """
 
 from __future__ import annotations
@@ -54,7 +54,16 @@ _Plans: TypeAlias = Sequence[PlannedVerdict]
 
 
 class Deciding:
-    """The verbs; `knowledge` returns the matching under given decisions."""
+    """Decisions of people about bank lines, as `t.matches`: each method checks and journals them.
+
+    `entry_id` is a bank line's id or the start of one. An expectation is a request or virtual
+    account, by id, payment reference or start of an id. `actor` is the person who decides (default:
+    the person at the login). With `dry_run` a method checks the decision, returns it and writes
+    nothing. Raises InputError for an unknown or ambiguous id. `knowledge` returns the matching that
+    results from a set of decisions.
+
+    >>> t.matches.accept("4f2a91c0", "PAY-2026-005358", reason="amount and payee agree")
+    """
 
     def __init__(
         self,
@@ -80,12 +89,42 @@ class Deciding:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Decision:
-        """Accept a line for an expectation, for several, or with a share for each.
+        """Accept that a line pays an expectation, several, or a share of each.
 
-        A line with a contradiction or above the expected amount needs a reason. Raise InputError
-        for an unknown id. Raise ActionRefused for another currency or direction, a line decided
-        otherwise, or several expectations of which one takes any amount, without shares. A line of
-        a closed month is decided in the open month, which `posts_to` names.
+        A line of a closed month may be decided; the decision posts to the open month `posts_to`.
+
+        Parameters
+        ----------
+        entry_id
+            The bank line's id, or the start of it.
+        expectation_id
+            One expectation, several, or a mapping from each to its share. Shares are in the line's
+            currency and add up to its amount. They are required if one expectation has no amount.
+        reason
+            The person's reason; required if a fact contradicts the match, or the line exceeds the
+            expected amount.
+        actor
+            The deciding person; default: the person at the login.
+        dry_run
+            Check the decision and write nothing.
+
+        Returns
+        -------
+        Decision
+            The decision; its `seq` is the place in the journal, None in a dry run.
+
+        Raises
+        ------
+        InputError
+            If an id is unknown.
+        ActionRefused
+            If currency or direction differ, the line is decided otherwise, or shares or a required
+            reason are missing.
+
+        Examples
+        --------
+        >>> t.matches.accept("4f2a91c0", "PAY-2026-005358", reason="amount and payee agree")
+        >>> t.matches.accept("4f2a91c0", {"PAY-1042": "60.00", "PAY-1043": "40.00"})
         """
         return self.accept_many(
             [(entry_id, expectation_id)], reason=reason, actor=actor, dry_run=dry_run
@@ -99,7 +138,12 @@ class Deciding:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Sequence[Decision]:
-        """Accept pairs of line and expectation; all are checked before the first is accepted."""
+        """Accept several pairs of line and expectation in one journal write, or none of them.
+
+        The parameters and errors are those of `accept`; the decisions are in the order of `pairs`.
+
+        >>> t.matches.accept_many([("4f2a91c0", "PAY-1042"), ("77b1e2d9", "PAY-1043")])
+        """
         return self._decide_lines("accept", pairs, reason, actor, dry_run=dry_run)
 
     def accept_group(
@@ -112,8 +156,35 @@ class Deciding:
     ) -> Sequence[Decision]:
         """Accept the group of equal payments of a line, each for its assigned expectation.
 
-        All lines are checked before the first is accepted. Raise InputError if the line is in no
-        such group, and ActionRefused if one is already decided.
+        A group is a set of lines and requests with the same amount, in which matching has assigned
+        a request to each line.
+
+        Parameters
+        ----------
+        entry_id
+            The id of any line of the group, or the start of it.
+        reason
+            The person's reason; required if a fact contradicts one of the matches.
+        actor
+            The deciding person; default: the person at the login.
+        dry_run
+            Check the decision and write nothing.
+
+        Returns
+        -------
+        sequence of Decision
+            A decision per line of the group; either all are journaled or none.
+
+        Raises
+        ------
+        InputError
+            If the line is in no group of equal payments.
+        ActionRefused
+            If a line of the group is already decided.
+
+        Examples
+        --------
+        >>> t.matches.accept_group("4f2a91c0", reason="five equal payouts of 30 October")
         """
 
         def wishes(knowledge: Knowledge, stand: _Standing) -> Sequence[Wish]:
@@ -123,7 +194,7 @@ class Deciding:
                 require_undecided(Wish(verb="accept", entry_id=line), stand)
                 raise InputError(
                     f"the line {line} is in no group of equal payments",
-                    do="run `treasury match open` to see what each line may belong to",
+                    do="run `treasury match open` to see the candidates of each line",
                 )
             return [
                 Wish(verb="accept", entry_id=name, expectations=(request,), reason=reason.strip())
@@ -143,8 +214,36 @@ class Deciding:
     ) -> Decision:
         """Accept a debit for a payment file: it pays every payment that the bank did not reject.
 
-        Its amount must be exactly what these requests wait for; a debit without the file's id needs
-        a reason. Raise InputError if the file was not made here.
+        Parameters
+        ----------
+        entry_id
+            The id of the debit, or the start of it. Its amount must equal the sum that these
+            payments still wait for.
+        file
+            The name of a payment file that was made in this workspace.
+        reason
+            The person's reason; required if the debit does not name the file.
+        actor
+            The deciding person; default: the person at the login.
+        dry_run
+            Check the decision and write nothing.
+
+        Returns
+        -------
+        Decision
+            The decision, with every request that the debit pays.
+
+        Raises
+        ------
+        InputError
+            If no such file was made here.
+        ActionRefused
+            If the line is not a debit of the paying account, its amount differs, or a required
+            reason is missing.
+
+        Examples
+        --------
+        >>> t.matches.accept_file("4f2a91c0", "pain.001-2026-10-30.xml")
         """
 
         def wishes(knowledge: Knowledge, stand: _Standing) -> Sequence[Wish]:
@@ -170,7 +269,13 @@ class Deciding:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Decision:
-        """Reject a line for an expectation; rejecting an automatic match needs a reason."""
+        """Reject that a line pays an expectation; the pair is not suggested again.
+
+        Raise ActionRefused if it is an automatic match and no reason is given, or if the pair is
+        already decided.
+
+        >>> t.matches.reject("4f2a91c0", "PAY-1042", reason="it pays another invoice")
+        """
         pairs = [(entry_id, expectation_id)]
         return self._decide_lines("reject", pairs, reason, actor, dry_run=dry_run)[0]
 
@@ -181,7 +286,13 @@ class Deciding:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Sequence[Decision]:
-        """Close lines that belong to no expectation, with a reason."""
+        """Close lines that pay none of the expectations; returns a decision per line.
+
+        Raise InputError without a reason, and ActionRefused for a matched line, because its request
+        would then look unpaid.
+
+        >>> t.matches.ignore("4f2a91c0", "77b1e2d9", reason="interest")
+        """
         pairs = [(line, None) for line in entry_ids]
         return self._decide_lines("ignore", pairs, reason, actor, dry_run=dry_run)
 
@@ -194,7 +305,12 @@ class Deciding:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Decision:
-        """Assign a line that needs a decision to a colleague; the line stays open."""
+        """Assign a line that needs a decision to the colleague `to`; the line stays open.
+
+        Raise InputError if no colleague is named, and ActionRefused if the line needs no decision.
+
+        >>> t.matches.assign("4f2a91c0", "bert", reason="he knows the payer")
+        """
         pairs = [(entry_id, None)]
         return self._decide_lines("assign", pairs, reason, actor, to=to.strip(), dry_run=dry_run)[0]
 
@@ -208,10 +324,36 @@ class Deciding:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Decision:
-        """Undo the last decision on a line, or on that pair; the decision before applies again.
+        """Undo the last decision on a line, or on a line and expectation; the previous one applies.
 
-        `seq` is the decision to undo; any other is left alone. Raise ActionRefused if there is no
-        decision, or if the last one is another.
+        Parameters
+        ----------
+        entry_id
+            The bank line's id, or the start of it.
+        expectation_id
+            Undo only the last decision about this expectation.
+        seq
+            The journal place of the decision to undo, as in `list`; default: the last decision.
+        reason
+            Optional.
+        actor
+            The deciding person; default: the person at the login.
+        dry_run
+            Check the decision and write nothing.
+
+        Returns
+        -------
+        Decision
+            The undoing, with the undone decision's place in `undoes`.
+
+        Raises
+        ------
+        ActionRefused
+            If there is no decision, or the last one is not at `seq`.
+
+        Examples
+        --------
+        >>> t.matches.undo("4f2a91c0", reason="accepted for the wrong request")
         """
         intended: list[int] = [] if seq is None else [seq]
 
@@ -247,11 +389,11 @@ class Deciding:
         return self._decide(wishes, actor, dry_run=dry_run)[0]
 
     def look(self) -> tuple[Knowledge, _Standing]:
-        """Return the matching under the decisions in force, and those decisions by time."""
+        """Return the matching under the decisions in force, and these decisions by time."""
         return self.known_under(self._read())
 
     def known_under(self, decided: Decided) -> tuple[Knowledge, _Standing]:
-        """Return the matching under these decisions, and those in force on lines."""
+        """Return the matching under these decisions, and those in force about lines."""
         stand = standing(decided.entries)
         return self._knowledge(decided), stand
 
@@ -262,10 +404,10 @@ class Deciding:
         wishes: Sequence[Wish],
         who: Actor,
     ) -> Sequence[PlannedVerdict | TreasuryError]:
-        """Return for each wish the verdict it would journal onto these decisions, or its refusal.
+        """Return for each wish the verdict that it would add to `decided`, or its refusal.
 
-        `known` is the result of `known_under` for them; nothing is written. A refused wish claims
-        no amount, so the others are checked as if it were not there.
+        `known` is the result of `known_under(decided)`. No entry is written. A refused wish claims
+        no amount, so the other wishes are checked without it.
         """
         knowledge, stand = known
         bodies = Check(knowledge, decided, stand).each(wishes)
@@ -277,7 +419,10 @@ class Deciding:
         return plans
 
     def list(self) -> Table:
-        """Return every decision in force and its changed facts; columns as in STANDING."""
+        """Return every decision in force and its changed facts; columns as in STANDING.
+
+        >>> t.matches.list()
+        """
         knowledge, stand = self.look()
         return Table(standing_table(stand, knowledge), zone=self._zone)
 
@@ -286,6 +431,8 @@ class Deciding:
 
         Raise NothingStored if no bank line is stored: the lines that need a person are then
         unknown.
+
+        >>> t.matches.open()
         """
         knowledge, stand = self.look()
         if not knowledge.bank_lines.num_rows:
@@ -305,7 +452,7 @@ class Deciding:
         to: str = "",
         dry_run: bool,
     ) -> Sequence[Decision]:
-        """Make the same decision on each line, with the expectations if the verb has any."""
+        """Journal the same kind of decision for each line, with its expectations if any."""
         line_targets = tuple(pairs)
 
         def wishes(knowledge: Knowledge, _: _Standing) -> Sequence[Wish]:
@@ -397,7 +544,7 @@ def typed_expectations(typed: Sequence[str]) -> tuple[str, ...] | dict[str, str]
     names = [name for name, _, _ in parts]
     if not all(equals for _, equals, _ in parts) or len(set(names)) != len(names):
         raise InputError(
-            "some of the expectations have an amount and some have none, or one is given twice",
+            "some of the expectations have an amount and others have none, or one is named twice",
             do="write CODE=AMOUNT for each of them, each once",
         )
     return {name: share for name, _, share in parts}
@@ -407,7 +554,7 @@ _FORESEEN: Final = ("entry_id", "reason", "to", "undoes", "facts", "closed_month
 
 
 def foreseen(decided: Decided, planned: Sequence[Decision]) -> Decided:
-    """Return the decisions as they would be after these; an existing one adds nothing."""
+    """Return the decisions with the planned ones added; existing ones are not added twice."""
     drafts = []
     for decision in planned:
         if decision.facts or decision.verb == "undo":

@@ -1,1 +1,1 @@
-"""Why matching decided as it did about one bank line: read by `explainer`, stage by stage."""
+"""The explanation of one bank line: what matching read, compared and decided, stage by stage."""

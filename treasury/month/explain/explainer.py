@@ -43,14 +43,14 @@ from treasury.month.reconciliation import step_sql as matching_sql
 _Row: TypeAlias = Mapping[str, Any]
 _PACKAGE: Final = "treasury.month.explain"
 _READ: Final = needed(STEPS, *RESULTS, "bank_lines", "line_deciders")
-"""The steps that the queries of this folder read from, and all that these read."""
+"""The steps that the queries of this folder read, and the steps behind them."""
 _QUESTIONS: Final = {
     int(row["number"]): row["question"]
     for row in package_rows("treasury.matching", "doubts/questions.csv")
 }
 _OTHER_LINES: Final = "Do other lines speak against it?"
 _PAYER: Final = 5
-"""The number of the question about the payer, which applies to credits only."""
+"""The number of the question about the payer; it applies to credits only."""
 _NO_DOUBT: Final = "no doubt"
 _SHORTEST: Final = 6
 """Minimum number of characters to identify an id."""
@@ -64,9 +64,9 @@ def explain_line(
     *,
     within: Month | None = None,
 ) -> LineExplanation:
-    """Explain the line with the id `name`, or the only one with an id that begins with it.
+    """Explain the line with the id `name`, or the only line whose id begins with it.
 
-    `within` is the month in which the line has to be booked. Raises InputError for an unknown or
+    `within` is the month in which the line must be booked. Raises InputError for an unknown or
     ambiguous id and for a line of another month, NothingStored for a month without bank lines.
     """
     with run_on_question(snapshot, question, decisions, _READ) as steps_run:
@@ -115,7 +115,7 @@ def explanation_of(
 
 
 def find_line(connection: duckdb.DuckDBPyConnection, name: str, within: Month | None) -> str:
-    """Return the id of the line that `name` means."""
+    """Return the id of the line with the id `name`, or with an id that begins with it."""
     if within is not None:
         days = [within.first, within.last]
         booked = "SELECT 1 FROM bank_lines WHERE booking_date BETWEEN ? AND ? LIMIT 1"
@@ -152,14 +152,14 @@ def find_line(connection: duckdb.DuckDBPyConnection, name: str, within: Month | 
 
 
 def _table(connection: duckdb.DuckDBPyConnection, name: str, entry_id: str) -> pa.Table:
-    """Return what a query of this folder finds for a line."""
+    """Return the rows that a query of this folder finds for a line."""
     return connection.sql(step_sql(_PACKAGE, name), params=[entry_id]).to_arrow_table()
 
 
 def _questions(
     line: _Row, readings: Sequence[_Row], reasons: Collection[_Row]
 ) -> Iterator[tuple[int | None, str, bool, bool, str]]:
-    """Yield the number and words of each question, whether it applies, any doubt, and the answer.
+    """Yield each question's number and words, whether it applies, its doubts, and its answer.
 
     Reasons that come from other lines have no number.
     """

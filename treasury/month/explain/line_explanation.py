@@ -1,6 +1,7 @@
 """The explanation of one bank line: its text, readings, questions, candidates and outcome.
 
-`stages` holds it in words, one row per sentence; the other tables hold the same as data.
+The table `stages` is the explanation in words, one row per sentence. The other tables are the same
+as data.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ _LABEL: Final = 12
 
 
 class LineExplanation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """Why matching decided as it did about one bank line.
+    """Why matching gave one bank line its outcome.
 
     `stages` is the whole explanation in words. `forms`: the text as written and as compared.
-    `readings`: each expectation that the text is read as, and how. `questions`: the seven
+    `readings`: each expectation that the text may name, and how it was read. `questions`: the seven
     questions of the contract and their answers. `candidates` and `allocations`: as in `Matches`,
     with the reference of each expectation. `outcome`, `expectation_id` and `reason` are the result.
     """
@@ -74,7 +75,7 @@ class LineExplanation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        """Yield the explanation at 80 columns, the name of a stage on its first line only."""
+        """Yield the explanation at 80 columns; only the first line of a stage names it."""
         yield from textwrap.wrap(clean(self.title), _WIDTH)
         last = ""
         for row in self.stages.arrow.to_pylist():
@@ -104,7 +105,7 @@ class LineExplanation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
 
 
 def _sentence(about: str | None, says: str) -> str:
-    """Join the subject of a sentence with the sentence."""
+    """Return a sentence with its subject in front."""
     if not about:
         return clean(says)
     return f"{clean(about)}{'' if about.endswith('?') else ':'} {clean(says)}"

@@ -1,4 +1,4 @@
--- One row per bank line that a name may mean: its id begins with the name, or is the nearest to it. Not stored.
+-- One row per bank line with an id that begins with a name, or else the one with the nearest id. Not stored.
 SELECT entry_id, booking_date, starts_with(entry_id, $name) AS is_meant
 FROM bank_lines
 QUALIFY starts_with(entry_id, $name)

@@ -11,18 +11,18 @@ from treasury.core.wording import LINE_CLASSES, OUTCOMES, instant_words
 
 _Row: TypeAlias = Mapping[str, Any]
 _Sentence: TypeAlias = tuple[str, str, str]
-"""The stage, the subject of the sentence, and the sentence."""
+"""A sentence of the explanation: its stage, its subject, and its text."""
 _FIELDS: Final = {
     "remittance": "remittance text",
     "end_to_end_id": "end-to-end id",
     "creditor_reference": "creditor reference",
 }
 _READINGS_IN_WORDS: Final = 5
-"""Readings that are shown in words; the table has all."""
+"""Maximum number of readings in words; the table of readings has all."""
 
 
 def line_sentences(line: _Row) -> Iterator[_Sentence]:
-    """Yield our account and the other party."""
+    """Yield a sentence with our account and the other party."""
     if line["account"]:
         yield "line", "our account", line["account"]
     parties = filter(None, (line["counterparty_name"], line["counterparty_account"]))
@@ -31,7 +31,7 @@ def line_sentences(line: _Row) -> Iterator[_Sentence]:
 
 
 def form_sentences(forms: Collection[_Row]) -> Iterator[_Sentence]:
-    """Yield each reference field as written and as compared."""
+    """Yield a sentence per reference field: its text as written and as compared."""
     if not forms:
         yield "text", "", "the line has no reference field"
     for form in forms:
@@ -40,7 +40,7 @@ def form_sentences(forms: Collection[_Row]) -> Iterator[_Sentence]:
 
 
 def reading_sentences(readings: Sequence[_Row]) -> Iterator[_Sentence]:
-    """Yield the strongest readings, with their proof and contradiction."""
+    """Yield a sentence per reading, the strongest first, with its proof and contradiction."""
     if not readings:
         yield "reading", "", "the text is read as no code that is expected"
     for reading in readings[:_READINGS_IN_WORDS]:
@@ -60,7 +60,7 @@ def reading_sentences(readings: Sequence[_Row]) -> Iterator[_Sentence]:
 def question_sentences(
     questions: Collection[tuple[int | None, str, bool, bool, str]],
 ) -> Iterator[_Sentence]:
-    """Yield the answers; if no question applies, yield one sentence with the reason."""
+    """Yield a sentence per answered question, or one with the reason why none applies."""
     if not any(is_asked for _, _, is_asked, _, _ in questions):
         yield "questions", "", next(answer for *_, answer in questions)
         return
@@ -69,7 +69,7 @@ def question_sentences(
 
 
 def candidate_sentences(candidates: Collection[_Row]) -> Iterator[_Sentence]:
-    """Yield each candidate with its rank, reason and score."""
+    """Yield a sentence per candidate, with its rank, reason and score."""
     if not candidates:
         yield "candidates", "", "none"
     for row in candidates:
@@ -79,7 +79,7 @@ def candidate_sentences(candidates: Collection[_Row]) -> Iterator[_Sentence]:
 
 
 def allocation_sentences(allocations: Collection[_Row]) -> Iterator[_Sentence]:
-    """Yield the share of each expectation."""
+    """Yield a sentence per paid expectation, with its share of the line."""
     if not allocations:
         yield "allocation", "", "none: the line pays no expectation"
     for row in allocations:
@@ -88,7 +88,7 @@ def allocation_sentences(allocations: Collection[_Row]) -> Iterator[_Sentence]:
 
 
 def outcome_sentences(line: _Row, zone: ZoneInfo) -> Iterator[_Sentence]:
-    """Yield the outcome with its reason, which may begin with the word for the outcome."""
+    """Yield the outcome and its reason; the reason may begin with the word for the outcome."""
     word = LINE_CLASSES.get(line["line_class"] or "") or OUTCOMES[line["outcome"]]
     reason = line["reason"]
     if reason.casefold().startswith(word.casefold()):

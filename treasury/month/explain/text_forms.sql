@@ -1,4 +1,4 @@
--- One row per reference field of a line: the text as the bank wrote it, and in the form that is compared. Not stored.
+-- One row per reference field of the explained line: its text as written and as compared. Not stored.
 SELECT
     form.field,
     CASE form.field

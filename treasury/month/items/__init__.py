@@ -1,4 +1,4 @@
-"""Open items: one list, from which every screen and report takes its rows and its counts."""
+"""Open items: all unsettled matters of a month, in one list for all screens and reports."""
 
 from treasury.month.items.carry_proposals import (
     ACCEPTANCES,

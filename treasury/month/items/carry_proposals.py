@@ -1,6 +1,6 @@
 """Carrying an open item past a close: one person proposes it and another accepts it, item by item.
 
-An acceptance holds the accepted amount and state, an owner and the day by which the item should
+An acceptance states the item's amount and state, an owner, and the day by which the item should
 clear. It lapses when the amount or state changes, when that day passes, or after two closes.
 """
 
@@ -27,14 +27,15 @@ PROPOSED: Final = "item.proposed"
 ACCEPTED: Final = "item.accepted"
 WITHDRAWN: Final = "item.withdrawn"
 _CLOSES: Final = 2
-"""The number of closes that an acceptance covers."""
+"""The number of closes after which an acceptance lapses."""
 
 
 class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
     """A proposal to carry an item, and the person who accepted it, or None before that.
 
-    `proposal` is the proposal's place in the journal. `alone` is true if one person did both, which
-    a policy of one person allows. `closes` are the months that were closed with the acceptance.
+    `proposal` is the proposal's place in the journal. `alone` is true if the same person proposed
+    and accepted, which a policy of one person allows. `closes` are the months that were closed with
+    the acceptance.
     """
 
     item_id: str
@@ -51,7 +52,7 @@ class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
     alone: bool = False
 
     def lapse(self, item: OpenItem, today: date) -> str:
-        """Return why it no longer applies to the item as it is now; empty while it applies."""
+        """Return why the acceptance no longer applies to the item; empty while it applies."""
         if (item.amount, item.currency) != (self.amount, self.currency):
             return f"the amount was {_worth(self)}, is {_worth(item)}"
         if item.state != self.state:
@@ -107,12 +108,12 @@ def acceptance_table(stand: Mapping[str, Acceptance]) -> pa.Table:
 
 
 def read_acceptances(table: pa.Table) -> dict[str, Acceptance]:
-    """Return the proposals of a table as in ACCEPTANCES, by the id of their item."""
+    """Return the proposals in a table with the columns of ACCEPTANCES, by the id of their item."""
     return {row["item_id"]: convert(row, Acceptance) for row in table.to_pylist()}
 
 
 _read_amount: Final = lru_cache(10_000)(parse_amount)
-"""A cache, because every decision reads the same proposals."""
+"""A cache of the last result, because every decision reads the same proposals."""
 
 
 def _proposal(body: dict[str, Any], entry: Entry) -> Acceptance:
@@ -131,7 +132,7 @@ def _proposal(body: dict[str, Any], entry: Entry) -> Acceptance:
 
 
 def carried(item: OpenItem, acceptance: Acceptance | None, today: date) -> OpenItem:
-    """Return the item with the acceptance, if that still applies."""
+    """Return the item with the acceptance, or unchanged if the acceptance has lapsed."""
     if acceptance is None or item.blocks != "until accepted" or acceptance.lapse(item, today):
         return item
     return msgspec.structs.replace(

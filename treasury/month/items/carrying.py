@@ -1,8 +1,8 @@
 """Remarks on open items, and carrying items past a close by two people.
 
-Each verb is checked against the current list and journaled onto the decisions it was checked with.
-An acceptance covers one item. It holds the amount, the state, the owner and the day by which the
-item should clear, as `carry_proposals` reads them.
+Each decision is checked against the current open items. It is journaled only if no other decision
+was made meanwhile; otherwise it is checked again. An acceptance covers one item: it contains the
+item's amount and state, its owner, and the day by which it should clear.
 """
 
 from __future__ import annotations
@@ -40,22 +40,28 @@ from treasury.month.items.open_item import OpenItem
 from treasury.month.items.open_items import OpenItems
 
 CARRIED: Final = pa.schema([("standing", TEXT), ("name", TEXT), *ACCEPTANCES])
-"""One row per proposal; `standing` is whether it is accepted, waiting, lapsed or settled."""
+"""One row per proposal to carry an item; `standing` is accepted, waiting, lapsed or settled."""
 _WAITS: Final = "waits for a second person"
 _LONGEST_REMARK: Final = 500
 
 ListItems = Callable[[str | Month | None, Decided, Path | None], OpenItems]
 _Body = dict[str, Any] | None
-"""The body of an item's entry, or None if the same is journaled already."""
+"""The content of a journal entry about an item, or None if the journal has the same already."""
 _Wording = Callable[[OpenItem, Acceptance | None, Decided], _Body]
-"""Returns the body of an item's entry from its acceptance and all decisions."""
+"""Returns that content for an item, from its proposal to carry it and all decisions."""
 
 
 class Carrying:
-    """The verbs; `list_items` returns a month's list under given decisions.
+    """Remarks on open items and carrying them past a close, as `t.items`.
 
-    Without a month it is the last month that has ended. For a prepared month it is the list that
-    waits for its signature.
+    `names` are ids of open items, starts of ids, or references in their names. `month` is by
+    default the last month that has ended. `actor` is the person who decides (default: the person at
+    the login). With `dry_run` a method checks the decision and writes nothing. Each method returns
+    the chosen items as they are after the decision. `list_items` returns the open items of a month
+    that result from a set of decisions; for a prepared month these are the items that wait for its
+    signature.
+
+    >>> t.items.carry("PAY-1042", owner="ines", by="2026-11-30", reason="the bank confirmed it")
     """
 
     def __init__(
@@ -88,9 +94,41 @@ class Carrying:
     ) -> OpenItems:
         """Propose to carry items past the close, with an owner and the day they should clear by.
 
-        `ledger` is the file that the month will be prepared with; it is needed for ledger
-        differences. Raise InputError if an item is not open, and ActionRefused if it cannot be
-        accepted or does not block.
+        Parameters
+        ----------
+        names
+            The items, by id, start of an id, or reference.
+        owner
+            The person who follows the items up.
+        by
+            The day by which they should clear, as a date or `2026-11-30`.
+        reason
+            Why they are still open.
+        month
+            The month; default: the last one that ended.
+        ledger
+            The ledger's CSV file that the month will be prepared with; required for items that are
+            ledger differences.
+        actor
+            The deciding person; default: the person at the login.
+        dry_run
+            Check the decision and write nothing.
+
+        Returns
+        -------
+        OpenItems
+            The items with their proposals; amounts are in each item's currency.
+
+        Raises
+        ------
+        InputError
+            If an item is not open, or owner, day or reason are missing.
+        ActionRefused
+            If an item cannot be accepted, does not block the close, or the month is closed.
+
+        Examples
+        --------
+        >>> t.items.carry("PAY-1042", owner="ines", by="2026-11-30", reason="the bank confirmed it")
         """
         terms = self._terms(owner, by, reason)
         who = actor or self._journal.who()
@@ -104,10 +142,13 @@ class Carrying:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> OpenItems:
-        """Accept that items are carried as another person proposed.
+        """Accept another person's proposal to carry items past the close.
 
-        The person who proposed cannot accept, unless the policy allows one person; the acceptance
-        is then marked as signed alone. Raise ActionRefused if there is no proposal.
+        If the policy allows one person, proposer and accepter may be the same; the acceptance is
+        then marked as signed alone. Raise ActionRefused if an item has no proposal, its proposal
+        has lapsed, or the proposer may not accept it.
+
+        >>> t.items.accept("PAY-1042")
         """
         who = actor or self._journal.who()
         wording = partial(self._accepted, who)
@@ -121,7 +162,12 @@ class Carrying:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> OpenItems:
-        """Withdraw proposals or acceptances: the items block again."""
+        """Withdraw proposals or acceptances, so that the items block the close again.
+
+        Raise ActionRefused if an item has no proposal.
+
+        >>> t.items.withdraw("PAY-1042", reason="the bank has returned it")
+        """
         _require(reason, "a reason", "reason")
 
         def withdrawn(item: OpenItem, acceptance: Acceptance | None, _: Decided) -> _Body:
@@ -145,10 +191,13 @@ class Carrying:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> OpenItems:
-        """Add a remark to an open item, for its readers; a remark is no evidence.
+        """Add a remark to an open item; its state stays the same.
 
-        `answers` is the place in the journal of the remark that this one answers. Raise InputError
-        if the item is not open, and ActionRefused if it has no such remark.
+        `text` is one line. `answers` is the journal place of the remark that this one answers, as
+        in `remarks`. Raise InputError if the item is not open or the text is too long, and
+        ActionRefused if the item has no remark at `answers`.
+
+        >>> t.items.remark("PAY-1042", "called the bank, answer expected on Monday")
         """
         if not text.strip() or not text.isprintable() or len(text) > _LONGEST_REMARK:
             raise InputError(
@@ -169,13 +218,19 @@ class Carrying:
         return self._decide(REMARKED, (name,), remarked, who, month, dry_run=dry_run)
 
     def remarks(self) -> Table:
-        """Return every remark on an item, the latest first; columns as in ITEM_REMARKS."""
+        """Return the remarks on all items, the latest first; columns as in ITEM_REMARKS.
+
+        >>> t.items.remarks()
+        """
         decided = read_decided(self._journal, until=self._until)
         table = item_remarks(decided.entries).sort_by([("seq", "descending")])
         return Table(table, zone=self._zone)
 
     def list(self, month: str | Month | None = None) -> Table:
-        """Return every proposal with its item as it is now; columns as in CARRIED."""
+        """Return every proposal to carry an item, and if it still applies; columns as in CARRIED.
+
+        >>> t.items.list("2026-10")
+        """
         decided = read_decided(self._journal, until=self._until)
         items = self._list_items(month, decided, None)
         rows = [
@@ -236,7 +291,7 @@ class Carrying:
     def _accepted(
         self, who: Actor, item: OpenItem, acceptance: Acceptance | None, *_: Decided
     ) -> _Body:
-        """Return the body of an acceptance, or None if the item is accepted already."""
+        """Return the content of an acceptance, or None if the item is accepted already."""
         if acceptance is None:
             raise ActionRefused(
                 f"no person proposed to carry {item.item_id}",
@@ -246,7 +301,7 @@ class Carrying:
         if lapse:
             raise ActionRefused(
                 f"the proposal of {acceptance.proposed_by} for {item.item_id} has lapsed: {lapse}",
-                do="have it proposed again with its present amount and state",
+                do="have it proposed again with its current amount and state",
             )
         if acceptance.accepted_by is not None:
             return None
@@ -269,7 +324,7 @@ class Carrying:
         ledger: Path | None = None,
         dry_run: bool,
     ) -> OpenItems:
-        """Journal the choice, and return the items from the list after it."""
+        """Journal a decision about the named items, and return them as they are afterwards."""
         self._policy().check_identity(who)
         require_present(self._until)
 
@@ -308,7 +363,7 @@ def _require(text: str, wording: str, name: str) -> None:
 def _proposed(
     terms: dict[str, Any], who: Actor, item: OpenItem, acceptance: Acceptance | None, *_: Decided
 ) -> _Body:
-    """Return the body of a proposal, or None if the person's same proposal still applies.
+    """Return the content of a proposal, or None if the same proposal of this person still applies.
 
     Raise ActionRefused if the item cannot be accepted or does not block.
     """

@@ -1,7 +1,8 @@
 """The effects of a decision on other items: the open items before and after it, compared.
 
-A decision changes its subject. If it also changes another item (a request that it pays, a line that
-becomes open again), that item is shown with the reason before the decision is confirmed.
+A decision changes the line or request that it is about. If it also changes another open item (a
+request that the line pays, a line that becomes open), the item is shown with the reason before the
+decision is confirmed.
 """
 
 from __future__ import annotations
@@ -47,14 +48,14 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 EFFECTS: Final = schema_of(Effect)
 """One row per item that changes, amounts in `currency`.
 
-`was` is empty if the item was not open, `becomes` if it will no longer be open.
+`was` is empty if the item is not open before the decision, `becomes` if it is not open after it.
 """
 
 
 class Effects(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Every effect of a decision on other items, among the open items of `month`.
 
-    `unknown` is the reason if the effects are not known, and empty otherwise.
+    `unknown` is the reason if the effects cannot be computed, and empty otherwise.
     """
 
     month: Month
@@ -88,10 +89,10 @@ def effects_between(
     knowledge: tuple[Knowledge, Knowledge],
     subjects: Collection[str],
 ) -> Effects:
-    """Return the items that differ, except those of the `subjects` (ids of bank lines).
+    """Return the items that a decision changes, except those of the `subjects` (bank line ids).
 
-    `knowledge` is the matching before and after. It gives the reason why a line moves, and the
-    lines that move without being open before or after.
+    `knowledge` is the matching before and after. It has the reason of each change, and the lines
+    that change from one settled outcome to another.
     """
     moves = {row["entry_id"]: row for row in moves_between(*knowledge, "decision").to_pylist()}
     decided = {f"line:{name}" for name in subjects}
@@ -101,7 +102,7 @@ def effects_between(
         if name in decided or _facts_shown(was) == _facts_shown(becomes):
             continue
         item = becomes or was
-        # One of the two sides has it.
+        # The item is open before or after the decision.
         assert item is not None
         move = moves.get(item.entry_id or "") if item.item_id == f"line:{item.entry_id}" else None
         why = becomes.next_step if becomes is not None else "settled by the decision"
@@ -122,17 +123,17 @@ def effects_between(
 
 
 def _facts_shown(item: OpenItem | None) -> tuple[object, ...]:
-    """Return the facts of an item that people see change: kind, state, amount and blocking."""
+    """Return the facts of an item that are compared: kind, state, amount and blocking."""
     return () if item is None else (item.kind, item.state, item.amount, item.blocks)
 
 
 def _outcome(move: Mapping[str, Any] | None, side: str) -> str:
-    """Return the outcome of a line that is not open on that side, such as MATCHED or RETURNED."""
+    """Return the outcome of a line without an open item, such as MATCHED or RETURNED."""
     return "" if move is None else str(move[f"{side}_outcome"] or "").upper()
 
 
 def _moved(name: str, move: Mapping[str, Any]) -> Effect:
-    """Return the effect on a line that moves to another record without being open."""
+    """Return the effect on a line that changes from one settled outcome to another."""
     was, becomes = (
         " ".join(filter(None, (_outcome(move, side), move[f"{side}_reference"])))
         for side in ("from", "to")

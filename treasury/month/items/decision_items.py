@@ -1,4 +1,4 @@
-"""Open items of the desk itself: actions, notices, decisions with changed facts, late items."""
+"""Open items of our own work: actions, notices, decisions with changed facts, late items."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ ACTIONS: Final = grouped_schema(
     (AMOUNT, "amount"),
     (TEXT, "currency", "request_id"),
 )
-"""The actions that have not ended, amounts in `currency`; `request_id` is the action's request.
+"""One row per action at the service that has not ended; the amount is in `currency`.
 
-An action that may have been done twice counts as not ended, in state `doubled`. Notices that may
-not have arrived follow, one row in state `doubtful` per channel.
+An action that may have been carried out twice has not ended and is in state `doubled`. A channel
+with notices that may not have arrived has one row in state `doubtful`.
 """
 _DOUBLED: Final = "doubled"
 _DOUBTFUL: Final = "doubtful"
@@ -38,7 +38,7 @@ _STATES: Final = states_of("action")
 def open_actions(actions: Iterable[Action], notices: Iterable[Notice] = ()) -> pa.Table:
     """Return the actions that have not ended, oldest first; columns as in ACTIONS.
 
-    The channels with notices that may not have arrived follow.
+    Rows for channels with notices that may not have arrived follow.
     """
     rows = [
         {
@@ -109,7 +109,7 @@ def moved_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def late_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield what was learnt about closed months, in the open month that takes it."""
+    """Yield an item per late fact about a closed month, in the open month that posts it."""
     posted = {row["entry_id"] for row in table_rows(facts.corrections)}
     for row in table_rows(facts.late):
         if row["posts_to"] != str(facts.month):

@@ -21,7 +21,7 @@ NOT_PROVABLE: Final = "NOT PROVABLE"
 
 
 def journal_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield the item of a journal that does not verify."""
+    """Yield an item if the journal does not verify."""
     if facts.journal_problem:
         yield make_item(
             facts,
@@ -58,7 +58,7 @@ def statement_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def _statement_step(row: Mapping[str, Any], month: Month) -> str:
-    """Return what completes an account's statements: another file, earlier or later days."""
+    """Return the next step that completes an account's statements."""
     if row.get("not_provable"):
         return (
             f"{clean(row['problem'])}: its lines match and prove no balance; ask the bank for "
@@ -106,7 +106,7 @@ _LIMITS: Final = states_of("limit")
 
 
 def balance_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield balances that are not proved; missing bank statements have an item already."""
+    """Yield an item per unproved balance; accounts that lack statements have an item already."""
     for row in facts.balances.to_pylist():
         if row["proved"] or (row["kind"] == "bank" and not row["blocks"]):
             continue
@@ -147,7 +147,7 @@ def unprovable_accounts(r: Reconciliation) -> list[dict[str, Any]]:
 
 
 def ledger_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per account of the books that differs."""
+    """Yield an item per account on which the ledger differs."""
     for row in table_rows(facts.ledger):
         if row["finding"] == _AGREES:
             continue
@@ -167,7 +167,7 @@ def ledger_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def coin_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield measured coins with opening and movements that do not give the proved closing."""
+    """Yield an item per measured coin whose opening and movements do not give its closing."""
     for row in table_rows(facts.coins):
         if row["problem"]:
             pool = f" in {short_account(row['pool'])}" if row["pool"] else ""
@@ -185,7 +185,7 @@ def coin_items(facts: Facts) -> Iterator[OpenItem]:
 def exposure_items(facts: Facts) -> Iterator[OpenItem]:
     """Yield an item per limit on money with the provider that is exceeded or cannot be proved.
 
-    It has no amount, because other items count the money.
+    The item has no amount, because the money is counted in other items.
     """
     for row in table_rows(facts.exposure):
         if row["standing"] not in _LIMITS:

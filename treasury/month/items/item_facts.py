@@ -1,4 +1,4 @@
-"""The inputs of the list of open items: the month's answer, and tables of other packages."""
+"""The inputs of the list of open items: the month's reconciliation and other tables."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
 
     @cached_property
     def differences(self) -> tuple[Mapping[str, Any], ...]:
-        """The month's differences, read once for all builders."""
+        """The month's differences, read once for all kinds of items."""
         return tuple(self.r.differences.arrow.to_pylist())
 
     @cached_property
     def open_lines(self) -> pa.Table:
-        """The unexplained lines up to the month's end, with the columns that builders read."""
+        """The unexplained lines up to the month's end, with the columns that items need."""
         both = (self.r.earlier_lines, self.r.lines)
         return pa.concat_tables([needing_a_person(lines.arrow).select(_LINE) for lines in both])
 
@@ -99,17 +99,17 @@ class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
 
     @property
     def commit(self) -> Commit | None:
-        """The commit of the lake that the builders read in addition to the answer."""
+        """The commit of the lake that is read in addition to the answer."""
         return None if self.r.basis is None else self.r.basis.snapshot.commit
 
     @cached_property
     def is_stale(self) -> bool:
-        """Whether the services were read too long ago to describe the present."""
+        """Whether the services were last read too long ago."""
         return self.synced_at is not None and self.r.as_of - self.synced_at > STALE_AFTER
 
     def is_alike(self, other: Facts) -> bool:
         """Return whether both have the same facts, and so the same open items."""
-        # The answer compares its own tables.
+        # The answer is compared by its own tables.
         _, *beside = self.__struct_fields__
         return self.r.has_tables_of(other.r) and all(
             getattr(self, name) == getattr(other, name)
@@ -127,7 +127,7 @@ def table_rows(table: pa.Table | None) -> list[dict[str, Any]]:
 
 
 def needing_a_person(lines: pa.Table) -> pa.Table:
-    """Return a month's unexplained lines; other business is left out."""
+    """Return the rows of a month's lines that need a person; other business is left out."""
     needs_a_person = pc.is_in(lines["outcome"], pa.array(NEEDS_A_PERSON, pa.string()))
     return lines.filter(pc.and_(needs_a_person, pc.is_null(lines["line_class"])))
 
@@ -143,7 +143,7 @@ def make_item(
     rail: Rail = CALENDAR,
     **others: Any,
 ) -> OpenItem:
-    """Return an item; its turn, blocking, step and command are those of its kind unless given.
+    """Return an item; turn, blocking, step and command default to those of its kind.
 
     `item_id` is the subject, a colon and the subject's id.
     """
@@ -169,7 +169,7 @@ def money_of(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def begun_on(facts: Facts, item: OpenItem, since: date | None) -> OpenItem:
-    """Return the item with another first day."""
+    """Return the item with another day on which it began."""
     rail = TARGET if item.clock == TARGET.unit else CALENDAR
     return msgspec.structs.replace(item, **_beginning(facts, since, rail))
 

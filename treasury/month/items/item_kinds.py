@@ -1,6 +1,6 @@
 """The kinds of open items: their names, who acts next, and whether they block a close.
 
-All screens use one table, `item_kinds.csv`. A close is blocked by items that cannot be accepted,
+All screens use the table `item_kinds.csv`. A close is blocked by items that cannot be accepted,
 and by items that two people have not accepted one by one. Items that are in time, or wait for the
 provider or a colleague, are listed without blocking.
 """
@@ -37,7 +37,7 @@ OWNERS: Final[dict[Turn, str]] = {
 
 
 class ItemKind(msgspec.Struct, frozen=True):
-    """A kind of open item; `next_step` is for all its items together, and `command` lists them.
+    """A kind of open item; `next_step` applies to all items of the kind, `command` lists them.
 
     `step` is the step of a close's checklist that contains the kind.
     """
@@ -53,4 +53,4 @@ class ItemKind(msgspec.Struct, frozen=True):
 
 _ROWS: Final = package_rows("treasury.month.items", "item_kinds.csv")
 KINDS: Final = {row["name"]: convert(row, ItemKind) for row in _ROWS}
-"""Every kind by its name, in the order of the first screen within its turn."""
+"""Every kind by its name, in the order of the first screen."""

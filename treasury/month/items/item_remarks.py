@@ -1,7 +1,7 @@
-"""Remarks on open items, by which people talk about an item, each with author and journal place.
+"""Remarks on open items: the conversation about an item, with author and place in the journal.
 
-A remark is no evidence and changes no state. Remarks that do, on a request that was sent or will
-not be funded, are in `decisions.remarks`. Both are shown with the item.
+These remarks do not change an item's state. The remarks in `decisions.remarks` do, such as "marked
+sent" on a request. Both are shown with the item.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from treasury.month.items.open_item import OpenItem
 
 REMARKED: Final = "item.remarked"
 SETTLED_BY_REMARK: Final = frozenset({"field_new"})
-"""Kinds of items that only need a person to look; any remark settles them."""
+"""Kinds of items that a person only has to look at; any remark settles the item."""
 _SHOWN: Final = 3
-"""The number of last remarks that are shown; `treasury items remarks` lists all."""
+"""The maximum number of remarks shown, the last ones; `treasury items remarks` lists all."""
 
 ITEM_REMARKS: Final = grouped_schema(
     (INTEGER, "seq"),

@@ -20,15 +20,15 @@ LINE_STATES: Final = (
     "PAID TO WRONG ACCOUNT",
     "PAID WRONG",
 )
-"""Differences about a bank line: they change the text of its item and make none of their own."""
+"""Differences about a bank line: they change the text of the line's item and add no item."""
 
 
 def line_items(facts: Facts) -> Iterator[OpenItem]:
     """Yield an item per unexplained line, including lines of earlier months.
 
     The excess of a matched line over the expected amount is an item too, and so is each payment of
-    the month that the bank booked later. The latter counts with the request that it settles, if
-    that is an item.
+    the month that the bank booked later. Its money is counted in the item of the request that
+    it settles, if there is one.
     """
     differences = {row["entry_id"]: row for row in facts.differences if row["state"] in LINE_STATES}
     for line in facts.open_lines.to_pylist():
@@ -68,7 +68,7 @@ def line_items(facts: Facts) -> Iterator[OpenItem]:
 def _line_item(
     facts: Facts, kind: str, name: str, line: Mapping[str, Any], **particulars: Any
 ) -> OpenItem:
-    """Return the item, named by the line's reference or candidate, and by the payer."""
+    """Return the item of a line; its name has the reference or candidate, and the payer."""
     payer = clean(line["counterparty_name"]) or "no name"
     reference = clean(line["reference"])
     return make_item(

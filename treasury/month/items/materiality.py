@@ -26,7 +26,7 @@ from treasury.month.decisions.agreed_terms import AgreedTerms, TermsKind, TermsV
 from treasury.month.items.open_item import OpenItem
 
 _ALWAYS_MATERIAL: Final = frozenset({"paid_twice", "hash_in_doubt", "unknown_status"})
-"""Kinds that block at any amount: duplicates, and unknown outcomes."""
+"""Kinds that block at any amount: payments made twice, and actions of unknown outcome."""
 LIMITS: Final = grouped_schema(
     (TEXT, "currency"),
     (AMOUNT, "item", "total"),
@@ -39,7 +39,7 @@ LIMITS: Final = grouped_schema(
 def immaterial(items: Sequence[OpenItem], limits: pa.Table) -> list[OpenItem]:
     """Return the items; those below the limits are marked as immaterial.
 
-    If the small items of a currency exceed its total together, each of them blocks.
+    If the small items of a currency add up to more than its limit `total`, each of them blocks.
     """
     agreed = {row["currency"]: row for row in limits.to_pylist()}
     small = [
@@ -76,7 +76,12 @@ def _plain(policy: Policy) -> dict[str, Any]:
 
 
 class Limits(TermsVerbs):
-    """The verbs by which two people put the limits of `policy.toml` in force."""
+    """Decisions by which two people put the limits of materiality in force, as `t.limits`.
+
+    Tables have a row per currency; the limits `item` and `total` are in that currency.
+
+    >>> t.limits.propose("limits for the new year")
+    """
 
     kind = TermsKind(
         proposed="item.limits_proposed",

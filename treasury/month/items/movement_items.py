@@ -74,7 +74,7 @@ def own_transfer_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def _in_states(table: pa.Table, states: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return the rows in one of these states, without converting the other rows."""
+    """Return the rows in these states as dictionaries."""
     rows: list[dict[str, Any]] = table.filter(
         pc.is_in(table["state"], pa.array(states, pa.string()))
     ).to_pylist()
@@ -82,7 +82,7 @@ def _in_states(table: pa.Table, states: tuple[str, ...]) -> list[dict[str, Any]]
 
 
 def payment_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield the transfers to others that the service has not finished."""
+    """Yield an item per transfer to others that the service has not finished."""
     rules = facts.r.rules
     for row in facts.select(_PAYMENTS, {"end": facts.end}):
         rail = rail_of(row["currency"] if row["kind"] == "fiat" else None)

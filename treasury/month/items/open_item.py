@@ -20,9 +20,10 @@ from treasury.month.items.item_kinds import KINDS, Blocks, ItemKind, Turn
 class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
     """A matter that is not settled; `amount` is in `currency`, None if no amount is open.
 
-    `item_id` stays the same across syncs and imports as long as the matter is the same. `month` is
-    the month in which it began, and `age` counts days of `clock` since `since`. `direction` is
-    `in`, `out` or empty. `counted_in` is the item that counts its money, if that is another one.
+    `item_id` stays the same across syncs and imports while the matter is the same. `month` is the
+    month in which it began, and `age` is the number of days of `clock` since `since`. `direction`
+    is `in`, `out` or empty. `counted_in` is the id of the item whose amount contains the money, if
+    that is another item.
     """
 
     item_id: str
@@ -63,24 +64,24 @@ class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> ItemKind:
-        """The words of its kind: its label and next step."""
+        """The label and next step of the item's kind."""
         return KINDS[self.kind]
 
     @property
     def is_accepted(self) -> bool:
-        """Whether two people agreed to carry it."""
+        """Whether two people agreed to carry the item past the close."""
         return self.accepted_by is not None
 
     @property
     def is_blocking(self) -> bool:
-        """Whether it prevents the close of its month."""
+        """Whether the item prevents the close of its month."""
         if self.blocks == "until accepted":
             return self.is_material and not self.is_accepted
         return self.blocks == "never acceptable"
 
     @property
     def counted_amount(self) -> Decimal | None:
-        """The amount that it adds to a sum of open money; None if another item counts it."""
+        """The amount that the item adds to sums; None if another item contains it."""
         return self.amount if self.counted_in is None else None
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""The list of open items of a month, from which all screens and reports take rows and counts."""
+"""The open items of a month: the list, its groups and its sums, for all screens and reports."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ _Way: TypeAlias = Literal["in", "out", ""]
 class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
     """The items of one kind in one currency: a line of the first screen.
 
-    `blocking` of them prevent the close; `carried` of them two people have accepted. `coming`,
-    `going` and `standing` are the sums of their counted money that comes in, goes out, or does
-    neither, None without any amount. `unstated` counts items with a record that lacks its amount,
-    `earlier` the bank lines of earlier months. `next_step` is that of a single item, or else that
-    of the kind.
+    `blocking` is the number of items that prevent the close, `carried` of those that two people
+    have accepted, `unstated` of those whose record lacks its amount, and `earlier` of bank lines of
+    earlier months. `coming`, `going` and `standing` are the sums of money that comes in, goes out,
+    or does neither; None without any amount. `next_step` is that of a single item, or else that of
+    the kind.
     """
 
     kind: str
@@ -78,12 +78,12 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> ItemKind:
-        """The words of its kind: its label and next step."""
+        """The label and next step of the group's kind."""
         return KINDS[self.kind]
 
     @property
     def sums(self) -> tuple[tuple[_Way, Decimal], ...]:
-        """The counted sums by direction, without empty ones."""
+        """The sums by direction, without empty ones."""
         ways: tuple[tuple[_Way, Decimal | None], ...] = (
             ("in", self.coming), ("out", self.going), ("", self.standing),
         )  # fmt: skip
@@ -91,12 +91,12 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def amount(self) -> Decimal | None:
-        """The counted sum; None if it is zero, or if money goes in both directions."""
+        """The sum of the group; None if it is zero, or if money goes in both directions."""
         return self.sums[0][1] if len(self.sums) == 1 else None
 
     @property
     def money(self) -> str:
-        """The counted sums as `EUR 40.00` or `EUR 40.00 in, 5.00 out`; empty without any."""
+        """The sums as `EUR 40.00` or `EUR 40.00 in, 5.00 out`; empty without any."""
         if self.amount is not None:
             return format_amount(self.amount, self.currency)
         parts = [
@@ -184,7 +184,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def _exactly(self) -> Mapping[str, list[OpenItem]]:
-        """The items by their whole ids and by the ids of their subjects."""
+        """The items by their complete ids and by the ids of their subjects."""
         by_name: dict[str, list[OpenItem]] = {}
         for item in self.items:
             for name in {item.item_id, item.subject_id}:
@@ -198,7 +198,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 over the open items, regardless of acceptance and age."""
+        """SHA-256 over the open items without their acceptances and ages."""
         rows = sorted(
             [
                 item.item_id,
@@ -219,7 +219,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def turns(self) -> Mapping[Turn, int]:
-        """The number of items per turn, in the order of the first screen, without empty turns."""
+        """The number of items by who acts next, in the order of the first screen."""
         counts = {turn: sum(item.turn == turn for item in self.items) for turn in TURNS}
         return {turn: count for turn, count in counts.items() if count}
 
@@ -247,9 +247,9 @@ def open_items(
     limits: pa.Table | None = None,
     remarks: pa.Table | None = None,
 ) -> OpenItems:
-    """Return every open item of the month of the facts, each matter once.
+    """Return the open items of a month from its facts, each matter once.
 
-    `acceptances` are the agreements to carry, by item; one lapses when its item has changed.
+    `acceptances` are the agreements to carry items, by item id; lapsed ones have no effect.
     `limits` are the amounts below which an item does not block, as in LIMITS. `remarks` are
     people's remarks on items, as in ITEM_REMARKS.
     """
@@ -270,7 +270,7 @@ _LISTED: Final[list[tuple[Facts, list[OpenItem]]]] = []
 
 
 def _listed(facts: Facts) -> list[OpenItem]:
-    """Return the open items by the facts alone, without acceptances and remarks."""
+    """Return the open items without acceptances and remarks."""
     for before, items in _LISTED:
         if before.is_alike(facts):
             return items
@@ -280,7 +280,7 @@ def _listed(facts: Facts) -> list[OpenItem]:
 
 
 def _counted(facts: Facts) -> list[OpenItem]:
-    """Return the items of all builders, each once, with the item that counts its money."""
+    """Return all items, each once, and for shared money the item that counts it."""
     items: dict[str, OpenItem] = {}
     for build in _BUILDERS:
         for item in build(facts):

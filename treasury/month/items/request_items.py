@@ -1,8 +1,8 @@
 """Open items of ramp requests: one per request that is not settled, in its strongest state.
 
-Requests that wait for funds take their text from `awaiting_funds`, others from `differences`. If a
-line that needs a decision may be a request's money, the request refers to that line's item, which
-counts the money. A line counts for requests only up to its amount.
+Requests that wait for funds take their text from `awaiting_funds`, others from `differences`. If an
+undecided line may be the payment of a request, its money is counted in the line's item only, up to
+the amount of the line.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from treasury.month.states import FUNDING_STATES, states_of
 _Row = Mapping[str, Any]
 
 _BY_A_LINE: Final = ("check_bank", "sent_wrong", "paid_early", "awaits_line", "settled_since")
-"""Kinds of items with money that may be an open line."""
+"""Kinds of items whose money may also be that of an open line."""
 _DIFFERENCES: Final = states_of("difference")
 _DOUBTS: Final = states_of("doubt")
 """Doubts about a request, which override its other states."""
@@ -50,7 +50,7 @@ def request_items(facts: Facts) -> Iterator[OpenItem]:
     begun = {request: item.since for request, item in items.items()}
     differences = [row for row in facts.differences if row["request_id"] is not None]
     in_doubt = [_of_difference(facts, row) for row in differences if row["state"] in _DOUBTS]
-    # Requests that the service is processing, or has finished without a trace at the bank.
+    # Requests that the service is processing, or has completed without a line at the bank.
     states = (*_DOUBTS, *LINE_STATES)
     differing = [_of_difference(facts, row) for row in differences if row["state"] not in states]
     for item in (*differing, *_funding(facts), *in_doubt):
@@ -67,7 +67,7 @@ def request_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def _count_with_lines(facts: Facts, items: dict[str, OpenItem]) -> None:
-    """Link each request to the line that counts its money, as far as the line's amount goes."""
+    """Set `counted_in` of requests to an open line that may pay them, up to the line's amount."""
     lines = facts.open_lines
     columns = (lines[name].to_pylist() for name in ("entry_id", "amount", "currency"))
     remaining = {
@@ -88,7 +88,7 @@ def _count_with_lines(facts: Facts, items: dict[str, OpenItem]) -> None:
 
 
 def _funding(facts: Facts) -> Iterator[OpenItem]:
-    """Yield the requests that wait for funds, or were paid before they were approved."""
+    """Yield an item per request that waits for funds, or was paid before its approval."""
     for row in facts.r.awaiting_funds.arrow.to_pylist():
         yield make_item(
             facts,
@@ -141,9 +141,9 @@ def _of_difference(facts: Facts, row: _Row) -> OpenItem:
 
 
 def _at_service(facts: Facts) -> Iterator[OpenItem]:
-    """Yield every request that was open at the service at the month's end, by its status.
+    """Yield an item per request that was open at the service at the month's end, by its status.
 
-    A request that has ended since was open at that time, and needs no action now.
+    A request that has ended since is listed too, but needs no action.
     """
     if facts.r.basis is None:
         return

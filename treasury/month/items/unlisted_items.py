@@ -1,8 +1,8 @@
 """Open items of records that a sync could not see, or that their service no longer lists.
 
-A full comparison with the services marks missing records. Such a record may have been settled,
-moved or lost. It must not be paid until the provider has explained it. Its item replaces any other
-item of the record.
+A full comparison with the services marks missing records. The service may have settled,
+moved or lost such a record. It must not be paid until the provider has explained it. The item
+replaces any other item of the record.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ def _source_item(
     state: str = "NOT LISTED",
     **others: Any,
 ) -> OpenItem:
-    """Return an item of a sync's finding, since the day on which it was first stored."""
+    """Return the item of a finding; it began on the day on which the finding was stored."""
     since = facts.day(row["since"])
     return make_item(facts, kind, f"source:{place}", state=state, since=since, **others)
 
 
 def unlisted_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield the requests and transfers of the month or before that are no longer listed."""
+    """Yield an item per request or transfer, of the month or before, that is no longer listed."""
     for row in facts.select(_UNLISTED, {"end": facts.end}):
         lacked_on = facts.day(row["vanished_at"])
-        # The query selects vanished records only.
+        # The query returns only records that are no longer listed, so the day is set.
         assert lacked_on is not None
         yield make_item(
             facts,

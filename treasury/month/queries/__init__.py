@@ -1,1 +1,1 @@
-"""Queries about a run or about the records, in addition to the steps."""
+"""SQL queries of single tables and facts that are not steps of a month."""

@@ -1,6 +1,6 @@
--- One row per decision.
+-- One row per decision about a bank line.
 --
--- Settled lines that take part again count as accepted.
+-- A settled line that takes part in matching again has the decision that it was accepted for its request.
 FROM decisions
 UNION ALL BY NAME
 SELECT l.entry_id, l.expectation_id, 'accept' AS verdict, 'settled' AS reason

@@ -1,6 +1,6 @@
 -- One row per group of waiting requests that get the same sentences.
 --
--- `spoken_for` is the request for which the sentences are written, `requests` are all members.
+-- `spoken_for` is the request for which the sentences are written; `requests` are all requests of the group.
 SELECT * EXCLUDE (request_id), min(request_id) AS spoken_for, list_sort(list(request_id)) AS requests
 FROM (
     SELECT

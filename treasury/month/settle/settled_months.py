@@ -2,9 +2,9 @@
 
     settled/settled-5f0c….duckdb, settled/settled.json
 
-The database is a cache: records, journal and rules give all its rows again. If one of them has
-changed, or the database is missing or damaged, everything is matched and the database rebuilt. A
-question reads the database in place; DuckDB checks the checksum of each block as it reads.
+The database is a cache: all its rows can be computed from records, journal and rules. If one of
+them has changed, or the database is missing or damaged, all records are matched and it is rebuilt.
+A question reads the database in place; DuckDB checks the checksum of each block as it reads.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from treasury.lake import Snapshot
 
 LEAST: Final = 20_000
-"""The lines and requests below which settling is skipped: a small run is kept in memory."""
+"""Number of lines and requests below which nothing is settled: small runs stay in memory."""
 _FOLDER: Final = "settled"
 _CONTENTS: Final = "settled.json"
 
@@ -39,21 +39,21 @@ class SettledMonths(msgspec.Struct, frozen=True, kw_only=True):
     """The settled records at a point in time: their database and the row counts of its tables."""
 
     commit: int
-    """The number of the last commit at that time."""
+    """The number of the lake's last commit at that time."""
     known_at: datetime
     database: str
     rows: dict[str, int]
 
 
 class _Contents(SettledMonths, frozen=True, kw_only=True):
-    """The stored form: the database by its name, with its terms and its closes."""
+    """The content of settled.json: the database's name, and the terms and closes it is based on."""
 
     terms: str
     closes: tuple[str, ...]
 
 
 class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
-    """The closed months before a question, and the workspace that stores their settled records."""
+    """The closed months before a month, and the workspace that stores their settled records."""
 
     workspace: Path
     month: Month
@@ -78,7 +78,7 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def read(self, snapshot: Snapshot, terms: str) -> SettledMonths | None:
-        """Return the records settled by these closes, or None if everything must be matched.
+        """Return the records settled by these closes, or None if all records must be matched.
 
         A damaged file counts as missing.
         """
@@ -103,10 +103,10 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(contents, database=str(database))
 
     def write(self, snapshot: Snapshot, terms: str, tables: Mapping[str, pa.Table]) -> None:
-        """Store the settled records in place of those stored before.
+        """Store the settled records; they replace the stored ones.
 
-        Without write access, on a full disk or next to another writer, the question is answered all
-        the same, and a partly written database is removed.
+        If the database cannot be written (no access, full disk, another writer), the question is
+        answered without it, and a partly written file is removed.
         """
         if snapshot.at is not None or snapshot.commit is None:
             return

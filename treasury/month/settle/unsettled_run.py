@@ -1,12 +1,12 @@
-"""A run over the records that are not settled, with the decided results of closed months.
+"""Matching of the records that are not settled, with the stored results of closed months.
 
-First the settled records are compared with what is stored and decided now. Then the texts of
-unsettled lines are read against every code, including settled ones. A settled request that a text
-may name, and a settled line that may have been returned, take part again. The line then counts as
-accepted by a person for the request it was matched to, and its text is not read.
+First the settled records are compared with the stored records and decisions. Then the texts of
+unsettled lines are compared with every code, including those of settled requests. A settled request
+that a text may name, and a settled line that may have been returned, are matched again. Such a line
+counts as accepted for the request it was matched to, and its text is not read.
 """
 
-# ruff: noqa: S608 - every name in these queries is one of ours
+# ruff: noqa: S608 - names in these queries are declared table and column names
 
 from __future__ import annotations
 
@@ -42,27 +42,27 @@ _SOURCES: Final = {
     "settled_verdicts": "settling_verdicts",
     "settled_standing": "standing_terms",
 }
-"""The step that gives each table of settled records."""
+"""The step that computes each table of settled records."""
 _OF_ALL: Final = ("recorded_rates", "wallet_moves", "booked_entries")
 """The steps that need every request and entry, settled or not."""
 _CHANGED: Final = "changed_terms"
 _REJOINING: Final = ("concerned_requests", "rejoining_lines")
-"""The steps that find the settled requests and lines that take part again."""
+"""The steps that find the settled requests and lines that are matched again."""
 _OF_RECORDS: Final = (
     "expectations", "bank_lines", "classed_lines", "line_classes", "lines", "line_parties",
     "hash_uses",
 )  # fmt: skip
-"""The steps with rows of lines and requests that take part again.
+"""The steps that run again once these lines and requests are added.
 
-All other steps that have run by then read the texts of unsettled lines, which have not changed.
+All other steps that have run read the texts of unsettled lines only, which stay the same.
 """
 _PAID: Final = (
     "provisional_pairs", "reference_pairs", "inexact_readings", "sent_amounts", "payable_amounts",
     "neighbour_codes",
 )  # fmt: skip
-"""The amounts paid so far by decision, and the steps that use them.
+"""The step of amounts paid by decisions, and the steps that use it.
 
-While texts are read, nothing counts as paid; these steps run again afterwards.
+While texts are read, no amount counts as paid; these steps run again afterwards.
 """
 _NOTHING_PAID: Final = pa.schema(
     [("expectation_id", TEXT), ("expected", AMOUNT), ("before", AMOUNT), ("amount", AMOUNT)]
@@ -82,9 +82,9 @@ For each: its id column, the table of settled ids, the id's column there, and th
 time at which a row was written.
 """
 _CURRENT: Final = ("statement_entries", "ramp_requests")
-"""The tables with rows that newer rows replace.
+"""The tables in which newer rows replace older ones.
 
-Rows of the other tables, versions and events, are written once.
+Rows of the other tables, versions and events, never change.
 """
 _WORD: Final = re.compile(r"\w+")
 _DECIDED: Final = step_sql("treasury.month.queries", "decisions_with_settled")
@@ -95,7 +95,7 @@ SETTLE_STEPS: Final = tuple(_SETTLE.values())
 
 
 def is_much(connection: duckdb.DuckDBPyConnection, least: int) -> bool:
-    """Return whether at least this many entries and requests are stored."""
+    """Return whether at least `least` entries and requests are stored."""
     counted = connection.execute(
         "SELECT (SELECT count(*) FROM statement_entries) + (SELECT count(*) FROM ramp_requests)"
     ).fetchone()
@@ -105,7 +105,7 @@ def is_much(connection: duckdb.DuckDBPyConnection, least: int) -> bool:
 def settled_now(
     connection: duckdb.DuckDBPyConnection, every: Sequence[Step], closed_to: pa.Table
 ) -> dict[str, pa.Table]:
-    """Return the settled records found by running every step over everything.
+    """Return the settled records, found on a connection on which all records were matched.
 
     `closed_to` is the last closed month, in one row. The tables added to the connection are
     dropped.
@@ -138,8 +138,8 @@ def settled_now(
 def bring_unsettled(steps_run: Run, settled: SettledMonths, every: Sequence[Step]) -> bool:
     """Run every step over the unsettled records, on a separate connection.
 
-    Return False if the settled records have changed; the caller must then match everything,
-    elsewhere.
+    Return False if settled records have changed. The caller must then match all records on another
+    connection.
     """
     connection = steps_run.connection
     every = [
@@ -170,9 +170,9 @@ def bring_unsettled(steps_run: Run, settled: SettledMonths, every: Sequence[Step
 def _stands(
     connection: duckdb.DuckDBPyConnection, settled: SettledMonths, every: Sequence[Step]
 ) -> bool:
-    """Return whether every settled record is stored and decided as it was."""
+    """Return whether all settled records and the decisions about them are unchanged."""
     moment, words = duckdb_engine.moment(settled.known_at), _words(tuple(every))
-    # A restored or repaired lake may contain rows as they were before.
+    # A restored or repaired lake may contain older versions of rows.
     same = connection.execute(
         "SELECT count(*) FILTER (WHERE number > $commit AND kind = $repaired) = 0"
         f' AND count(*) FILTER (WHERE number = $commit AND "at" = {moment}) = 1 FROM commits',
@@ -208,7 +208,7 @@ def _stands(
 
 
 def _take_up(steps_run: Run, moment: str) -> None:
-    """Let the settled lines and requests found by the steps take part again, as decided."""
+    """Add the settled lines and requests that are matched again, with their stored results."""
     connection = steps_run.connection
     sources = {"settled_lines": "rejoining_lines", "settled_requests": "concerned_requests"}
     for name, (key, settled, settled_key, written) in _RECORDS.items():
@@ -229,12 +229,12 @@ def _has_rows(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
 
 @cache
 def _words(steps: tuple[Step, ...]) -> frozenset[str]:
-    """Return every word in the steps; a column that is not among them is never read."""
+    """Return all words in the SQL of the steps; a column that is not among them is not needed."""
     return frozenset(_WORD.findall("\n".join(step.sql for step in (*steps, *SETTLE_STEPS))))
 
 
 def _with_settling(every: Sequence[Step], targets: Iterable[str]) -> tuple[Step, ...]:
-    """Return the steps of settling that the targets need, and those of a month."""
+    """Return the steps of a month and the steps of settling that the targets need."""
     return in_order({step.name: step for step in every} | dict(_SETTLE), targets)
 
 
@@ -245,6 +245,6 @@ def _tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, name: str, words: Collection[str]) -> str:
-    """Return the columns of a table of records that any step reads."""
+    """Return the columns of a table that any step reads, for a SELECT."""
     read = [column for column in connection.table(name).columns if column in words]
     return ", ".join(f"t.{quoted(column)}" for column in read)

@@ -2,7 +2,7 @@
 
 The snapshot names the Parquet files of each table's version. Spark therefore needs no Delta support
 and is not affected by concurrent writers. The cluster reads the lake's folder at this machine's
-path, or the same files at another place, such as the lake's home.
+path, or a copy of its files, such as the shared storage that the lake is pushed to.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class LakeOnCluster(msgspec.Struct, frozen=True):
     for_cluster: str | None = None
 
     def named(self, path: str) -> str:
-        """Return the path by which the cluster reads a file of the lake."""
+        """Return the path at which the cluster finds a file of the lake."""
         if self.for_cluster is None:
             return f"file://{literal_path(path)}"
         inside = Path(path).relative_to(self.folder).as_posix()
@@ -44,7 +44,7 @@ class LakeOnCluster(msgspec.Struct, frozen=True):
 def read_lake(
     session: Any, snapshot: Snapshot, names: Iterable[str], place: LakeOnCluster
 ) -> dict[str, Any]:
-    """Return each table and history as the snapshot shows it, at its commit and its time.
+    """Return the snapshot's tables and histories as Spark tables.
 
     Raise StorageError if the cluster does not find a file of the commit.
     """
@@ -80,7 +80,7 @@ def _shown(session: Any, snapshot: Snapshot, versions: dict[str, StoredTable], n
 
 
 def _scan(session: Any, stored: StoredTable | None, schema: pa.Schema) -> Any:
-    """Return the files of one version with the wanted columns; missing columns are null."""
+    """Return the rows of one table's version with the wanted columns; missing columns are null."""
     if stored is None or not stored.files:
         return without_rows(session, spark_types(schema))
     parts = [
@@ -94,7 +94,7 @@ def _scan(session: Any, stored: StoredTable | None, schema: pa.Schema) -> Any:
 
 
 def _files(session: Any, files: list[StoredFile], stored: StoredTable, schema: pa.Schema) -> Any:
-    """Return the files of one partition; only their paths show whether their records are open."""
+    """Return the rows of one partition; only the path of a file shows whether its rows are open."""
     is_open = files[0].is_open
     inside = pa.schema(
         field

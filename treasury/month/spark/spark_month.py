@@ -1,8 +1,8 @@
 """A month's reconciliation on Apache Spark, with the same steps as on DuckDB.
 
 Records and matches stay on the cluster. The rows that an answer needs are copied to a local DuckDB
-database, on which the steps have run over empty tables. Types and sentences are therefore the same
-as without Spark.
+database. Its tables were made by running the steps over empty inputs, so types and sentences are
+the same as without Spark.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING
 
 _STEPS: Final = needed(STEPS, *READ_FOR_ANSWER, *RESULTS)
 _SHOWN: Final = ("month_lines", "earlier_lines")
-"""The steps that limit the copied matches to the lines that the answer shows."""
+"""The steps that select which matches are copied: those of lines in the answer."""
 _OF_LINES: Final = """
 SELECT s.* FROM {step} AS s
 WHERE s.entry_id IN (SELECT entry_id FROM month_lines UNION ALL SELECT entry_id FROM earlier_lines)
@@ -101,7 +101,7 @@ def _answer(
     require_month(run.first_row, question.month)
     read_later = frozenset[str]().union(*(step.reads for step in _STEPS), RESULTS, _SHOWN)
     run.bring(step for step in _STEPS if step not in begin and step.name in read_later)
-    # From the step's SQL, because written files keep no order.
+    # The order comes from the step's SQL, because written files have no order.
     brought = {step.name: run.rows(step.sql) for step in _STEPS if step.name in READ_FOR_ANSWER}
     for name in RESULTS:
         query = _OF_EXPECTATIONS if name == "expectation_states" else _OF_LINES.format(step=name)
@@ -134,7 +134,7 @@ def _answer(
 def _inputs(
     run: SparkRun, home: duckdb.DuckDBPyConnection, basis: Basis, lake: LakeOnCluster
 ) -> dict[str, Any]:
-    """Return the tables that the steps read: the lake's tables on Spark, and the small ones."""
+    """Return the input tables of the steps: the lake's tables on Spark, and small local ones."""
     counting = (STATEMENTS.name, BALANCE_CONFIRMATIONS.name)
     read = frozenset[str]().union(*(step.reads for step in _STEPS))
     declared = {name for name in read | {*counting} if basis.snapshot.declares(name)}
@@ -150,7 +150,7 @@ def _inputs(
 
 
 def _run_without_rows(home: duckdb.DuckDBPyConnection, inputs: dict[str, Any]) -> None:
-    """Make the table of every step, so that copied rows get its types."""
+    """Run every step over empty inputs, so that copied rows get the types of its table."""
     empty = {
         name: table.slice(0, 0) for name, table in inputs.items() if isinstance(table, pa.Table)
     }

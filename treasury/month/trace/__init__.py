@@ -1,1 +1,1 @@
-"""One payment from end to end: each hop with its evidence, or with the evidence that is missing."""
+"""Tracing one payment from end to end: its steps ("hops"), each with evidence or the lack of it."""

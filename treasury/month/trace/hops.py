@@ -1,4 +1,4 @@
-"""Single hops of a trace, each made from one row of the records."""
+"""The hops of a trace (the steps of a payment's way), each made from one stored record."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LINE_STEPS: Final = {
 
 
 def exchange(request: _Row) -> Iterator[Hop]:
-    """Yield the exchange as the service recorded it, after recalculating the amounts."""
+    """Yield the hop of the exchange, as the service recorded it and as recalculated."""
     rate, fee, coins = (
         request[name] for name in ("exchange_rate", "fiat_fee_amount", "crypto_amount")
     )
@@ -60,7 +60,7 @@ def exchange(request: _Row) -> Iterator[Hop]:
 
 
 def paid_out(request: _Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
-    """Yield the service's statement that the fiat of an off-ramp left."""
+    """Yield the hop of an off-ramp's payout, as the service reports it."""
     event = last_event(events, "PAYMENT_SENT") or last_event(events, "COMPLETED")
     if event is not None:
         net, fiat = request["fiat_net_amount"], request["fiat_currency"]
@@ -69,7 +69,7 @@ def paid_out(request: _Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
 
 
 def bank_line(line: _Row) -> Hop:
-    """Return the hop of a bank line, with what it returned or was returned by, without our ids."""
+    """Return the hop of a bank line and its return, if any, without our own ids."""
     amount, currency = line["amount"], line["currency"]
     way = "credit from" if line["direction"] == "CRDT" else "debit to"
     says = f"{words(amount, currency)}, {way} {line['counterparty_name'] or 'no name'}"
@@ -82,7 +82,7 @@ def bank_line(line: _Row) -> Hop:
 
 
 def reference(line: _Row) -> Hop:
-    """Return how a line was assigned to its record."""
+    """Return in words how a line was assigned to its request or virtual account."""
     if line["line_class"]:
         says = f"other business by the rule {line['rule_name']!r}"
         return Hop("Reference", "seen", says, is_for_provider=False)
@@ -146,7 +146,7 @@ def last_event(events: list[dict[str, Any]], kind: str) -> dict[str, Any] | None
 
 
 def who(event: _Row) -> str:
-    """Return the author of an event, by the name the service gives."""
+    """Return the name of an event's author, as the service states it."""
     return event["email"] or event["username"] or "an unknown user"
 
 
@@ -157,12 +157,12 @@ def event_hop(place: str, says: str, event: _Row, state: HopState = "seen", **mo
 
 
 def id_of(event: _Row | None) -> str:
-    """Return the words by which evidence names an event."""
+    """Return the words that name an event of the service as evidence."""
     return f"event {event['id']}" if event is not None else ""
 
 
 def place_of(line: _Row) -> str:
-    """Return where a line comes from: its file, its place in the file and its id."""
+    """Return the source of a line in words: its file, its position in the file, and its id."""
     return f"{line['file_name']}, {line['position']}, line {line['entry_id']}"
 
 

@@ -16,7 +16,7 @@ from treasury.month.treasury_view import conversions_of
 
 
 class LineHops(Records):
-    """The hops of one bank line."""
+    """Finds the hops of one bank line."""
 
     def read(self, entry_id: str) -> TraceParts:
         """Return title, hops, next step and names of a line."""
@@ -27,10 +27,10 @@ class LineHops(Records):
             of_request = RequestHops(self.connection, self.question, self.remarks)
             return of_request.read(line["expectation_id"])
         hops = [bank_line(line), reference(line)]
-        # The next step; for our money that went wrong, it is the step of its difference.
+        # A payment of ours that went wrong has the next step of its difference.
         wrong = self.row("SELECT * FROM misdirected_lines WHERE entry_id = ?", entry_id)
         step = LINE_STEPS.get(line["outcome"], "") if wrong is None else misdirected_step(wrong)
-        # The virtual account that the line is matched to, or else the one with the IBAN it reached.
+        # If the line is not matched to a virtual account, use the one whose IBAN it reached.
         matched = (line["expectation_id"] or "").partition("/")[0]
         account = self.row(sql_of("line_account"), matched, line["account"], matched)
         if account is not None:
@@ -57,9 +57,9 @@ class LineHops(Records):
         )
 
     def _unbooked(self, entry_id: str) -> TraceParts:
-        """Return the parts of a line that the bank has not booked, or has replaced."""
+        """Return the trace of a line that the bank has not booked, or has replaced."""
         line = self.row("SELECT * FROM bank_lines WHERE entry_id = ?", entry_id)
-        # The caller has just found it.
+        # The caller has found the line, so the row exists.
         assert line is not None
         amount = words(line["amount"], line["currency"])
         says = f"{amount}, {line['entry_status']}: pending at bank"

@@ -1,7 +1,7 @@
 """Find the record that a reference, an account, an amount, a hash or an id refers to.
 
-Names are compared by their letters and digits. An ambiguous name is never guessed: all its records
-are returned to choose from.
+Names are compared by their letters and digits only. If a name is ambiguous, all records with that
+name are returned to choose from.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CHOICES: Final = grouped_schema(
 TRACE_PACKAGE: Final = "treasury.month.trace.steps"
 CHOSEN: Final = steps_of(TRACE_PACKAGE)["wanted_choices"]
 MOST: Final = 50
-"""Maximum number of choices shown; the latest come first."""
+"""Maximum number of choices to return; the latest come first."""
 _SHORTEST: Final = 6
 """Minimum number of letters and digits to identify an id."""
 
@@ -46,7 +46,7 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 def as_typed(typed: object) -> str:
-    """Return the input as text; an amount may be given as an exact number."""
+    """Return the input as text; an amount may be an exact number."""
     if isinstance(typed, str):
         return typed
     if isinstance(typed, Decimal | int) and not isinstance(typed, bool):
@@ -125,7 +125,7 @@ def _subjects(
 
 
 def _one_of(connection: duckdb.DuckDBPyConnection, subjects: list[Subject]) -> Subject | None:
-    """Return the single record behind several: a request with its own lines and transfer is one."""
+    """Return the only record, or the request to which all others belong; otherwise None."""
     if len(subjects) == 1:
         return subjects[0]
     requests = [subject for subject in subjects if subject.kind == "request"]

@@ -1,7 +1,8 @@
-"""One payment from end to end: each hop with its evidence, or with what is missing and since when.
+"""One payment from end to end: each hop with its evidence, or what is missing since when.
 
-A trace starts from a reference, an account, an amount, a hash or an id. It shows stored records
-only, and marks each hop for which no evidence is possible.
+A hop is a step of the payment's way, such as a debit or a delivery. A trace starts from a
+reference, an account, an amount, a hash or an id. It uses stored records only, and marks each hop
+for which no evidence is possible.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ HopState = Literal[
 
 
 class Hop(msgspec.Struct, frozen=True):
-    """A hop of a payment: `at` a time, `on` a bank's date, or missing `since` a day.
+    """A step of a payment: `at` a time, `on` a bank's date, or missing `since` a day.
 
-    `evidence` names our own files, positions and ids. `is_for_provider` is true if the provider may
-    be informed of the hop.
+    `evidence` names our own files, positions and ids. `is_for_provider` is true if the message to
+    the provider may contain the hop.
     """
 
     place: str
@@ -76,11 +77,11 @@ class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     known_at: datetime
     zone: ZoneInfo
     sql: str = ""
-    """The SQL that finds everything that can be traced."""
+    """The SQL of all records that can be traced."""
 
     @property
     def gaps(self) -> tuple[Hop, ...]:
-        """The hops with evidence that is missing, undecided or in conflict."""
+        """The hops whose evidence is missing, undecided or contradictory."""
         return tuple(hop for hop in self.hops if hop.state in GAPS)
 
     def sheets(self) -> Mapping[str, Table]:
@@ -91,7 +92,7 @@ class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return {"Hops": Table(pa.Table.from_pylist(rows, schema=HOPS))}
 
     def provider_text(self) -> str:
-        """Return a message to the provider: the payment, what we see, and what is missing."""
+        """Return a message that asks the provider about the payment, without our own files."""
         if not self.hops:
             return ""
         known_at = clock_words(self.known_at, self.zone)

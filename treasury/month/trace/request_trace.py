@@ -1,6 +1,7 @@
 """The trace of a ramp request: created, approved, paid, received, exchanged, delivered or paid out.
 
-The exchange is known from the service alone. A request that ended before it has none.
+Only the service records the exchange of fiat and coins. A request that ended before it has no such
+hop.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _DELIVERY: Final = (
     "company_wallet_address", "company_wallet_chain", "crypto_currency", "approved_at",
     "completed_at",
 )  # fmt: skip
-"""The columns about where coins are delivered, which coins, and when."""
+"""The columns of a delivery: where, which coins, and when."""
 _ENDED: Final = {
     "CANCELLED": "cancelled",
     "REJECTED": "rejected",
@@ -40,12 +41,12 @@ _ENDED: Final = {
 
 
 class RequestHops(Records):
-    """The hops of one ramp request."""
+    """Finds the hops of one ramp request."""
 
     def read(self, request_id: str) -> TraceParts:
         """Return title, hops, next step and names of a request."""
         request = self.row("SELECT * FROM ramp_requests WHERE id = ?", request_id)
-        # The caller has just found it.
+        # The caller has found the request, so the row exists.
         assert request is not None
         on_ramp = request["ramp_type"] == "ON_RAMP"
         events = self.rows(
@@ -96,7 +97,7 @@ class RequestHops(Records):
             yield Hop("Approval", "missing", says, since=self.day(request["created_at"]))
 
     def _done_by_us(self, request: Row) -> Iterator[Hop]:
-        """Yield our own remarks and files; they are no evidence and not for the provider."""
+        """Yield hops of our remarks and payment files; they prove nothing to the provider."""
         remark = self.remarks.get(request["id"])
         if remark is None:
             return
@@ -112,7 +113,7 @@ class RequestHops(Records):
             yield _own_hop("Remark", says, remark["marked_at"])
 
     def _bank_of(self, request: Row) -> Iterator[Hop]:
-        """Yield the bank's lines of a request, or how far the statements reach without one."""
+        """Yield the hops of a request's bank lines, or one with the last day of the statements."""
         lines = self.rows(sql_of("lines_of_request"), request["id"], request["id"])
         for line in lines:
             yield bank_line(line)
@@ -175,7 +176,7 @@ class RequestHops(Records):
             yield Hop("Blockchain", "missing", says, since=self.day(request["approved_at"]))
 
     def _on_chain(self, request: Row) -> Iterator[Hop]:
-        """Yield what explorer exports of company wallets show, or lack, of a request's coins."""
+        """Yield hops of a request's coins that explorer exports of company wallets show or lack."""
         hash_, coin = request["blockchain_transaction_hash"], request["crypto_currency"]
         rows = self.rows(sql_of("hash_movements"), hash_)
         of_hash = self.row(sql_of("hash_due"), hash_, coin)
@@ -233,7 +234,7 @@ class RequestHops(Records):
         yield from self._hash_problem(request["id"])
 
     def _step_of(self, request_id: str) -> str:
-        """Return the next step of a request, by the month's differences or the funding state."""
+        """Return the next step of a request, from the month's differences or its funding state."""
         question = self.question
         today = Today(question.today, question.month.last, question.zone, question.rules)
         steps = {
@@ -258,5 +259,5 @@ def _state_and_step(state: str, step: str) -> str:
 
 
 def _own_hop(place: str, says: str, at: datetime) -> Hop:
-    """Return a hop known from the journal only, which is not shown to the provider."""
+    """Return a hop that only our journal has; the provider does not see it."""
     return Hop(place, "as recorded", says, at=at, evidence="journal", is_for_provider=False)

@@ -1,4 +1,4 @@
-"""The records around one payment, from which a trace is made, and the parts of a trace."""
+"""Access to the records of one payment, and the parts of its trace."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class TraceParts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sql_of(name: str) -> str:
-    """Return the SQL of a query that needs no other step, by the name of its file."""
+    """Return the SQL of a query by the name of its file."""
     return step_sql("treasury.month.trace.queries", name)
 
 
 class Records:
-    """The records, on a connection on which every step of a month and of tracing has run."""
+    """Reads records on a connection on which all steps of a month and of tracing have run."""
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, question: Question, remarks: Mapping[str, Row]

@@ -38,7 +38,7 @@ def trace(
     decisions: pa.Table | None = None,
     remarks: pa.Table | None = None,
 ) -> Trace:
-    """Trace the payment with a reference, account, amount, hash or id, or the start of an id.
+    """Trace the payment with a given reference, account, amount, hash, id, or start of an id.
 
     If several payments have that name, the answer contains them as `choices`. Raise InputError if
     `what` is empty, and NothingStored if no payment has that name.

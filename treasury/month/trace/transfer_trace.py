@@ -1,4 +1,4 @@
-"""The trace of a transfer from sender to receiver, by the service's records and by balances."""
+"""The trace of a transfer from sender to receiver, in the service's records and balances."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from treasury.month.trace.trace_records import Records, Row, TraceParts, sql_of
 
 
 class TransferHops(Records):
-    """The hops of one transfer."""
+    """Finds the hops of one transfer."""
 
     def read(self, transfer_id: str) -> TraceParts:
         """Return title, hops, next step and names of a transfer."""
         row = self.row(sql_of("transfer_parties"), transfer_id)
-        # The caller has just found it.
+        # The caller has found the transfer, so the row exists.
         assert row is not None
         amount = words(row["amount"], row["asset"])
         if row["amount"] is None:

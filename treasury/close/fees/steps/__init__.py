@@ -1,1 +1,1 @@
-"""The steps that assign payments of gas to requests and transfers, one SQL file each."""
+"""The SQL steps that assign gas payments to requests and transfers."""

@@ -1,1 +1,1 @@
-"""The SQL steps by which a month's bank lines and completed requests become double entry."""
+"""The SQL steps that turn a month's bank lines and completed requests into double entry."""

@@ -1,4 +1,4 @@
--- One row per entry, with its turn by date and name, and its text as outside sources wrote it.
+-- One row per journal entry, with its position by date and name, and its text as outside sources wrote it.
 SELECT
     entry_no, entry, booked_on, words,
     row_number() OVER (ORDER BY booked_on, entry, entry_no) AS turn

@@ -1,8 +1,7 @@
--- One row per completed request with recorded amounts: the fiat sent or received, the fee and the coins.
+-- One row per completed request with recorded amounts: fiat sent or received, fee and coins.
 --
--- A completed on-ramp has nothing in transit, so an unpaid cent is a difference. If no line is known to have paid it,
--- the
--- whole amount is used, against the line in suspense.
+-- A completed on-ramp has nothing in transit, so an unpaid cent is posted as a difference. If no line is known to have
+-- paid it, the whole amount is posted against the line in suspense.
 SELECT
     r.entry_no, r.request_id, r.completed_on, r.reference, r.ramp_type = 'ON_RAMP' AS is_on_ramp,
     r.fiat_currency AS fiat,

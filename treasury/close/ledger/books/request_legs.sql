@@ -1,5 +1,6 @@
 -- read through: one row per leg of a completed request.
--- Fiat becomes coins, or coins become fiat that is owed to us, both against the conversion.
+--
+-- Fiat becomes coins, or coins become fiat that is owed to us. Both legs are posted against the role `conversion`.
 SELECT
     entry_no, 1 AS part, 0 AS place, 'on-ramp in transit' AS role, '' AS account, fiat AS currency, -sent AS amount,
     request_id AS subject_id

@@ -1,6 +1,6 @@
--- One row per request, credit or transfer with money in transit: its net postings to a role of money in transit.
+-- One row per request, credit or transfer with money in transit: the net of its postings to a role in transit.
 --
--- Both legs of a transfer between own accounts count as one transfer.
+-- Both legs of a transfer between own accounts are one transfer.
 SELECT
     l.role, l.currency,
     coalesce(o.out_id, l.subject_id) AS subject_id,

@@ -1,4 +1,4 @@
--- One row per entry and currency with legs that do not balance to zero.
+-- One row per entry and currency in which the legs do not add up to zero.
 SELECT entry_no, currency
 FROM entry_legs
 GROUP BY entry_no, currency

@@ -1,1 +1,1 @@
-"""Coins at month end: carrying amounts, realised results, and values for disclosure."""
+"""Coins at a month's end: carrying amounts, realised gains, and values for disclosure."""

@@ -1,8 +1,8 @@
 """The measurement of coins: the terms that two people put in force, as tables.
 
-`policy.toml` proposes them below [coins]. Like the limits of materiality they are journaled: two
-people decide about a balance sheet figure, and an answer for an earlier time or a closed month uses
-the terms of that time.
+The table [coins] of `policy.toml` proposes them. Like the limits of materiality they are journaled:
+two people decide about a balance sheet figure, and an answer for an earlier time or a closed month
+uses the terms of that time.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MEASURED: Final = grouped_schema(
 COIN_OPENINGS: Final = grouped_schema(
     (TEXT, "coin", "pool"), (DATE, "day"), (AMOUNT, "quantity", "carrying_amount")
 )
-"""A pool's quantity and carrying amount at the end of a day, as the company states it."""
+"""One row per pool: quantity and carrying amount at the end of a day, as stated by the company."""
 _COINS: Final = EXPONENTS.keys() - CURRENCIES
 """The coins that the services name; a workspace may know more."""
 
@@ -89,7 +89,12 @@ def _plain(policy: Policy) -> dict[str, Any]:
 
 
 class Measurement(TermsVerbs):
-    """The verbs by which two people put the measurement of coins in force."""
+    """Decisions by which two people put the measurement of coins in force, as `t.measurement`.
+
+    Tables have a row per measured coin.
+
+    >>> t.measurement.propose("coins at cost from November on")
+    """
 
     kind = TermsKind(
         proposed="coins.measurement_proposed",
@@ -113,7 +118,7 @@ class Measurement(TermsVerbs):
         zone: ZoneInfo,
         coins: Callable[[], Collection[str]] = tuple,
     ) -> None:
-        """`coins` gives those that the records and the rules name."""
+        """Use this journal; `coins` returns the coins that the records and the rules name."""
         super().__init__(journal, policy, until=until, zone=zone)
         self._coins = coins
         self._now = now
@@ -132,7 +137,10 @@ class Measurement(TermsVerbs):
     def propose(self, reason: str, *, actor: Actor | None = None) -> Table:
         """Propose the terms below [coins] in `policy.toml`; a second person accepts them.
 
-        Raise InputError for an unknown coin, and for an opening in a month that has not ended.
+        `actor` is by default the person at the login. Raise InputError without a reason, for an
+        unknown coin, and for an opening on a day that has not ended.
+
+        >>> t.measurement.propose("coins at cost from November on")
         """
         coins = self._policy().coins
         if coins and coins.measured:
@@ -155,7 +163,12 @@ class Measurement(TermsVerbs):
         return super().propose(reason, actor=actor)
 
     def openings(self) -> Table:
-        """Return the stated openings, and those that wait for a second person."""
+        """Return the openings that the company stated, in force and waiting for a second person.
+
+        Each row is a pool of a coin: its quantity in `coin`, and its carrying amount in euros.
+
+        >>> t.measurement.openings()
+        """
         terms = agreed_terms(self._decided().entries, Measurement.kind)
         columns = pa.schema([("standing", TEXT), *COIN_OPENINGS])
         return Table(standing_rows(terms, _opened, columns), zone=self._zone)

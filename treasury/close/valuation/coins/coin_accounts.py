@@ -1,8 +1,8 @@
-"""Coins at a month's end: carrying amounts and realised results, or values for disclosure.
+"""Coins at a month's end: carrying amounts and realised gains, or values for disclosure.
 
-A measured coin is followed through its months, and its pool must equal the proved balances. Other
-coins are only disclosed: their proved balances at the month's last reference rate, which is an
-assumption and not a fair value; they post no entries.
+A measured coin has a carrying amount in a pool, which is computed month by month; the pool must
+equal the proved balances. Other coins are only disclosed, by their proved balances at the month's
+last reference rate. That value is an assumption, not a fair value, and is not posted.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ COINS: Final = grouped_schema(
     (DATE, "rate_day"),
     (TEXT, "valued_by", "problem", "next_step"),
 )
-"""One row per coin and pool; a coin that is not measured has one per proved balance.
+"""One row per measured coin and pool, and one per balance of a coin that is not measured.
 
 Quantities are in `coin`, amounts in `currency`: opening + reversed + acquired + transferred -
 disposed + remeasured = closing. `gain` is the proceeds of disposals above the carrying amount.
@@ -78,7 +78,7 @@ COIN_LOTS: Final = grouped_schema(
     (TEXT, "currency"),
     (AMOUNT, "carrying_amount"),
 )
-"""The pools of measured coins at a month's end, one row per lot; the next month opens with them.
+"""One row per lot of a pool at a month's end; the next month opens with these lots.
 
 A row without `acquired_on` is the carrying amount above the pool's lots, to be reversed on the
 first of the next month. A pool without coins has one row with zero amounts.
@@ -104,8 +104,8 @@ class CoinHistory(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The openings of a month's coins.
 
     `measured` and `openings` are terms that two people put in force. `lots` are the closing lots of
-    the last closed month, and `events` the events it counted. New events from that time count in
-    the month after.
+    the last closed month, and `events` the events that it counted. Other events of that time are
+    counted in the following month.
     """
 
     measured: pa.Table = msgspec.field(default_factory=MEASURED.empty_table)
@@ -118,8 +118,8 @@ class CoinAccounts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The coins of a month: `coins` as in COINS, `movements` as in COIN_MOVEMENTS.
 
     `unproved` are coins outside of all pools, as in COIN_UNPROVED. `lots` are the openings of the
-    next month, as in COIN_LOTS, and `events` those counted to the month's end, as in COIN_EVENTS.
-    `notes` lists what was not checked or not used, and why.
+    next month, as in COIN_LOTS, and `events` the events counted up to the month's end, as in
+    COIN_EVENTS. `notes` lists inputs that were not checked or not used, and why.
     """
 
     month: Month
@@ -202,9 +202,9 @@ def coin_accounts(
 
 
 class _Start(msgspec.Struct, frozen=True):
-    """The start of a coin's calculation: the month before, its lots, and the events after it.
+    """The start of a coin's calculation: an earlier month, its closing lots, and later events.
 
-    Its pools are compared with the balances of `holders`, which are those with an event, and with
+    The pools are compared with the balances of `holders`, the holders with an event, adjusted by
     `crossings` as in COIN_CROSSINGS.
     """
 
@@ -250,7 +250,7 @@ class _Draft:
         crossings: Sequence[_Row],
         history: CoinHistory,
     ) -> None:
-        """Follow a coin to the month's end, and compare its pools with the proved balances."""
+        """Compute a coin's pools to the month's end, and compare them with the proved balances."""
         holders = {e[side] for e in events for side in ("from_holder", "to_holder") if e[side]}
         start = msgspec.structs.replace(
             self._start(terms, events, history), holders=holders, crossings=crossings
@@ -288,7 +288,7 @@ class _Draft:
         self._state_lots(terms, walk)
 
     def _pools(self, terms: CoinTerms) -> tuple[str, ...]:
-        """Return the pools that must exist even without events, because proved balances exist."""
+        """Return the pools with a proved balance, which must exist even without events."""
         if terms.pool == "entity":
             return (ENTITY,)
         return tuple(
@@ -336,7 +336,7 @@ class _Draft:
                         " closed with what it ended with"
                     )
             after = [event for event in events if event["happened_on"] > ended]
-            # If the company is one pool now, it takes all lots; empty pools have none.
+            # If the company is one pool now, it has all lots. Empty pools have no lots.
             lots = tuple(
                 StartingLot(
                     ENTITY if terms.pool == "entity" else row["pool"],
@@ -397,7 +397,7 @@ class _Draft:
     def _against_balances(
         self, terms: CoinTerms, pool: str, quantity: Decimal, start: _Start
     ) -> str:
-        """Return how a pool differs from the proved balances; empty if it cannot be compared."""
+        """Return how a pool differs from the proved balances; empty if equal or not comparable."""
         coin = terms.coin
         proved: dict[str, list[Decimal]] = defaultdict(list)
         is_entity = terms.pool == "entity"
@@ -405,7 +405,7 @@ class _Draft:
         for row in self._balances:
             holder = row["of"].lower()
             if row["currency"] == coin and (is_entity or holder == pool.lower()):
-                # An address may hold a coin on several chains, and each balance must be proved.
+                # An address may hold a coin on several chains; each balance must be proved.
                 if _is_proved(row):
                     proved[holder].append(row["closing"])
                 else:
@@ -527,7 +527,7 @@ def _is_recorded(event: _Row) -> bool:
 
 
 def _counted_as(event: _Row, terms: CoinTerms) -> tuple[Any, ...]:
-    """Return the values by which a pool counts an event; per-wallet pools include the wallets."""
+    """Return the values of an event that change a pool; with pools per wallet, also the wallets."""
     told = tuple(event[name] for name in ("kind", "quantity", "consideration", "currency"))
     sides = {"acquired": ("to_holder",), "disposed": ("from_holder",)}
     holders = sides.get(event["kind"], ("from_holder", "to_holder"))

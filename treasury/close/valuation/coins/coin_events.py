@@ -1,8 +1,8 @@
-"""Events that brought coins to the company or took them away, each once, as far as it is proved.
+"""Proved events by which coins came to the company or left it, each once.
 
 SQL steps read requests, transfers and movements on the chain; the coins of a virtual account come
-from proved conversions. As in the journal, an interval between two balances counts in the month in
-which it closes, and its coins count from its beginning in that month.
+from proved conversions between two balances. As in the journal, a conversion counts in the month of
+the second balance. Within that month its coins count from the first balance on.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ COIN_EVENTS: Final = grouped_schema(
 )
 """One row per event: `quantity` in `coin`; `consideration` in `currency` is the other side.
 
-`consideration` is null if no service states it. `contra` is the role it is posted against. A holder
-is the id of a custodial account or the address of a company wallet.
+`consideration` is null if no service states it. `contra` is the role against which the event is
+posted. A holder is the id of a custodial account or the address of a company wallet.
 """
 COIN_CROSSINGS: Final = grouped_schema(
     (TEXT, "coin", "holder", "hash", "reference"), (AMOUNT, "quantity")
 )
-"""The difference between a holder's coins at the month's end and the events counted by then.
+"""One row per difference between a holder's coins at the month's end and the counted events.
 
-These coins moved on one side of the month's end, while the request or transfer `reference`
-completes on the other.
+These coins moved before the month's end and their request or transfer `reference` completes after
+it, or vice versa.
 """
 COIN_UNPROVED: Final = grouped_schema(
     (TEXT, "coin", "holder", "subject"),
@@ -65,7 +65,7 @@ COIN_UNPROVED: Final = grouped_schema(
 UNTOLD: Final = "untold"
 """The kind of a transfer with an unknown other side, which may be an own wallet."""
 _TURNS: Final = {"acquired": 0, "transferred": 1, "disposed": 2, UNTOLD: 2}
-"""For events at the same time, arrivals come before departures."""
+"""The order of kinds for events at the same time: arrivals come before departures."""
 _ASK: Final = "ask the provider; next month sync shortly before and after its end"
 
 
@@ -103,7 +103,8 @@ def placed_transfers(month: Month, zone: ZoneInfo, snapshot: Snapshot) -> list[d
 def passed_on(events: pa.Table) -> pa.Table:
     """Order simultaneous transfers so that coins arrive before they are passed on.
 
-    All transactions in a block of a chain have the same time. A circle starts with its first event.
+    All transactions in a block of a chain have the same time. If transfers form a circle, the first
+    event comes first.
     """
     places = pc.indices_nonzero(pc.equal(events["kind"], "transferred"))
     groups: dict[tuple[str, datetime], list[tuple[int, dict[str, Any]]]] = defaultdict(list)
@@ -121,7 +122,7 @@ def passed_on(events: pa.Table) -> pa.Table:
 
 
 def _converted(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str, Any]]:
-    """Yield the coins of conversions with quantity and cost proved by the month's end."""
+    """Yield the events of conversions whose quantity and cost are proved by the month's end."""
     end = r.month.end(zone)
     for row in r.conversions.arrow.to_pylist():
         if conversion_problem(row, end) or not row["converted"]:
@@ -147,7 +148,7 @@ def _converted(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str, Any]]:
 
 
 def unproved_conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str, Any]]:
-    """Yield the converted coins that belong to no pool by the month's end; as COIN_UNPROVED."""
+    """Yield converted coins that are in no pool at the month's end; columns of COIN_UNPROVED."""
     end = r.month.end(zone)
     for row in r.conversions.arrow.to_pylist():
         problem = conversion_problem(row, end)
@@ -164,9 +165,9 @@ def unproved_conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str
 
 
 def conversion_problem(row: Mapping[str, Any], end: datetime) -> str:
-    """Return why an interval's coins have no known cost by `end`; empty if they have one.
+    """Return why a conversion's coins have no known cost at `end`; empty if they have one.
 
-    If the interval closes later, its coins at the end are unknown.
+    If the second balance is later than `end`, the coins at `end` are unknown.
     """
     if row["closed_at"] is None or row["closed_at"] >= end:
         return "converted between two balances around the month's end: on either side of it"

@@ -1,9 +1,9 @@
 """A pool of one coin: its quantity and carrying amount, by weighted average or first in, first out.
 
-Quantities and amounts are integers of the smallest unit, so that none is lost. Between two
-roundings the carrying amount is a fraction. It is rounded half up once after each event, and an
-event takes the difference of two rounded amounts. The roundings of all disposals therefore add up,
-and opening + acquired - disposed is the closing amount to the cent.
+Quantities and amounts are integers of the smallest unit, so that no rounding difference is lost.
+Within a pool the carrying amount is an exact fraction. It is rounded half up after each event, and
+the amount of an event is the difference of two rounded carrying amounts. The roundings of all
+disposals therefore add up, and opening + acquired - disposed is the closing amount to the cent.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class AveragePool:
         self._base = self.quantity
 
     def release(self, quantity: int, day: date) -> tuple[Lot, ...]:
-        """Remove coins at the average."""
+        """Remove coins at the average carrying amount."""
         before = self.carrying
         self.quantity -= quantity
         return (Lot(day, quantity, before - self.carrying),)
@@ -71,7 +71,7 @@ class AveragePool:
 
 
 class _Layer(msgspec.Struct):
-    """A lot and its remaining quantity; sorted by day, then by arrival in the pool."""
+    """A lot and its remaining quantity; layers are sorted by day, then by arrival in the pool."""
 
     lot: Lot
     place: int
@@ -94,8 +94,8 @@ class _Layer(msgspec.Struct):
 class FifoPool:
     """First in, first out: coins acquired first leave first, at their acquisition cost.
 
-    A lot from another pool keeps its day. `_whole` is the sum of untouched lots, `_parts` that of
-    the others, which are few.
+    A lot from another pool keeps its acquisition day. `_whole` is the sum of the lots without
+    disposals, `_parts` that of the few other lots.
     """
 
     def __init__(self) -> None:
@@ -150,7 +150,7 @@ class FifoPool:
         self.acquire(lot)
 
     def lots(self, day: date) -> tuple[Lot, ...]:  # noqa: ARG002 - lots have days
-        """Return the rest of each lot, with roundings that add up to the whole."""
+        """Return the rest of each lot, rounded so that the lots add up to the carrying amount."""
         stated, exact, before = [], Fraction(), 0
         for layer in self._layers[self._spent :]:
             exact += layer.lot.carrying if layer.is_whole else layer.share
@@ -161,7 +161,7 @@ class FifoPool:
 
 
 CoinPool = AveragePool | FifoPool
-"""Coins of one asset that are measured together."""
+"""A pool: coins of one asset that are measured together."""
 
 
 def _rounded(amount: Fraction) -> int:

@@ -1,8 +1,8 @@
 """One coin from its opening through the months: pools, movements per event, and month ends.
 
-A month opens with the closing of the month before. The difference to the value recognised at a
-month's end is either the new basis, or reversed on the first of the next month; never both, so that
-it counts once. All amounts are whole cents and all quantities whole units; see `coin_pool`.
+A month opens with the closing of the month before. A difference to the value that is recognised at
+a month's end either changes the carrying amount for good, or is reversed on the first of the next
+month. All amounts are whole cents and all quantities whole units; see `coin_pool`.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _OPENING: Final = (
     "state what was there in [[coins.openings]] of policy.toml, or add what shows it coming"
 )
 _OF_EVENT: Final = ("kind", "event_id", "contra", "reference", "source_id")
-"""The fields that a movement takes from its event."""
+"""The fields of an event that its movement has too."""
 _CONTRA: Final = {
     "cost": "coin impairment",
     "reserves": "coin reserve",
     "profit_and_loss": "coin revaluation",
 }
-"""The role that the difference to the value is posted against, by measurement."""
+"""The role against which a difference to the value is posted, by kind of measurement."""
 _Row = Mapping[str, Any]
 
 
@@ -54,8 +54,8 @@ class CoinTerms(msgspec.Struct, frozen=True):
 class StartingLot(msgspec.Struct, frozen=True):
     """Coins of a pool at the end of the month before the first.
 
-    A lot with `acquired_on` None is the carrying amount above the pool's lots, to be reversed on
-    the first; it has no quantity.
+    If `acquired_on` is None, it is not a lot but a difference to the value without a quantity,
+    which is reversed on the first of the month.
     """
 
     pool: str
@@ -67,7 +67,7 @@ class StartingLot(msgspec.Struct, frozen=True):
 class Movement(msgspec.Struct, frozen=True, kw_only=True):
     """The movement of a pool by an event; amounts in the reporting currency, signed by direction.
 
-    `proceeds` and `gain` are those of a disposal. `contra` is the role it is posted against.
+    `proceeds` and `gain` are set for a disposal. `contra` is the role against which it is posted.
     """
 
     pool: str
@@ -87,7 +87,7 @@ class Movement(msgspec.Struct, frozen=True, kw_only=True):
 class PoolMonth(msgspec.Struct, kw_only=True):
     """A pool over a month: opening + reversed + acquired + transferred - disposed + remeasured.
 
-    Quantities are in units of the calculation, amounts in cents.
+    Quantities are in the unit of `CoinPostings`, amounts in cents.
     """
 
     pool: str
@@ -121,7 +121,7 @@ class PoolMonth(msgspec.Struct, kw_only=True):
 
 
 class _Problem(msgspec.Struct, frozen=True):
-    """A pool's problem, the next step, and its last month; None if it never ends."""
+    """A pool's problem, the next step, and the last month it affects; None if it stays."""
 
     words: str
     next_step: str
@@ -129,7 +129,7 @@ class _Problem(msgspec.Struct, frozen=True):
 
 
 class _Holding(msgspec.Struct):
-    """A pool, its carrying amount above its lots until the first, and its problems."""
+    """A pool, the difference to be reversed on the first of the month, and its problems."""
 
     pool: CoinPool
     difference: int = 0
@@ -140,8 +140,8 @@ class _Holding(msgspec.Struct):
 class CoinPostings:
     """The months of one coin, in order; `months` and `movements` are those of the last one.
 
-    `unplaced` are the events of all months that belong to no pool. `pools` names pools that exist
-    even without movements.
+    `unplaced` are the events of all months that belong to no pool. `pools` are names of pools that
+    exist even without movements.
     """
 
     def __init__(
@@ -199,7 +199,7 @@ class CoinPostings:
     def _walk(self, month: Month, events: Iterable[_Row]) -> None:
         self.months, self.movements = {}, []
         for name, holding in self._holdings.items():
-            # A pool opens with its lots as stated, in cents each.
+            # Each opening lot has the stated amount, in cents.
             row = self._month(name)
             row.opening_quantity = holding.pool.quantity - holding.lacking
             row.opening = holding.pool.carrying + holding.difference
@@ -271,14 +271,14 @@ class CoinPostings:
             self._note(name, event, sign * gone, sign * cents)
 
     def _released(self, name: str, units: int, day: date) -> tuple[Lot, ...]:
-        """Release coins from a pool, as many as it has, and record the missing ones."""
+        """Release coins from a pool; if it has too few, release all and record the missing ones."""
         holding = self._holding(name)
         available = min(units, holding.pool.quantity)
         holding.lacking += units - available
         return holding.pool.release(available, day) if available else ()
 
     def _end(self, name: str, holding: _Holding, month: Month) -> None:
-        """Compare a pool with its value, and set its state for the next month."""
+        """Measure a pool at the month's end, and set its state for the next month."""
         pool, row, coin = holding.pool, self._month(name), self._terms.coin
         if pool.quantity:
             row.valued = value_of(self._rates, self.coins(pool.quantity), coin, month.last)
@@ -298,7 +298,7 @@ class CoinPostings:
             row.problem, row.next_step = f"{lacking} left that no record shows coming", _OPENING
         elif holding.problems:
             row.problem, row.next_step = holding.problems[0].words, holding.problems[0].next_step
-        # The next month opens with this closing: lots in cents that add up to it.
+        # The next month opens with this closing amount, so its lots in cents must add up to it.
         lots = pool.lots(month.last)
         holding.pool = _empty_pool(self._terms.cost_formula)
         for lot in lots:
@@ -336,7 +336,7 @@ class CoinPostings:
     # Shared parts
 
     def _consideration(self, name: str, event: _Row) -> Valued | None:
-        """Return the price in the reporting currency, or else the value of the coins."""
+        """Return an event's price in the reporting currency, or else the value of its coins."""
         amount, unit = event["consideration"], event["currency"]
         if amount is None:
             amount, unit = event["quantity"], self._terms.coin

@@ -15,7 +15,7 @@ from treasury.rates import ReferenceRates
 REPORTING: Final = "EUR"
 """The currency in which coins are carried."""
 _SHOWN: Final = 10
-"""The decimals of a displayed rate; values use the exact rate."""
+"""The number of decimals of a displayed rate; values use the exact rate."""
 
 
 class Valued(msgspec.Struct, frozen=True):

@@ -1,9 +1,10 @@
 """Money in accounts at the provider: coins in custody, and credits that are not coins yet.
 
-A balance is the observed one, changed by known movements since. If two observations show a
-conversion between them, the lower of both levels is certain and the rest is in doubt. A credit
-counts as fiat until an observation contains its coins, so that no money counts twice. If more left
-than was certain, coins of those credits left unseen, and neither counts.
+A balance at a time is the last observed balance, changed by the known movements since. If two
+observations show a conversion between them, the lower of both levels is certain and the rest is in
+doubt. A credit counts as fiat until an observed balance contains its coins, so that no money counts
+twice. If more coins left than were certain, coins of unconverted credits must have left between two
+observations. Then neither the balance nor these credits count.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ _WAITING: Final = {state: CONVERSION_STATES[state] for state in ("not_yet_credit
 _ASK: Final = "ask the provider; next time sync shortly before and after"
 _FULL: Final = "run `treasury sync --full`; ask the provider where the amount stays missing"
 _RANK: Final = {"matched": 0, "suggested": 1, "unreferenced": 2, "duplicate": 3, "conflict": 4}
-"""The rank by which one of several shares of a line with the same money is counted."""
+"""The order in which one of several rows for the same share of a line is chosen."""
 _MAY_BE_ELSEWHERE: Final = ("conflict", "decided otherwise")
 """Credits that may never become coins of the account they reached."""
 
 
 class Unclear(msgspec.Struct, frozen=True):
-    """A time in which it is unknown how many of an account's credits were coins, or had left."""
+    """A period in which it is unknown which credits of an account were converted or had left."""
 
     since: datetime
     until: datetime
@@ -55,7 +56,7 @@ class Unclear(msgspec.Struct, frozen=True):
 def custody_spans(
     balance_levels: Iterable[_Row], names: Mapping[str, str], zone: ZoneInfo
 ) -> tuple[list[HeldAmount], dict[_Balance, list[Unclear]]]:
-    """Return every custodial balance over time, and times with unknown credits of its account.
+    """Return every custodial balance over time, and the unclear periods of each account.
 
     `names` are the accounts' names by id.
     """
@@ -72,7 +73,7 @@ def custody_spans(
 
 
 class _Teller:
-    """Spans of one balance, from its first observation on."""
+    """Computes the spans of one balance, from its first observation on."""
 
     def __init__(self, balance: _Balance, name: str, rows: Sequence[_Row], zone: ZoneInfo) -> None:
         self.unclear: list[Unclear] = []
@@ -191,7 +192,7 @@ def credit_spans(
         # A contradicted credit has no time by which it should be converted, so it stays open.
         resolved = None
         if row["outcome"] != "conflict":
-            # The first balance after the credit's due time shows its result.
+            # The first balance after the credit's due time must contain its coins.
             day = reacts_by(row["booking_date"], rules, rail=rail_of(row["currency"]))
             place = bisect_left(shown, end_of(day, zone))
             resolved = shown[place] if place < len(shown) else None
@@ -201,9 +202,10 @@ def credit_spans(
 
 
 class _Named(msgspec.Struct):
-    """The information that conversions give about a credit.
+    """What the conversions say about a credit.
 
-    It has the balance that certainly contains its coins, the first that may, and its waiting state.
+    It has the balance that certainly contains the coins of the credit, the first balance that may
+    contain them, and the credit's waiting state.
     """
 
     converted: datetime | None = None
@@ -240,7 +242,7 @@ def _unnamed(conversions: Iterable[Conversion]) -> dict[_Balance, list[datetime]
 
 
 def _once(credits_: Iterable[_Row]) -> list[_Row]:
-    """Return each share of a line once; one assigned to another account counts there."""
+    """Return each share of a line once; a share assigned to another account counts there."""
     ordered = sorted(
         credits_,
         key=lambda row: (row["entry_id"], _RANK.get(row["outcome"], len(_RANK)), row["account_id"]),
@@ -255,7 +257,7 @@ def _once(credits_: Iterable[_Row]) -> list[_Row]:
 
 
 def _of_credit(span: HeldAmount, own: _Named, resolved: datetime | None) -> Iterator[HeldAmount]:
-    """Yield the spans of a credit by its balances."""
+    """Yield the spans of a credit, by the balances that may contain its coins."""
     converted = own.converted
     left_by = "" if converted is None else "converted: its coins are in the balance"
     if own.not_shown:
@@ -275,7 +277,7 @@ def _of_credit(span: HeldAmount, own: _Named, resolved: datetime | None) -> Iter
 
 
 def _where_clear(span: HeldAmount, unclear: Sequence[Unclear]) -> Iterator[HeldAmount]:
-    """Yield the span, in doubt while the balance of its account is unclear."""
+    """Yield the span in parts; the parts in which its account's balance is unclear are in doubt."""
     if not span.is_proved:
         yield span
         return

@@ -1,7 +1,7 @@
-"""Gaps in the evidence: times in which money may be with the provider in an unknown amount.
+"""Gaps in the evidence: periods in which an unknown amount may be with the provider.
 
 A sum is proved only if every own account's statements, the provider's reports and the services were
-read up to the given time. Otherwise a span without an amount marks the gap. A gap of unknown
+read up to the time of the sum. Otherwise a span without an amount marks the gap. A gap of unknown
 currency counts against the limit of every currency.
 """
 
@@ -30,10 +30,10 @@ ACCOUNT: Final = "virtual_account"
 def gap_spans(
     r: Reconciliation, at: datetime, zone: ZoneInfo, read_at: datetime | None
 ) -> Iterator[HeldAmount]:
-    """Yield a span per source that ends before `at`; `read_at` is the time of the last sync."""
+    """Yield a span per source that was not read up to `at`; `read_at` is the last sync."""
     is_past = at == r.month.end(zone)
     last = (at - timedelta(microseconds=1)).astimezone(zone).date()
-    # No bank has booked a whole day before it is over.
+    # A bank has booked all payments of a day only after the day.
     if not is_past:
         last -= timedelta(days=1)
     yield from _services(at, zone, read_at, is_past=is_past)

@@ -1,7 +1,7 @@
 """The limits on money with the provider that two people put in force, as a table.
 
-`policy.toml` proposes them below [exposure]. Like the limits of materiality they are journaled, so
-that an answer for an earlier time or a closed month uses the limits of that time.
+The table [exposure] of `policy.toml` proposes them. Like the limits of materiality they are
+journaled, so that an answer for an earlier time or a closed month uses the limits of that time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,12 @@ def _plain(policy: Policy) -> dict[str, Any]:
 
 
 class ExposureLimits(TermsVerbs):
-    """The verbs by which two people put limits on money with the provider in force."""
+    """Decisions by which two people put limits on money with the provider in force.
+
+    They are `t.exposure_limits`. Tables have a row per limit, in the row's `currency`.
+
+    >>> t.exposure_limits.propose("board decision of 12 November")
+    """
 
     kind = TermsKind(
         proposed="exposure.limits_proposed",
@@ -55,7 +60,7 @@ class ExposureLimits(TermsVerbs):
 
     @staticmethod
     def rows(terms: AgreedTerms | None) -> list[dict[str, Any]]:
-        """Return a row per limit, that of `all` first, with its currency."""
+        """Return a row per limit with its currency, the limit of scope `all` first."""
         if terms is None:
             return []
         limits = sorted(terms.content.items(), key=lambda each: (each[0] != WHOLE, each[0]))

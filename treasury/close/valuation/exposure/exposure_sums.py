@@ -1,9 +1,9 @@
 """Amounts held at a given time, at the end of each day, and at their peak: sums over spans of time.
 
-An amount counts at a time if it came before it and had not left by it. If it only continues in
-another form, it counts at once, so that no moment misses it. Amounts change only when something
-comes or leaves, so the peak is found by checking right after each change, and at the start of each
-day, because the reference rate may differ.
+An amount counts at a time if it came earlier and had not left by then. If money only continues in
+another form, the new form counts from the same moment on, so that no moment misses it. Amounts
+change only when money comes or leaves. The peak is therefore found by checking right after each
+change, and at the start of each day, because the reference rate may differ.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 class HeldAmount(msgspec.Struct, frozen=True, kw_only=True):
     """An amount with the provider from one time until another.
 
-    `since` and `until` bound the time in this form; `began` is when the money came, and `left_at`
-    when it left the provider for good, None if that is not known. A span that is not `is_proved` is
-    excluded from sums: its `amount` is the amount in doubt, if that is known.
+    The money is in this form from `since` until `until`. `began` is when it came to the provider,
+    and `left_at` when it left the provider for good, None if that is not known. A span that is not
+    `is_proved` is excluded from sums: its `amount` is the amount in doubt, if that is known.
     """
 
     kind: str
@@ -55,32 +55,32 @@ class HeldAmount(msgspec.Struct, frozen=True, kw_only=True):
     left_by: str = ""
     evidence: str = ""
     seen_at: datetime | None = None
-    """The time for `AT` in the evidence; it is formatted only for spans that are shown."""
+    """The time that replaces `AT` in the evidence; it is formatted only if the span is shown."""
     is_proved: bool = True
     problem: str = ""
     next_step: str = ""
     is_level: bool = False
-    """Whether it is a balance, which continues an earlier balance."""
+    """Whether the span is a balance, which continues an earlier balance."""
 
     @property
     def goes_on(self) -> bool:
-        """Whether its money was there before it began, so that it counts at its first moment."""
+        """Whether the money was there before the span, so that it counts at the first moment."""
         return self.is_level or self.began < self.since
 
     def evidence_in(self, zone: ZoneInfo) -> str:
-        """Return the evidence, with its time in the given time zone."""
+        """Return the evidence, with its time in a time zone."""
         if self.seen_at is None:
             return self.evidence
         return self.evidence.replace(AT, moment_words(self.seen_at, zone))
 
     def stands_at(self, at: datetime) -> bool:
-        """Return whether it counts at a time."""
+        """Return whether the amount counts at a time."""
         has_come = self.since <= at if self.goes_on else self.since < at
         return has_come and (self.until is None or self.until > at)
 
 
 def lasting(span: HeldAmount) -> Iterator[HeldAmount]:
-    """Yield the span, unless it is empty."""
+    """Yield the span unless it is empty."""
     if span.until is None or span.until > span.since:
         yield span
 
@@ -113,9 +113,9 @@ def standing(spans: Iterable[HeldAmount], at: datetime) -> list[HeldAmount]:
 
 
 class Move(NamedTuple):
-    """A signed amount that comes or leaves; `rank` orders moves at the same time.
+    """A signed amount that comes or leaves; `rank` is the order of moves at the same time.
 
-    At one time, departures have rank 0, and money that continues has rank 1; both count at that
+    Departures have rank 0, and money that continues in another form has rank 1; both count at that
     time. Arrivals have rank 2 and count right after it.
     """
 
@@ -200,7 +200,7 @@ _LEAST: Final = timedelta(microseconds=1)
 def _levels(
     moves: Sequence[Move], begin: datetime, end: datetime, also: Sequence[datetime]
 ) -> Iterator[tuple[datetime, Mapping[str, Decimal]]]:
-    """Yield sums by currency right after each relevant time from `begin` on, and the sums at `end`.
+    """Yield sums by currency right after each change from `begin` on, and the sums at `end`.
 
     Arrivals at `end` count after it; money that continues counts at it.
     """
@@ -217,5 +217,5 @@ def _levels(
 
 
 def without(amount: Decimal, parts: Iterable[Decimal]) -> Decimal:
-    """Return the rest of an amount after its parts; never below zero."""
+    """Return an amount less its parts, but at least zero."""
     return max(reduce(difference, parts, amount), _ZERO)

@@ -67,9 +67,9 @@ EXPOSURE: Final = grouped_schema(
 """One row per amount with the provider at the given time, in `currency`.
 
 `value` is in `value_currency`. A row that cannot be proved has no `amount`, and `problem` is the
-reason; `in_doubt` is what may be there, if that is known. `age` counts days of `clock` since the
-money came. For money that left before the time of the question, `cleared_at` and `cleared_by` are
-when and how.
+reason; `in_doubt` is the amount that may be there, if it is known. `age` counts days of `clock`
+since the money came. For money that left before the time of the question, `cleared_at` and
+`cleared_by` are when and how.
 """
 EXPOSURE_TOTALS: Final = grouped_schema(
     (TEXT, "scope", "currency"),
@@ -89,10 +89,10 @@ EXPOSURE_TOTALS: Final = grouped_schema(
 """One row per currency, and one of scope `all` in the reporting currency.
 
 It has the amount at the given time, the part cleared since, the month's peak, and the limit.
-`days_above` counts the days that ended above the limit. `not_provable` counts the excluded rows
-that may be in the currency, for `all` also rows without a reference rate; `in_doubt` is their
-largest total, empty if unknown. `standing` is `no limit`, `above`, `within` if the amount plus all
-doubt is not above the limit, or else `not provable`.
+`days_above` counts the days that ended above the limit. `not_provable` is the number of excluded
+rows that may be in the currency, for `all` also of rows without a reference rate. `in_doubt` is the
+largest amount that they may have together, empty if unknown. `standing` is `no limit`, `above`,
+`within` if the amount plus all doubt is not above the limit, or else `not provable`.
 """
 EXPOSURE_DAYS: Final = grouped_schema(
     (DATE, "day"),
@@ -127,7 +127,7 @@ _Row = Mapping[str, Any]
 
 
 class ProviderExposure(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The money with the provider at `at`, and over the month up to it.
+    """The money with the provider at the time `at`, and over the month up to then.
 
     `positions` as in EXPOSURE, `totals` as in EXPOSURE_TOTALS, `days` as in EXPOSURE_DAYS, `ages`
     as in EXPOSURE_AGES. `cleared_to` is the time up to which cleared amounts are known.
@@ -234,7 +234,7 @@ def exposure_of(
 ) -> ProviderExposure:
     """Return the exposure from spans, for the month and time of an answer.
 
-    `plain` are moves of money that came and left before that time, without spans.
+    `plain` are moves of money that came and left before that time; they have no spans.
     """
     at = min(r.month.end(zone), r.as_of)
     begin = min(r.month.start(zone), at)
@@ -269,10 +269,10 @@ _NOTES: Final = (
 def _told(
     r: Reconciliation, zone: ZoneInfo
 ) -> tuple[list[exposure_sums.HeldAmount], list[exposure_sums.Move]]:
-    """Read the money with the provider from an answer's records: spans and plain moves.
+    """Return the spans and plain moves of the money with the provider from an answer's records.
 
-    A request with a plain course has no spans: a month has many of them, and none of their money is
-    left at its end.
+    A request without exceptions has no spans but plain moves: a month has many such requests, and
+    no money of them is left at its end.
     """
     assert r.basis is not None
     question = r.basis.question
@@ -320,12 +320,12 @@ class _Draft:
         self._zone = zone
         self._rates = rates
         self._day = (at - timedelta(microseconds=1)).astimezone(zone).date()
-        """The day that the time ends or belongs to."""
+        """The day of the time; midnight belongs to the day that it ends."""
 
     # Positions
 
     def positions(self, known_to: datetime) -> list[dict[str, Any]]:
-        """Return a row per amount; equal doubts share a row."""
+        """Return a row per amount; rows in doubt for the same reason are combined."""
         spans = exposure_sums.standing(self._spans, self._at)
         rows = []
         doubts: dict[tuple[str, ...], list[exposure_sums.HeldAmount]] = defaultdict(list)
@@ -409,7 +409,7 @@ class _Draft:
         return None if rate is None else rate.rate
 
     def _exact(self, amounts: Iterable[tuple[Decimal, str]], day: date) -> Fraction:
-        """Return the total value of amounts, not rounded; amounts without a rate are left out."""
+        """Return the exact total value of amounts; amounts without a rate are left out."""
         rated = ((amount, self._rate(currency, day)) for amount, currency in amounts)
         worth = (Fraction(amount) * rate for amount, rate in rated if rate is not None)
         return sum(worth, Fraction(0))
@@ -520,7 +520,7 @@ class _Draft:
         }
 
     def _in_doubt(self, lacking: Iterable[_Row]) -> Decimal | None:
-        """Return the largest value of rows without a value; None if one of them is unknown."""
+        """Return the largest value that unproved rows may have; None if one of them is unknown."""
         amounts: list[tuple[Decimal, str]] = []
         for row in lacking:
             amount, currency = row["in_doubt"], row["currency"]
@@ -571,7 +571,7 @@ def _day_ends(days: Iterable[_Row], scope: str) -> list[Decimal]:
 def _held(
     amount: Decimal, limit: Decimal | None, day_ends: Iterable[Decimal], in_doubt: Decimal | None
 ) -> dict[str, Any]:
-    """Compare an amount with its limit; `in_doubt` is the most that may be there in addition."""
+    """Compare an amount with its limit; `in_doubt` is the maximum that may be there in addition."""
     if limit is None:
         return {"limit": None, "above_limit": None, "days_above": None, "standing": _NO_LIMIT}
     above = difference(amount, limit)

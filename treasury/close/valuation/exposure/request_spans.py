@@ -80,7 +80,7 @@ _BY_TIME: Final = itemgetter("moment", "is_record", "seen_at", "status")
 
 
 class _Teller:
-    """Spans of one request."""
+    """Computes the spans of one request."""
 
     def __init__(self, request: _Row, turns: Sequence[_Row], rules: Rules, zone: ZoneInfo) -> None:
         self._request = request
@@ -93,7 +93,7 @@ class _Teller:
 
     @cached_property
     def _turns(self) -> Sequence[_Row]:
-        """The status changes by time; at one time, the one that counts is last."""
+        """The status changes by time; of changes at the same time, the last one applies."""
         return sorted(self._stated_turns, key=_BY_TIME)
 
     def _first(self, status: str) -> datetime | None:
@@ -103,7 +103,7 @@ class _Teller:
     # On-ramp: fiat that was debited
 
     def debited(self, lines: Sequence[_Row]) -> Iterator[HeldAmount]:
-        """Yield the fiat sent for it, line by line."""
+        """Yield the fiat sent for the request, line by line."""
         completed = self._completed
         received: datetime | None = self._request["received_at"] or self._first("PROCESSING")
         has_proved = any(line["standing"] == "sent" and not line["back_on"] for line in lines)
@@ -139,14 +139,14 @@ class _Teller:
                 yield from self._stranded(whole, line, has_proved=has_proved)
 
     def _perhaps_back(self, whole: HeldAmount, perhaps: date) -> Iterator[HeldAmount]:
-        """Yield money until a day on which it may have come back, and in doubt from its end on."""
+        """Yield money that is in doubt from the end of a day on which it may have been returned."""
         told = f"a credit of {perhaps} may have brought it back"
         for span in _doubted_from(whole, end_of(perhaps, self._zone), told, _DECIDE):
             kind = whole.kind if span.is_proved else self._standing(span.since, whole)[0]
             yield replace(span, kind=kind)
 
     def _stated(self, since: datetime) -> Iterator[HeldAmount]:
-        """Yield fiat that the service received by its own record, without a known line."""
+        """Yield fiat that the service recorded as received, if no bank line is known."""
         completed = self._completed
         whole = self._span(
             kind=IN_TRANSIT, state="", amount=self._request["fiat_amount"],
@@ -156,7 +156,7 @@ class _Teller:
         yield from self._by_status(_left(whole, completed, _DELIVERED))
 
     def _stranded(self, whole: HeldAmount, line: _Row, *, has_proved: bool) -> Iterator[HeldAmount]:
-        """Yield money without a request, until a line may have brought it back.
+        """Yield money that paid no valid request, until a line may have returned it.
 
         Money paid for a request that the service then blocked or denied is shown with that status.
         """
@@ -180,13 +180,13 @@ class _Teller:
     # Off-ramp: coins that were sent, then a payout
 
     def sent(self, lines: Sequence[_Row]) -> Iterator[HeldAmount]:
-        """Yield coins sent until the request completed, then the unpaid part of its net amount."""
+        """Yield the sent coins until completion, then the net amount until it is paid out."""
         request = self._request
         received = [line for line in lines if line["standing"] == "received"]
         ends = [end_of(line["booking_date"], self._zone) for line in received]
         completed = min(filter(None, (self._completed, *ends)), default=None)
         since: datetime | None = request["sent_at"] or self._first("PROCESSING") or completed
-        # Until the transfer settles, the coins are in that balance.
+        # Until the transfer settles, the custodial balance contains the coins.
         if request["is_from_custody"]:
             since = request["settled_at"] if request["is_settled"] else None
         if since is None:
@@ -222,7 +222,7 @@ class _Teller:
             yield from self._by_status(coins)
 
     def _settled(self, received: Sequence[_Row]) -> datetime | None:
-        """Return when the bank had shown the whole net amount; None while a part is missing."""
+        """Return when the bank showed the whole net amount; None while a part is missing."""
         net, so_far = self._request["fiat_net_amount"], Decimal(0)
         for line in received:
             so_far = added(so_far, line["amount"])

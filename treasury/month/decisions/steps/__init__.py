@@ -1,1 +1,1 @@
-"""The SQL queries with which decisions are checked."""
+"""The SQL queries that read the records for checks of decisions."""

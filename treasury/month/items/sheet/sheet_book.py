@@ -1,8 +1,8 @@
 """The decision sheet as a workbook with its own instructions.
 
 It has three sheets: the instructions, a row per open item, and the choices for each item. Facts are
-locked, without a password; five columns are for input. A row's choices are looked up by the item's
-id, so they are right even after the row has moved.
+locked, without a password; five columns are for input. The list of choices in a row is looked up by
+the item's id, so it stays right if the row is moved.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Decisions from a sheet: first the effect of each row, then every row or none.
+"""Decisions from a sheet: first a preview of each row's effect, then one write of all decisions.
 
-Each choice takes the same path as elsewhere: verdicts on lines, remarks on requests and carrying
-are planned by their own verbs, on the decisions in force, and written in one step. Rows are handled
-in the order of the list of open items, not in the order of the sheet.
+A choice in the sheet is checked like the same decision elsewhere: by `Deciding` for bank lines, by
+`Marking` for requests, by `Carrying` for carried items. Rows are handled in the order of the list
+of open items, not in the order of the sheet.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ from treasury.month.standing_knowledge import Knowledge
 
 _Outcome: TypeAlias = Literal["to be journaled", "stands already", "refused"]
 _ForeseenEffects: TypeAlias = Callable[[Decided, Sequence[Draft], Month], Effects]
-"""Returns the effects of drafts on other items, among the open items of a month."""
+"""Returns the effects of planned journal entries on other open items of a month."""
 _WRITE_AGAIN: Final = "write the sheet again: treasury exceptions --sheet FILE"
 _VERDICTS: Final = ("accept", "accept_group", "reject", "ignore", "assign")
-"""The choices on a bank line; the others are remarks, or about carrying."""
+"""The choices about a bank line; other choices are remarks on requests or about carrying."""
 _TOTALS: Final = pa.schema(
     {"outcome": TEXT, "decision": TEXT, "currency": TEXT, "items": INTEGER, "amount": AMOUNT}
 )
@@ -99,7 +99,7 @@ _ROWS: Final = pa.schema(
 
 
 class SheetPlan(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The results of a sheet, row by row; amounts in their currency.
+    """The results of a sheet, row by row; each amount is in its row's currency.
 
     `effects` are the open items that change outside the sheet; None if they were not requested.
     `sql` is the SQL of the outcomes behind the items of bank lines.
@@ -114,7 +114,7 @@ class SheetPlan(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def planned(self) -> tuple[SheetVerdict, ...]:
-        """The rows that would be journaled, or were."""
+        """The rows that would be journaled, or were journaled if this is not a dry run."""
         return tuple(row for row in self.verdicts if row.outcome == "to be journaled")
 
     @property
@@ -173,7 +173,7 @@ class _Chosen(msgspec.Struct, frozen=True):
 
     @property
     def wish(self) -> Wish:
-        """The wish that a choice on a bank line expresses."""
+        """The decision that the person asks for by a choice about a bank line."""
         act = self.choice.act
         return Wish(
             verb="accept" if act == "accept_group" else act,
@@ -185,7 +185,10 @@ class _Chosen(msgspec.Struct, frozen=True):
 
 
 class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """Writes sheets of open items, and applies the decisions that come back in them."""
+    """Writes open items as a workbook, and journals the decisions that people made in it.
+
+    `t.exceptions_sheet` and `t.decide` call it.
+    """
 
     journal: Journal
     matches: Deciding
@@ -200,10 +203,27 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     zone: ZoneInfo
 
     def write(self, path: Path, items: OpenItems) -> int:
-        """Write the sheet of some of a month's open items to `path`; return their number.
+        """Write a decision sheet of open items to a new file, and return the number of its rows.
 
-        Raise ActionRefused for a closed month, InputError if the file exists, and StorageError if
-        it cannot be written.
+        Parameters
+        ----------
+        path
+            The new file, an Excel workbook.
+        items
+            Open items of one month.
+
+        Raises
+        ------
+        ActionRefused
+            If the month is closed.
+        InputError
+            If the file already exists.
+        StorageError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> sheets.write(Path("october.xlsx"), t.open_items("2026-10"))
         """
         require_present(self.until)
         if path.exists():
@@ -229,12 +249,39 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> SheetPlan:
-        """Apply every row of a sheet that is not refused, or none of the rows.
+        """Journal the decisions of a sheet in one write, without those that are refused.
 
-        With `dry_run` nothing is written. Its result can be given as `agreed`: then exactly those
-        decisions are journaled, and ActionRefused is raised if one of them has changed since. The
-        author of each decision is the person who applies the sheet. Raise InputError if the file is
-        not a decision sheet.
+        The author of each decision is the person who applies the sheet.
+
+        Parameters
+        ----------
+        source
+            The file, or its bytes.
+        name
+            The file's name in messages, for bytes.
+        agreed
+            The result of a dry run. Exactly its decisions are journaled.
+        actor
+            The person who applies the sheet; default: the person at the login.
+        dry_run
+            Return the effect of each row and write nothing.
+
+        Returns
+        -------
+        SheetPlan
+            A row per filled row of the sheet, with its decision or its refusal.
+
+        Raises
+        ------
+        InputError
+            If the file is not a decision sheet.
+        ActionRefused
+            If a decision differs from `agreed`.
+
+        Examples
+        --------
+        >>> plan = sheets.decide(Path("october.xlsx"), dry_run=True)
+        >>> sheets.decide(Path("october.xlsx"), agreed=plan)
         """
         file, filled = read_sheet(source, name)
         who = actor or self.journal.who()
@@ -260,7 +307,7 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def _plan(
         self, file: str, filled: Sequence[FilledRow], decided: Decided, who: Actor
     ) -> tuple[SheetPlan, Sequence[Draft]]:
-        """Return the results of the sheet, and the entries to journal."""
+        """Return the result of each row, and the entries to journal."""
         if not filled:
             raise InputError(
                 f"{file} contains no choice", do="choose in the column Decision, and save it"
@@ -307,7 +354,7 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         known: tuple[Knowledge, Sequence[Decision]],
         who: Actor,
     ) -> dict[str, _Answer]:
-        """Return the answer to each choice by its item, in the order of the list."""
+        """Return the result of each choice by its item's id, in the order of the list."""
         of_lines = [one for one in chosen if one.choice.act in _VERDICTS]
         verdicts = self.matches.plan_each(decided, known, [one.wish for one in of_lines], who)
         of_line = {
@@ -363,7 +410,7 @@ def _with_groups(
     rows: Mapping[str, DecisionRow],
     groups: Mapping[str, Mapping[str, str]],
 ) -> list[_Chosen]:
-    """Add to each choice of a group the same choice for its lines without a filled row."""
+    """Extend the choice of a group to those of its lines whose own row is empty."""
     with_rows = {row.item_id for row in filled}
     completed = []
     for one in chosen:
@@ -383,7 +430,7 @@ def _with_groups(
 def _whole_groups(
     chosen: Sequence[_Chosen], answers: Mapping[str, _Answer], filled: Sequence[FilledRow]
 ) -> dict[str, _Answer]:
-    """Refuse a group as a whole if one line is refused, or decided otherwise in its own row."""
+    """Refuse a whole group if one of its lines is refused, or has another choice in its own row."""
     whole = dict(answers)
     in_group = {one.row.item_id for one in chosen if one.group}
     otherwise = {row.item_id: row.number for row in filled if row.item_id not in in_group}
@@ -407,7 +454,7 @@ def _whole_groups(
 def _answering(
     filled: Sequence[FilledRow], rows: Mapping[str, DecisionRow], month: Month, decided: Decided
 ) -> Callable[[FilledRow], SheetChoice | _Answer]:
-    """Return the function that gives the choice in a row, or why there is no choice to plan."""
+    """Return a function that returns the choice in a row, or why the row cannot be decided."""
     named = Counter(row.item_id for row in filled)
     journaled: dict[tuple[str, str], Entry] = {}
     last: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Reading a decision sheet: the inputs of each item, even after rows and columns have moved.
+"""Reading a decision sheet: the inputs of each row, even if rows and columns were moved.
 
 Columns are found by their titles and rows by the item's id. Order, filters, hidden rows, formats
 and added columns make no difference. Facts are not read from the sheet, but two of them are
@@ -40,8 +40,8 @@ _LONGEST: Final = 1_000
 class FilledRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row with a choice, in the words of the sheet.
 
-    `month` and `seen` are the month and hash of what was shown, empty if they cannot be read.
-    `problem` is what cannot be read, and empty if everything can.
+    `month` and `seen` are the month and the hash of the row as it was written, empty if they cannot
+    be read. `problem` is why an input cannot be read, and empty otherwise.
     """
 
     number: int
@@ -59,7 +59,7 @@ class FilledRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def journaled(self) -> dict[str, str]:
-        """The parts of the row that the journal keeps with the decision."""
+        """The parts of the row that are journaled with the decision."""
         return {"row": self.seen, "decision": self.decision, "proposed_by": self.proposed_by}
 
     def shows(self, item: OpenItem) -> bool:
@@ -100,7 +100,7 @@ def read_sheet(source: Path | bytes, name: str = "") -> tuple[str, tuple[FilledR
 
 
 def _head(sheet: WorkbookSheet) -> tuple[int, Mapping[str, int]] | None:
-    """Return the row of titles and the place of each column; None for any other sheet."""
+    """Return the row of titles and the position of each column; None if it is no decision sheet."""
     for number, cells in sorted(sheet.rows.items()):
         titles = [(clean(cell.text).casefold(), at) for at, cell in sorted(cells.items())]
         named = [title for title, _ in titles]
@@ -159,7 +159,7 @@ def _day(text: str, day_zero: date) -> date | None:
 
 
 def _readings(text: str) -> set[Decimal]:
-    """Return the amounts that a text may mean, to the precision of a sheet.
+    """Return the amounts that a cell may mean, to the precision of a spreadsheet.
 
     A number has one reading. In a text, either a point or a comma may begin the cents.
     """

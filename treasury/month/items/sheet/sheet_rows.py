@@ -1,7 +1,7 @@
 """The rows of the decision sheet: an open item's facts, its choices, and its hash.
 
-The hash covers everything that a person sees in the row, and the last journal entry about the item.
-If one of them changes, a choice made in the row is refused.
+The hash covers all facts in the row, and the last journal entry about the item. If one of them
+changes, a choice made in the row is refused.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from treasury.month.standing_knowledge import Knowledge
 from treasury.statements.pain.file_ids import FileIds
 
 _MOST_CANDIDATES: Final = 10
-"""Maximum number of a line's candidates in a row, best first."""
+"""Maximum number of candidates of a line in a row."""
 ACTS: Final = {
     "accept": "Accept",
     "accept_group": "Accept the group of equal payments",
@@ -68,7 +68,7 @@ _OF_ITEM: Final = (
 
 
 class SheetChoice(msgspec.Struct, frozen=True):
-    """A choice of a row: its label, its effect (a key of ACTS), and its expectations.
+    """A choice in a row: its label, its kind of decision (a key of ACTS), and its expectations.
 
     The label is part of the row's hash, so it stays the same when its words on the sheet change.
     """
@@ -79,7 +79,7 @@ class SheetChoice(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The choice as the sheet shows it; sheets of before show the label."""
+        """The choice as current sheets show it; older sheets show the label."""
         return _SHOWN_LABELS.get(self.label, self.label)
 
 
@@ -198,7 +198,7 @@ def _lines(items: OpenItems, knowledge: Knowledge) -> Mapping[str, _Matching]:
 
 
 def _choices(item: OpenItem, seen: _Matching | None) -> Iterator[SheetChoice]:
-    """Yield the choices for an item; none if it is not decided here."""
+    """Yield the choices for an item; none if it cannot be decided in a sheet."""
     if seen is not None:
         names = _names([candidate["record"] for candidate in seen.candidates])
         for act in ("accept", "reject"):
@@ -256,7 +256,7 @@ def _worth(record: Mapping[str, Any], name: str) -> str:
 
 
 def _bank_words(line: Mapping[str, Any]) -> str:
-    """Return the bank's details of a line, other than its amount and counterparty name."""
+    """Return the bank's details of a line, without its amount and counterparty name."""
     texts = (
         f"booked {line['booking_date']} on {clean(line['account'])}",
         clean(line["counterparty_account"]),

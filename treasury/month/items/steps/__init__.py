@@ -1,1 +1,1 @@
-"""The SQL queries for the records behind open items."""
+"""The SQL queries that read the records behind open items."""

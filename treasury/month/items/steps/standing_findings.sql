@@ -1,3 +1,3 @@
--- One row per current finding of the syncs: records they could not see, fields that are unknown.
+-- One row per finding of a sync that still applies: records that it could not read, unknown fields.
 SELECT finding_id, kind, table_name, subject, listed, held, why, valid_from AS since
 FROM sync_findings WHERE vanished_at IS NULL ORDER BY finding_id

@@ -1,8 +1,7 @@
--- One row per term of settled lines that has changed since they were settled.
+-- One row per fact behind settled lines that has changed since they were settled.
 --
--- The terms are the proof of a statement, the details of a virtual account, and decisions about settled lines. There
--- are
--- no rows if nothing changed. Changes of the records themselves are detected by their number.
+-- The facts are the proof of a statement, the details of a virtual account, and the decisions about settled lines.
+-- Without a changed fact there are no rows. Added records are detected elsewhere, by the number of stored rows.
 SELECT 'statement' AS what, s.statement_id AS id
 FROM settled_statements AS s
 LEFT JOIN counted_statements AS t ON t.statement_id = s.statement_id AND t.proof_state = s.proof_state

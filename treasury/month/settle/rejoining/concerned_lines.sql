@@ -1,7 +1,7 @@
 -- One row per settled line that an unsettled line may return.
 --
--- The unsettled line states its reference, or has the same amount and counterparty in the other direction, within the
--- allowed days.
+-- The unsettled line states the settled line's reference. Or it has the same amount and counterparty in the other
+-- direction, within the days in which a return is expected.
 SELECT s.entry_id, s.expectation_id
 FROM settled_lines AS s
 JOIN (

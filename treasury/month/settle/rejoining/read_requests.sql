@@ -1,7 +1,7 @@
 -- One row per settled request that an unsettled record may refer to.
 --
--- The record is a text that may name the request in any reading, a decision, a transaction hash used again, or a newer
--- event of the service.
+-- The record is a text that may contain the request's code, a decision, a second use of its transaction hash, or a
+-- newer event of the service.
 SELECT s.expectation_id
 FROM settled_requests AS s
 JOIN (

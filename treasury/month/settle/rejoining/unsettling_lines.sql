@@ -1,8 +1,7 @@
--- One row per settled line that no longer has its decided result next to the current records.
+-- One row per settled line that has another result now, because of new records.
 --
--- An example is a line with money that was returned. Other lines may have been matched by its example, so in this case
--- no
--- records are left out.
+-- An example is a line with money that was returned. Matching may have learned from the line how to match others. If
+-- there is such a row, matching therefore reads all records.
 SELECT l.entry_id
 FROM rejoining_lines AS l
 JOIN settled_lines AS s ON s.entry_id = l.entry_id

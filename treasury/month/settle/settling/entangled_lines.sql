@@ -1,6 +1,7 @@
--- One row per line that is tied to other lines, so that every question must match it.
+-- One row per line that depends on other lines, so that every run must match it.
 --
--- The tie is a second expectation, a return, an own transfer, or its role as the first line of an account.
+-- It has several expectations, it is a return or was returned, it is a leg of an own transfer, or it is the first line
+-- of an account.
 SELECT entry_id FROM marked_returns
 UNION
 SELECT return_id AS entry_id FROM linked_returns

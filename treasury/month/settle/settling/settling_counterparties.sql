@@ -1,4 +1,4 @@
--- One row per kind, account and counterparty, with the day since which settled lines know the counterparty.
+-- One row per kind, account and counterparty, with the day of the first settled line with this counterparty.
 SELECT e.kind, coalesce(e.account, '') AS tie, l.party, min(l.booking_date) AS since
 FROM settling_lines AS l
 JOIN expectations AS e ON e.expectation_id = l.expectation_id

@@ -1,4 +1,4 @@
--- One row per settled line: a settleable line that has no request, or a request that is settled too.
+-- One row per settled line: a line of `settleable_lines` without a request, or with a settled request.
 SELECT l.*
 FROM settleable_lines AS l
 LEFT JOIN settling_requests AS r ON r.expectation_id = l.expectation_id

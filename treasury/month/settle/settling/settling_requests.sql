@@ -1,7 +1,7 @@
 -- One row per ramp request that was finished by the end of the closed months and has not changed since.
 --
--- It was completed and received exactly, by lines that can be settled with it, or it ended without any money. Requests
--- that share a transaction hash are left out.
+-- It was completed and received exactly its amount, by lines that can be settled with it. Or it ended, and no money was
+-- paid for it. Requests that share a transaction hash are left out.
 SELECT e.expectation_id, k.code, e.code AS written_code, e.amount, e.currency, e.direction, e.opened_at, e.status,
     substr(md5(h.hash_key), 1, 16) AS hash_digest
 FROM expectations AS e

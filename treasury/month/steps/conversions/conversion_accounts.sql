@@ -1,4 +1,4 @@
--- One row per account, asset and currency of its virtual accounts, for accounts that convert euros to coins.
+-- One row per account, asset and currency of its virtual accounts, if the account converts euros to coins.
 --
 -- It has the state of the holder's verification and the time of the last observed balance.
 SELECT

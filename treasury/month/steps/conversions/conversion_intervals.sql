@@ -1,6 +1,7 @@
 -- One row per interval between two balance observations with a movement that no transfer explains.
 --
--- closing - opening - known in + known out = converted. The last interval of each balance is always included.
+-- The converted amount is closing - opening - known in + known out. The last interval of each balance is always
+-- included.
 SELECT
     account_id, asset, opened_at, closed_at, opening, closing, known_in, known_out,
     CAST(closing - opening - known_in + known_out AS DECIMAL(38, 18)) AS converted,

@@ -1,4 +1,4 @@
--- One row per request that was funded by the end of the month and not completed by then, with its fee.
+-- One row per request that was funded by the end of the month and not yet completed, with its fee.
 SELECT
     r.id AS request_id,
     r.payment_reference AS reference,

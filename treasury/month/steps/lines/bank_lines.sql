@@ -1,9 +1,8 @@
 -- One row per entry of a declared account, as matching reads it.
 --
--- A credit on the provider's account belongs to the virtual IBAN it reached, a debit to the IBAN it left. Left out are
--- superseded entries, entries of withdrawn statements, and details with the amount 0. If the bank states no currency,
--- it
--- is the account's declared one.
+-- A credit on the provider's account belongs to the virtual IBAN that it reached, a debit to the virtual IBAN that it
+-- left. Superseded entries, entries of withdrawn statements and details with the amount 0 are left out. If the bank
+-- states no currency, the account's declared currency is used.
 SELECT
     e.entry_id,
     e.statement_id,

@@ -1,4 +1,6 @@
--- One row per booked entry of a declared account since the month's statements begin, for calculating balances.
+-- One row per booked entry of a declared account, from the first day of the month's statements on.
+--
+-- Balances are calculated from these rows.
 SELECT
     e.account AS statement_account, e.statement_id, coalesce(e.currency, s.currency, d.only_currency) AS currency,
     e.booking_date, e.direction, e.amount

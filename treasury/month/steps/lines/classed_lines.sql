@@ -1,8 +1,8 @@
--- One row per line that a class rule matches, with the first such rule.
+-- One row per line that a class rule matches, with the first rule that matches.
 --
--- A line with a whole reference is never classed, because a rule must not hide a payment. A return is never classed
--- either. A credit, with text written by its payer, is classed only by the bank's transaction code or the payer's
--- account.
+-- A line with a complete reference is never classed, because a rule must not hide a payment. A return is never classed
+-- either. The text of a credit is written by its payer, so a credit is classed only by the bank's transaction code or
+-- the payer's account.
 SELECT l.entry_id, r.name AS rule_name, r.line_class
 FROM (
     SELECT b.*

@@ -1,4 +1,4 @@
--- One row per line of an earlier month that still needs a person.
+-- One row per line of an earlier month that still needs a person's decision.
 SELECT l.*
 FROM every_line AS l
 CROSS JOIN asked AS a

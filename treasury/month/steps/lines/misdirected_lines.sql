@@ -1,4 +1,6 @@
--- One row per own payment that went wrong: to a closed request or another account, in another currency, or twice.
+-- One row per payment of ours that went wrong.
+--
+-- It went to a closed request, to another account, in another currency, or twice.
 SELECT
     CASE
         WHEN l.outcome = 'duplicate' THEN 'PAID TWICE'

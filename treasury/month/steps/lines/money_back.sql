@@ -1,7 +1,7 @@
--- One row per own debit that may have been returned, with the day of the return.
+-- One row per debit of ours that may have been returned, with the day of the return.
 --
--- The debit is matched to a request or misdirected. The return is the first later credit on its account with its amount
--- and counterparty that no request has claimed.
+-- The debit is matched to a request, or it went wrong. The return is the first later credit on its account with its
+-- amount and counterparty that is not matched to a request.
 SELECT d.entry_id, min(c.booking_date) AS refunded_on
 FROM every_line AS d
 JOIN every_line AS c

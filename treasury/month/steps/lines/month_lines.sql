@@ -1,4 +1,4 @@
--- One row per line of the month.
+-- One row per bank line that was booked in the month, with its outcome.
 SELECT l.*
 FROM every_line AS l
 CROSS JOIN asked AS a

@@ -2,8 +2,7 @@
 --
 -- The state is PAY only if the statements of every own account in the currency cover the time from the approval to the
 -- last finished TARGET day without a gap. Otherwise the bank must be checked first. It is never PAY if the service
--- calls
--- the deposit details inactive.
+-- calls the deposit details inactive.
 SELECT
     CASE
         WHEN r.vanished_at IS NOT NULL THEN 'NOT LISTED'

@@ -1,8 +1,7 @@
 -- One row per on-ramp request with bank lines that are not matched to it.
 --
--- They are contradicting debits, pending ones, possible ones that need a decision, one that reached the provider
--- without
--- its reference, and returns with their reason and the day of the returned debit.
+-- These are debits that contradict it, pending debits, debits that may belong to it and need a decision, a debit that
+-- reached the provider without its reference, and returns with their reason and the day of the returned debit.
 SELECT
     o.expectation_id AS request_id,
     min(o.reason) FILTER (WHERE o.outcome = 'conflict' AND l.direction = 'DBIT') AS contradiction,

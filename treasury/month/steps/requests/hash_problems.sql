@@ -1,7 +1,7 @@
 -- One row per problem of a transaction hash given for a request.
 --
--- The problems are a second request with the same hash, a transfer on another chain, of another asset or amount, and a
--- form that does not fit the chain.
+-- The problems are a second request with the same hash, a transfer on another chain or of another asset or amount, and
+-- a form that is invalid on the chain.
 SELECT DISTINCT
     CASE
         WHEN o.request_id IS NOT NULL THEN 'HASH USED TWICE'

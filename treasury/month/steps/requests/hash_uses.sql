@@ -1,6 +1,6 @@
 -- One row per use of a transaction hash: our off-ramp payment, an on-ramp delivery, or a transfer.
 --
--- On chains with 0x hashes, upper and lower case are the same.
+-- On chains with 0x hashes, upper and lower case mean the same.
 SELECT
     CASE WHEN lower(substr(h.hash, 1, 2)) = '0x' THEN lower(h.hash) ELSE h.hash END AS hash_key,
     h.hash, h.what, h.request_id, h.transfer_id, h.reference, upper(h.chain) AS chain, h.asset, h.amount, h.used_at

@@ -1,5 +1,6 @@
--- One row per request that the service is processing or has blocked, or for which the bank shows money that it still
--- expects.
+-- One row per open request that the service holds.
+--
+-- The service is processing it, has blocked it, or still waits for money although the bank shows a payment.
 SELECT
     CASE
         WHEN r.status = 'BLOCKED' THEN 'BLOCKED'

@@ -1,6 +1,6 @@
--- One row per debit without a known purpose, with every field that may name a payment file.
+-- One row per debit without a known purpose, with each field in which a bank may name a payment file.
 --
--- It waits for a decision, a class rule left it out, or it is above the expected amount of its requests.
+-- The debit needs a decision, or a class rule excluded it, or it is above the expected amount of its requests.
 SELECT
     l.entry_id,
     l.booking_date,

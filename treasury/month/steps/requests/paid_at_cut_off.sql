@@ -1,7 +1,7 @@
 -- One row per on-ramp request, with the money that had left for it by the month's end, up to its amount.
 --
--- It counts the request's lines until then, including those returned only later. For a request that ended later it also
--- counts lines that only its status contradicts.
+-- The sum contains the request's lines until then, also those that were returned later. For a request that ended after
+-- the month it also contains lines that only the request's final status contradicts.
 SELECT
     p.request_id,
     min(p.booking_date) AS left_on,

@@ -1,6 +1,7 @@
--- One row per ramp request with bank lines: the first received line and the received amount.
+-- One row per ramp request with bank lines: its first received line and the received amount.
 --
--- It also has the last days of lines that came back, contradict or repeat it, or may belong to it and need a decision.
+-- It also has the last day of lines that were returned, of lines that contradict the request, of repeated payments, and
+-- of lines that may belong to it and need a decision.
 SELECT
     f.expectation_id AS request_id,
     min(f.received_on) AS received_on,

@@ -1,8 +1,7 @@
--- One row per ramp request made by the month's end, with its status at that time as it is known now.
+-- One row per ramp request made by the month's end, with its status at the month's end as known now.
 --
--- `changed_on` is the day of its last change after the month. `has_ended` means that it is not open today; together
--- with
--- `is_open` it has ended since the cut-off.
+-- `changed_on` is the day of its last change after the month. `has_ended` means that it is not open today. If `is_open`
+-- is true too, it has ended since the month's end.
 SELECT
     r.id AS request_id,
     coalesce(t.status, r.status) AS status,

@@ -1,7 +1,7 @@
 -- One row per observation of an account's balance in an asset, and per known movement.
 --
--- With the sums of known movements, total - in + out is the part that no movement explains. A new account's wallet is
--- empty.
+-- `total` less the known incoming amounts plus the known outgoing amounts is the part that no movement explains. The
+-- wallet of a new account begins empty.
 SELECT
     account_id, asset, is_observed, moment, total, wallets, unread,
     CAST(sum(amount_in) OVER earlier AS DECIMAL(38, 18)) AS known_in,

@@ -1,8 +1,8 @@
--- One row per statement of a declared account that touches the month, by account and one of its declared currencies.
+-- One row per statement of a declared account that touches the month, by account and declared currency.
 --
--- `is_declared` is true if the currency is the statement's own. An opening balance is as of the day before, unless the
--- bank states the days of its statement. `speaks_against` marks the statement to name first if the month is not proved.
--- Movement reports without balances are left out.
+-- `is_declared` is true if the account is declared in the statement's own currency. An opening balance is that of the
+-- evening before, unless the bank states the days of its statement. `speaks_against` marks the statement to name first
+-- if the month is not proved. Movement reports without balances are left out.
 SELECT
     f.account, coalesce(d.currency, f.currency) AS currency, d.currency IS NOT NULL OR s.currency IS NULL AS is_declared,
     s.statement_id, s.file_name, s.opening_balance, s.closing_balance, s.sequence_number, s.proof, s.proof_state,

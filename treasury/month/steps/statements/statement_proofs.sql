@@ -1,7 +1,7 @@
 -- One row per declared account, with its statements and balances of the month.
 --
--- `covered_to` is the end of the unbroken run of proved statements. `complete` means that every statement is proved and
--- the month is covered; `missing_from` is the first day that is not covered.
+-- `covered_to` is the last day of the proved statements that follow each other without a gap. `complete` means that
+-- every statement is proved and the whole month is covered. `missing_from` is the first day that is not covered.
 SELECT
     d.account,
     d.name,

@@ -1,4 +1,6 @@
--- One row per transfer between two accounts of the service, of the month or still open, with what the balances show.
+-- One row per transfer between two accounts of the service, and whether a balance contradicts it.
+--
+-- The transfer is of the month, still open, or contradicted.
 SELECT
     t.id AS transfer_id, t.status, t.asset, t.amount,
     t.sender_account_id, t.receiver_account_id,

@@ -1,4 +1,4 @@
--- One row per pair of legs of the same day, the first out with the first in.
+-- One row per pair of legs of the same day: the first leg out with the first leg in, and so on.
 SELECT o.entry_id AS out_id, i.entry_id AS in_id
 FROM (
     SELECT *, row_number() OVER (

@@ -1,6 +1,7 @@
--- One row per completed transfer between accounts that a balance contradicts.
+-- One row per completed transfer between accounts of the service that a balance contradicts.
 --
--- The unexplained change in the interval is exactly the amount: the sender still has it, or the receiver lacks it.
+-- The unexplained change between two observations is exactly the amount: the sender still has it, or the receiver lacks
+-- it.
 SELECT transfer_id, max(sender_kept_it) AS sender_kept_it, max(receiver_lacks_it) AS receiver_lacks_it
 FROM (
     SELECT m.transfer_id, 1 AS sender_kept_it, 0 AS receiver_lacks_it

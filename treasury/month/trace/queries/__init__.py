@@ -1,1 +1,1 @@
-"""Queries about the records of one trace, which need no other query."""
+"""The SQL queries that read the records of one trace."""

@@ -1,3 +1,3 @@
--- One row: the amount of a coin in all requests with a hash.
+-- One row: the sum of a coin in all requests that have the same transaction hash.
 SELECT CAST(sum(crypto_amount) AS DECIMAL(38, 18)) AS due FROM ramp_requests
 WHERE lower(blockchain_transaction_hash) = lower(?) AND crypto_currency = ?

@@ -1,2 +1,2 @@
--- One row per problem of the hash of a request.
+-- One row per problem of a request's transaction hash.
 SELECT DISTINCT state, other FROM hash_problems WHERE request_id = ? ORDER BY state, other

@@ -1,1 +1,1 @@
-"""The steps that find a payment, on top of the steps of a month."""
+"""The SQL steps by which a payment is found; they read the results of a month's steps."""

@@ -1,5 +1,5 @@
 -- read through
--- One row per record that a person can choose when a name or an amount is ambiguous: date, amount and description.
+-- One row per record that can be traced, as shown to choose from: its date, amount and description.
 SELECT 'request' AS kind, r.id, CAST(r.created_at AT TIME ZONE a.zone AS DATE) AS happened_on,
     CASE r.ramp_type WHEN 'ON_RAMP' THEN r.fiat_amount ELSE r.crypto_amount END AS amount,
     CASE r.ramp_type WHEN 'ON_RAMP' THEN r.fiat_currency ELSE r.crypto_currency END AS currency,

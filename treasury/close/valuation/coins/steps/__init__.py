@@ -1,1 +1,1 @@
-"""The steps that find what came to the company's coins and what left them."""
+"""The SQL steps that find the events by which coins came to the company or left it."""

@@ -1,7 +1,7 @@
--- One row per holder, coin and hash with coins that moved on one side of the month's end and count on the other.
+-- One row per holder, coin and hash with coins that moved before the month's end and count after it, or vice versa.
 --
--- The request or transfer of the coins completes on the other side. The quantity is the difference between the holder's
--- coins at the month's end and the counted events.
+-- Coins count when their request or transfer completes. The quantity is the difference between the holder's coins at
+-- the month's end and the events counted by then.
 SELECT
     m.coin, m.holder, m.hash, c.reference,
     CAST(sum(CASE WHEN m.moment < a.month_end THEN m.quantity ELSE -m.quantity END) AS DECIMAL(38, 18)) AS quantity

@@ -1,9 +1,8 @@
 -- One row per acquisition, disposal or transfer of coins that is proved and completed by the month's end.
 --
--- Each event occurs once: a request, a transfer without a request, a movement on the chain without either, or gas. An
--- event that no service priced has no consideration. A null holder is not ours, or not known. `untold` is a transfer
--- with
--- an unknown other side, which may be ours.
+-- Each event has one row: a request, a transfer without a request, a movement on the chain without either, or gas. An
+-- event without a price from a service has no consideration. A holder is null if it is not ours, or not known. `untold`
+-- is a transfer with an unknown other side, which may be ours.
 SELECT
     'request:' || q.request_id AS event_id, 'conversion' AS contra, q.coin, q.quantity, q.moment, q.happened_on,
     CASE WHEN q.is_on_ramp THEN 'acquired' ELSE 'disposed' END AS kind,

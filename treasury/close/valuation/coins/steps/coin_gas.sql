@@ -1,4 +1,4 @@
--- One row per gas payment by the end of the month, with the holder that paid it.
+-- One row per gas payment up to the month's end, with the holder that paid it.
 SELECT
     g.coin, g.amount AS quantity, g.paid_at AS moment, CAST(g.paid_at AT TIME ZONE a.zone AS DATE) AS happened_on,
     p.holder AS from_holder, lower(g.transaction_hash) AS hash, g.payment_id

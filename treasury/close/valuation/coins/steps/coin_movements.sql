@@ -1,4 +1,4 @@
--- One row per movement on the chain in an export of a company wallet, with our holders on both sides.
+-- One row per movement on a chain in a company wallet's export, with the holders on both sides if they are ours.
 SELECT
     m.movement_id, m.asset AS coin, m.amount AS quantity, m.moved_at AS moment,
     CAST(m.moved_at AT TIME ZONE a.zone AS DATE) AS happened_on,

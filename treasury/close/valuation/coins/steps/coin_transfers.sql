@@ -1,6 +1,7 @@
--- One row per completed transfer, between accounts by id or to an address; a holder that is not ours is null.
+-- One row per completed transfer, with the holders on both sides if they are ours.
 --
--- `is_told` is true if both sides are stated. Without an account or an address, the owner of the wallet is unknown.
+-- The sides are accounts by id, or an address. `is_told` is true if both sides are stated. Without an account or an
+-- address, the owner of the other wallet is unknown.
 SELECT
     s.transfer_id, s.asset AS coin, s.amount AS quantity, s.settled_at AS moment,
     CAST(s.settled_at AT TIME ZONE a.zone AS DATE) AS happened_on,

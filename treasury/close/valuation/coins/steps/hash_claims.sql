@@ -1,8 +1,7 @@
--- One row per hash and coin of a request, or else of a transfer, with the time of its completion, null while it is
--- open.
+-- One row per hash and coin of a request, or else of a transfer, with the time of its completion.
 --
--- Coins moved by the hash count at that time, not when the chain or the account shows them. Failed records are left
--- out.
+-- The time is null while the record is open. Coins moved by the hash count at that time, not at the time of the chain
+-- or of the account. Failed records are left out.
 SELECT
     c.hash, c.coin, c.is_request, min(c.reference) AS reference,
     CASE WHEN count(*) = count(c.moment) THEN max(c.moment) ELSE NULL END AS moment

@@ -1,1 +1,1 @@
-"""The SQL steps for the movements between the company and the provider."""
+"""The SQL steps that find movements of money between the company and the provider."""

@@ -1,7 +1,7 @@
--- One row per request without money at the provider when the month began.
+-- One row per request that had no money at the provider when the month began.
 --
--- It completed before; every on-ramp debit was sent before, or the bank had shown an off-ramp's whole net amount; and
--- nothing is in doubt.
+-- It was completed before the month, and it is not in doubt. For an on-ramp, every debit was sent before the month. For
+-- an off-ramp, the bank had shown its whole net amount.
 SELECT r.id AS request_id
 FROM ramp_requests AS r
 CROSS JOIN asked AS a

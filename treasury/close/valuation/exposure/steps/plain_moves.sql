@@ -1,7 +1,7 @@
--- One row per time, rank, kind and currency, with the sum of what plain requests moved.
+-- One row per time, rank, kind and currency, with the sum that the requests of `plain_requests` moved.
 --
 -- `rank` orders moves at the same time: 0 for departures, 1 for money that continues in another form, 2 for arrivals.
--- Coins count from their sending, and then the net amount until it was paid out.
+-- The coins of a request count from their sending to its completion. Then its net amount counts until it was paid out.
 SELECT moment, rank, kind, currency, CAST(sum(amount) AS DECIMAL(38, 18)) AS amount
 FROM (
     SELECT sent_at AS moment, 2 AS rank, 'crypto sent' AS kind, crypto_currency AS currency, crypto_amount AS amount

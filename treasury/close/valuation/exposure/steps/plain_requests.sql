@@ -1,8 +1,7 @@
--- One row per off-ramp with a plain course that ended by the end of the month and before today.
+-- One row per off-ramp without exceptions that ended by the end of the month and before today.
 --
--- It completed in time, was never blocked or ended, is not in doubt, and was paid out by one line; `paid_at` is the end
--- of
--- that line's day. A day on which the clocks show the end twice is not plain.
+-- It was completed in time, was never blocked or cancelled, is not in doubt, and was paid out by one line. `paid_at` is
+-- the end of that line's day. A request is left out if its day ends at an hour that the clocks show twice.
 SELECT
     q.request_id, q.crypto_amount, q.crypto_currency, q.fiat_net_amount, q.fiat_currency,
     coalesce(q.sent_at, t.processing_at) AS sent_at, q.completed_at,

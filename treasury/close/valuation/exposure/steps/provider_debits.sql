@@ -1,7 +1,7 @@
 -- One row per share of a booked debit that paid, or should have paid, for an on-ramp request.
 --
--- It shows how far that is proved. `back_on` is the day on which the money came back, `perhaps_back_on` a day on which it
--- may have come back.
+-- It shows how far the payment is proved. `back_on` is the day on which the money was returned, `perhaps_back_on` a day
+-- on which it may have been returned.
 SELECT
     r.id AS request_id, l.entry_id, l.booking_date, s.amount, l.currency,
     CASE

@@ -1,6 +1,6 @@
 -- One row per share of a booked credit that is, or may be, the payout of an off-ramp request.
 --
--- Its state is `received`, or `undecided` if a person must decide.
+-- The state is `received`, or `undecided` if a person must decide.
 SELECT
     r.id AS request_id, l.entry_id, l.booking_date, s.amount, l.currency, 'received' AS standing,
     l.file_name, l.position
