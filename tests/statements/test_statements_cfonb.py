@@ -102,7 +102,7 @@ def test_the_last_letter_has_digit_and_sign(tmp_path: Path, text: str, signed: s
 def test_an_account_number_has_its_iban() -> None:
     assert french_iban("30006", "00001", "12345678901") == OURS
     assert french_iban("20041", "01005", "0500013M026") == "FR1420041010050500013M02606"
-    with pytest.raises(InputError, match="is no account number"):
+    with pytest.raises(InputError, match="is not a French account number"):
         french_iban("20041", "01005", "0500013-026")
 
 

@@ -226,7 +226,8 @@ def _span(
         )
     if since > until or until > now:
         raise InputError(
-            f"{export.path}: an export cannot cover {since:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M} UTC",
+            f"{export.path}: an export cannot cover {since:%Y-%m-%d %H:%M} to"
+            f" {until:%Y-%m-%d %H:%M} UTC",
             do="give the period of the export, which must not end in the future",
         )
     for line in export.lines:
