@@ -243,5 +243,5 @@ def test_a_limit_begins_anew_when_its_time_is_over() -> None:
 
 @pytest.mark.parametrize(("calls", "seconds"), [(0, 1), (1, 0), (-1, 1)])
 def test_what_is_no_limit_is_refused(calls: int, seconds: float) -> None:
-    with pytest.raises(InputError, match="no limit"):
+    with pytest.raises(InputError, match="not a valid limit"):
         RateLimit(calls, seconds)

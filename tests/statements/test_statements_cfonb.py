@@ -242,7 +242,7 @@ def test_a_long_run_of_records_is_read_a_part_at_a_time(tmp_path: Path) -> None:
 
 def test_a_record_before_any_balance_is_refused_by_line(tmp_path: Path) -> None:
     torn = GOOD + move("1.00") + "\n"
-    with pytest.raises(StatementError, match=r"^file\.txt line 5: a record before any old bal"):
+    with pytest.raises(StatementError, match=r"^file\.txt line 5: a record precedes"):
         read(tmp_path, torn)
 
 
