@@ -1,1 +1,1 @@
-"""Benchmarks: each measures something else in the same run too, and prints the ratio."""
+"""Benchmarks. Each also measures a reference in the same run, and prints the ratio of the two."""

@@ -1,12 +1,12 @@
-"""Cash application: matching a month of customers' credits to consecutively numbered invoices.
+"""Benchmark of cash application: customers' credits matched to consecutively numbered invoices.
 
     python -m benchmarks.cash_application [SEED ...]
 
 Each seed gives a thousand lines from eighty customers. A line names its invoices in full, with
 leading zeros added or dropped, after a label, several at once, or next to an unrelated number; its
-amount may be short by the charges of the transfer; or it names no invoice. The true answer for a
-line is the set of its invoices. No rule or step was tuned on single lines of these sets; the shares
-below define them.
+amount may be short by the charges of the transfer; or it names no invoice. The correct answer for a
+line is the set of its invoices. The sets are defined by the shares below; no rule was tuned on
+their single lines.
 
 Prints for each seed: wrong automatic matches, precision, the share of lines matched to all their
 invoices (recall), and how often the first candidate is one of the invoices.
@@ -42,7 +42,7 @@ SHAPES: Final = {
     "part payment": 4,
     "nothing named": 4,
 }
-"""Lines of each way to write, of a hundred."""
+"""Number of lines, out of 100, for each way to write a reference."""
 _CHARGES: Final = (Decimal("5.00"), Decimal("15.00"), Decimal("25.00"))
 
 
@@ -55,7 +55,7 @@ class Paid(msgspec.Struct, frozen=True):
 
 
 class Score(msgspec.Struct, frozen=True):
-    """The figures of one seed."""
+    """The results of one seed."""
 
     matched: int
     wrong: int
@@ -64,7 +64,7 @@ class Score(msgspec.Struct, frozen=True):
 
     @property
     def row(self) -> str:
-        """The figures as a row of the table."""
+        """Return the results as a row of the table."""
         right = self.matched - self.wrong
         precision = right / self.matched if self.matched else 1.0
         return (
@@ -74,12 +74,12 @@ class Score(msgspec.Struct, frozen=True):
 
 
 def code_of(number: int) -> str:
-    """Return an invoice's code as the records write it."""
+    """Return an invoice's number as the records write it."""
     return f"INV-{number:05d}"
 
 
 def written(random: Random, shape: str, own: list[int], amounts: dict[int, Decimal]) -> Paid:
-    """Write one line of a customer who owes the invoices `own`."""
+    """Return one line of a customer who owes the invoices `own`."""
     count = random.choice((2, 2, 3)) if shape.startswith(("several", "sum")) else 1
     paid = tuple(own[:count])
     total = sum((amounts[number] for number in paid), Decimal(0))
@@ -104,7 +104,7 @@ def written(random: Random, shape: str, own: list[int], amounts: dict[int, Decim
 
 
 def draw(seed: int) -> tuple[list[Paid], dict[int, Decimal], list[int]]:
-    """Return a seed's lines, the invoices' amounts, and each line's customer."""
+    """Return the lines of a seed, the amounts of the invoices, and the customer of each line."""
     random = Random(seed)
     amounts = {
         number: Decimal(random.randrange(5_000, 900_000)).scaleb(-2)
@@ -126,7 +126,7 @@ def draw(seed: int) -> tuple[list[Paid], dict[int, Decimal], list[int]]:
 
 
 def score(seed: int) -> Score:
-    """Match one seed's lines and count what is right."""
+    """Match the lines of one seed, and count the correct results."""
     lines, amounts, customers = draw(seed)
     names: list[object] = [f"Customer {customer:02d} Trading" for customer in customers]
     days: list[object] = [date(2026, 10, 1) + timedelta(days=n % 31) for n in range(LINES)]

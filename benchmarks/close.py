@@ -1,12 +1,12 @@
-"""The close of a month with many lines, from a cold start to the complete pack, part by part.
+"""Benchmark of the close of a month with many lines: the time of each part, and peak memory.
 
     python -m benchmarks.close [ROWS]
 
-A separate process writes ROWS bank lines of one month straight into the lake, and ROWS ramp
-requests that most lines pay. Another process, which has not imported anything yet, closes the month
-and writes its pack. Processor time is printed next to wall-clock time, because it alone is
-comparable on a busy machine. The process that writes the workbook counts as part of the pack, in
-time and in memory.
+A separate process writes ROWS bank lines of one month into the lake, and ROWS ramp requests that
+most lines pay. A new process then imports the package, closes the month and writes its pack (the
+files of a close). Processor time is printed next to wall-clock time, because only processor time is
+comparable on a busy machine. Time and memory of the process that writes the workbook are included
+in the pack.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ source = "own_bank"
 
 
 def filled(folder: Path, rows: int) -> None:
-    """Write the workspace: `rows` requests and a statement of `rows` lines."""
+    """Fill the workspace with `rows` requests and a statement of `rows` lines."""
     from treasury.extract.ramp_tables import RAMP
     from treasury.lake import Lake
     from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
@@ -79,7 +79,7 @@ def day_of(n: int) -> date:
 
 
 def requests(table: Any, amounts: list[Decimal]) -> Any:
-    """Off-ramps completed in the month; every hundredth is still waiting for its funds."""
+    """Return off-ramps completed in the month; every hundredth still awaits funds."""
     names = set(table.row_schema.names)
     made = []
     for n, amount in enumerate(amounts):
@@ -114,7 +114,7 @@ def requests(table: Any, amounts: list[Decimal]) -> Any:
 
 
 def entries(table: Any, amounts: list[Decimal]) -> Any:
-    """Bank lines: of a hundred, 94 name their request in full, two in part and four not at all."""
+    """Return bank lines: of 100, 94 name their request in full, two in part and four not at all."""
     order = Random(1).sample(range(len(amounts)), len(amounts))
     return rows_of(
         table,
@@ -186,7 +186,7 @@ PARTS = (
     "write_inputs",
     "table_marks",
 )
-"""The steps of writing a pack: functions of `treasury.report.pack.pack_contents`."""
+"""Functions of `treasury.report.pack.pack_contents` that write a pack, measured one by one."""
 
 
 def closed(folder: Path) -> dict[str, Any]:
@@ -230,7 +230,7 @@ def closed(folder: Path) -> dict[str, Any]:
 
 
 def _closed(desk: Any) -> Any:
-    """Close the month with two people, after they carried any item that blocks it."""
+    """Close the month by two people, after they accept every open item that blocks the close."""
     from treasury.journal import Actor
 
     first, second = Actor("first", "system"), Actor("second", "system")
@@ -294,16 +294,16 @@ def command_line(process: str) -> str:
 
 
 def held_pages(processes: list[str]) -> int:
-    """Add up the private memory of the processes, and the largest of their mapped files.
+    """Return the sum of the processes' private memory and the largest of their mapped memory.
 
-    The mapped files are counted once because all processes map the same libraries.
+    Mapped files count once, because all processes map the same libraries.
     """
     pages = [pages_of(process) for process in processes]
     return sum(own for own, _ in pages) + max(mapped for _, mapped in pages)
 
 
 def pages_of(process: str) -> tuple[int, int]:
-    """Return the private and the file-backed pages of a process; zero if it has ended."""
+    """Return the numbers of private and file-backed pages of a process; zero if it has ended."""
     try:
         _, resident, mapped, *_ = Path(f"/proc/{process}/statm").read_text().split()
     except OSError:
@@ -312,7 +312,7 @@ def pages_of(process: str) -> tuple[int, int]:
 
 
 def processor() -> float:
-    """Return the processor seconds of this process and of the children it waited for."""
+    """Return the processor seconds of this process and its finished children."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 

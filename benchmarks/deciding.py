@@ -1,13 +1,13 @@
-"""The time from a decision about a bank line until the list of open lines is up to date.
+"""Benchmark of the time from a decision about a bank line to the updated list of open lines.
 
     python -m benchmarks.deciding [DECISIONS]
 
-Accepts one suggestion after another in the practice company's workspace. After each, the list of
-the matches panel is built alternately from the cached run and by matching all records again. Prints
-medians of wall-clock and processor time.
+Accepts one suggestion after another in the practice company's workspace. After each one, the list
+of the matches panel is built from the cached run, or in every second run by matching all records
+again. Prints medians of wall-clock and processor time.
 
-`treasury status` runs before and after, each time in its own process from start to end. The least
-processor time counts, because other work on the machine only adds to it.
+`treasury status` is measured before and after the decisions, each time in a new process. The
+minimum of processor time is printed, because other work on the machine only increases it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STARTS = 8
 
 
 def decided(desk: Workspace, row: dict[str, str]) -> tuple[float, float]:
-    """Accept a line's suggestion and build the lists; return wall-clock and processor seconds."""
+    """Accept a line's suggestion and rebuild the lists; return wall-clock and processor seconds."""
     wall, cpu = time.perf_counter(), processor()
     desk.matches.accept(row["entry_id"], row["suggestion"], reason="measured")
     list_tables(*desk.matches.look())
@@ -38,7 +38,7 @@ def decided(desk: Workspace, row: dict[str, str]) -> tuple[float, float]:
 
 
 def started(*arguments: str) -> float:
-    """Return a command's least processor seconds of several runs, after its bytecode is cached."""
+    """Return the minimum processor seconds of several runs of a command with cached bytecode."""
     command = [str(Path(sys.executable).with_name("treasury")), *arguments]
     names = os.environ.keys() - {"PYTHONDONTWRITEBYTECODE"}
     environment = {name: os.environ[name] for name in names}
@@ -69,7 +69,7 @@ def main(decisions: int) -> None:
             if side == "anew":
                 forget_runs()
             seconds = decided(desk, row)
-            # The first decisions also pay for imports and for planning queries.
+            # The first decisions include imports and query planning, so they are not measured.
             if at >= 2:
                 runs[side].append(seconds)
         lines = desk.reconcile("2026-10").lines.arrow.num_rows

@@ -1,16 +1,16 @@
-"""A month's answer after 1, 12 and 60 months of history, all settled except the last month.
+"""Benchmark of a month's reconciliation after 1, 12 and 60 months, all but the last settled.
 
     python -m benchmarks.history [ROWS]
 
-Fills workspaces with ROWS bank lines and ROWS ramp requests a month. People have decided every line
-that does not name its request in full; in the last month, one of them. Two people close the month
-before the last and carry any item that blocks it. That settles all earlier months too: closing them
-one by one would match the whole history 59 times. The next answer stores the settled months and is
-printed as `settled in`; only then is the last month added.
+Fills workspaces with ROWS bank lines and ROWS ramp requests per month. All lines that do not name
+their request in full are decided, in the last month only one of them. Two people accept the open
+items that block the month before the last, and close it. This close settles all earlier months too;
+closing each one would match the whole history 59 times. The next reconciliation stores the settled
+months; its time is printed as `settled in`. Then the last month is added.
 
-A new process then computes the last month's answer twice. Printed are the least of ROUNDS
-processes, which take turns: processor time (on a busy machine it alone is comparable), wall-clock
-time and the peak of memory.
+A new process then reconciles the last month twice. The processes of the workspaces alternate,
+ROUNDS times; the minimum of processor time (which alone is comparable on a busy machine),
+wall-clock time and peak memory is printed.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _month_of(
     amounts: list[Decimal],
     opening: Decimal,
 ) -> Decimal:
-    """Add a month's rows, those of `benchmarks.close`, to `made`; return the closing balance."""
+    """Add the rows of a month, as in `benchmarks.close`, to `made`; return the closing balance."""
     from treasury.core.calendar import Month
     from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
 
@@ -122,7 +122,7 @@ def _month_of(
 
 
 def close_all(folder: Path, months: int, rows: int) -> None:
-    """Close the month before the last, which also settles every earlier month."""
+    """Close the month before the last, which also settles all earlier months."""
     from treasury.journal import Actor
     from treasury.workspace import Workspace
 
@@ -167,7 +167,7 @@ def decisions(first: date, rows: int, actor: Any) -> list[Any]:
 
 
 def ask(folder: Path) -> dict[str, float]:
-    """Compute the last month's answer twice; return the seconds, and the peak of memory in MB."""
+    """Reconcile the last month twice; return the seconds, and the peak memory in MB."""
     from treasury.workspace import Workspace
 
     figures = {}
@@ -181,7 +181,7 @@ def ask(folder: Path) -> dict[str, float]:
 
 
 def settle(folder: Path) -> float:
-    """Return the seconds of the last month's answer while it is empty: it settles the others."""
+    """Return the seconds of reconciling the empty last month, which settles the others."""
     from treasury.workspace import Workspace
 
     used = processor()
@@ -190,7 +190,7 @@ def settle(folder: Path) -> float:
 
 
 def prepare(folder: Path, months: int, rows: int) -> float:
-    """Fill a workspace, then close and settle all but its last month; return settling's seconds."""
+    """Fill a workspace and settle all months but the last; return the seconds of settling."""
     from treasury.journal import Actor
     from treasury.workspace import Workspace
 

@@ -1,11 +1,12 @@
-"""The share of lines of honest payers that need a decision, by the number of the question.
+"""Benchmark of the share of honest payments that need a decision, by question.
 
     python -m benchmarks.honest_payments [LINES] [SEEDS]
 
-Payers name the right request and pay it in full, in instalments, short by bank charges, or together
-with others. Half of the amounts are round, codes are consecutive, and one payer in ten is a payment
-institution that pays for several owners. The exit code is 1 if question 7 concerns more than 5 of
-1,000 lines, or if any line is matched to a wrong request.
+Honest payers name the right request and pay it in full, in instalments, short by bank charges, or
+together with others. Half of the amounts are round, codes are consecutive, and one payer in ten is
+a payment institution that pays for several owners. Questions are the numbered reasons why matching
+asks a person. The exit code is 1 if question 7 is asked for more than 5 of 1,000 lines, or if a
+line is matched to a wrong request.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from treasury.matching.settled_tables import NOTHING_SETTLED
 
 OWN: Final = "NL05TEST0417164300"
 MOST_RIVALS_ASKED: Final = 5
-"""Lines of 1,000 that question 7 may concern."""
+"""Maximum number of lines, out of 1,000, for which question 7 may be asked."""
 QUESTIONS: Final = {
     1: "the text goes on",
     2: "a second code",
@@ -44,11 +45,11 @@ QUESTIONS: Final = {
 _CENT: Final = Decimal("0.01")
 _REQUESTS_OF_AN_OWNER: Final = 5
 _STILL_OPEN: Final = 0.25
-"""Share of requests without a payment yet, and of instalments without their last payment."""
+"""Share of requests not paid yet, and of instalments without the last payment."""
 
 
 class Honest(msgspec.Struct, frozen=True):
-    """Lines and expectations, with the requests that each line pays and its way to pay."""
+    """Lines and expectations, with the paid requests and the way of paying of each line."""
 
     lines: list[dict[str, Any]]
     expectations: list[dict[str, Any]]
@@ -57,14 +58,14 @@ class Honest(msgspec.Struct, frozen=True):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """The outcomes of honest lines, and the questions about them."""
+    """Results for honest lines, and the questions asked about them."""
 
     lines: int
     matched: int
     wrong: int
     of_question: dict[int | None, int]
     ways: dict[str, tuple[int, int]]
-    """Lines, and lines that need a decision, for each way to pay."""
+    """For each way of paying, the number of lines, and of lines that need a decision."""
 
 
 def draw(lines: int, seed: int, *, owners: int | None = None) -> Honest:
@@ -91,13 +92,13 @@ def draw(lines: int, seed: int, *, owners: int | None = None) -> Honest:
 
 
 _WAYS: Final = {"in full": 45, "instalments": 25, "short by charges": 15, "a bundle": 15}
-"""Payers of each way to pay, of a hundred."""
+"""Number of payers, out of 100, for each way of paying."""
 
 
 def _pay(
     world: Honest, requests: list[dict[str, Any]], way: str, payer: str, random: Random
 ) -> None:
-    """Add the lines that pay the next requests."""
+    """Add the lines of one payment of the next requests."""
     paid = [requests.pop() for _ in range(min(len(requests), 2 if way == "a bundle" else 1))]
     total = sum((row["amount"] for row in paid), Decimal(0))
     more: dict[str, Any] = {}
@@ -133,7 +134,7 @@ def _pay(
 
 
 def _parts(total: Decimal, random: Random) -> Iterator[Decimal]:
-    """Yield two or three instalments: equal ones, or round ones and the rest."""
+    """Yield two or three instalments, either equal or round ones with a remainder."""
     count = random.choice([2, 3])
     for _ in range(count - 1):
         part = (total / count).quantize(_CENT)
@@ -173,7 +174,7 @@ def _account(random: Random) -> str:
 
 
 def measure(world: Honest) -> Asked:
-    """Match the lines and count those in question, by question."""
+    """Match the lines, and count those that need a decision by question."""
     rules = Rules()
     tables = {
         "lines": read_table(_table(world.lines, LINES), LINES, name="lines"),
@@ -205,7 +206,7 @@ def _table(rows: list[dict[str, Any]], fields: Any) -> pa.Table:
 
 
 def report(name: str, asked: Asked) -> bool:
-    """Print the figures; return whether the limits are kept."""
+    """Print the results; return whether they are within the limits."""
     print(f"{name}: {asked.lines:,} lines, {asked.matched / asked.lines:.2%} matched, "
           f"{asked.wrong} to another request")  # fmt: skip
     for way, (lines, left) in asked.ways.items():
@@ -219,7 +220,7 @@ def report(name: str, asked: Asked) -> bool:
 
 
 def main(lines: int = 20_000, seeds: int = 3) -> int:
-    """Measure sets of many owners, and one of a single owner and payer."""
+    """Measure sets with many owners, and a set with a single owner and payer."""
     kept = [report(f"many owners, set {n}", measure(draw(lines, n))) for n in range(1, seeds + 1)]
     kept.append(report("one owner and payer", measure(draw(lines, 1, owners=1))))
     return 0 if all(kept) else 1

@@ -1,6 +1,6 @@
-"""Sets of lines and expectations that a payer could cause to slow matching down.
+"""Hostile sets of lines and expectations, by which a payer could slow matching down.
 
-Each function takes a number of rows and returns as many lines, or the share that it states.
+Each function returns the given number of lines, or the fraction of it that its docstring states.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _amounts(random: Random, rows: int) -> list[Decimal]:
 
 
 def _dense(rows: int) -> list[Decimal]:
-    """Return distinct amounts, one cent apart."""
+    """Return different amounts, one cent apart."""
     return [Decimal(10_000 + n).scaleb(-2) for n in range(rows)]
 
 
@@ -144,7 +144,7 @@ def many_rf(rows: int) -> Tables:
 
 
 def many_slashes(rows: int) -> Tables:
-    """Segments between slashes, each nearly a code."""
+    """Lines of segments between slashes, each nearly a code."""
     return _of_texts(
         rows,
         lambda random: "/".join(f"PAY2026{random.randrange(10**5)}" for _ in range(11)),
@@ -153,7 +153,7 @@ def many_slashes(rows: int) -> Tables:
 
 
 def returns_of_one_code(rows: int) -> Tables:
-    """Lines that all name one standing code; one in two hundred is returned."""
+    """Lines that all name one standing (repeatedly payable) code; one in 200 is returned."""
     random = Random(rows)
     amounts = [Decimal(random.choice((10, 20, 50))) for _ in range(rows)]
     is_back = [n % 200 == 199 for n in range(rows)]
@@ -167,7 +167,7 @@ def returns_of_one_code(rows: int) -> Tables:
 
 
 def one_code_for_all(rows: int) -> Tables:
-    """A twelfth of the rows; all expectations have the same code."""
+    """A twelfth of the rows. All expectations have the same code."""
     few = max(1, rows // 12)
     amounts = _amounts(Random(rows), few)
     lines = lines_table(["thanks PAY-2026-0000000"] * few, amounts)
@@ -175,7 +175,7 @@ def one_code_for_all(rows: int) -> Tables:
 
 
 def a_code_that_all_begin_with(rows: int) -> Tables:
-    """Lines that name a short code, which is the beginning of every other code."""
+    """Lines that name a short code with which every other code begins."""
     random = Random(rows)
     few = max(1, rows // 50)
     lines = lines_table(["PAY-2026-00"] * few, _amounts(random, few))
@@ -184,7 +184,7 @@ def a_code_that_all_begin_with(rows: int) -> Tables:
 
 
 def a_pooled_account(rows: int) -> Tables:
-    """A twelfth of the rows: no reference, one account, one amount."""
+    """A twelfth of the rows, without references, on one account with one amount."""
     few = max(1, rows // 12)
     amounts = [Decimal(100)] * few
     lines = lines_table(["thanks"] * few, amounts)
@@ -192,14 +192,14 @@ def a_pooled_account(rows: int) -> Tables:
 
 
 def slips_of_one_amount(rows: int) -> Tables:
-    """Consecutive codes of one amount; every line is a cent off it."""
+    """Consecutive codes of one amount; every line differs from it by a cent."""
     codes = [ordinary_code(n) for n in range(rows)]
     lines = lines_table([f"thanks {code}" for code in codes], [Decimal("99.99")] * rows)
     return lines, requests_table(codes, [Decimal("99.99") + n % 2 for n in range(rows)])
 
 
 def _of_one_payer(rows: int, codes: int) -> Tables:
-    """Lines of one payer: the earlier half name one of the codes, the later half no code."""
+    """Lines of one payer; the first half name one of the codes, the second half no code."""
     half, first = rows // 2, date(2026, 10, 1)
     texts = [f"huur {ordinary_code(n % codes)}" for n in range(half)] + ["huur"] * (rows - half)
     lines = lines_table(
@@ -212,17 +212,17 @@ def _of_one_payer(rows: int, codes: int) -> Tables:
 
 
 def one_payer(rows: int) -> Tables:
-    """One payer with as many codes as lines that name no code."""
+    """Lines of one payer with as many codes as lines without a code."""
     return _of_one_payer(rows, rows // 2)
 
 
 def one_payer_of_few_codes(rows: int) -> Tables:
-    """One payer with twenty codes, each paid many times."""
+    """Lines of one payer with twenty codes, each paid many times."""
     return _of_one_payer(rows, 20)
 
 
 def codes_cut_short(rows: int) -> Tables:
-    """Lines with a text that is the beginning of very many codes."""
+    """Lines with a text with which very many codes begin."""
     random = Random(rows)
     codes = _codes(rows)
     cut = ordinary_code(0)[:-4]
@@ -233,7 +233,7 @@ def codes_cut_short(rows: int) -> Tables:
 
 
 def names_of_one_word(rows: int) -> Tables:
-    """Lines with another amount than their code expects; all names share one word."""
+    """Lines whose amount differs from that of their code; all names share one word."""
     random = Random(rows)
     codes = _codes(rows)
     lines = lines_table(
@@ -273,7 +273,7 @@ def standing_codes_of_a_year(rows: int) -> Tables:
 
 
 def requests_of_a_month(rows: int) -> Tables:
-    """A tenth of the lines: requests of one pooled account and amount, opened day after day."""
+    """A tenth of the rows: requests of one pooled account and amount, opened day after day."""
     few, opened = max(50, rows // 10), datetime(2026, 9, 25, tzinfo=UTC)
     codes = _codes(few)
     lines = lines_table(
@@ -288,7 +288,7 @@ def requests_of_a_month(rows: int) -> Tables:
 
 
 def names_that_share_a_word(rows: int) -> Tables:
-    """Lines with another amount than their code expects; all names share one of four words."""
+    """Lines whose amount differs from that of their code; all names share one of four words."""
     codes, amounts = _codes(rows), _dense(rows)
 
     def names(side: str) -> list[object]:
@@ -311,7 +311,7 @@ def a_token_that_all_begin_with(rows: int) -> Tables:
 
 
 def instalments_beside_others(rows: int) -> Tables:
-    """Consecutive codes of twelve instalments each; each line has its neighbour's amount."""
+    """Consecutive codes of twelve instalments each; each line has the amount of the next code."""
     series = max(1, rows // 12)
     codes = [f"KD-2026-{n % series:04d}" for n in range(rows)]
     paid, expected = (
@@ -321,7 +321,7 @@ def instalments_beside_others(rows: int) -> Tables:
 
 
 def instalments_of_one_amount(rows: int) -> Tables:
-    """Codes of one amount, with more instalments than matching examines."""
+    """Codes of one amount with more instalments than matching examines."""
     series = max(1, rows // 24)
     numbers = [n % series for n in range(rows)]
     codes = [f"KD-2026-{n:05d}" for n in numbers]
@@ -375,7 +375,7 @@ def returns_of_every_amount(rows: int) -> Tables:
 
 
 def returns_of_one_reference(rows: int) -> Tables:
-    """As `returns_of_every_amount`, but all lines have one end-to-end id and one payer."""
+    """Like `returns_of_every_amount`, but with one end-to-end id and one payer for all lines."""
     return _returns(
         rows, 20, [Decimal(n + 100).scaleb(-2) for n in range(rows)],
         end_to_end_id=["RENT 2026"] * rows,
@@ -393,7 +393,7 @@ def returns_of_one_amount(rows: int) -> Tables:
 
 
 def _beside_its_code(rows: int, text: Callable[[int, str], str]) -> Tables:
-    """Lines that each name their own code, together with other text."""
+    """Lines that each name their own code next to another text."""
     codes, random = _codes(rows), Random(rows)
     return (
         lines_table([text(n, code)[:140] for n, code in enumerate(codes)], _amounts(random, rows)),
@@ -402,13 +402,13 @@ def _beside_its_code(rows: int, text: Callable[[int, str], str]) -> Tables:
 
 
 def pieces_beside_a_code(rows: int) -> Tables:
-    """Next to the code, words separated by commas that together begin like every code."""
+    """Lines with a code, and words separated by commas that together begin like every code."""
     pieces = ["PAY", "2026", "0", "01", "1"]
     return _beside_its_code(rows, lambda n, code: f"{code} {n % 10}, {', '.join(pieces * 7)}")
 
 
 def cut_beside_a_code(rows: int) -> Tables:
-    """Next to the code, twice the beginning of very many other codes."""
+    """Lines with a code, and twice the beginning of very many other codes."""
     return _beside_its_code(rows, lambda _, code: f"{code} {code[:-3]} {code[:-2]}")
 
 
@@ -419,7 +419,7 @@ def other_letter_forms(rows: int) -> Tables:
 
 
 def codes_in_words(rows: int) -> Tables:
-    """Eight codes a line, each with spaces in place of its hyphens."""
+    """Lines of eight codes, each with spaces in place of hyphens."""
     codes = [code.replace("-", " ") for code in _codes(rows)]
     return _of_texts(
         rows, lambda random: " ".join(random.choices(codes, k=9))[:140],
@@ -439,7 +439,7 @@ def words_of_a_code(rows: int) -> Tables:
 
 
 def long_numbers_in_groups(rows: int) -> Tables:
-    """Eight codes of twelve digits a line, printed in groups of three."""
+    """Lines of eight codes of twelve digits, printed in groups of three."""
     codes = [f"{n * 7919 + 10**11:012d}" for n in range(rows)]
     printed = [" ".join(code[at : at + 3] for at in range(0, 12, 3)) for code in codes]
     return _of_texts(
@@ -454,7 +454,7 @@ def _foreign(word: str) -> str:
 
 
 def look_alike_codes(rows: int) -> Tables:
-    """Eight codes a line, written with Cyrillic letters."""
+    """Lines of eight codes, written with Cyrillic letters."""
     return _of_texts(
         rows,
         lambda random: " ".join(_foreign(ordinary_code(random.randrange(10**7))) for _ in range(9))[
@@ -465,7 +465,7 @@ def look_alike_codes(rows: int) -> Tables:
 
 
 def look_alike_tokens(rows: int) -> Tables:
-    """Next to the code, tokens of Cyrillic letters that begin like a code."""
+    """Lines with a code, and tokens of Cyrillic letters that begin like a code."""
     letters = "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u04250123456789"
     random = Random(rows)
     return _beside_its_code(
@@ -477,7 +477,7 @@ def look_alike_tokens(rows: int) -> Tables:
 
 
 def digits_of_another_script(rows: int) -> Tables:
-    """Lines of 140 characters: numbers of twelve Arabic-Indic digits."""
+    """Lines of 140 characters with numbers of twelve Arabic-Indic digits."""
     digits = {ord("0") + n: 0x660 + n for n in range(10)}
     return _of_texts(
         rows,
@@ -489,7 +489,7 @@ def digits_of_another_script(rows: int) -> Tables:
 
 
 def serials_with_labels(rows: int) -> Tables:
-    """Twelve invoices a line, each separated from its label and without its leading zeros."""
+    """Lines of twelve invoices, each apart from its label and without leading zeros."""
     return _of_texts(
         rows, lambda random: " ".join(f"INV {random.randrange(rows)}" for _ in range(14))[:140],
         lambda _, n: f"INV-{n:07d}",
@@ -497,7 +497,7 @@ def serials_with_labels(rows: int) -> Tables:
 
 
 def amounts_of_others(rows: int) -> Tables:
-    """Payments of half the amount that they name, which many other requests of the payer have."""
+    """Lines that pay half of their request, which is the amount of many others of the payer."""
     half = rows // 2
     named = [f"INV-{n:07d}" for n in range(half)]
     others = [f"ORD-{n:07d}" for n in range(half)]

@@ -1,11 +1,11 @@
-"""The growth of the lake: a sum over many rows, a year of hourly commits, a check for damage.
+"""Benchmark of a growing lake: a sum over many rows, a year of commits, a check for damage.
 
     python -m benchmarks.lake [ROWS] [COMMITS] [CHECKED]
 
-The sum runs alternately over the stored table and over one Parquet file that DuckDB wrote from the
-same rows, each in its own connection; the ratio is that of the medians. The year is COMMITS commits
-of a few changes each: the cost of a commit and of opening the lake is measured at its beginning and
-at its end.
+The sum over the stored table alternates with the sum over one Parquet file that DuckDB wrote from
+the same rows, each in its own connection; the ratio of the medians is printed. The year is COMMITS
+commits of a few changes each: the cost of a commit and of opening the lake is measured at its
+beginning and at its end.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def hourly(folder: Path, commits: int) -> None:
 
 
 def changes_of_an_hour(number: int) -> tuple[pa.Table, pa.Table]:
-    """Return a changed request, two new ones, and an observed balance."""
+    """Return a changed request, two new requests and an observed balance."""
     place = 100 * (number % 100)
     moved = requests(place, place + 1)
     column = moved.column_names.index("payment_reference")
@@ -141,7 +141,7 @@ def changes_of_an_hour(number: int) -> tuple[pa.Table, pa.Table]:
 
 
 def shown(folder: Path, number: int, wall: list[float], spent: list[float]) -> None:
-    """Print the size of the lake, and the cost of a commit and of opening it."""
+    """Print the size of the lake, and the times of a commit and of opening the lake."""
     opening = timed(lambda: Lake(folder, TABLES).snapshot().sql("FROM wallet_balances LIMIT 1"))
     status = timed(lambda: lake_status(Lake(folder, TABLES)))
     files = [p for p in folder.rglob("*") if p.is_file()]

@@ -1,13 +1,13 @@
-"""The home of a lake: a clone compared with copying the files, and the pull of a small commit.
+"""Benchmark of a lake's home, the folder that a team shares: a clone, and a pull of a small commit.
 
     python -m benchmarks.lake_home [ROWS] [CHANGED]
 
-Pushes the lake of a desk with ROWS ramp requests to a folder, and clones it. The clone takes turns
-with copying the same files in three ways: hashed and synced to the disk, as a clone does; only
-synced; and only copied, into the page cache. All of this runs twice: with the home's files in the
-page cache, and with the files on the disk only, as if the home were on another machine. A ratio is
-that of the medians; 1 means as fast as copying. Then CHANGED rows change in a commit, and a desk
-pulls it; its time is printed next to that of copying the bytes that moved.
+Pushes a lake with ROWS ramp requests to a folder, and clones it. The clone alternates with copying
+the same files in three ways: with hashing and a sync to the disk, as a clone does; with a sync
+only; and into the page cache only. This runs twice: with the home's files in the page cache, and
+with the files only on the disk, as if the home were on another machine. Ratios are those of
+medians; 1 means as fast as copying. Then a commit changes CHANGED rows, and another workspace pulls
+it; the time is printed next to that of copying the same bytes.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ SELECT id, payment_reference, ramp_type, status, n % 100 = 0 AS is_open,
     ) AS raw
 FROM recorded
 """
-"""Records with 2 KB of JSON each, as the service details them: most of a file is raw text full of
+"""Records with 2 KB of JSON each, like the service's full bodies: most of a file is raw text with
 identifiers."""
 
 ROWS = 1_000_000
@@ -103,7 +103,7 @@ def sharing(lake: Lake) -> Sharing:
 
 
 class Spent(NamedTuple):
-    """Seconds of a run: wall-clock and processor."""
+    """Wall-clock and processor seconds of a run."""
 
     wall: float
     processor: float
@@ -147,17 +147,17 @@ WAYS: Final = {
 
 
 def forget(*folders: Path) -> None:
-    """Drop the files in these folders from the page cache: the next read is from the disk."""
+    """Drop the files in these folders from the page cache, so that they are read from the disk."""
     for path in (path for folder in folders for path in folder.rglob("*") if path.is_file()):
         descriptor = os.open(path, os.O_RDONLY)
-        # Only pages that are on the disk can be dropped.
+        # Only pages already written to the disk can be dropped.
         os.fsync(descriptor)
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         os.close(descriptor)
 
 
 def tell_clones(root: Path, lake: Lake, home: Path, rows: int, *, is_cold: bool) -> None:
-    """Time clones and copies in turns, and print the medians."""
+    """Measure clones and copies alternately, and print the medians."""
     clones: list[Spent] = []
     copies: dict[str, list[Spent]] = {way: [] for way in WAYS}
     pulled = []

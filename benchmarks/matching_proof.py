@@ -1,9 +1,10 @@
-"""Matching's precision and recall on generated worlds with known answers, by kind of line.
+"""Benchmark of matching on generated worlds: precision and recall by kind of line.
 
     python -m benchmarks.matching_proof [SEEDS] [EACH] [FIRST]
 
-Worlds, kinds and ceilings are those of the tests: EACH lines (or scenes) of every kind in each of
-SEEDS worlds, from world FIRST on. The exit code is 1 if a promise of the contract is broken.
+A world is a set of lines and expectations with known correct matches. Worlds, kinds and limits are
+those of the tests, with EACH lines (or scenes of several lines) of every kind in each of SEEDS
+worlds, from world FIRST on. The exit code is 1 if a guarantee of the contract is broken.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from mangled_figures import Figure, falls, figures, run, totals  # noqa: E402
 
 
 def measure(seeds: int, each: int, first: int) -> tuple[list[Figure], list[str]]:
-    """Return the figures of all kinds over all worlds, and a description of every false match."""
+    """Return the results by kind over all worlds, and a description of every false match."""
     found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     false: list[str] = []
     for seed in range(first, first + seeds):
@@ -50,7 +51,7 @@ def table(rows: list[Figure]) -> str:
 
 
 def publish(seeds: int = SEEDS, each: int = EACH, first: int = 1) -> bool:
-    """Print the mix and the figures; return whether every promise of the contract is kept."""
+    """Print the mix and the results; return whether all guarantees of the contract hold."""
     rows, false = measure(seeds, each, first)
     total = totals(rows, len(false))
     print(table(rows))

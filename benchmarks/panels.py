@@ -1,12 +1,12 @@
-"""Panels over many open items, in a real JupyterLab and a real browser.
+"""Benchmark of panels with many open items, in a real JupyterLab and a real browser.
 
     python -m benchmarks.panels [ROWS]
 
 One practice workspace has ROWS ramp requests that await approval, ROWS that await funds, and ROWS
 transfers; another has ROWS bank lines without any possible match; a third has ROWS stuck requests.
-In a warm Lab, which has already shown a panel in the browser, these are timed: from running the
-cell to the first page on screen, a page turn, and a search of the last row. The bytes over the
-Lab's sockets are counted for each. The sync panel has one page.
+In a JupyterLab that has already shown a panel, these times are measured: from running the cell to
+the first page on the screen, for turning a page, and for a search of the last row. The bytes over
+the Lab's sockets are counted for each. The sync panel has only one page.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ ACCOUNT = "f5520527-134b-49e6-ac6e-833cf327cb46"
 
 
 class Moved:
-    """Bytes that the Lab's sockets sent to the page since the last reading."""
+    """Counter of the bytes that the Lab's sockets sent to the page since the last reading."""
 
     def __init__(self, page: Page) -> None:
         self._bytes = 0
@@ -129,7 +129,7 @@ def requests(folder: Path, status: str, first: int, last: int, *, since: str = Y
 
 
 def store(folder: Path, kind: str, name: str, made: duckdb.DuckDBPyRelation) -> None:
-    """Store rows in one commit; columns that they lack are null."""
+    """Store rows in one commit; missing columns are null."""
     lake = Lake(folder, (*TABLES, *STATEMENT_TABLES))
     table = next(one for one in (*TABLES, *STATEMENT_TABLES) if one.name == name)
     given = made.to_arrow_table()
@@ -157,7 +157,7 @@ def measure(desk: Desk, moved: Moved, folder: Path, name: str, last: str = "") -
     print(name, flush=True)
     start = f"import treasury\nt = treasury.open({str(folder)!r})\nt.snapshot().commit"
     opened = desk.open(f"bench-{name}", start, f"t.panels.{name}()")
-    # Importing and opening happen once a day and are not the panel's cost.
+    # Importing and opening happen once a day and are not part of the panel's time.
     desk.page.evaluate(RUN_ONE)
     timed("first page", moved, lambda: shown(opened))
     panel = opened.panel

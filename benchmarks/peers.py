@@ -1,16 +1,16 @@
-"""Our matching compared with other matchers, on generated worlds with known answers.
+"""Benchmark of matching against other matchers, on generated worlds with known correct matches.
 
     python -m benchmarks.peers [SEEDS] [EACH]
 
-The worlds are those of `benchmarks.matching_proof`. The other matchers: whole tokens joined to
-codes with pandas; codes searched anywhere in the text; the same if the amount agrees too; and
-Splink, trained on the tables themselves, which matches the best expectation from a probability of
-0.95 on. A matcher with two answers for a line counts as having none. `tools/peers` installs Splink;
-its row shows if it is not installed.
+The worlds are those of `benchmarks.matching_proof`. The other matchers are: whole tokens joined to
+codes with pandas; codes searched anywhere in the text; the same with equal amounts only; and
+Splink, trained on the tables themselves, which matches the best expectation with a probability of
+at least 0.95. If a matcher has two answers for a line, it counts as having none. `tools/peers`
+installs Splink; without it, its row says so.
 
-Prints for each: wrong automatic matches (to another expectation, or of a line that belongs to
-none), precision, recall over the lines that belong to an expectation, how often the right one is
-first, and seconds.
+Prints for each matcher: wrong automatic matches (to another expectation, or of a line without an
+expectation), precision, recall over the lines with an expectation, how often the correct one is the
+first candidate, and seconds.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from treasury import match_references  # noqa: E402
 SEEDS, EACH = 4, 9
 SPLINK: Final = ROOT / ".venv-peers" / "bin" / "python"
 CERTAIN: Final = 0.95
-"""Probability from which Splink's best expectation counts as a match."""
+"""Minimum probability with which Splink's best expectation counts as a match."""
 _TEXTS: Final = ("remittance", "end_to_end_id", "creditor_reference")
 
 
@@ -53,7 +53,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Score(msgspec.Struct):
-    """The right and wrong answers of a matcher, added up over the worlds."""
+    """The correct and wrong answers of a matcher over all worlds."""
 
     automatic: int = 0
     wrong: int = 0
@@ -62,7 +62,7 @@ class Score(msgspec.Struct):
     seconds: float = 0.0
 
     def add(self, truth: Truth, answer: Answer) -> None:
-        """Count one line."""
+        """Count the answer for one line."""
         belongs = truth.ceiling != "never"
         is_right = belongs and answer.matched == truth.expectation_id
         self.belonging += belongs
@@ -72,7 +72,7 @@ class Score(msgspec.Struct):
 
     @property
     def row(self) -> str:
-        """The figures as a row of the table."""
+        """Return the results as a row of the table."""
         right = self.automatic - self.wrong
         precision = right / self.automatic if self.automatic else 1.0
         return (
@@ -85,7 +85,7 @@ Answers = dict[str, Answer]
 
 
 def ours(world: World) -> Answers:
-    """Match with this project's function under its default rules."""
+    """Match with this project's function and its default rules."""
     matches = match_references(*world.tables())
     return {
         row["entry_id"]: Answer(
@@ -115,7 +115,7 @@ def exact_tokens(world: World) -> Answers:
 
 
 def substrings(world: World, *, by_amount: bool) -> Answers:
-    """Search codes anywhere in the text; with `by_amount`, the amount has to agree too."""
+    """Search codes anywhere in the text; with `by_amount`, only with equal amounts."""
     codes = [
         (plain(row["code"]), row["expectation_id"], row["amount"]) for row in world.expectations
     ]

@@ -1,16 +1,16 @@
-"""Payments without any reference: how well our function and Splink learn from earlier decisions.
+"""Benchmark of payments without a reference: this project and Splink learn from decisions.
 
     python -m benchmarks.peers_habits [FIRST_SEED] [SEEDS]
 
-The worlds are those of `tests/matching/habits_world.py`: payers over several months, the last one
-without references. Both sides get the earlier decisions. Our function gets the lines and the
-decisions. Splink compares each line of the last month with every settled payment of an expectation
-that may still be paid, and with each open request's own data and its customer's payments. One of
-its models is trained on the tables, the other by the labels of the month before. Its best
-expectation counts as matched from a probability of 0.95 on.
+The worlds are those of `tests/matching/habits_world.py`: payers over several months, of which the
+last has no references. Both sides get the decisions of earlier months. This project's function gets
+them together with the lines. Splink compares each line of the last month with every settled payment
+of an expectation that may still be paid, and with the data of each open request and its customer's
+payments. One of its models is trained on the tables, the other by the labels of the month before.
+Its best expectation counts as matched with a probability of at least 0.95.
 
-The weights of our facts were set on the worlds of seeds 1 to 30 and checked on 101 to 108. The
-seeds from 201 on are reserved for the comparison.
+This project's weights were set on the worlds of seeds 1 to 30 and checked on 101 to 108. The seeds
+from 201 on are only used for this comparison.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def answered(habits: Habits) -> dict[str, Answer]:
 
 
 def splink(habits: Habits) -> tuple[dict[str, dict[str, Answer]], dict[str, float]]:
-    """Return the answers of each Splink model for the last month's lines, and its seconds."""
+    """Return each Splink model's answers for the last month's lines, and its seconds."""
     last = max(row["booking_date"].month for row in habits.world.lines)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -99,7 +99,7 @@ def settled_lines(habits: Habits, month: int) -> pa.Table:
 
 
 def references(habits: Habits, month: int) -> pa.Table:
-    """Return what is known before a month about each expectation that may be paid in it.
+    """Return the data known before a month about each expectation that may be paid in the month.
 
     A standing code has a row for each settled payment. An open request has its own name and amount,
     with the account, name and words of each settled payment of its customer.
@@ -147,14 +147,14 @@ def _record(line: dict[str, Any], unique_id: str, label: str | None) -> dict[str
 
 
 def _words(text: str | None) -> list[str]:
-    """Split a text into words as our matching compares them, in order, which helps Splink."""
+    """Split a text into the words that this project's matching compares, in order."""
     bare = unicodedata.normalize("NFD", (text or "").replace(".", "").replace("Ł", "L").upper())
     letters = "".join(letter for letter in bare if not unicodedata.combining(letter))
     return [word for word in re.findall(r"[A-Z0-9Ø]+", letters) if word not in _FORMS]
 
 
 def compare(first: int = FIRST_SEED, seeds: int = SEEDS) -> dict[str, Score]:
-    """Return the score of every side over the lines of the last months."""
+    """Return the score of each matcher over the lines of the last months."""
     scores = {OURS: Score()}
     if SPLINK.exists():
         scores |= {name: Score() for name in MODELS.values()}

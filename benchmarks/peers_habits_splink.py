@@ -1,4 +1,4 @@
-"""Splink over a month's lines and the known data of each expectation; run in Splink's environment.
+"""Splink's part of `peers_habits`, run in Splink's own environment.
 
     python peers_habits_splink.py FOLDER
 
@@ -67,7 +67,7 @@ POSSIBLE = (
     "l.reached = r.reached"
     ' AND (r.opened IS NULL OR (l."on" >= r.opened AND l."on" - r.opened <= 30))'
 )
-"""Only payments to the account, and only requests that were open within the allowed days."""
+"""Compare only payments to the same account and requests open within the allowed days."""
 
 
 def settings() -> SettingsCreator:
@@ -80,11 +80,11 @@ def settings() -> SettingsCreator:
 
 
 def linker_of(folder: Path, which: str, given: Any) -> Linker:
-    """Return a linker over a pair of tables; the labels of the lines to predict are not read."""
+    """Return a linker over a pair of tables; labels of the lines to predict are not read."""
     connection = duckdb.connect()
     api = DuckDBAPI(connection=connection)
     tables = []
-    # Splink puts the table of the lower name on the left of each pair.
+    # Splink puts the table whose name sorts first on the left of each pair.
     for side, name in (("a", "lines"), ("b", "references")):
         path = str(folder / f"{which}_{name}.parquet")
         unknown = which == "asked" and name == "lines"

@@ -1,11 +1,11 @@
-"""Splink over the lines and expectations in a folder; run in Splink's own environment.
+"""Splink's part of `peers`, run in Splink's own environment.
 
     python peers_splink.py FOLDER
 
 Reads FOLDER/lines.parquet and FOLDER/expectations.parquet (text, digits, amount in cents, day).
-Writes FOLDER/splink.json: for each line the expectation with the highest probability, the
-probability, and whether another has the same; and the seconds that it took. The model is trained on
-the tables themselves, as in Splink's own example of matching transactions.
+Writes FOLDER/splink.json: for each line the expectation with the highest probability, this
+probability, and whether another expectation has the same; and the seconds of the run. The model is
+trained on the tables themselves, as in Splink's own example of matching transactions.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def best(folder: Path) -> dict[str, object]:
     connection = duckdb.connect()
     api = DuckDBAPI(connection=connection)
     tables = []
-    # Splink puts the table of the lower name on the left of each pair.
+    # Splink puts the table whose name sorts first on the left of each pair.
     for side, name in (("a", "lines"), ("b", "expectations")):
         rows = connection.read_parquet(str(folder / f"{name}.parquet")).to_arrow_table()
         tables.append(api.register(rows, dataset_display_name=f"{side}_{name}"))

@@ -1,4 +1,4 @@
-"""A temporary PostgreSQL server for tests and benchmarks, on a Unix socket and not run as root."""
+"""A temporary PostgreSQL server on a Unix socket, for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _USERS = ("postgres", "nobody")
 
 
 def binaries() -> Path | None:
-    """Return the folder of the server's programs; Debian does not put them on the path."""
+    """Return the folder of the server's programs, which Debian does not put on the path."""
     found = shutil.which("initdb")
     places = [Path(found).parent] if found else []
     places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -28,7 +28,7 @@ def binaries() -> Path | None:
 
 
 def _as_whom() -> dict[str, Any]:
-    """Return the user for the server, which refuses to run as root."""
+    """Return the user that runs the server, because it refuses to run as root."""
     if os.getuid() != 0:
         return {}
     user = next(name for name in _USERS if _has(name))
@@ -52,7 +52,7 @@ class Server:
         self.port = port
 
     def connect(self, database: str = "postgres") -> psycopg.Connection[Any]:
-        """Open a plain connection, as psql does."""
+        """Open a connection without further settings, like psql."""
         return psycopg.connect(
             host=str(self._folder),
             port=self.port,
@@ -76,8 +76,8 @@ def serving(
 ) -> Iterator[Server]:
     """Run a server in a temporary folder, which is removed afterwards.
 
-    `configure` gets the server's data folder and returns settings. Without `listen_addresses` in
-    them the server listens on its socket only.
+    `configure` gets the server's data folder and returns settings. Without the setting
+    `listen_addresses` the server listens only on its socket.
     """
     whom = _as_whom()
     folder = Path(tempfile.mkdtemp(prefix="treasury-pg-"))
@@ -101,7 +101,7 @@ def serving(
             _wait(server, folder, port)
             yield Server(folder, port)
         finally:
-            # A fast shutdown: the server closes the open connections.
+            # SIGINT requests a fast shutdown, which closes open connections.
             server.send_signal(signal.SIGINT)
             server.wait(60)
     finally:

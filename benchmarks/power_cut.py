@@ -1,13 +1,13 @@
-"""Simulated power cuts at every moment of a desk's work: reported work must not be lost.
+"""Simulated power cuts at every moment of a workspace's use: reported work must not be lost.
 
     python -m benchmarks.power_cut [--sample COUNT] [--seed SEED]
 
-Runs the verbs of `power_cut_child` once under `strace`, which records each change of a file and
-each request to sync one. From the recording it builds the disks that a power cut may leave after
-any of these: a file has its content as of the last sync, or newer content; a folder has its names
-as of the last sync, or its newest names. On each such disk the workspace has to open, contain all
-work that was reported as done, and be intact after the next commit. No power is cut, and root is
-not needed.
+Runs the verbs (commands of an analyst) of `power_cut_child` once under `strace`, which records each
+change and each sync of a file. From the recording it builds the disks that a power cut after any of
+these calls may leave: a file has the content of its last sync, or newer content; a folder has the
+names of its last sync, or its newest names. On each disk the workspace must open, contain all work
+that was reported as done, and be intact after the next commit. No power is cut, and root is not
+needed.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ CALLS: Final = (
 )  # fmt: skip
 UNMODELLED: Final = ("writev", "pwritev", "pwritev2", "truncate", "fallocate", "symlink",
                      "symlinkat", "copy_file_range", "sendfile")  # fmt: skip
-"""Calls that this project never uses on files of a workspace; a recording with one is refused."""
+"""Calls that this project never makes on files of a workspace; in a recording they are an error."""
 LONGEST: Final = 64 << 20
-"""Bytes of one write that the recording keeps."""
+"""Maximum number of bytes of a write in the recording."""
 
 STATES: Final = ("nothing more", "names only", "a part")
-"""Content of a disk beyond the synced state: nothing, all names, or a random part."""
+"""States of a disk: only synced content, also all newer names, or also a random part."""
 
 
 class Operation(NamedTuple):
-    """A completed call on files below the workspace; `data` is the content it wrote."""
+    """A completed call on files of the workspace; `data` is the written content."""
 
     call: str
     paths: tuple[str, ...]
@@ -65,7 +65,7 @@ class Operation(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A broken promise: the number of operations before the cut, the disk, and the problem."""
+    """A failure: the number of operations before the cut, the disk's state, and the problem."""
 
     place: int
     state: str
@@ -76,7 +76,7 @@ class Broken(NamedTuple):
 
 
 def record(folder: Path, program: Sequence[str]) -> list[Operation]:
-    """Run the Python interpreter with these arguments; return all changes below `folder`."""
+    """Run the Python interpreter with these arguments; return all changes in `folder`."""
     log = folder.with_suffix(".strace")
     child = [sys.executable, *program]
     traced = ["strace", "-f", "-y", "-xx", "--seccomp-bpf", "-s", str(LONGEST), "-o", str(log)]
@@ -93,7 +93,7 @@ _PLACE: Final = re.compile(r"(AT_FDCWD|\d+)<((?:[^<>\\]|\\x[0-9a-f]{2})*)>(\(del
 
 
 def _operations(log: Path, root: str) -> Iterator[Operation]:
-    """Yield the successful calls of a recording in the order of their completion."""
+    """Yield the successful calls of a recording in order of completion."""
     begun: dict[str, str] = {}
     with log.open(encoding="ascii") as lines:
         for line in lines:
@@ -111,7 +111,7 @@ def _operations(log: Path, root: str) -> Iterator[Operation]:
 
 
 def _operation(call: str, arguments: str, result: int, root: str) -> Iterator[Operation]:
-    """Yield the call if it concerns a file below `root` or is a report of the child."""
+    """Yield the call if it changes a file in `root` or is a report of the child."""
     texts = [(bytes.fromhex(t.replace("\\x", "")), cut) for t, cut in _TEXT.findall(arguments)]
     places = [
         (number, bytes.fromhex(p.replace("\\x", "")).decode() if "\\x" in p else p)
@@ -171,7 +171,7 @@ class Folder:
 
 
 class Disk:
-    """The files of a workspace, starting from a copy that is completely synced."""
+    """The files of a workspace, initially all synced."""
 
     def __init__(self, root: Path) -> None:
         self._root = str(root)
@@ -179,7 +179,7 @@ class Disk:
         self._at: dict[tuple[int, int], int] = {}
 
     def apply(self, one: Operation) -> bool:
-        """Apply an operation; return whether a power cut may leave another disk after it."""
+        """Apply an operation; return whether a power cut after it may leave another disk."""
         match one.call:
             case "open" | "creat":
                 return self._open(one)
@@ -254,7 +254,7 @@ class Disk:
         return found
 
     def leave(self, target: Path, state: str, chance: Random) -> None:
-        """Write into `target` the disk that a power cut leaves, in one of STATES."""
+        """Write the disk that a power cut leaves, in one of STATES, into `target`."""
         _left(self.top, target, state, chance)
 
 
@@ -285,10 +285,10 @@ def _left(folder: Folder, target: Path, state: str, chance: Random) -> None:
 
 
 def problems(folder: Path, said: Standing, later: Standing, known: dict[int, Standing]) -> str:
-    """Describe the problem of a workspace that was reported as `said`, or return an empty text.
+    """Return the problem of a workspace that was reported as `said`, or an empty text.
 
-    The power cut happened during the next verb, which would have led to `later`. `known` are the
-    reported states by their last commit.
+    The power cut happened during the next verb, which would have led to the state `later`. `known`
+    has the reported states by their last commit.
     """
     desk = Workspace(folder)
     last = desk.lake.last_commit()
@@ -338,9 +338,9 @@ def _decisions_lost(desk: Workspace, said: Standing) -> str:
 def cut(
     before: Path, root: Path, operations: Sequence[Operation], *, sample: int | None, seed: int
 ) -> Iterator[tuple[int, str, str]]:
-    """Yield each disk that was checked: operations before the cut, its state, and its problem.
+    """Check each disk; yield the operations before the cut, the disk's state, and its problem.
 
-    `before` is a copy of the workspace in `root` from before the recording.
+    `before` is a copy of the workspace in `root`, made before the recording.
     """
     says = [msgspec.json.decode(one.data[len(SAID) :], type=Standing) for one in operations
             if one.call == "say"]  # fmt: skip
@@ -374,7 +374,7 @@ _MOMENTS: Final = {"say", "fsync", "fdatasync", "rename", "link", "unlink", "mkd
 
 
 def _moments(operations: Sequence[Operation]) -> Iterator[Operation]:
-    """Select the operations after which a cut is tried; any cut also loses unsynced writes."""
+    """Return the operations after which a cut is simulated; a cut also loses unsynced writes."""
     return (one for one in operations if one.call in _MOMENTS)
 
 
@@ -390,7 +390,7 @@ def _memory() -> str | None:
 
 
 def recorded(folder: Path, verbs: Sequence[str]) -> tuple[Path, Path, list[Operation]]:
-    """Return a workspace's copy from before the verbs, the workspace, and the verbs' operations."""
+    """Return a copy of the workspace before the verbs, the workspace, and the verbs' operations."""
     before, desk = folder / "before", folder / "desk"
     company = Sandbox(7)
     with company.serve() as served:
@@ -404,7 +404,7 @@ def recorded(folder: Path, verbs: Sequence[str]) -> tuple[Path, Path, list[Opera
 def run(
     verbs: Sequence[str] = VERBS, *, sample: int | None = None, seed: int = 7
 ) -> tuple[int, list[Broken]]:
-    """Return the number of disks checked, and each one with a broken promise."""
+    """Return the number of checked disks, and the failures."""
     broken, looked = list[Broken](), 0
     with tempfile.TemporaryDirectory() as folder:
         before, desk, operations = recorded(Path(folder).resolve(), verbs)
@@ -417,7 +417,7 @@ def run(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sample", type=int, help="Number of moments to try; default: all.")
+    parser.add_argument("--sample", type=int, help="Number of moments to simulate; default: all.")
     parser.add_argument("--seed", type=int, default=7)
     given = parser.parse_args()
     began = time.monotonic()

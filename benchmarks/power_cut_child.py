@@ -1,8 +1,8 @@
-"""The verbs of a desk, one after another; after each, a line reports the state of the workspace.
+"""Commands of an analyst, one after another, each followed by a line with the workspace's state.
 
     python -m benchmarks.power_cut_child FOLDER VERB…
 
-A power cut must not lose what a line has reported.
+A power cut must not lose work that a line has reported.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MONTH = "2026-10"
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """A workspace after a verb; `rows` has the count and a hash of each table and history."""
+    """State of a workspace after a verb; `rows` has number and hash of each table's rows."""
 
     verb: str
     commit: int
@@ -36,7 +36,7 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 def rows_of(desk: Workspace, commit: int | None = None) -> dict[str, str]:
-    """Return the count and a hash of each table's rows at a commit, by default the last one."""
+    """Return number and hash of each table's rows at a commit, by default the last one."""
     snapshot = desk.lake.snapshot(commit=commit)
     queries = [
         f"SELECT '{name}' AS name, count(*) || ':' || coalesce(bit_xor(hash(t)), 0) AS held"
@@ -61,7 +61,7 @@ def standing(desk: Workspace, verb: str) -> Standing:
 
 
 def do(desk: Workspace, verb: str) -> None:
-    """Do one verb as an analyst does."""
+    """Run one verb as an analyst does."""
     match verb:
         case "sync" | "resync":
             desk.sync()

@@ -1,16 +1,17 @@
-"""Matching with all tiers, compared with pandas matching whole references only, on the same rows.
+"""Benchmark of matching with all tiers against pandas, which matches whole references only.
 
     python -m benchmarks.reconcile [ROWS]
     python -m benchmarks.reconcile --hostile [ROWS]
 
-Both sides read the same Parquet files before the clock starts, alternately, each in its own
-process. Pandas does what an analyst would write by hand: `findall` tokens, `explode`, `merge`. Our
-function computes every tier, outcome and allocation in its time. Processor time is printed next to
-wall-clock time, because it alone is comparable on a busy machine.
+Both sides run alternately, each in its own process, and read the same Parquet files before the
+measured time. Pandas runs the code that an analyst would write: `findall` tokens, `explode`,
+`merge`. This project's function computes every tier, outcome and allocation. Processor time is
+printed next to wall-clock time, because only processor time is comparable on a busy machine.
 
-Then our function alone: a tenth of the rows; two sets built to be slow (everyone pays the same
-amount; every line names one code); and a month of 5,000 lines, matched twice. `--hostile` runs the
-sets that a payer can cause, each as a multiple of the ordinary set's time and memory.
+Then this project's function runs alone: on a tenth of the rows; on two sets built to be slow (all
+lines have the same amount; all lines name one code); and twice on a month of 5,000 lines.
+`--hostile` runs the sets by which a payer could slow matching down, and prints their time and
+memory as multiples of the ordinary set's.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ MIX = {
     "cut off, or one character off": 2,
     "no reference": 5,
 }
-"""Lines of each way to write, of a hundred."""
+"""Number of lines, out of 100, for each way to write a reference."""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -59,7 +60,7 @@ class Run(msgspec.Struct, frozen=True):
 
 
 def written(code: str, place: int, random: Random) -> str:
-    """Return a remittance text; `place` from 0 to 99 selects how the code is written in it."""
+    """Return a remittance text; `place`, from 0 to 99, selects the way to write the code."""
     if place < 90:
         return f"Invoice {random.randrange(10**6)} {code} thanks"
     if place < 93:
@@ -72,13 +73,13 @@ def written(code: str, place: int, random: Random) -> str:
 
 
 def ordinary(rows: int) -> tuple[pa.Table, pa.Table]:
-    """Return `rows` lines and `rows` requests, written by the mix, with random amounts."""
+    """Return `rows` lines and `rows` requests with random amounts, and codes written by the mix."""
     (whole,) = ordinary_parts(rows, 1)
     return whole
 
 
 def ordinary_parts(rows: int, parts: int) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """Yield the ordinary set in parts, because ten million rows do not fit into memory at once."""
+    """Yield the ordinary set in parts, because ten million rows do not fit into memory."""
     random = Random(rows)
     order = array("q", random.sample(range(rows), rows))
     cents = array("q", (random.randrange(10_000, 5_000_000) for _ in range(rows)))
@@ -99,7 +100,7 @@ def euros(cents: int) -> Decimal:
 
 
 def same_amount(rows: int) -> tuple[pa.Table, pa.Table]:
-    """Return the ordinary set with one amount in every line and request."""
+    """Return the ordinary set with the same amount in all lines and requests."""
     lines, expectations = ordinary(rows)
     same = pa.array([Decimal("100.00")] * rows).cast(pa.decimal128(38, 18))
     return replaced(lines, same), replaced(expectations, same)
@@ -153,15 +154,15 @@ def processor() -> float:
 
 
 def peak_mb() -> int:
-    """Return the peak memory of this process; `getrusage` would include its parent's."""
+    """Return the peak memory of this process; `getrusage` would include that of its parent."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) // 1024
 
 
 def one(side: str, folder: Path, times: int) -> Run:
-    """Run one side on the files in `folder` several times and measure the last one."""
+    """Run one side several times on the files in `folder`, and measure the last run."""
     lines, expectations = pq.read_table(folder / "lines"), pq.read_table(folder / "expectations")
-    # Frees the memory of decoding the files.
+    # This frees the memory used to decode the files.
     pa.default_memory_pool().release_unused()
     run = Run(0, 0, 0, 0)
     for _ in range(times):
@@ -179,7 +180,7 @@ def apart(side: str, folder: Path, times: int = 1, longest: float | None = None)
 
 
 def prepared(folder: Path, name: str, rows: int) -> Path:
-    """Write the files of a set in another process, so that its memory is not counted."""
+    """Write the files of a set in another process, so that its memory is not measured."""
     place = folder / f"{name}-{rows}".replace(" ", "-")
     place.mkdir()
     lines, expectations = SETS[name](rows)
@@ -232,7 +233,7 @@ def main(rows: int) -> None:
 
 
 def hostile(rows: int) -> None:
-    """Run each hostile set and compare it with the ordinary one of as many rows."""
+    """Run each hostile set, and compare it with the ordinary set of the same number of rows."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         plain = apart("treasury", prepared(folder, "ordinary", rows))

@@ -1,10 +1,10 @@
-"""A large practice company: the time to create it, and its last pages compared with the first.
+"""Benchmark of a large sandbox: the time to create it, and its last pages against the first.
 
     python -m benchmarks.sandbox [REQUESTS,TRANSFERS]
 
-Pages are requested over HTTP, alternately; ratios are those of the medians. The first deep page
-needs a pass over the index to find where pages begin, and the next write invalidates it. That pass
-is timed separately.
+Pages are requested over HTTP, alternately; ratios are those of medians. The first request for a
+later page scans the index to find where pages begin, and the next write discards the result. This
+scan is measured separately.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def seconds(act: Callable[[], object]) -> float:
 
 
 def compare(name: str, ask: Callable[[int], httpx.Response]) -> None:
-    """Request the first, a middle and the last page, and print their times."""
+    """Request the first, a middle and the last page, and print the times."""
     pages = ask(1).json()["pagination"]["numberOfPages"] - 1
     once = seconds(lambda: ask(pages))
     spent: dict[int, list[float]] = {page: [] for page in (1, pages // 2, pages)}

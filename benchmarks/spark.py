@@ -1,19 +1,16 @@
-"""Matching on Apache Spark compared with DuckDB, on the same Parquet files, in one run.
+"""Benchmark of matching on Apache Spark against DuckDB, on the same Parquet files.
 
     python -m benchmarks.spark [ROWS] [--tenfold] [--duckdb-alone] [--only WAY,…]
 
-The ways:
+WAY is one of:
 
 - `cluster`: a standalone cluster of real processes on loopback (a master and two workers, each with
-  an executor of one core and less than 4 GB)
-- `killed`: the same, with a worker killed during the run
-- `same-amount`, `one-code`, `one-payer`: sets in which every line has the same amount, names the
-  same code, or comes from the same payer
-- `drawn`: worlds with every way to mangle a code, with decisions and rules
-- `local`: two threads in one process
-- `connect`: a Spark Connect server
-- `month`: the month of a workspace of ROWS bank lines and requests, read from its lake by two
-  threads
+an executor of one core and less than 4 GB) - `killed`: the same cluster, with a worker killed
+during the run - `same-amount`, `one-code`, `one-payer`: sets in which every line has the same
+amount, names the same code, or comes from the same payer - `drawn`: random worlds with every way to
+mangle a code, with decisions and rules - `local`: two threads in one process - `connect`: a Spark
+Connect server - `month`: a month of a workspace with ROWS bank lines and requests, read from its
+lake by two threads
 
 `--tenfold` adds ten times the rows on the cluster. DuckDB matches each set in its own process. All
 four tables must have the same rows (compared by a hash over the sorted hashes of the rows), or the
@@ -44,7 +41,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-# Spark is installed in a separate environment.
+# Spark is imported here because it is installed in a separate environment.
 if importlib.util.find_spec("pyspark") is None:
     python = ROOT / ".venv-spark" / "bin" / "python"
     os.execv(python, [str(python), "-m", "benchmarks.spark", *sys.argv[1:]])
@@ -73,7 +70,7 @@ WAYS = (
     "month",
 )  # fmt: skip
 PARTS = 8
-"""Files per table, so that several tasks read it."""
+"""Number of files per table, so that several tasks read it."""
 DRIVER = "3g"
 Tables = tuple[pa.Table, pa.Table]
 Hashes = dict[str, tuple[int, str]]
@@ -95,7 +92,7 @@ def one_payer(rows: int) -> Tables:
 
 
 def decisions_on(lines: pa.Table, expectations: pa.Table) -> pa.Table:
-    """Return a few decisions of each verdict, chosen by row number."""
+    """Return a few decisions with each verdict, about lines chosen by row number."""
     few = range(0, min(lines.num_rows, expectations.num_rows), 997)
     rows = [
         {
@@ -237,14 +234,14 @@ def reconcile_with_spark(desk: Path, into: Path, address: str) -> dict[str, Any]
 
 
 def write_answer(r: Any, into: Path) -> None:
-    """Write the tables of a month's answer, named by sheet, next to those of the matching."""
+    """Write the tables of a month's reconciliation, named by sheet, next to those of matching."""
     for name, table in r.sheets().items():
         (into.parent / name).mkdir(parents=True)
         pq.write_table(table, into.parent / name / "part-0.parquet")
 
 
 def driver_of(session: Any) -> int:
-    """Return the id of this session's own driver process; 0 if a server runs the driver."""
+    """Return the process id of this session's driver; 0 if a server runs the driver."""
     java = getattr(session, "_jvm", None)
     return 0 if java is None else int(java.java.lang.ProcessHandle.current().pid())
 
@@ -267,7 +264,7 @@ def apart(*arguments: object) -> dict[str, Any]:
 
 
 def hashes_of(*places: Path) -> Hashes:
-    """Return for each table its number of rows and the hash of its rows' sorted hashes.
+    """Return for each table the number of rows, and a hash of the sorted hashes of the rows.
 
     Folders without Parquet files are skipped.
     """
@@ -299,7 +296,7 @@ class Bench:
         self._number = 0
 
     def set_of(self, name: str, rows: int) -> Path:
-        """Return the folder of a set; write it and match it with DuckDB if it is missing."""
+        """Return the folder of a set; if it is missing, write it and match it with DuckDB."""
         place = self.folder / f"{name}-{rows}"
         if not place.exists():
             apart("--write", name, rows, place)
@@ -318,7 +315,7 @@ class Bench:
         return float(said["wall"])
 
     def reconcile(self, address: str) -> None:
-        """Compute a month's answer on Spark and on DuckDB from one lake, and compare all tables."""
+        """Reconcile a month on Spark and on DuckDB from one lake, and compare all tables."""
         desk, ours, theirs = self.folder / "desk", self.folder / "month", self.next_place()
         self._number += 1
         apart("--fill", desk, self.rows)
@@ -332,7 +329,7 @@ class Bench:
     def _compare(
         self, what: str, rows: int, said: dict[str, Any], found: Hashes, made: Made
     ) -> None:
-        """Print Spark's time and whether its rows are the same as DuckDB's."""
+        """Print Spark's time, and whether its rows equal DuckDB's."""
         names = sorted(found.keys() | made.hashes.keys())
         wrong = [name for name in names if found.get(name) != made.hashes.get(name)]
         self.is_alike = self.is_alike and not wrong
@@ -379,11 +376,11 @@ def on_cluster(bench: Bench, ways: list[str], *, is_tenfold: bool) -> None:
 
 
 MIDDLE = 30
-"""Written steps after which a worker is killed; the ordinary set has about fifty."""
+"""Number of written steps after which a worker is killed; the ordinary set has about fifty."""
 
 
 def kill_in_the_middle(bench: Bench, cluster: Cluster) -> None:
-    """Kill a worker during the run that starts next."""
+    """Start a thread that kills a worker during the next run."""
     place = bench.next_place()
     while (written := len(list(place.glob("steps_*/*/_SUCCESS")))) < MIDDLE:
         time.sleep(0.2)
@@ -446,5 +443,5 @@ if __name__ == "__main__":
     parser.add_argument("--only", default=",".join(WAYS), metavar="WAY,…")
     # On SIGTERM, exit normally so that the processes started here end too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    parser.add_argument("--folder", help="Where the files go; default: a temporary folder.")
+    parser.add_argument("--folder", help="Folder for the files; default: a temporary folder.")
     sys.exit(main(parser.parse_args()))

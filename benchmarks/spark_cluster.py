@@ -1,7 +1,7 @@
 """A standalone Spark cluster of real processes on loopback, from the pyspark wheel.
 
-One master and two workers, each with an executor of one core and a limited heap. Every process that
-is started here is ended here, by its id.
+It has one master and two workers, each with an executor of one core and a limited heap. All started
+processes are ended by their ids.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Self
 __all__ = ["HEAP", "Cluster", "connect_server", "processor_seconds"]
 
 HEAP = "2560m"
-"""Java heap of an executor; with its other memory the process stays below 4 GB."""
+"""Java heap of an executor; together with its other memory the process stays below 4 GB."""
 WORKERS = 2
 ENDED = 60
 """Seconds before a process that ignores SIGTERM is killed."""
@@ -33,7 +33,7 @@ def free_port() -> int:
 
 
 def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait until the port is open; raise RuntimeError with the log's end if the process died."""
+    """Wait until the port is open; raise RuntimeError with the end of the log if it never is."""
     while True:
         if process.poll() is not None:
             raise RuntimeError(log.read_text("utf-8", "replace")[-2000:])
@@ -45,8 +45,8 @@ def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
 def start(log: Path, script: str, *arguments: str, memory: str = "256m") -> subprocess.Popen[bytes]:
     """Start a script of Spark, which replaces itself with the Java process.
 
-    `memory` is the heap of a server; it does not apply to Spark Connect. Spark is that of
-    SPARK_HOME, by default that of the installed pyspark.
+    `memory` is the heap of a server, except for Spark Connect. Spark is in SPARK_HOME, by default
+    in the installed pyspark.
     """
     if "SPARK_HOME" in os.environ:
         home = Path(os.environ["SPARK_HOME"])
@@ -80,7 +80,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def children_of(pid: int) -> list[int]:
-    """Return the living processes that any thread of this one started."""
+    """Return the running child processes of all threads of a process."""
     children = []
     with suppress(OSError):
         for thread in Path(f"/proc/{pid}/task").iterdir():

@@ -1,12 +1,12 @@
-"""Reading bank files, compared with other parsers on the same files.
+"""Benchmark of reading bank files, against other parsers on the same files.
 
     python -m benchmarks.statements [ENTRIES]
 
-Each measurement runs in its own process, and the sides take turns. A ratio is that of the medians
-of CPU seconds, for the folder of wall-clock seconds. Compared are: camt.053 with
-`lxml.etree.iterparse` that only finds the entries; MT940 with the library mt-940; cp1250 with
-UTF-8; a folder on two processes with one; and adding a thousand small files to a lake with only
-reading them. `--large` also reads 300 MB.
+Each measurement runs in its own process, and both sides alternate. Ratios are those of median CPU
+seconds, for the folder of median wall-clock seconds. The comparisons are: camt.053 against
+`lxml.etree.iterparse`, which only finds the entries; MT940 against the library mt-940; cp1250
+against UTF-8; a folder on two processes against one; and adding a thousand small files to a lake
+against only reading them. `--large` also reads 300 MB.
 """
 
 from __future__ import annotations
@@ -126,9 +126,9 @@ def write_csv(path: Path, rows: int) -> None:
 
 
 def side(name: str, path: Path) -> dict[str, float]:
-    """Run one measurement in this process; imports do not count."""
+    """Run one measurement in this process, without the time of imports."""
     room = importlib.import_module("treasury.statements")
-    # A package imports what it offers on first access.
+    # The package imports its modules on first access, so access them before the measured time.
     for offered in room.__all__:
         getattr(room, offered)
     importlib.import_module("mt940" if name == "mt-940" else "lxml.etree")

@@ -1,14 +1,14 @@
-"""The speed of a sync, compared with plain GETs of the same pages and with dlt.
+"""Benchmark of a sync, against plain GETs of the same pages and against dlt.
 
     python -m benchmarks.sync [ROWS]
 
-One server process sends prepared bytes to every side, so it costs little more than a look-up. dlt
-has its own environment, created on the first run. Each side runs in its own process and imports its
-modules before its time starts. Sides that are compared take turns, and the median counts. Processor
-time is that of a side without the server.
+One server process sends prepared bytes to all sides, so that its own time is small. dlt has its own
+environment, created on the first run. Each side runs in its own process and imports its modules
+before the measured time. Compared sides alternate, and medians are printed. Processor time excludes
+the server.
 
 The plain GETs use httpx as installed, with as many threads as a sync and all addresses known from
-the start. A sync has to request the first page alone, because only its answer has the number of
+the start. A sync must request the first page alone, because only its answer has the number of
 pages.
 """
 
@@ -63,7 +63,7 @@ def created_at(number: int, rows: int) -> datetime:
 
 
 def item(number: int, rows: int) -> dict[str, Any]:
-    """Return a list item; `A_DAY` items a day, the last one 40 days before `NOW`."""
+    """Return a list item; there are `A_DAY` items per day, the last one 40 days before `NOW`."""
     created = created_at(number, rows)
     return {
         "id": request_id(number),
@@ -129,7 +129,7 @@ def listed(rows: list[dict[str, Any]], page: int, size: int, total: int) -> byte
 
 
 class Prepared:
-    """Answers by path: `pages/N` of a list of `total` rows, and details by id."""
+    """Prepared answers by path: `pages/N` of a list of `total` rows, and details by id."""
 
     def __init__(self, rows: int) -> None:
         self.rows = rows
@@ -156,7 +156,7 @@ class Prepared:
         return self
 
     def with_recent(self) -> Prepared:
-        """Add the newest requests, from which a later sync lists those of the last days."""
+        """Add the newest requests, because a later sync lists the requests of the last days."""
         for number in range(self.rows - 3 * A_DAY, self.rows):
             row = item(number, self.rows)
             if number >= self.rows - OPEN:
@@ -278,7 +278,7 @@ def client_at(base: str, folder: Path) -> Any:
 
 
 def by_treasury(base: str, rows: int, folder: Path, *, details: int | None = 0) -> Took:
-    # pyarrow imports pandas with its first array, which would count as time of the sync.
+    # pyarrow imports pandas with its first array, so create one before the measured time.
     import_module("pandas")
     from treasury.extract import TABLES, Scope, sync
     from treasury.lake import Lake
@@ -298,7 +298,7 @@ def by_treasury_details(base: str, rows: int, folder: Path) -> Took:
 
 
 def by_gets(base: str, rows: int, folder: Path) -> Took:
-    """Get every page with as many threads, without our client; bodies are discarded."""
+    """Get every page with the same number of threads, without this project's client."""
     return _gets(
         base,
         folder,
@@ -392,7 +392,7 @@ def _dlt_python() -> Path:
 
 
 def seed(_base: str, rows: int, folder: Path) -> Took:
-    """Fill a lake as a first sync with all details would; older rows are copies with new ids."""
+    """Fill a lake like a first sync with all details; older rows are copies with new ids."""
     from treasury.extract import TABLES
     from treasury.extract.ramp_tables import RAMP_REQUEST_EVENTS, RAMP_REQUESTS
     from treasury.lake import Lake
@@ -481,7 +481,7 @@ SIDES: dict[str, Callable[[str, int, Path], Took]] = {
 
 
 class Told(msgspec.Struct, frozen=True):
-    """The measurements of a side's process; `peak` memory in MB."""
+    """The measurements of a side's process; `peak` is memory in MB."""
 
     seconds: float
     cpu: float
@@ -558,7 +558,7 @@ def quiet() -> None:
             with served("later", rows) as same, served("changed", rows) as other:
                 each = [run("later", same, rows, folder) for _ in range(2 * ROUNDS)]
                 took["later", rows] = median(each)
-                # Every second run changes back what the one before has changed.
+                # Every second run reverts the changes of the run before.
                 turns = [other, same] * ROUNDS
                 each = [run("later-changed", base, rows, folder) for base in turns]
                 took["later-changed", rows] = median(each)

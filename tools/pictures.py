@@ -1,7 +1,7 @@
-"""Take the pictures of README.md and docs/ from the practice company of `make demo`.
+"""Take the screenshots of README.md and docs/ from the practice company of `make demo`.
 
-Each picture shows a real page: the report in Chromium, the panels in a JupyterLab. This needs
-Chromium (Debian package chromium); equal versions and fonts give equal pictures.
+They show the report and, in a JupyterLab, the panels. Chromium must be installed (Debian package
+chromium); equal versions and fonts give equal pictures.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WIDTH: Final = 1100
 REPORT_WIDTH: Final = 1280
 REPORT_HEIGHT: Final = 1240
 PANEL_HEIGHT: Final = 1400
-"""Pixels; a longer panel is cut off at the bottom."""
+"""Maximum height in pixels; a longer panel is cut off at the bottom."""
 PANELS: Final[Mapping[str, str]] = {
     "approvals": "t.panels.approvals()",
     "exceptions": "t.panels.exceptions('{month}')",
@@ -42,7 +42,7 @@ ANALYST: Final = "ana.lyst"
 
 
 def picture_report(browser: Browser, report: Path) -> None:
-    """Take a picture of the top of the month's report."""
+    """Take a screenshot of the top of the month's report."""
     page = browser.new_page(viewport={"width": REPORT_WIDTH, "height": REPORT_HEIGHT})
     page.goto(report.as_uri())
     page.screenshot(path=DOCS / "report.png")
@@ -50,7 +50,7 @@ def picture_report(browser: Browser, report: Path) -> None:
 
 
 def picture_panels(page: Page, desk: Desk, workspace: Workspace, month: Month) -> None:
-    """Take a picture of each panel in a notebook."""
+    """Take a screenshot of each panel in a notebook."""
     desk.narrow()
     for name, call in PANELS.items():
         start = f"import treasury\nt = treasury.open({str(workspace.folder)!r})"
@@ -66,7 +66,7 @@ def picture_panels(page: Page, desk: Desk, workspace: Workspace, month: Month) -
 
 
 def main() -> None:
-    """Write every picture."""
+    """Write all screenshots."""
     os.environ["TREASURY_USER"] = ANALYST
     with tempfile.TemporaryDirectory() as name:
         folder, company = Path(name), Sandbox()

@@ -1,11 +1,11 @@
 """Check the project's English: `python tools/prose.py [FOLDER…]`.
 
 Reads docstrings, comments and sentences in strings of Python, comments of SQL, Markdown, notebooks,
-and sentences in CSV, TOML and HTML. Counts turns of speech that are correct and hard to read. Fails
-if a folder has more than 2 per 1,000 words, and prints their places; with FOLDER, prints every
-place there. Words in quotes or backticks are exempt, and so is the contract's term
-*standing expectation*. In tests only docstrings and comments count: their strings quote messages of
-the package, which are counted there.
+and sentences in CSV, TOML and HTML. Counts phrases that are correct but hard to read. Fails if a
+folder has more than 2 per 1,000 words, and prints their places; with FOLDER, prints all places in
+the folder. Words in quotes or backticks are exempt, and so is the contract's term *standing
+expectation*. In tests only docstrings and comments count: their strings quote messages of the
+package, which are counted there.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import Final, NamedTuple, TypeAlias
 ROOT: Final = Path(__file__).resolve().parents[1]
 FOLDERS: Final = ("treasury", "tests", "tools", "benchmarks", "docs", "notebooks")
 MOST: Final = 2.0
-"""Turns per 1,000 words that a folder may have."""
+"""Maximum number of phrases per 1,000 words of a folder."""
 LEAST_WORDS: Final = 200
-"""A folder with fewer words counts with its parent: one turn would decide about it."""
+"""A folder with fewer words counts with its parent, because one phrase would exceed the limit."""
 AROUND: Final = 50
-"""Characters that are printed on either side of a turn."""
+"""Number of characters printed on either side of a phrase."""
 
 _AFTER_WHAT: Final = (
     "a|an|the|is|are|was|were|has|have|had|came|comes|people|any|no|can|may|they|it|one"
@@ -41,7 +41,7 @@ TURNS: Final = (
     r"\b(?:stand|stands|stood)\b(?! for)|\bstanding\b(?! (?:expectation|order|code))",
     r"\b(?:told|tells|tell|said|says|say|asked|asks)\b",
     r"\b(?:nobody|nothing that|none that|no one)\b",
-    # A clause in place of a noun, at the beginning of a sentence or after a comma.
+    # A clause is used as a noun, at the beginning of a sentence or after a comma.
     rf"(?:^|(?<=[.:;,] ))[Ww]hat (?:{_AFTER_WHAT})\b",
     r"\b(?:those (?:that|who|which)|such (?:that|a|an)|that which)\b",
     r"\b(?:is|are|was|were) (?:not )?to be\b|\bis to\b",
@@ -57,7 +57,7 @@ Lines: TypeAlias = Iterator[tuple[int, str]]
 
 
 class Place(NamedTuple):
-    """A turn of speech in a file: its line, the words, and the text around them."""
+    """A hard phrase in a file: its line, its words, and the text around them."""
 
     path: Path
     line: int
@@ -65,19 +65,19 @@ class Place(NamedTuple):
     text: str
 
     def __str__(self) -> str:
-        """Return the place as an editor opens it, with the words and their text."""
+        """Return path and line in the form that editors open, with the phrase and its text."""
         return f"{self.path}:{self.line}: [{self.words}] {self.text}"
 
 
 class Prose(NamedTuple):
-    """The prose of a file or folder: its number of words, and the places of its turns."""
+    """The prose of a file or folder: the number of words, and the places of hard phrases."""
 
     words: int
     places: tuple[Place, ...]
 
     @property
     def rate(self) -> float:
-        """Turns per 1,000 words."""
+        """Return the number of hard phrases per 1,000 words."""
         return 1000 * len(self.places) / self.words if self.words else 0.0
 
 
@@ -89,10 +89,10 @@ def is_sentence(text: str) -> bool:
 
 
 def _python(source: str, *, quotes: bool = False) -> Lines:
-    """Yield docstrings and comments, and sentences in strings unless these are `quotes`."""
+    """Yield docstrings and comments, and sentences in other strings unless `quotes` is true."""
     tree = ast.parse(source)
     nodes = [*ast.walk(tree)]
-    # A string that is a statement is a docstring: of a module, class, function or attribute.
+    # A string used as a statement is a docstring of a module, class, function or attribute.
     docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -121,14 +121,14 @@ def _markdown(source: str) -> Lines:
 
 
 def _notebook(source: str) -> Lines:
-    """Yield the Markdown cells; the line is the number of the cell."""
+    """Yield the Markdown cells, with the number of the cell as line."""
     for number, cell in enumerate(json.loads(source)["cells"]):
         if cell["cell_type"] == "markdown":
             yield from ((number, text) for _, text in _markdown("".join(cell["source"])))
 
 
 def _cells(source: str) -> Lines:
-    """Yield the sentences between commas, quotes and brackets of a line."""
+    """Yield the sentences in a line, split at commas, quotes and brackets."""
     for number, line in enumerate(source.splitlines(), 1):
         yield from ((number, text) for text in re.split(r'[,"<>|]', line) if is_sentence(text))
 
@@ -164,7 +164,7 @@ def prose_of(path: Path) -> Prose:
 
 
 def files_of(folder: Path) -> Iterator[Path]:
-    """Yield a file, or the files with prose below a folder, without other projects' code."""
+    """Yield a file, or the files with prose in a folder, without third-party code."""
     for path in [folder] if folder.is_file() else sorted(folder.rglob("*")):
         if path.suffix in READERS and "_vendor" not in path.parts and path.is_file():
             yield path
@@ -179,7 +179,7 @@ def project_files(root: Path) -> Iterator[Path]:
 
 
 def by_folder(root: Path) -> dict[Path, Prose]:
-    """Return the prose of each folder; one with few words is part of its parent."""
+    """Return the prose of each folder; a folder with few words is part of its parent."""
     folders: dict[Path, Prose] = {root: Prose(0, ())}
     for path in project_files(root):
         _add(folders, path.parent, prose_of(path))

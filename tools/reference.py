@@ -1,9 +1,9 @@
-"""Write the generated pages of docs/; `--check` only compares them.
+"""Write the generated pages of docs/, or with `--check` only compare them.
 
-cli.md is the commands' own help, tables.md the declarations of the tables, open-items.md the kinds
-of open items. services.md is written by hand down to SERVICES_MARK; below it are the client's
-operations and fields, and the values that the sandbox publishes. Of matching.md only the table of
-tiers is written.
+cli.md has the help of the commands, tables.md the declared tables, open-items.md the kinds of open
+items. services.md is written by hand up to SERVICES_MARK; below it are the client's operations and
+fields, and the values that the sandbox publishes. In matching.md only the table of tiers is
+generated.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def _operations() -> Iterator[str]:
 
 
 def _shared_value(entry: str) -> str:
-    """Shorten an entry of the column `identity` if both sides have the same name."""
+    """Return an entry of the column `identity`, shortened if both sides have the same name."""
     shown, _, sent = entry.partition("=")
     text = shown if sent in (shown, f"{{{shown}}}") else entry
     return f"`{text}`".replace("|", "\\|")
@@ -252,7 +252,7 @@ def _field(field: msgspec.structs.FieldInfo) -> str:
 
 
 def _kinds(annotation: Any) -> Iterator[str]:
-    """Yield the types in an annotation, without text and identifiers."""
+    """Yield the types in an annotation except text and identifiers."""
     if annotation in FIELD_TYPES:
         yield FIELD_TYPES[annotation]
     elif isinstance(annotation, type) and issubclass(annotation, Model):
@@ -278,7 +278,7 @@ TIERS_HEAD = "| tier | reading | what it proves |\n|---|---|---|\n"
 
 
 def matching_page() -> str:
-    """Return the page about matching as it is, with the tiers as they are declared."""
+    """Return the page about matching with the declared tiers."""
     before, after = (DOCS / "matching.md").read_text("utf-8").split(TIERS_HEAD)
     rest = after.partition("\n\n")[2]
     rows = "".join(f"| {tier.rank} | {tier.words} | {tier.proves} |\n" for tier in TIERS)

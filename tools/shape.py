@@ -1,6 +1,6 @@
-"""Measure the shape of the package: `python tools/shape.py [FOLDER]` prints one figure per line.
+"""Measure the code of the package: `python tools/shape.py [FOLDER]` prints a figure per line.
 
-`tests/core/test_shape.py` tests the figures that the maintainers agreed on.
+`tests/core/test_shape.py` compares the figures with the agreed limits.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ VAGUE: Final = frozenset((
     "rest", "said", "same", "seen", "shown", "taken", "the", "them", "theirs", "there", "thing",
     "things", "those", "told", "wanted", "what", "which", "whose", "worded",
 ))  # fmt: skip
-"""Words without a meaning of their own: a name needs more than one of them."""
+"""Words too vague to be a name on their own."""
 _WORDS: Final = re.compile(r"_+|(?<=[a-z])(?=[A-Z])")
 _PRIVATE: Final = re.compile(r"\b_\w+\b")
 
@@ -42,41 +42,41 @@ class Shape(NamedTuple):
     bindings: Counter[str]
     """The number of bindings of each name: functions, classes, parameters, variables, fields."""
     classes: dict[str, list[Path]]
-    """The files of each public class name, without the sandbox."""
+    """Map from a public class name to its files, without the sandbox."""
     private_uses: Counter[str]
     queries: list[Path]
     """The SQL files."""
 
     @property
     def vague_share(self) -> float:
-        """The share of bindings named by one vague word, in per cent."""
+        """Return the percentage of bindings whose name is a single vague word."""
         vague = sum(count for name, count in self.bindings.items() if is_vague(name))
         return 100 * vague / self.bindings.total()
 
     @property
     def used_once(self) -> list[str]:
-        """The private functions with a single use."""
+        """Return the private functions with a single use."""
         private = [f.name for f in self.functions if f.name.startswith("_") and f.name[1] != "_"]
         return [name for name in private if self.private_uses[name] <= 2]
 
     @property
     def used_once_share(self) -> float:
-        """The share of all functions that are private and used once, in per cent."""
+        """Return the percentage of functions that are private and used once."""
         return 100 * len(self.used_once) / len(self.functions)
 
     @property
     def repeated_classes(self) -> list[str]:
-        """Public class names that occur in more than one file."""
+        """Return public class names that occur in more than one file."""
         return sorted(name for name, files in self.classes.items() if len(files) > 1)
 
     @property
     def folders(self) -> Counter[Path]:
-        """The number of modules in each folder."""
+        """Return the number of modules in each folder."""
         return Counter(path.parent for path in self.lines if path.name != "__init__.py")
 
     @property
     def query_folders(self) -> Counter[Path]:
-        """The number of SQL files in each folder."""
+        """Return the number of SQL files in each folder."""
         return Counter(path.parent for path in self.queries)
 
 
@@ -87,7 +87,7 @@ def is_vague(name: str) -> bool:
 
 
 def measure(package: Path = PACKAGE) -> Shape:
-    """Read every Python file of the package and count."""
+    """Return the counts over all Python files of the package."""
     queries = sorted(package.rglob("*.sql"))
     shape = Shape({}, [], Counter(), defaultdict(list), Counter(), queries)
     for path in sorted(package.rglob("*.py")):

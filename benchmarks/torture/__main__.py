@@ -1,4 +1,4 @@
-"""Play runs on every core and print their outcomes; the classes are in the package's docstring."""
+"""Execute runs on all cores and print their outcomes; the package's docstring has the classes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from benchmarks.torture.playing import SUBJECTS, Share, play, sample, shares
 from benchmarks.torture.runs import BLOCK, BROKEN, OUTCOMES, Result
 
 POWER_CUT = "power-cut"
-"""The class that checks disks instead of actions: an intact disk counts as `all there`."""
+"""Class that checks disks instead of actions; an intact disk counts as `all there`."""
 RUNS_A_MOMENT = 100
-"""Runs of a sample for each moment of the power cut, which checks three disks."""
+"""Number of sampled runs that count like one moment of a power cut, which checks three disks."""
 Ends = Counter[tuple[str, str]]
 """Number of runs by outcome and class."""
 
@@ -38,7 +38,7 @@ def _print_broken(results: Iterable[Result]) -> None:
 
 
 def _play_all(pool: Pool, blocks: Sequence[Share], began: float) -> list[Result]:
-    """Play every block, and print each broken promise at once."""
+    """Execute all blocks of runs, and print each failure at once."""
     results: list[Result] = []
     for block in pool.imap_unordered(play, blocks):
         _print_broken(block)
@@ -63,7 +63,7 @@ def _attack(names: Sequence[str], count: int | None, seed: int, workers: int) ->
     moments = None if count is None else max(1, count // RUNS_A_MOMENT)
     with get_context("spawn").Pool(workers) as pool:
         cut = None
-        # First, because its moments cannot be divided among processes.
+        # The power cuts start first, because they cannot be divided among processes.
         if POWER_CUT in names:
             cut = pool.apply_async(power_cut.run, kwds={"sample": moments, "seed": seed})
         results = _play_all(pool, list(shares(counts, seed)), began)
@@ -79,7 +79,7 @@ def main() -> None:
     parser.add_argument("--class", dest="names", default=",".join(every), help="Some classes.")
     parser.add_argument("--sample", type=int, help="Number of runs; default: all.")
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--run", type=int, help="One run, after the others of its block.")
+    parser.add_argument("--run", type=int, help="Number of a single run; earlier runs of its block are executed too.")
     parser.add_argument("--workers", type=int, default=(os.cpu_count() or 1) + 1)
     given = parser.parse_args()
     names = given.names.split(",")

@@ -1,4 +1,4 @@
-"""Settings of a desk at the practice company; kept small for the processes that are killed."""
+"""Settings of a workspace of the practice company, in a small module for the killed processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LIMITS: Final = CallLimits(deadline=20.0, attempts=3, first_pause=0.005, longest
 
 
 def settings_for(base_url: str, client_ids: dict[str, str]) -> Settings:
-    """Return the settings of a desk that reaches the services at an address."""
+    """Return the settings of a workspace that reaches the services at an address."""
     services = Services(
         token_url=f"{base_url}/oauth/token",
         finance=Service(f"{base_url}/finance/v1"),

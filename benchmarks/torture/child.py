@@ -1,9 +1,9 @@
-"""Executes one action per line of its input, in a process that is cut at a named point.
+"""Execution of one action per input line, in a process that is cut off at a named point.
 
-A cut kills the process, or stops it with SIGSTOP until the next line is read.
+A cut kills the process, or stops it with SIGSTOP until the parent reads the next line.
 
-The parent has one thread and has imported everything, so each line costs a quick `fork`. The child
-wraps the two things an action goes through: journal entries, and the one request that writes.
+The parent has one thread and has imported all modules, so that each line only needs a fast `fork`.
+The child cuts at the two points that matter: journal entries, and the one request that writes.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _SENDING = "action.sending"
 
 
 _SIGNALS: list[signal.Signals] = []
-"""The signal of the next cut; a process is cut at most once."""
+"""Signal of the next cut; a process is cut at most once."""
 
 
 def cut() -> None:
-    """Stop without any clean-up, like a power cut or a closed laptop."""
+    """Stop the process without clean-up, like a power cut or a closed laptop."""
     if _SIGNALS:
         os.kill(os.getpid(), _SIGNALS.pop())
 
 
 class CutJournal(Journal):
-    """A journal that dies before, inside or after the transaction of an entry."""
+    """A journal that cuts the process before, inside or after the transaction of an entry."""
 
     point = ""
     _entry = ""
@@ -68,7 +68,7 @@ def _entry_name(drafts: list[Draft]) -> str:
 
 
 class CutTransport(httpx.BaseTransport):
-    """A transport that dies during the write with a given number; reads and tokens pass."""
+    """A transport that cuts the process during the write with a given number."""
 
     def __init__(self, point: str, occurrence: int) -> None:
         self._inner = Network(connections=4, trust_env=False, is_encrypted=False)
@@ -86,7 +86,7 @@ class CutTransport(httpx.BaseTransport):
         if self._point == "half of the request" and request.content:
             request.stream = _Half(request.content)
         if self._point == "while the service works":
-            # The default action of SIGALRM ends the process immediately.
+            # By default SIGALRM ends the process immediately.
             signal.setitimer(signal.ITIMER_REAL, 0.012)
         response = self._inner.handle_request(request)
         if self._point == "before the answer is read":
@@ -109,7 +109,7 @@ class _Half(httpx.SyncByteStream):
 
 
 def execute(spec: dict[str, Any]) -> str:
-    """Execute the action of a line; return how it ended, if it was not cut off."""
+    """Execute the action of a line; return how it ended unless it was cut off."""
     settings = settings_for(spec["base_url"], spec["clients"])
     now = datetime.fromisoformat(spec["now"])
     assert settings.services is not None
@@ -132,7 +132,7 @@ def execute(spec: dict[str, Any]) -> str:
     actions = Actions(
         journal, connect, settings, lambda: now, folder=folder, who=lambda: who, **clocks
     )
-    # Earlier entries are read before anything is cut.
+    # Earlier entries must be read before the cut.
     actions.list()
     journal.point = spec["point"]
     _SIGNALS[:] = [signal.SIGSTOP if spec.get("freezes") else signal.SIGKILL]
@@ -143,7 +143,7 @@ def execute(spec: dict[str, Any]) -> str:
 
 
 def _cut_after_check() -> None:
-    """Cut between the last check of the content and the system call that sends it."""
+    """Cut between the last check of the content and the system call that sends the content."""
     check = SendingFence.before_bytes
 
     def checked(fence: SendingFence, has_begun: bool) -> None:
@@ -155,7 +155,7 @@ def _cut_after_check() -> None:
 
 
 def _clocks(ahead: Path) -> dict[str, Any]:
-    """Return the machine's clocks, ahead by the seconds in a file."""
+    """Return the machine's clocks, moved forward by the seconds in a file."""
 
     def wall() -> datetime:
         return datetime.now(UTC) + timedelta(seconds=int(ahead.read_text()))
@@ -168,7 +168,7 @@ def _clocks(ahead: Path) -> dict[str, Any]:
 
 
 def _await(child: int) -> int:
-    """Return a child's exit status; continue it after the next line if it is stopped."""
+    """Return a child's exit status; if the child is stopped, continue it after the next line."""
     _, status = os.waitpid(child, os.WUNTRACED)
     while os.WIFSTOPPED(status):
         print(json.dumps("stopped"), flush=True)
@@ -196,7 +196,7 @@ def main() -> None:
             with os.fdopen(reader) as pipe:
                 status = _await(child)
                 ending = pipe.read()
-            # An unexpected error, not a cut.
+            # The child failed with an unexpected error and was not cut.
             if os.WIFEXITED(status) and status:
                 raise SystemExit("a process failed without being cut off")
             endings.append("killed" if status else ending)

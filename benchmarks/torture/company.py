@@ -1,7 +1,7 @@
-"""The practice company of a block of runs: its services, its ledger of effects, its clocks.
+"""The sandbox of a block of runs: its services, its list of effects, its clocks.
 
-Each block gets a new company. So its lists stay short, and a run can be repeated with the runs
-before it.
+Each block has a new company, so that lists stay short and a run can be repeated together with the
+runs before it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from treasury.sandbox import Sandbox
 __all__ = ["Company", "clients_at", "open_company", "path_of"]
 
 SETTLING: Final = timedelta(seconds=241)
-"""Longer than the delay of an effect, and than a term, a deadline and the clock skew together."""
+"""Wait that is longer than the delay of an effect, and longer than a term, a deadline and the clock
+skew together."""
 KEY_RETENTION: Final = timedelta(hours=24)
 SENDER: Final = "f5520527-134b-49e6-ac6e-833cf327cb46"
 RECEIVER: Final = "aaaa0793-25d6-433b-ae47-6f2de3994601"
@@ -41,14 +42,14 @@ PAYOUT: Final = "730a509f-01e5-4fe6-a06d-7604e397da93"
 
 
 def path_of(action: Action) -> str:
-    """Return the path that an action's write goes to."""
+    """Return the path of an action's write."""
     kind = KINDS[action.kind]
     parts = [action.target if part.startswith("{") else part for part in kind.route.split("/")]
     return f"/{kind.service}/v1{'/'.join(parts)}"
 
 
 class Company:
-    """A practice company behind a real socket; `folder` is for workspaces."""
+    """A sandbox behind a real socket; workspaces are created in `folder`."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self._folder, self._folders = folder, 0
@@ -75,31 +76,31 @@ class Company:
 
     @property
     def now(self) -> datetime:
-        """The present time at the company."""
+        """Return the current time at the company."""
         return self.sandbox.now
 
     def machine_time(self) -> datetime:
-        """The time by the desk's machine: the real one, plus the simulated waits."""
+        """Return the time of the sender's machine: real time plus simulated waits."""
         return datetime.now(UTC) + self._machine_ahead
 
     def settle(self) -> None:
-        """Let enough time pass on the desk's machine that every pending effect has arrived."""
+        """Let so much time pass on the sender's machine that all pending effects have happened."""
         self._machine_ahead += SETTLING
 
     def wait(self, span: timedelta) -> None:
-        """Let time pass everywhere; keys older than a day are forgotten."""
+        """Let time pass at the company and on the machine; keys older than a day are deleted."""
         self.sandbox.clock.advance(span)
         self._machine_ahead += span
         if span >= KEY_RETENTION:
             self.forget_keys()
 
     def forget_keys(self) -> None:
-        """Make the service forget all idempotency keys, as after a restart."""
+        """Delete all idempotency keys of the service, as after a restart."""
         with self._world.lock:
             self._world.keys._db.execute("delete from idempotency_keys")  # noqa: SLF001 - so do providers
 
     def machine_boot(self) -> BootTime:
-        """The clock of the desk's machine that also runs during suspend."""
+        """Return the clock of the sender's machine that also runs during suspend."""
         now = boot_time()
         ahead = self._machine_ahead // timedelta(milliseconds=1)
         return BootTime(now.boot, now.milliseconds + ahead)
@@ -107,12 +108,12 @@ class Company:
     # Its ledger
 
     def effects(self, action: Action) -> int:
-        """Count how often this write took effect, without those inside `beside`."""
+        """Return how often this write took effect, without effects inside `beside`."""
         operation = f"{KINDS[action.kind].method} {path_of(action)}"
         return self._ledger()[operation] - self._beside[operation]
 
     def all_effects(self) -> int:
-        """Count the writes that took effect."""
+        """Return the number of writes that took effect."""
         return self._ledger().total()
 
     def _ledger(self) -> Counter[str]:
@@ -121,13 +122,13 @@ class Company:
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """Exclude effects inside this context from the run's count; may be nested."""
+        """Exclude effects in this context from the count of the run; contexts may be nested."""
         before, counted = self._ledger(), self._beside.copy()
         yield
         self._beside = counted + (self._ledger() - before)
 
     def answer_to_another(self, kind_name: str, content: dict[str, Any]) -> bytes:
-        """Carry out another action of a kind, uncounted; return the body of the answer."""
+        """Execute another action of a kind without counting it; return the body of the answer."""
         kind = KINDS[kind_name]
         client = self._clients[kind.credential]
         fields = read_fields(kind.fields, self.fields(kind_name) | content)
@@ -141,10 +142,10 @@ class Company:
     # The fields of each kind: every call uses new records
 
     def fields(self, kind: str) -> dict[str, Any]:
-        """Return the fields of a new action of a kind, after creating the records that it needs.
+        """Create the records that a new action of a kind needs; return the action's fields.
 
-        On a busy machine the services close a connection that was idle for long; creating the
-        records is then retried.
+        On a busy machine the services close connections that were idle for long; the creation is
+        then retried.
         """
         with self.beside():
             for _ in range(2):
@@ -289,9 +290,9 @@ def clients_at(
 
 @contextmanager
 def open_company() -> Iterator[Company]:
-    """Open a company in an environment with only the variables that a run needs.
+    """Open a company, with only the environment variables that a run needs.
 
-    Workspaces are in memory if possible: a killed process does not lose pages it has written.
+    Workspaces are in a memory file system if possible: its pages survive a killed process.
     """
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as folder, ExitStack() as stack:
@@ -305,6 +306,6 @@ def open_company() -> Iterator[Company]:
         stack.enter_context(patch.dict(os.environ, own))
         os.environ.pop("JUPYTERHUB_USER", None)
         company = Company(Path(folder), stack)
-        # The company's server would log each aborted connection, which these runs cause on purpose.
+        # The runs abort connections on purpose, and the server would log each of them.
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         yield company

@@ -1,6 +1,7 @@
-"""A workspace in use: people propose, approve, execute, recover and repeat actions.
+"""A desk is a workspace with its people, who propose, approve, execute, recover and repeat actions.
 
-Errors of an execution are recorded and not raised: only the company's ledger decides about a run.
+Errors of an execution are recorded and not raised, because the company's list of effects decides
+about a run.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ CHECKER: Final = "jonas"
 
 
 class Desk(Workspace):
-    """A workspace of the practice company, with the given clients and machine clocks.
+    """A workspace of the practice company with its people, clients and machine clocks.
 
     `shared` are additional settings, such as a shared journal and home. `wall` and `boot` replace
     the machine's clocks for this desk only.
@@ -52,7 +53,7 @@ class Desk(Workspace):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / FILE_NAME).write_text(_settings_text(company, base_url) + shared, "utf-8")
         super().__init__(folder)
-        # Its secrets are in variables without the prefix TREASURY_, which a person has to confirm.
+        # The variables of the secrets lack the prefix TREASURY_, which a person must confirm.
         confirm(folder, self.settings, secret_settings(self.settings), "the company's own")
         self._company = company
         self._given = clients
@@ -129,7 +130,7 @@ class Desk(Workspace):
         return first.action.state if first.error is None else type(first.error).__name__
 
     def recover(self, action_id: str) -> str:
-        """Recover an action as far as possible now, and return its state."""
+        """Recover an action as far as possible now; return its state."""
         _sit_down(MAKER)
         try:
             self.actions.recover(action_id)
@@ -142,7 +143,7 @@ class Desk(Workspace):
         return self.actions.get(action_id).state
 
     def adopt(self) -> bool:
-        """Adopt this workspace's journal; return whether there was anything to adopt."""
+        """Adopt the journal of this workspace; return whether an adoption was needed."""
         _sit_down(CHECKER)
         try:
             self.actions.adopt_journal("the newest copy is lost")
@@ -151,7 +152,7 @@ class Desk(Workspace):
         return True
 
     def anew(self, action_id: str) -> Action | None:
-        """Settle an action as not carried out and repeat it; None if that is refused."""
+        """Settle an action as not carried out, and repeat it; None if this is refused."""
         _sit_down(CHECKER)
         try:
             if self.state(action_id) in {"unknown", "sending"}:
@@ -161,7 +162,7 @@ class Desk(Workspace):
         return self.again(action_id)
 
     def again(self, action_id: str) -> Action | None:
-        """Propose and approve the same action again; None if that is refused."""
+        """Propose and approve an equal action; None if this is refused."""
         _sit_down(MAKER)
         try:
             return self._approved(self.actions.again(action_id))

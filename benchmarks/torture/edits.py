@@ -1,9 +1,9 @@
-"""A journal edited by hand: no decision and no sending may use it.
+"""Class `edits`: a journal edited by hand, on which no decision or sending may rely.
 
-The edits are those of a person with a database tool: a value is changed, an entry removed, two are
-swapped, or the end is cut off, and the triggers are restored afterwards. A person who recomputes
-every hash and also stores the new end leaves no trace in the file itself: that edit is made too,
-and counted separately.
+The edits are those of a person with a database tool: a value is changed, an entry removed, two
+entries are swapped, or the last entries are cut off; the triggers are restored afterwards. If the
+person also recomputes all hashes and stores the new end, the file itself shows no trace: this edit
+is counted separately.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NEEDS_TWO: Final = "crypto_transfer.create"
 
 
 class Plan(NamedTuple):
-    """The edit, the entry (as a fraction of the journal), and what the desk has read before."""
+    """The edit, the position of the entry (as a fraction of the journal), and the earlier reads."""
 
     edit: str
     place: float
@@ -106,7 +106,7 @@ def _own_hash(rows: Rows, at: int) -> None:
 
 
 def _rewritten(rows: Rows, at: int) -> None:
-    """Recompute the whole chain without the entries that record a sending."""
+    """Return the whole chain, recomputed without the entries that record a sending."""
     _body(rows, at)
     rows[:] = [row for row in rows if row["kind"] not in {"action.sending", "action.done"}]
     before = FIRST
@@ -154,7 +154,7 @@ def draw(random: Random, seed: int, number: int) -> tuple[str, Plan]:
 
 
 def play(premises: Premises, run: Run) -> Result:
-    """Fill a journal, edit it, and try everything that decides or sends."""
+    """Fill a journal, edit it, and try all operations that decide or send."""
     company, plan = premises.company, run.plan
     folder = company.new_folder()
     desk = premises.open(folder)
@@ -204,7 +204,7 @@ def _entries(folder: Path) -> int:
 
 
 def _edit(folder: Path, plan: Plan) -> None:
-    """Make only the planned change to the file, like a person with a database tool."""
+    """Make the planned change to the file, like a person with a database tool."""
     journal = folder / JOURNAL
     file = folder / "edited" if plan.replaces else journal
     if plan.replaces:

@@ -1,7 +1,7 @@
-"""A service with harmful answers after the effect: too deep, too large, endless, out of range.
+"""Class `hostile`: harmful answers after the effect: too deep, too large, endless, out of range.
 
-The answer raises an error only after the request has left. So the action is done or unknown, and
-never left in sending, refused, or sent twice.
+The answer can only cause an error after the request was sent. So the action must end as done or
+unknown; it must not stay in sending, count as refused, or be sent twice.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _with(pattern: re.Pattern[bytes], value: bytes) -> Callable[[bytes], bytes]:
 
 
 def _plus(member: bytes) -> Callable[[bytes], bytes]:
-    """Add a member in front of the others in the result."""
+    """Add a member before the others in the result."""
     return lambda body: re.sub(rb'"result":\{', lambda _: b'"result":{' + member + b",", body)
 
 
@@ -83,7 +83,7 @@ BODIES: Final[dict[str, Callable[[bytes], bytes]]] = {
     "a refusal before the answer": lambda body: _REFUSAL + body,
     "success twice": lambda body: body[:-1] + b',"success":false,"errors":[{"code":"X"}]}',
 }
-"""Changes to the body of an answer; its status stays."""
+"""Changes to the body of an answer; its status is unchanged."""
 
 
 @cache
@@ -114,7 +114,7 @@ def _start(line: bytes) -> Callable[[Exchange, Response], None]:
 
 
 def _endless(before: bytes, part: bytes) -> Callable[[Exchange, Response], None]:
-    """Send a beginning, then repeat the same part for ever."""
+    """Send a beginning, then repeat the same part forever."""
 
     def act(exchange: Exchange, _: Response) -> None:
         exchange.write(before)
@@ -163,7 +163,7 @@ LASTING: Final = frozenset(name for name in WIRES if name.endswith("without an e
 
 
 class Plan(NamedTuple):
-    """The answer to writes, how often it is given, and whether reads get it too."""
+    """The answer to writes, the number of times it is sent, and whether reads get it too."""
 
     answer: str
     writes: int
@@ -171,7 +171,7 @@ class Plan(NamedTuple):
 
 
 def draw(random: Random, seed: int, number: int) -> tuple[str, Plan]:
-    """Draw a plan for the next kind; endless answers are rare, because they take time."""
+    """Draw a plan for the next kind; endless answers are rare because they take time."""
     names = [*BODIES, *WIRES]
     answer = random.choices(names, [1 if name in LASTING else 4 for name in names])[0]
     writes = random.choice((1, 1, 99))
@@ -179,7 +179,7 @@ def draw(random: Random, seed: int, number: int) -> tuple[str, Plan]:
 
 
 def answers_as(name: str) -> Callable[[Exchange], None]:
-    """Take the services' own answer and change it as planned."""
+    """Return the handler that sends the service's answer with the planned change."""
 
     def act(exchange: Exchange) -> None:
         response = exchange.forward()
@@ -192,7 +192,7 @@ def answers_as(name: str) -> Callable[[Exchange], None]:
 
 
 def play(bench: RelayedDesk, run: Run) -> Result:
-    """Execute against the hostile service, settle once it is normal again, and count."""
+    """Execute against the hostile service, settle after it is normal, and count the effects."""
     plan: Plan = run.plan
 
     def misbehave(relay: Relay) -> None:

@@ -1,7 +1,7 @@
-"""Cuts the execution of every kind of action at every point under every fault, and settles it.
+"""Class `kills`: the execution of each kind of action is cut at each point under each fault.
 
-After each cut the action is recovered as a person would do it: at once, and after the settling
-time. An action that was not sent is executed again and has to take effect once.
+After each cut the action is recovered as by a person: at once, and after the settling time. An
+action that was not sent is executed again and must take effect once.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ NOW: Final = datetime(2026, 11, 2, 8, tzinfo=UTC)
 
 
 class Cut(NamedTuple):
-    """The point at which an execution is cut, under which fault, and at which attempt."""
+    """The point and the attempt at which an execution is cut, and the fault."""
 
     point: str
     fault: str
@@ -59,7 +59,7 @@ class Cut(NamedTuple):
 
 @cache
 def matrix() -> list[tuple[str, Cut]]:
-    """Return every kind at every point under every fault; keyed ones also at the second attempt."""
+    """Return all kinds with all points and faults; keyed kinds also at the second attempt."""
     whole = [(kind, Cut(*rest)) for kind, *rest in product(KINDS, POINTS, FAULTS)]
     second = [
         (kind, cut._replace(occurrence=2))
@@ -83,7 +83,7 @@ def draw(_: Random, seed: int, number: int) -> tuple[str, Cut]:
 
 
 class Cutter:
-    """Executions at one company in processes that are killed."""
+    """Executions in processes that are killed, at one company."""
 
     def __init__(self, company: Company, stack: ExitStack) -> None:
         self._company = company
@@ -92,7 +92,7 @@ class Cutter:
         self._machine_time = datetime.now(UTC)
 
     def play(self, run: Run) -> Result:
-        """Propose, approve, cut, settle, count."""
+        """Propose, approve and execute an action that is cut, settle it, and count the effects."""
         faults = self._company.sandbox.faults
         faults.clear()
         folder = self._company.new_folder()
@@ -112,7 +112,8 @@ class Cutter:
             faults.clear()
 
     def race(self, kind: str, processes: int) -> tuple[list[str], int]:
-        """Execute an action in several processes; return how each ended and the effect count."""
+        """Execute an action in several processes; return how each ended, and the effects'
+        number."""
         folder = self._company.new_folder()
         journal = Journal(folder, now=lambda: NOW)
         action = self._ready(journal, kind)
@@ -152,7 +153,8 @@ class Cutter:
         return action
 
     def _settle(self, desk: Actions, action: Action, *, cleared: bool) -> str:
-        """Recover the action; if `cleared`, end faults, wait to settle, and execute if unsent."""
+        """Recover the action, with `cleared` after faults have ended; execute it if it was not
+        sent."""
         self._machine_time = datetime.now(UTC)
         if cleared:
             self._company.sandbox.faults.clear()
@@ -179,7 +181,7 @@ class Cutter:
 
 @cache
 def _parent() -> subprocess.Popen[str]:
-    """Return the process that forks the children to cut; one serves all blocks."""
+    """Return the process that forks the children; one process serves all blocks."""
     return subprocess.Popen(
         [sys.executable, "-m", "benchmarks.torture.child"],
         stdin=subprocess.PIPE,
@@ -190,7 +192,7 @@ def _parent() -> subprocess.Popen[str]:
 
 
 def end_parent() -> None:
-    """End the process that forks the children; the next kill starts another."""
+    """End the process that forks the children; the next execution starts a new one."""
     if _parent.cache_info().currsize:
         parent = _parent()
         _parent.cache_clear()

@@ -1,8 +1,8 @@
-"""Answers about other records: a cache with a wrong key, mixed-up connections, a surplus response.
+"""Class `mixups`: answers to other requests, as by a wrong cache key or mixed-up connections.
 
-Every answer is one of the services' own, complete and well formed, but belongs to another request.
-The write itself may have arrived. The hardest answer of each kind is that to another action of the
-same kind, which is carried out at the company for this purpose.
+Each answer is a complete and well-formed answer of a service, but belongs to another request. The
+write itself may have arrived. The hardest case is the answer to another action of the same kind,
+which is executed at the company for this purpose.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from benchmarks.torture.settling import RelayedDesk, play_relayed, relayed_desk
 
 _ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ALIKE: Final = frozenset({"wallet.create", "account.reactivate"})
-"""Kinds without a visible difference between two answers.
+"""Kinds whose answers do not differ visibly.
 
-Wallets of an account on a chain differ in a new id, and the company has one suspended account.
+Wallets of an account on one chain differ only in a new id, and the company has one suspended
+account.
 """
 _OTHER_CONTENT: Final = {
     "payment_request.create": {"amount": "0.03"},
     "payment_session.create": {"in_amount": "6.00"},
 }
-"""Fields of the other action, if the number of a run does not show in the answer."""
+"""Fields of the other action, for kinds whose answer does not show the number of the run."""
 
 
 class Plan(NamedTuple):
-    """Whether the write arrives, what answers it and how often, and what answers reads."""
+    """Whether the write arrives, which answers are sent to it and how often, and those to reads."""
 
     arrives: bool
     answer: str
@@ -55,7 +56,7 @@ def draw(random: Random, seed: int, number: int) -> tuple[str, Plan]:
 
 
 class _Mixer:
-    """The answers that a run mixes up, with those to earlier requests of the block."""
+    """The answers that a run mixes up, including those to earlier requests of the block."""
 
     def __init__(self, company: Company, run: Run) -> None:
         self._company = company
@@ -64,7 +65,7 @@ class _Mixer:
         self._random = Random(f"mixups {run.seed} {run.number}")
 
     def write(self, exchange: Exchange) -> None:
-        """Answer a write with another's answer, after its effect or without."""
+        """Answer a write with that of another request, with or without the effect."""
         own = exchange.forward() if self._plan.arrives else None
         match self._plan.answer:
             case "own":
@@ -106,7 +107,7 @@ class _Mixer:
 
 
 def play(desk: RelayedDesk, run: Run) -> Result:
-    """Execute while answers are mixed up, settle when they are correct again, and count."""
+    """Execute while answers are mixed up, settle when they are correct, and count the effects."""
     plan: Plan = run.plan
 
     def misbehave(relay: Relay) -> None:

@@ -1,8 +1,8 @@
-"""Undetected pauses: a machine sleeps, a process is stopped, a service forgets its keys.
+"""Classes `sleeps`, `frozen`, `forgotten`: pauses that the sender does not notice.
 
-While a sender is stopped, days pass at the company and its service may forget the keys. A colleague
-recovers the action, or settles it truthfully as not carried out and executes a second one. Then the
-sender continues. Both actions together may take effect only once.
+While a sender is stopped, days may pass at the company, and its service may forget idempotency
+keys. A colleague recovers the action, or settles it truthfully as not carried out and executes a
+second one. Then the sender continues. Both actions together may take effect only once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from treasury.api.exchange.network import Network
 from treasury.core.machine.boot_clock import boot_time
 
 MINUTES: Final = (1, 3, 5, 60, 23 * 60, 60 * 60)
-"""Minutes for which a sender is stopped; keys are remembered for a day at most."""
+"""Minutes for which a sender is stopped; the service remembers keys for at most a day."""
 _KEYS_ARE_OLD: Final = 23 * 60
 """Minutes after which a key is no longer retried, so that its outcome may stay unknown."""
 FAULTS: Final = ("none", "dropped_before_effect", "dropped_after_effect", "too_many", "broken")
@@ -40,9 +40,10 @@ FROZEN_AT: Final = (
 
 
 class PausePlan(NamedTuple):
-    """The point and length of a pause, the events during it, and the clocks of the sender.
+    """The point and length of a pause, the events during the pause, and the sender's clocks.
 
-    `occurrence` is the number of the request at which it stops; `actions` may leave in one batch.
+    `occurrence` is the number of the request at which the sender stops; `actions` is the number of
+    actions in the batch.
     """
 
     point: str
@@ -70,7 +71,7 @@ def draw(random: Random, seed: int, number: int) -> tuple[str, PausePlan]:
 
 
 def draw_frozen(random: Random, seed: int, number: int) -> tuple[str, PausePlan]:
-    """Draw a process that is stopped; both clocks of its machine run."""
+    """Draw a process that is stopped while both clocks of its machine run."""
     kind, plan = draw(random, seed, number)
     return kind, plan._replace(point=random.choice(FROZEN_AT), clocks=CLOCKS[0], actions=1)
 
@@ -83,7 +84,7 @@ def draw_forgotten(random: Random, seed: int, number: int) -> tuple[str, PausePl
 
 
 class Pausing(httpx.BaseTransport):
-    """A transport that pauses once at a write; reads and tokens pass."""
+    """A transport that pauses once at a write."""
 
     def __init__(self) -> None:
         self._inner = Network(connections=4, trust_env=False, is_encrypted=False)
@@ -124,7 +125,7 @@ class Bench(NamedTuple):
 
 @contextmanager
 def enter(company: Company) -> Iterator[Bench]:
-    """Clients of one company."""
+    """Open the clients of a company."""
     settings, network = settings_for(company.base_url, company.client_ids), Pausing()
     assert settings.services is not None
     with ExitStack() as stack:
@@ -140,7 +141,7 @@ def enter(company: Company) -> Iterator[Bench]:
 
 
 class _Wish:
-    """An action that may take effect once, from the sender's desk or a colleague's."""
+    """An intended effect, which may happen once, by the sender's action or a colleague's."""
 
     def __init__(self, bench: Bench, run: Run) -> None:
         self.company, self.plan = bench.company, run.plan
@@ -159,7 +160,7 @@ class _Wish:
         return Desk(folder, self.company, self.company.base_url, clients, **clocks)
 
     def _clocks(self) -> dict[str, Any]:
-        """Return the sender's clocks, one of which may not show that its machine slept."""
+        """Return the sender's clocks, of which one may stand still while the machine sleeps."""
         ahead = self.company.machine_time() - datetime.now(UTC)
         stood, milliseconds = self.plan.clocks, ahead // timedelta(milliseconds=1)
 
@@ -175,11 +176,11 @@ class _Wish:
 
     @property
     def first(self) -> Action:
-        """The action at which the sender stops."""
+        """Return the action at which the sender stops."""
         return self.actions[0]
 
     def break_service(self) -> None:
-        """Have the service fail as planned, once."""
+        """Let the service fail once as planned."""
         if self.plan.fault != "none":
             method = KINDS[self.first.kind].method
             self.company.sandbox.faults.add(
@@ -187,7 +188,7 @@ class _Wish:
             )
 
     def pause(self) -> None:
-        """Let time pass at the company and a colleague act, while the sender does not run."""
+        """Let time pass at the company, and a colleague act, while the sender does not run."""
         self.company.sandbox.faults.clear()
         self.company.wait(timedelta(minutes=self.plan.minutes))
         if self.plan.forgets:
@@ -198,7 +199,7 @@ class _Wish:
         try:
             if colleague.recover(self.first.id) == "ready":
                 colleague.execute(self.first.id)
-            # The provider's answer is true at that moment, so the ledger gives it.
+            # The provider would answer truthfully, so the answer is read from the effects.
             if self.plan.colleague == "has it done anew" and not self.effects():
                 anew = colleague.anew(self.first.id)
                 if anew is not None and colleague.execute(anew.id) == "done":
@@ -212,7 +213,7 @@ class _Wish:
         return sum(self.company.effects(one) - self._before[one.id] for one in paths.values())
 
     def note(self) -> str:
-        """Record the state of the first action, and its own number of effects."""
+        """Record the state of the first action and the number of its effects."""
         own = self.effects() - (self._anew is not None)
         self._steps.append(Step(self.desk.state(self.first.id), own))
         return self._steps[-1].state
@@ -243,12 +244,12 @@ class _Wish:
             return Result(self._run, ended, tuple(self._steps), f"unknown, {effects}")
         is_listed = KINDS[self._run.kind].twins is not None
         if last == Step("lapsed", 0) and self.plan.minutes >= _KEYS_ARE_OLD and not is_listed:
-            # The key may be forgotten, and no list would show an effect.
+            # The service may have forgotten the key, and no list shows an effect.
             return Result(self._run, ended, tuple(self._steps), "not sent")
         return judge(self._run, ended, self._steps)
 
     def _judge_batch(self, ended: str) -> Result:
-        """Judge a batch: its actions may share a path, so only their total is known."""
+        """Judge a batch by the total of effects, because its actions may share a path."""
         effects = self.effects()
         states = [self.desk.state(one.id) for one in self.actions]
         if self._anew is not None:

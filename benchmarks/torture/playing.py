@@ -1,4 +1,4 @@
-"""The classes of runs, the number of runs in each, and the execution of a block."""
+"""The classes of runs with their numbers of runs, and the execution of a block of runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SUBJECTS = {
     )
 }
 Share = tuple[str, int, tuple[int, ...]]
-"""Runs that share a company: class, seed and numbers."""
+"""A block, the runs that share a company: class, seed and numbers."""
 
 
 def sample(count: int | None, names: Sequence[str]) -> dict[str, int]:
@@ -49,7 +49,7 @@ def sample(count: int | None, names: Sequence[str]) -> dict[str, int]:
 
 
 def play(share: Share) -> list[Result]:
-    """Play runs one after another at one company."""
+    """Execute runs one after another at one company."""
     name, seed, numbers = share
     subject = SUBJECTS[name]
     with open_company() as company, subject.enter(company) as bench:
@@ -64,7 +64,7 @@ def _play_one(subject: Subject, bench: object, run: Run) -> Result:
 
 
 def shares(counts: dict[str, int], seed: int) -> Iterator[Share]:
-    """Yield blocks of runs that share a company; a block always has the same runs."""
+    """Yield the blocks; a block always has the same runs."""
     for name, count in counts.items():
         for _, block in groupby(range(count), key=lambda number: number // BLOCK):
             yield name, seed, tuple(block)

@@ -1,8 +1,8 @@
-"""A proxy that answers in place of the service: after the effect, without it, or after two effects.
+"""Class `proxy`: a proxy answers in place of the service, after no effect, one or two.
 
-A proxy knows the service's paths but not its formats. It answers with its own page or JSON, with
-stale data from its cache, or with unreadable bytes. Requests that it repeats on its own initiative
-are counted separately: a desk cannot prevent them if the operation has neither key nor version.
+The proxy knows the service's paths but not its formats. It answers with its own page or JSON, with
+old data from its cache, or with unreadable bytes. Requests that it repeats by itself are counted
+separately: the sender cannot prevent them if the operation has neither key nor version.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ SERVICE_SHAPE: Final = (
 
 
 class Plan(NamedTuple):
-    """The proxy's number of forwards, its answer, how often it answers, and its way with reads."""
+    """How often the proxy forwards a write, its answer and how often it is sent, and its reads."""
 
     forwards: int
     answer: str
@@ -134,7 +134,7 @@ def _answer(plan: Plan, exchange: Exchange, response: Response | None) -> None:
 
 
 def reads_as(plan: Plan) -> Callable[[Exchange], None] | None:
-    """Return the proxy's handler of reads; None if they pass."""
+    """Return the proxy's handler of reads; None if reads are forwarded unchanged."""
 
     def cached(exchange: Exchange) -> None:
         exchange.write((exchange.cached() or exchange.forward()).wire)
@@ -148,7 +148,7 @@ def reads_as(plan: Plan) -> Callable[[Exchange], None] | None:
 
 
 def play(desk: RelayedDesk, run: Run) -> Result:
-    """Execute through the proxy, settle without it, and count."""
+    """Execute through the proxy, settle without it, and count the effects."""
 
     def misbehave(relay: Relay) -> None:
         relay.on_write, relay.writes_left = writes_as(run.plan), run.plan.writes

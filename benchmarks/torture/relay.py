@@ -1,8 +1,9 @@
-"""An intermediary on loopback between a desk and the services, which may answer in their place.
+"""A relay on loopback between a desk (a workspace) and the services, which may answer for them.
 
-It writes HTTP/1.1 byte by byte, so that an answer may be arbitrarily wrong. Tokens pass, and reads
-pass until `on_write` has answered a write; later reads go to `on_read`. Effects at the company are
-counted as writes pass, so that repeats by the relay are distinguished from requests of the desk.
+It writes HTTP/1.1 itself, so that an answer can be wrong in any way. Token requests are forwarded,
+and so are reads until `on_write` has answered a write; later reads are handled by `on_read`.
+Effects at the company are counted with each forwarded write, to distinguish repeats by the relay
+from requests of the desk.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from benchmarks.torture.company import Company
 __all__ = ["Exchange", "Relay", "Response", "head_of", "relayed"]
 
 PATIENCE: Final = 8.0
-"""Seconds after which an endless answer is ended although the desk is still reading."""
+"""Seconds after which an endless answer is ended even if the desk is still reading."""
 _PER_HOP: Final = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length"})
 
 
@@ -37,7 +38,7 @@ class Response(NamedTuple):
 
     @property
     def wire(self) -> bytes:
-        """The answer as bytes of HTTP."""
+        """Return the answer as bytes of HTTP."""
         return head_of(self.status, self.media_type, len(self.body)) + self.body
 
 
@@ -53,7 +54,7 @@ Act = Callable[["Exchange"], None]
 
 
 class Exchange:
-    """One request of the desk, and the ways to answer it."""
+    """One request of the desk, with methods that answer it."""
 
     def __init__(
         self, relay: Relay, connection: socket.socket, line: str, headers: dict[str, str],
@@ -66,11 +67,11 @@ class Exchange:
         self.content = content
         self._effects = 0
         self.closes = False
-        """Whether the connection ends after this answer."""
+        """Whether the connection is closed after this answer."""
 
     @property
     def path(self) -> str:
-        """The path without its query."""
+        """Return the path without the query."""
         return urlsplit(self.target).path
 
     def forward(self) -> Response:
@@ -93,16 +94,16 @@ class Exchange:
 
     @property
     def remembered(self) -> dict[str, Response]:
-        """The last answer of each path that was read since the relay began."""
+        """Return the last answer of each path that was read since the relay was reset."""
         return self._relay.remembered
 
     @property
     def answered(self) -> list[Response]:
-        """The services' answers to writes since the relay began."""
+        """Return the services' answers to writes since the relay was reset."""
         return self._relay.answered
 
     def wait(self, seconds: float) -> None:
-        """Keep the desk waiting for its answer."""
+        """Let the desk wait for its answer."""
         time.sleep(seconds)
 
     def write(self, data: bytes) -> bool:
@@ -115,7 +116,7 @@ class Exchange:
         return True
 
     def trickle(self, parts: Iterable[bytes], pause: float) -> None:
-        """Send parts with pauses until the desk hangs up or PATIENCE is over."""
+        """Send parts with pauses until the desk closes the connection or PATIENCE is over."""
         self.closes = True
         until = time.monotonic() + PATIENCE
         for part in parts:
@@ -126,7 +127,7 @@ class Exchange:
                 return
 
     def hang_up(self) -> None:
-        """Close the connection after sending."""
+        """Close the connection after this answer."""
         self.closes = True
 
     def _hung_up(self, pause: float) -> bool:
@@ -140,7 +141,7 @@ class Exchange:
 
 
 class Relay:
-    """The intermediary; `on_write` handles the next `writes_left` writes."""
+    """The relay; `on_write` handles the next `writes_left` writes."""
 
     def __init__(self, company: Company) -> None:
         self._company = company
@@ -151,18 +152,18 @@ class Relay:
         self.reads: dict[str, Response] = {}
         """The last answer of each address that was read."""
         self.on_early_read: Act | None = None
-        """Handles reads before the first write was answered."""
+        """Handler of reads before the first write is answered."""
         self.remembered: dict[str, Response] = {}
         self.answered: list[Response] = []
         self._wrote = False
         self.repeated = 0
-        """Effects of writes that the relay passed on again, without the first effect of each."""
+        """Number of effects of writes that the relay repeated, without the first effect of each."""
         self.outlasted = 0
-        """Number of endless answers that the desk read until PATIENCE was over."""
+        """Number of endless answers that the desk was still reading when PATIENCE was over."""
         self.base_url = ""
 
     def clear(self) -> None:
-        """Pass all further requests on."""
+        """Forward all further requests unchanged."""
         self.on_write = self.on_read = self.on_early_read = None
 
     def begin(self) -> None:
@@ -173,7 +174,7 @@ class Relay:
         self.repeated = self.outlasted = 0
 
     def take(self, exchange: Exchange) -> None:
-        """Answer a request."""
+        """Answer a request of the desk."""
         act = None
         if exchange.method == "GET":
             act = self.on_read if self._wrote else self.on_early_read
@@ -189,13 +190,13 @@ class Relay:
             act(exchange)
 
     def effects(self) -> int:
-        """Count the writes that have taken effect at the company."""
+        """Return the number of writes that took effect at the company."""
         return self._company.all_effects()
 
     def forward(
         self, method: str, target: str, headers: dict[str, str], content: bytes
     ) -> Response:
-        """Pass a request on to the company; remember the answer to a read by its path."""
+        """Forward a request to the company; store the answer to a read by its path."""
         address = urlsplit(self._company.base_url)
         upstream = http.client.HTTPConnection(address.hostname or "", address.port, timeout=30)
         try:
@@ -262,7 +263,7 @@ class _Server(socketserver.ThreadingTCPServer):
     relay: Relay
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore a desk that hangs up; report any other error."""
+        """Ignore a desk that closes the connection; report any other error."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 

@@ -1,8 +1,8 @@
-"""A run, its outcome, and whether the promise held.
+"""Runs of an attack, their results, and the judgement whether the guarantee held.
 
-The promise: at most one effect; *done* only with an effect, *refused* only without; every sending
-ends as *done* or *unknown*. Only a kind without a version and without a look-up by key may stay
-unknown, and a transfer between two accounts that did not take effect.
+The guarantee: at most one effect; *done* only with an effect, *refused* only without; every sending
+ends as *done* or *unknown*. Only these may stay unknown: a kind without a version and without a
+look-up by key, and a transfer between two accounts that did not take effect.
 """
 
 from __future__ import annotations
@@ -30,22 +30,23 @@ __all__ = [
 ]
 
 BLOCK: Final = 26
-"""Runs that share a company: each kind once, and few enough that lists stay short."""
+"""Number of runs that share a company: each kind once, so that lists stay short."""
 NOT_PLAYED: Final = "NOT PLAYED"
 BROKEN: Final = ("DOUBLED", "CALLED DONE", "CALLED REFUSED", "LOST", "LET THROUGH", NOT_PLAYED)
-"""The outcomes that break a promise, or prove nothing.
+"""The outcomes of runs that break the guarantee or prove nothing.
 
-DOUBLED: more than one effect. CALLED DONE, CALLED REFUSED: the state is false. LOST: sent, and in
-the end neither done nor rightly unknown. LET THROUGH: decided or sent on an edited journal.
+DOUBLED: more than one effect. CALLED DONE, CALLED REFUSED: the state is false. LOST: sent, but in
+the end neither done nor rightly unknown. LET THROUGH: a decision or sending relied on an edited
+journal.
 """
 OUTCOMES: Final = ("done, 1", "unknown, 1", "unknown, 0", "not sent", "beyond us", *BROKEN)
-"""The rows of the summary; the number is that of the effects.
+"""The rows of the summary; a number in a row's name is the number of effects.
 
 Not sent: correct on an edited journal, or if the action was withdrawn. Beyond us: a proxy repeated
-our request on its own initiative, or a journal was rewritten together with all evidence.
+the request by itself, or a journal was rewritten together with all evidence.
 """
 DENIALS: Final = frozenset({"ready", "refused", "lapsed"})
-"""States which mean that the action was not carried out."""
+"""States that mean that the action was not carried out."""
 
 
 class Run(NamedTuple):
@@ -59,7 +60,7 @@ class Run(NamedTuple):
 
     @property
     def command(self) -> str:
-        """The command that repeats the run."""
+        """Return the command that repeats the run."""
         options = f"--class {self.subject} --seed {self.seed} --run {self.number}"
         return f"python -m benchmarks.torture {options}"
 
@@ -72,27 +73,27 @@ class Step(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The result of a run: how the execution ended, each step, and whether the promise held."""
+    """The result of a run: how the execution ended, its steps, and whether the guarantee held."""
 
     run: Run
     ended: str
     steps: tuple[Step, ...]
     outcome: str
     why: str = ""
-    """The problem, if the promise did not hold."""
+    """The problem, if the guarantee did not hold."""
 
 
 class Subject(NamedTuple):
-    """A class of runs: its number of runs, and how one is drawn and played."""
+    """A class of runs: its number of runs, and the functions that draw and execute a run."""
 
     name: str
     count: int
     draw: Callable[[Random, int, int], tuple[str, Any]]
-    """Returns kind and plan from the run's own random numbers, the seed and the number."""
+    """Function that returns kind and plan, from the run's random numbers, seed and number."""
     play: Callable[[Any, Run], Result]
-    """Plays a run with the state that `enter` opened."""
+    """Function that executes a run with the state that `enter` opened."""
     enter: Callable[[Any], Any]
-    """Opens the state that a block of runs shares, around a company."""
+    """Function that opens the state that a block of runs shares, for a company."""
 
 
 def draws(subject: Subject, seed: int, numbers: Sequence[int]) -> list[Run]:
@@ -114,11 +115,11 @@ def kind_at(seed: int, number: int) -> str:
 def judge(
     run: Run, ended: str, steps: Sequence[Step], *, by_others: int = 0, outlasted: int = 0
 ) -> Result:
-    """Judge whether an action that was executed and settled kept the promise.
+    """Judge whether the guarantee held for an action that was executed and settled.
 
-    The steps count the desk's own effects. `by_others` counts effects of our request repeated by an
-    intermediary, and `outlasted` the endless answers that the desk read until the other side gave
-    up.
+    The steps count the effects of the desk's own requests. `by_others` counts effects of requests
+    that an intermediary repeated, and `outlasted` the endless answers that the desk read until the
+    other side gave up.
     """
     last, effects = steps[-1]
 
@@ -160,8 +161,8 @@ def may_stay_unknown(name: str, *, took_effect: bool) -> bool:
 def judge_copies(run: Run, ended: str, steps: Sequence[Step]) -> Result:
     """Judge whether an action that was executed from several copies took effect at most once.
 
-    Each step is the state in one copy. A copy without knowledge of the effect may have any state
-    except done; a copy that has done must be right.
+    Each step is the state in one copy. A copy that does not know the effect may have any state
+    except done; a copy with the state done must be right.
     """
     effects = steps[-1].effects
     states = {one.state for one in steps}

@@ -1,4 +1,4 @@
-"""A desk behind a relay, and the steps of a person after a strange answer to an action."""
+"""A desk (a workspace) behind a relay, and the steps of a person after a faulty answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["RelayedDesk", "play_relayed", "relayed_desk"]
 HASTY: Final = CallLimits(
     deadline=1.0, connect=1.0, read=1.0, attempts=3, first_pause=0.005, longest_pause=0.01
 )
-"""Short limits for the execution, so that an endless answer costs a run one second."""
+"""Short timeouts for the execution, so that an endless answer costs one second."""
 
 
 class RelayedDesk(NamedTuple):
@@ -42,9 +42,9 @@ def relayed_desk(company: Company) -> Iterator[RelayedDesk]:
 
 
 def play_relayed(bench: RelayedDesk, run: Run, misbehave: Callable[[Relay], None]) -> Result:
-    """Execute while the relay misbehaves, settle once it is normal again, and count.
+    """Execute while the relay misbehaves, settle after it is normal, and count the effects.
 
-    A refused action is proposed, approved and executed once more, as a person would do.
+    A refused action is proposed, approved and executed again, as a person would do.
     """
     company, relay = bench.company, bench.relay
     relay.begin()

@@ -1,8 +1,9 @@
-"""Two desks of a team with one journal in PostgreSQL and lakes shared through one home.
+"""Two desks (workspaces) of a team, with one journal in PostgreSQL and one home for their lakes.
 
-A person proposes at one desk, and another approves at the other. Then one or both desks execute,
-each in a process that may be killed, while a desk may sync. The next person settles the action.
-Decisions must be on both desks, and the action takes effect once however often it was executed.
+A person proposes an action at one desk, and another person approves it at the other desk. Then one
+or both desks execute it, each in a process that may be killed, while a desk may sync. Another
+person settles the action. Both desks must show all decisions, and the action must take effect once,
+however often it was executed.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ PEOPLE: Final = ("ines", "jonas")
 
 
 class TeamPlan(NamedTuple):
-    """Each desk's part; desks are 0 and 1.
+    """The part of each desk; the desks are numbered 0 and 1.
 
-    `takes_back`: the proposal is withdrawn while it is approved. `presses` are the desks that
-    execute at the same time, each with the point where it is killed; `settles` recovers first.
-    `cuts_off`: seconds until the database ends every connection, or None.
+    With `takes_back` the proposal is withdrawn while it is approved. `presses` has the desks that
+    execute at the same time, each with the point at which its process is killed. `settles` is the
+    desk that recovers first. `cuts_off` is the number of seconds until the database ends all
+    connections, or None.
     """
 
     maker: int
@@ -64,7 +66,7 @@ def draw(random: Random, seed: int, number: int) -> tuple[str, TeamPlan]:
 
 
 class Team(Cutter):
-    """Two desks of one company: each has a lake; home and journal are shared."""
+    """Two desks of one company, each with a lake; the home and the journal are shared."""
 
     def __init__(self, company: Company, stack: ExitStack) -> None:
         super().__init__(company, stack)
@@ -165,7 +167,7 @@ class Team(Cutter):
             )
 
     def _judged(self, run: Run, ended: list[str], steps: list[Step], action: Action) -> Result:
-        """Judge whether the promise held, and both desks have the same data."""
+        """Judge whether the guarantee held, and whether both desks have the same data."""
         words = " and ".join(ended)
         states = [person.get(action.id).state for person in self._people]
         entries = [journal.entries() for journal in self._journals]
@@ -198,7 +200,7 @@ def _decide(maker: Actions, checker: Actions, action: Action, *, takes_back: boo
     for thread in threads:
         thread.join()
     for failure in failures:
-        # The slower of the two is refused.
+        # The slower one of the two decisions is refused.
         if not (takes_back and isinstance(failure, TreasuryError)):
             raise failure
 

@@ -1,8 +1,8 @@
-"""Older copies of a workspace restored, and several copies that execute the same action.
+"""Classes `restores` and `copies`: a restored older copy, and several copies of a workspace.
 
-An older copy does not know later sendings, and a second copy does not know those of the first.
-While days pass at the company, the service forgets its idempotency keys, and records very similar
-to the action's own are created, from here and elsewhere.
+An older copy does not know later sendings, and a second copy does not know the sendings of the
+first. While days pass at the company, the service forgets its idempotency keys, and this company
+and others create records very similar to the action's.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ RESTORES: Final = {
     "the journal and its end in place": (JOURNAL, END),
     "the journal, and no end": (JOURNAL,),
 }
-"""The ways to restore a copy, with the files restored; None means all files."""
+"""The ways to restore a copy, with the restored files; None means all files."""
 HOURS: Final = timedelta(hours=2)
-"""Time until a person settles an action that was cut off; the service still knows its keys."""
+"""Time until a person settles an action that was cut off; the service still knows the keys."""
 DAYS: Final = (0.0, 0.1, 1.0, 2.0, 3.5, 5.0, 10.0, 40.0)
 
 
 class RestorePlan(NamedTuple):
-    """The files restored after some days, the records made meanwhile, and the next steps.
+    """The files restored after some days, the records created meanwhile, and the next steps.
 
-    `cut_off`: the action was sent before the copy was made and never arrived; later a person
-    settles that and has it carried out again. The copy cannot know this for kinds that the service
-    does not list.
+    With `cut_off` the action was sent before the copy was made, but never arrived; later a person
+    settles it as not carried out and repeats it. The copy cannot detect this for kinds that the
+    service does not list.
     """
 
     what: str
@@ -55,7 +55,7 @@ class RestorePlan(NamedTuple):
 
 
 class CopyPlan(NamedTuple):
-    """Whether the copies execute at once, or how many days apart, and the next steps."""
+    """Whether the copies execute at the same time or some days apart, and the next steps."""
 
     at_once: bool
     days: float
@@ -70,7 +70,7 @@ class Premises(NamedTuple):
     clients: Mapping[str, Client]
 
     def open(self, folder: Path) -> Desk:
-        """Open a desk in a workspace at the company's present time."""
+        """Open a desk in a workspace at the company's current time."""
         return Desk(folder, self.company, self.company.base_url, self.clients)
 
 
@@ -148,7 +148,7 @@ def play_restore(premises: Premises, run: Run) -> Result:
 
 
 def _go_on(desk: Desk, company: Company, run: Run) -> None:
-    """Let days pass, in which the same kind and others are carried out, here and elsewhere."""
+    """Let days pass, with actions of the same kind and others, by this company and others."""
     plan = run.plan
     kinds = [*[run.kind] * plan.same_kind, *plan.other_kinds]
     part = timedelta(days=plan.days) / (len(kinds) + 1)
@@ -161,7 +161,7 @@ def _go_on(desk: Desk, company: Company, run: Run) -> None:
 
 
 def _put_back(copy: Path, folder: Path, what: str) -> None:
-    """Restore files of a copy, as new files or by overwriting the old ones."""
+    """Restore files of a copy, as new files or by overwriting."""
     if what == "the folder anew":
         shutil.rmtree(folder)
         shutil.copytree(copy, folder)
@@ -211,7 +211,7 @@ def play_copy(premises: Premises, run: Run) -> Result:
 def _at_once(desks: list[Desk], action: Action, ended: list[str]) -> None:
     """Execute an action at several desks at the same moment."""
     for desk in desks:
-        # Everything is open and read before the race begins.
+        # All desks are open and have read their journals before the executions start together.
         desk.state(action.id)
     barrier = threading.Barrier(len(desks))
 

@@ -184,7 +184,7 @@ def test_what_rests_on_a_statement_is_said_before_it_is_withdrawn(tmp_path: Path
     assert printed[0] == "bank lines now: 1 unreferenced + 1 ignored"
     assert printed[1] == "1 decision on them would lose their line"
     assert printed[2].startswith("would be withdrawn: october.xml ")
-    assert printed[2].endswith("2 movements count no more")
+    assert printed[2].endswith("2 movements no longer count")
     assert workspace.journal.entries("statement.") == []
     assert workspace.reconcile("2026-10").lines.arrow.num_rows == 2
     invocation = CliRunner().invoke(treasury, [*arguments, "--reason", "wrong file"]).stdout

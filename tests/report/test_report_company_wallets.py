@@ -234,11 +234,11 @@ def test_a_wallet_that_is_not_the_companys_and_a_day_to_come_are_refused(
         desk.wallets.add_evidence(export(), chain="BASE", address=OTHER, **OCTOBER)
     with pytest.raises(InputError, match="has no movement"):
         desk.wallets.add_evidence(export(), **wallet)
-    with pytest.raises(InputError, match="no export covers"):
+    with pytest.raises(InputError, match="an export cannot cover"):
         desk.wallets.add_evidence(
             export(), **wallet, first="2026-10-01", last="2026-12-31", assets=["USDC"]
         )
-    with pytest.raises(InputError, match="has not come yet"):
+    with pytest.raises(InputError, match="is in the future"):
         desk.wallets.add_balance("1", "USDC", **wallet, at="2026-12-31", source="wallet app")
     with pytest.raises(InputError, match="needs its source"):
         desk.wallets.add_balance("1", "USDC", **wallet, at="2026-10-31", source=" ")

@@ -229,7 +229,7 @@ def test_an_off_ramp_cannot_be_funded_by_wire(
     with pytest.raises(InputError, match="is OFF_RAMP"):
         own_sandbox.ramp.fund(coins_awaited.id)
     for amount in ("0", "-1", "1.001", "NaN", "1e30"):
-        with pytest.raises(InputError, match="no amount in EUR"):
+        with pytest.raises(InputError, match="not an amount in EUR"):
             own_sandbox.ramp.fund(awaiting.id, Decimal(amount))
 
 
@@ -380,7 +380,7 @@ def test_details_of_one_request_change_alone(
 
 
 def test_details_that_cannot_be_are_refused(own_sandbox: Sandbox, awaiting: RampRequest) -> None:
-    with pytest.raises(InputError, match="no IBAN"):
+    with pytest.raises(InputError, match="not an IBAN"):
         own_sandbox.ramp.change_deposit(iban="BE00539708204912")
     with pytest.raises(InputError, match="there is no ramp request"):
         own_sandbox.ramp.change_deposit("other")

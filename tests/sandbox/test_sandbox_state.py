@@ -150,7 +150,7 @@ def test_a_state_in_use_or_of_something_else_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (other / "sandbox.sqlite").write_text("not a database at all" * 100)
-    with pytest.raises(InputError, match="no sandbox's state"):
+    with pytest.raises(InputError, match="is not a sandbox's state"):
         Sandbox(7, state=other)
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot hold the sandbox's state"):

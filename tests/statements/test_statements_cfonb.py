@@ -102,7 +102,7 @@ def test_the_last_letter_has_digit_and_sign(tmp_path: Path, text: str, signed: s
 def test_an_account_number_has_its_iban() -> None:
     assert french_iban("30006", "00001", "12345678901") == OURS
     assert french_iban("20041", "01005", "0500013M026") == "FR1420041010050500013M02606"
-    with pytest.raises(InputError, match="is no account number"):
+    with pytest.raises(InputError, match="is not a French account number"):
         french_iban("20041", "01005", "0500013-026")
 
 
@@ -242,7 +242,7 @@ def test_a_long_run_of_records_is_read_a_part_at_a_time(tmp_path: Path) -> None:
 
 def test_a_record_before_any_balance_is_refused_by_line(tmp_path: Path) -> None:
     torn = GOOD + move("1.00") + "\n"
-    with pytest.raises(StatementError, match=r"^file\.txt line 5: a record before any old bal"):
+    with pytest.raises(StatementError, match=r"^file\.txt line 5: a record precedes"):
         read(tmp_path, torn)
 
 

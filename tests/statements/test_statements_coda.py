@@ -339,8 +339,8 @@ def test_what_is_torn_costs_its_entry_and_the_proof(
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (GOOD.replace(header(), header("1")), "file.cod line 1: CODA of version '1'"),
-        (GOOD.replace("12001BE", "15001BE"), "file.cod line 2: '5' is not a structure"),
+        (GOOD.replace(header(), header("1")), "file.cod line 1: CODA version '1'"),
+        (GOOD.replace("12001BE", "15001BE"), "file.cod line 2: '5' is not a code for"),
         ("\n".join([header(), move("1.00")]), "file.cod line 2: a record before the old balance"),
     ],
 )
@@ -370,7 +370,7 @@ def test_a_large_file_is_read_a_batch_at_a_time(tmp_path: Path) -> None:
 
 
 def test_a_balance_that_is_cut_to_its_kind_is_refused_by_its_line() -> None:
-    with pytest.raises(StatementError, match="line 2: '' is not a structure of an account number"):
+    with pytest.raises(StatementError, match="line 2: '' is not a code for the structure"):
         list(CodaFile(io.BytesIO(f"{header()}\n1".encode()), "cut.cod").batches())
 
 

@@ -160,7 +160,7 @@ def test_a_transaction_that_failed_and_moved_coins_is_refused_either_way(
     assert chain.rows("wallet_gas") == []
     other = Chain(tmp_path / "second")
     other.add(failed)
-    with pytest.raises(InputError, match=r"tokens.csv, line 2: 0x01 moved coins, and list.csv"):
+    with pytest.raises(InputError, match=r"line 2: 0x01 moved coins, but failed in list.csv"):
         other.add(token, "tokens.csv")
     assert other.rows("wallet_movements") == []
 
@@ -210,9 +210,9 @@ WRONG: tuple[tuple[dict[str, str], str], ...] = (
     ({"fee": ""}, "line 2: the wallet sent it, and its fee is empty"),
     ({"fee": "=HYPERLINK(0)"}, "line 2, fee: '=HYPERLINK.0.' is not a number"),
     ({"went": "-1"}, r"line 2, value_out\(eth\): -1 is negative"),
-    ({"came": "0.5"}, "line 2: 0.5 in and 0.5 out do not go with from and to"),
+    ({"came": "0.5"}, "line 2: 0.5 in and 0.5 out contradict from and to"),
     ({"to": ""}, "line 2: to is empty"),
-    ({"from": OTHER}, "line 2: 0 in and 0.5 out do not go with from and to"),
+    ({"from": OTHER}, "line 2: 0 in and 0.5 out contradict from and to"),
     ({"from": OTHER, "went": "0"}, "line 2: neither from nor to"),
     ({"from": ""}, "line 2: from is empty"),
     ({"hash": ""}, "line 2: transaction hash is empty"),
@@ -233,11 +233,11 @@ def test_a_line_that_is_wrong_is_named_and_nothing_is_stored(
 
 
 def test_a_coin_that_is_not_the_chains_or_not_known_is_refused(chain: Chain) -> None:
-    with pytest.raises(InputError, match="line 1: gas in 'DOGE', and ETHEREUM takes it in ETH"):
+    with pytest.raises(InputError, match="line 1: gas in 'DOGE', but ETHEREUM takes it in ETH"):
         chain.add(list_text(listed(), coin="DOGE"))
-    with pytest.raises(InputError, match="line 1: gas in 'ETH', and POLYGON takes it in POL"):
+    with pytest.raises(InputError, match="line 1: gas in 'ETH', but POLYGON takes it in POL"):
         chain.add(list_text(listed()), place=POLYGON)
-    with pytest.raises(InputError, match="line 1: the coin that SUI takes gas in is not known"):
+    with pytest.raises(InputError, match="line 1: the coin of gas fees on SUI is not known"):
         chain.add(list_text(listed()), place=WalletPlace("SUI", OWN))
     token = f"0x01,2026-10-05T09:31:11Z,{OWN},{OTHER},USDC,100,0.0021,DOGE"
     with pytest.raises(InputError, match="line 2: gas in 'DOGE'"):
@@ -259,7 +259,7 @@ def test_a_time_that_is_no_number_of_seconds_is_refused(chain: Chain) -> None:
     text = list_text(listed())
     seconds = text.splitlines()[1].split(",")[2]
     for strange in ('"soon"', '"٣"', '"17909316001790931600"'):
-        with pytest.raises(InputError, match=r"line 2, unixtimestamp: .* is no number of seconds"):
+        with pytest.raises(InputError, match=r"line 2, unixtimestamp: .* is not a number"):
             chain.add(text.replace(seconds, strange))
 
 

@@ -1,7 +1,7 @@
-"""A practice environment: both services over HTTP, a company with a past, its bank files.
+"""Practice environment: both services over HTTP, and an invented company with its bank files.
 
-It is deterministic by seed. It is written from the specification alone and shares no model with the
-client, so that a misreading of the specification cannot pass on both sides.
+The seed determines everything. The code follows the specification alone and shares no model with
+the client, so that a misreading of the specification by one side fails at the other.
 """
 
 from treasury.sandbox.http.limits import RateLimit

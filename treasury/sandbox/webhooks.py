@@ -1,9 +1,9 @@
-"""The signature of the sandbox's webhooks, and how a receiver verifies it.
+"""Signature of the sandbox's webhooks, and its verification by a receiver.
 
-The specifications promise webhooks and show no signature scheme: this one is the sandbox's own.
-Each delivery carries the header `Sandbox-Signature: t=1793610000,v1=5257a869…`: the seconds of the
-sender's clock, and one HMAC-SHA256 of `t`, a dot and the body for each valid secret. While a secret
-is being rotated there are two.
+The specifications promise webhooks but define no signature, so this scheme is the sandbox's own.
+Each delivery has the header `Sandbox-Signature: t=1793610000,v1=5257a869…`, with the Unix time of
+the sender and one HMAC-SHA256 of `t`, a dot and the body for each valid secret. While a secret is
+rotated there are two.
 
     seen: dict[str, float] = {}
     event = verify(body, headers["Sandbox-Signature"], [secret], seen=seen)
@@ -24,12 +24,12 @@ from treasury.core.errors import InputError
 
 SIGNATURE: Final = "Sandbox-Signature"
 TOLERANCE: Final = 300.0
-"""Seconds by which a delivery may be older, or its sender's clock ahead."""
+"""Maximum age of a delivery in seconds, and maximum lead of the sender's clock."""
 _HEADER: Final = re.compile(r"t=(\d{1,12})((?:,v1=[0-9a-f]{64}){1,10})", re.ASCII)
 
 
 def sign(body: bytes, secrets: Iterable[str], at: float) -> str:
-    """Return the signature header of a body that is sent at a Unix time."""
+    """Return the signature header of a body sent at a Unix time."""
     seconds = int(at)
     return ",".join([f"t={seconds}", *(f"v1={_digest(body, s, seconds)}" for s in secrets)])
 
@@ -42,19 +42,19 @@ def verify(
     seen: MutableMapping[str, float],
     now: float | None = None,
 ) -> dict[str, Any]:
-    """Return the event in a delivery, once.
+    """Return the event in a delivery, but only once.
 
-    `seen` keeps the ids of the events that were accepted, with their times; ids older than twice
-    `TOLERANCE` are removed. If handling an event fails, remove its id so that the next attempt is
-    accepted. Raises InputError for a delivery that is forged, stale or repeated: answer a repeated
-    one with 200, the others with 400; and for secrets with which anybody could sign.
+    `seen` has the ids of accepted events with their times; ids older than twice `TOLERANCE` are
+    removed. If handling an event fails, remove its id so that the retry is accepted. Raises
+    InputError for a delivery that is forged, stale or repeated (answer a repeated one with 200, the
+    others with 400), and for empty secrets, with which anybody could sign.
     """
     now = time.time() if now is None else now
-    # A text would be taken for as many secrets as it has letters.
+    # A single text would be read as a list of secrets of one letter each.
     secrets = [] if isinstance(secrets, str) else list(secrets)
     if not secrets or not all(secrets):
         raise InputError(
-            "the secrets of a webhook are a list of texts that are not empty",
+            "the secrets of a webhook must be a list of non-empty texts",
             do="give the secret that registration showed, as in [secret]",
         )
     header = _HEADER.fullmatch(signature)
@@ -63,7 +63,7 @@ def verify(
     seconds, given = int(header[1]), header[2].split(",v1=")[1:]
     expected = [_digest(body, secret, seconds) for secret in secrets]
     if not any(hmac.compare_digest(one, other) for one in expected for other in given):
-        raise _refused("no signature fits the body and a known secret")
+        raise _refused("its signature does not match the body with any known secret")
     if abs(now - seconds) > TOLERANCE:
         raise _refused(f"it was signed {abs(now - seconds):.0f} seconds away from now")
     event = _event(body)

@@ -1,9 +1,9 @@
-"""Bank statements: read files of any bank, store proved movements in the lake.
+"""Bank statements: read the files of any bank, check their balances, store their movements.
 
 `read_statements` reads files of any format without storing them, `read_batches` reads one large
-file in batches, `check_statements` lists the statements that are not proved, `add_statements`
-stores them, `coverage` returns how far the stored statements reach and what is missing, and
-`propose_profile` describes the CSV of an unknown bank.
+file in batches, `check_statements` returns the proof or the failure of each statement,
+`add_statements` stores them, `coverage` returns how far the stored statements reach and what is
+missing, and `propose_profile` describes the CSV of an unknown bank.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     )
 
 TABLES = (*STATEMENT_TABLES, *STATUS_TABLES, *WALLET_TABLES)
-"""Tables that people add to: bank statements, answers of banks, evidence of company wallets."""
+"""Tables filled from files and entries of people: statements, bank answers, wallet evidence."""
 
 __all__ = [
     "CHECKS", "COVERAGE", "STATEMENTS", "STATEMENT_ENTRIES", "TABLES", "AddReport",
@@ -58,7 +58,7 @@ _MODULES = {
     "store.withdraw": "StoredStatement Withdrawal find_statement planned_withdrawal"
     " withdraw_statement",
 }
-"""Modules that read files, imported on first use: most calls only read stored tables."""
+"""Modules imported on first use, because most calls only read stored tables."""
 
 __getattr__ = given_names(
     __name__, {name: module for module, names in _MODULES.items() for name in names.split()}

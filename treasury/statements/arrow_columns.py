@@ -1,7 +1,6 @@
-"""Python values as Arrow arrays, built from their buffers.
+"""Conversion of Python values to Arrow arrays by filling the array's buffers.
 
-`pyarrow.array` does the same but imports pandas to look at a list, which costs 55 MB and half a
-second; reading a bank file should cost neither.
+`pyarrow.array` does the same but imports pandas, which costs 55 MB and half a second.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Return the values as an Arrow array of one of the lake's types; None becomes null."""
+    """Return the values as an Arrow array of a type that the lake stores; None becomes null."""
     missing = values.count(None)
     if missing == len(values):
         return pa.nulls(len(values), kind)
     first, last, middle = values[0], values[-1], values[len(values) // 2]
     is_alike = kind in _REPEATED and not missing and first == last == middle
-    # Columns of accounts and file names repeat one value.
+    # A column of accounts or file names often repeats one value in every row.
     if is_alike and values.count(first) == len(values):
         zeros = [None, pa.py_buffer(bytes(4 * len(values)))]
         places = pa.Array.from_buffers(pa.int32(), len(values), zeros)
@@ -44,7 +43,7 @@ _REPEATED: Final = frozenset({TEXT, TEXTS})
 
 
 def _text(values: Sequence[str | None], missing: int) -> pa.Array:
-    """Return all texts joined, and the end of each; ASCII has as many bytes as characters."""
+    """Return a text array; the lengths of texts in ASCII are used as their lengths in bytes."""
     texts: Sequence[Any] = [value or "" for value in values] if missing else values
     joined = "".join(texts)
     data = joined.encode()
@@ -68,7 +67,7 @@ def _amounts(values: Sequence[Decimal | None], missing: int) -> pa.Array:
     """Return the amounts as decimals; the cast refuses values that the type cannot hold exactly."""
     try:
         return _text([None if v is None else str(v) for v in values], missing).cast(AMOUNT)
-    # The cast accepts more digits than this only if the last ones are zeros.
+    # The cast accepts more decimals than the type has only if the excess digits are zeros.
     except pa.ArrowInvalid:
         plain = [None if v is None else str(v.normalize(_WIDE)) for v in values]
         return _text(plain, missing).cast(AMOUNT)
@@ -89,7 +88,7 @@ def _days(values: Sequence[date | None], missing: int) -> pa.Array:
 
 
 def _bits(values: Sequence[object]) -> bytes:
-    """Return one bit for each true value, the first value in the lowest bit."""
+    """Return a bitmap with a bit set for each true value; the first value has the lowest bit."""
     digits = "".join("1" if value else "0" for value in reversed(values))
     return int(digits or "0", 2).to_bytes((len(values) + 7) // 8, "little")
 

@@ -1,6 +1,7 @@
 """Proof of a statement: opening balance + booked entries = closing balance.
 
-A failed proof is stored with the statement, with the amounts and places that disagree.
+A statement with a failed proof is stored all the same, with the amounts that disagree and their
+places.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ WITHOUT_BALANCES: Final = (
     "^(no balances|no opening balance|no closing balance|balances without a sign[^;]*|"
     ".* = interim [^;]*: more may be booked that day)$"
 )
-"""Proofs of statements with a missing balance and no other fault."""
+"""Texts of a proof that fails only because a balance or its sign is missing."""
 
 
 def is_provable(proof: str) -> bool:
-    """Return whether a statement states the balances that its proof needs."""
+    """Return whether a statement states the balances that its proof needs; `proof` is its text."""
     return re.match(WITHOUT_BALANCES, proof) is None
 
 
@@ -44,11 +45,11 @@ class StatementBalance(msgspec.Struct, frozen=True):
     currency: str
     day: date | None
     has_credit_line: bool = False
-    """Whether the balance includes a credit line. Balances without one are preferred."""
+    """Whether the balance includes a credit line. Balances without a credit line are preferred."""
     is_signed: bool = True
-    """Whether the bank states the side of the balance; otherwise `amount` has no sign yet."""
+    """Whether the bank states debit or credit; if not, the sign of `amount` is still unknown."""
     is_available: bool = False
-    """The full amount is available without a credit line, so it cannot be a debit."""
+    """Whether the full amount is available without a credit line, so that it cannot be a debit."""
 
 
 def opening_balance(
@@ -56,7 +57,7 @@ def opening_balance(
 ) -> StatementBalance | None:
     """Return the booked opening balance, in the account's currency if there is one.
 
-    An interim balance opens a later page; a statement that ends with one is not proved by it.
+    An interim balance opens every page of a statement but the first.
     """
     return _pick(balances, currency, _OPENING, last=False)
 
@@ -71,7 +72,7 @@ def closing_balance(
 def _pick(
     balances: Sequence[StatementBalance], currency: str | None, codes: Sequence[str], *, last: bool
 ) -> StatementBalance | None:
-    """Return the first or last balance of a kind: by day if they have days, else by position."""
+    """Return the first or last balance with one of the codes, by day, else by position."""
     for code in codes:
         coded = [balance for balance in balances if balance.code == code]
         own = [balance for balance in coded if balance.currency == currency] or coded
@@ -92,7 +93,7 @@ def _either(balance: StatementBalance) -> tuple[StatementBalance, ...]:
 
 
 class Tally:
-    """The running sum of one statement, and the reasons why it is not proved."""
+    """The running sum of one statement's entries, and the reasons against its proof."""
 
     def __init__(self, currency: str | None = None) -> None:
         self.currency = currency
@@ -102,7 +103,7 @@ class Tally:
         self._untold = 0
 
     def add(self, amount: Decimal, currency: str, direction: str) -> None:
-        """Add a booked entry; an entry in another currency than the statement's fails the proof."""
+        """Add a booked entry; the proof fails if its currency is not that of the statement."""
         if self.currency is None:
             self.currency = currency
         if currency != self.currency:
@@ -115,7 +116,7 @@ class Tally:
     def signed(
         self, opening: StatementBalance, closing: StatementBalance
     ) -> list[tuple[StatementBalance, StatementBalance]]:
-        """Return the signs with which unsigned balances satisfy the sum, credits tried first."""
+        """Return signs for unsigned balances with which the sum holds; plus is tried first."""
         moved = EXACT.subtract(self.credits, self.debits)
         return [
             (first, last)
@@ -125,7 +126,7 @@ class Tally:
         ]
 
     def fail(self, why: str) -> None:
-        """Note something that keeps the statement from being proved."""
+        """Record a reason why the statement is not proved."""
         if len(self._failures) < _MOST_FAILURES:
             self._failures.append(why)
         else:
@@ -138,10 +139,9 @@ class Tally:
         *,
         is_page: bool = False,
     ) -> tuple[bool, str]:
-        """Return whether the statement is proved, and the sum that holds or every failure.
+        """Return whether the statement is proved, and as text the sum or every failure.
 
-        With `is_page` another page follows, so the interim balance at its end is final for the
-        page.
+        With `is_page` another page follows, so the interim balance at the end closes this page.
         """
         holds, sum_text = self._sum(opening, closing, is_page=is_page)
         failures = [*([] if holds else [sum_text]), *self._failures]

@@ -1,4 +1,4 @@
-"""Read one bank file into Arrow tables. The content, not the file name, shows the format."""
+"""Reading of one bank file into Arrow tables; the content shows the format, not the name."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ from treasury.statements.statement_tables import STATEMENT_ENTRIES
 
 
 class FileTerms(msgspec.Struct, frozen=True):
-    """Settings of a company for facts that a file may not state.
+    """A company's settings for facts that a file may not state, such as the currency.
 
     `profiles` are CSV profiles, tried before the built-in ones; `account` is used for files that
     name none; `currencies` maps each account to its only currency, or to an empty text, for files
-    that state none. An account number that is part of the IBAN of one of these accounts stands for
-    that account. `answers` are the answers to questions about a CSV without a profile.
+    that state none. An account number contained in the IBAN of one of these accounts means that
+    account. `answers` has the answers to questions about a CSV without a profile, by the question's
+    name.
     """
 
     profiles: tuple[Profile, ...] = ()
@@ -45,7 +46,7 @@ class FileTerms(msgspec.Struct, frozen=True):
 
 
 class StatementFile(Tables, msgspec.Struct, frozen=True):
-    """A file as read: its statements, their entries, and notes for people."""
+    """A file that was read: its statements, their entries, and notes for people."""
 
     name: str
     sha256: str
@@ -54,14 +55,14 @@ class StatementFile(Tables, msgspec.Struct, frozen=True):
     entries: pa.Table
     problems: tuple[Problem, ...]
     rows: str = ""
-    """Path of an Arrow stream with the rows, if there are many: `entries` is mapped to it."""
+    """Path of the Arrow stream with the rows, if there are many; `entries` maps it into memory."""
     lost_count: int = 0
-    """How many entries could not be read."""
+    """Number of entries that could not be read."""
     statuses: pa.Table | None = None
-    """The rows of `payment_statuses`, for a payment status report."""
+    """The rows of `payment_statuses` if the file is a payment status report."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the entries in batches, twins not marked, holding one batch at a time."""
+        """Yield the entries, one batch in memory at a time; `is_twin` is not set yet."""
         if not self.rows:
             yield from self.entries.to_batches()
             return
@@ -72,9 +73,9 @@ class StatementFile(Tables, msgspec.Struct, frozen=True):
 def read_document(
     document: Document, terms: FileTerms, *, rows: str = "", few: int = 16 << 20
 ) -> StatementFile:
-    """Read a file from any source, with twins not marked.
+    """Read a file from any source; `is_twin` is not set yet.
 
-    If the rows take more than `few` bytes and a path `rows` is given, they are written there.
+    If the rows take more than `few` bytes and `rows` is a path, they are written to that path.
     """
     with document.open() as source:
         file = open_file(source, document.name, terms)
@@ -139,17 +140,17 @@ _NOT_READ: Final = tuple(
         ("JSON", rb'\s*(?:\{\s*"|\[\s*[{\[])'),
     )
 )
-"""Recognised formats that are not read, by the beginning of a file; the first match counts."""
+"""Formats that are recognised but not read, by the first bytes of a file; the first match wins."""
 
 
 _NO_TERMS: Final = FileTerms()
 
 
 def open_file(source: ByteSource, name: str, terms: FileTerms = _NO_TERMS) -> BankFile:
-    """Return the reader for a stream of bytes, chosen by its beginning.
+    """Return the reader for a stream of bytes, chosen by its first bytes.
 
-    It holds no more of the file than one batch of entries. Raises UnknownFormat for an empty file
-    or a format that is recognised but not read; the reader itself refuses unknown content.
+    The reader holds one batch of entries in memory. Raises UnknownFormat for an empty file or a
+    format that is recognised but not read; the reader itself raises it for unknown content.
     """
     stream = Stream(source)
     head = stream.head
@@ -179,11 +180,11 @@ def open_file(source: ByteSource, name: str, terms: FileTerms = _NO_TERMS) -> Ba
 
 
 def with_twins(file: StatementFile) -> StatementFile:
-    """Return the file with `is_twin` set for rows of a statement with equal content and day."""
+    """Return the file with `is_twin` set for rows of one statement with equal content and day."""
     entries = file.entries
     if not entries.num_rows:
         return file
-    # The ids of twins differ only in the counter at the end.
+    # The ids of such rows differ only in the counter at the end.
     ids = entries["entry_id"].combine_chunks()
     content = pc.binary_slice(pc.cast(ids, pa.binary()), 0, _CONTENT_AND_DAY)
     keys = pc.binary_join_element_wise(pc.cast(entries["statement_id"], pa.binary()), content, b"")

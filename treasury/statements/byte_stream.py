@@ -1,4 +1,4 @@
-"""Bytes of a file on their way to a reader: hashed, bounded, with a preview of the beginning."""
+"""A file's bytes as a stream that computes their hash and previews the first ones."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ HEAD: Final = 1 << 16
 
 
 class UnknownFormat(StatementError):
-    """A file that is not a bank statement at all, as opposed to a broken one."""
+    """The file is not a bank statement; a broken statement raises StatementError instead."""
 
 
 class ByteSource(Protocol):
-    """What bytes are read from."""
+    """Protocol of the sources that a `Stream` reads bytes from."""
 
     def read(self, size: int, /) -> bytes:
         """Return at most `size` bytes; none at the end."""
@@ -39,7 +39,7 @@ class Stream:
 
     @property
     def sha256(self) -> str:
-        """SHA-256 of the bytes read, in hexadecimal."""
+        """Return the SHA-256 of the bytes read so far, in hexadecimal."""
         return self._digest.hexdigest()
 
     def read(self, size: int, /) -> bytes:

@@ -1,10 +1,10 @@
-"""Ids of entries that stay the same each time a movement is read.
+"""Ids of entries, equal whenever and in whichever file a movement is read.
 
-The first part of an id hashes the bank's reference with what moved, or the movement's content if
-there is no reference. The booking day follows, and then a counter within the statement for
-otherwise equal rows: the second of two twins has 1 in this file and in every other file with the
-whole day. The file, the position in it and values that banks add later (status, value date, free
-text) are not part of the id.
+The first part of an id is a hash: of the bank's reference and the amount, or of the movement's
+content if there is no reference. The second part is the booking day, the third a counter of equal
+rows in the statement: the second of two twins (equal movements of a day) has 1 in every file with
+the whole day. The file, the position in it and values that banks add later (status, value date,
+free text) are not part of the id.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _EMPTY_HASH: Final = blake2b(digest_size=16)
 class Ordinals:
     """Counters of 64-bit keys within one statement.
 
-    Keys that occur once, which are nearly all, end up sorted at eight bytes each: a statement may
+    Nearly all keys occur once and are held sorted, with eight bytes each, because a statement may
     have millions.
     """
 
@@ -47,7 +47,7 @@ class Ordinals:
         self._again: dict[int, int] = {}
 
     def next(self, key: int) -> int:
-        """Return 0 for the first occurrence of `key`, then 1, 2 and so on."""
+        """Return how often `key` occurred before: 0 for the first time, then 1, 2 and so on."""
         if key in self._recent or self._is_old(key):
             self._again[key] = ordinal = self._again.get(key, 0) + 1
             return ordinal
@@ -57,7 +57,7 @@ class Ordinals:
         return 0
 
     def next_all(self, keys: Sequence[int]) -> Iterable[int]:
-        """Return the counters of several keys, mostly new ones."""
+        """Return the counters of several keys, of which most are new."""
         fresh = set(keys)
         if (
             len(fresh) < len(keys)
@@ -78,7 +78,7 @@ class Ordinals:
         return False
 
     def _sort(self) -> None:
-        """Merge the recent keys into the sorted runs, which stay few because each is longer."""
+        """Merge the recent keys into the sorted runs; each run is longer than the next."""
         run = array("Q", sorted(self._recent))
         while self._sorted and len(self._sorted[-1]) <= len(run):
             run = array("Q", sorted(chain(self._sorted.pop(), run)))
@@ -99,10 +99,10 @@ _LISTS: Final = frozenset({"remittance", "structured_references"})
 
 
 def entry_id(row: EntryRow, own_reference: str | None, ordinals: Ordinals) -> str:
-    """Return the id of a complete row. `own_reference` is the bank's reference of this row alone.
+    """Return the id of a complete row. `own_reference` is a bank's reference only of this row.
 
-    A reference alone is not enough: banks restart their counters and repeat a reference on a charge
-    or a return. Amount and day are therefore part of the id.
+    Amount and day are part of the id too: banks restart their counters, and repeat a reference on a
+    charge or a return.
     """
     # An INFO row may repeat a booked movement of the statement, so it needs another id.
     kind = "INFO" if row.entry_status == "INFO" else ""
@@ -114,14 +114,14 @@ def entry_id(row: EntryRow, own_reference: str | None, ordinals: Ordinals) -> st
             value = getattr(row, name)
             moved.append(_squeezed(value) if name in _LISTS else value)
     content, booked = content_id(moved), row.booking_date
-    # Half of the hash and the day are one number, as a statement may have millions of keys.
+    # Half of the hash and the day form one number, which saves memory for millions of keys.
     return id_of(content, booked, ordinals.next(int(content[:16], 16) ^ _mixed(booked)))
 
 
 def entry_ids(columns: Mapping[str, Sequence[Any]], ordinals: Ordinals) -> list[str]:
     """Return the same ids as `entry_id` for columns of complete rows of one account and currency.
 
-    The bank's own reference is `account_servicer_reference`; a missing column counts as null.
+    The bank's own reference is `account_servicer_reference`; a missing column means null.
     """
     own = columns["account_servicer_reference"]
     account, currency = (columns[name][0] or "" for name in ("account", "currency"))
@@ -161,20 +161,20 @@ def _as_text(columns: Mapping[str, Sequence[Any]], name: str) -> Iterable[str]:
 
 
 def _mixed(day: date | None) -> int:
-    """Return a 64-bit number for a day; the numbers of different days are far apart."""
+    """Return a 64-bit number for a day, far from the numbers of other days."""
     return (day.toordinal() if day else 0) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
 
 
 def content_of(entry_id: str) -> str:
-    """Return the part of an entry's id that identifies the movement, without day and counter."""
+    """Return the hash in an entry's id, without day and counter."""
     return entry_id.partition(".")[0]
 
 
 def id_of(content: str, booked: date | None, ordinal: int) -> str:
-    """Return the id of a movement with this content on this day; `number` 0 is the first."""
+    """Return the id of a movement with this hash and day; `number` counts equal ones from 0."""
     return f"{content}.{booked}.{ordinal}"
 
 
 def _squeezed(texts: Iterable[str]) -> str:
-    """Return the text without line breaks and spaces, which vary from file to file."""
+    """Return the text without line breaks and spaces, which differ between files."""
     return "".join("".join(texts).split())

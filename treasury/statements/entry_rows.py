@@ -1,7 +1,6 @@
-"""Rows that every reader fills, and their conversion to Arrow.
+"""Rows of statements and entries that every reader creates, and their conversion to Arrow.
 
-Readers of all formats make `StatementRow` and `EntryRow` objects; the fields are the columns
-declared in `statement_tables`, and `raw`.
+The fields are the columns declared in `statement_tables`, and `raw`, the text as received.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from treasury.statements.arrow_columns import column
 from treasury.statements.statement_tables import STATEMENT_ENTRIES, STATEMENTS
 
 BATCH: Final = 1024
-"""Rows of a file held at a time."""
+"""Number of rows of a file in memory at a time."""
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """A note for people about a file; `position` is empty if it concerns the whole file."""
+    """A note for people about a file; `position` is empty if the note is about the whole file."""
 
     file_name: str
     position: str
@@ -40,7 +39,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class StatedColumns(msgspec.Struct, frozen=True, kw_only=True):
-    """The columns of a statement that are known before its movements."""
+    """The columns of a statement that are known before its movements are read."""
 
     file_name: str
     format: str
@@ -57,7 +56,7 @@ class StatedColumns(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StatementRow(StatedColumns, frozen=True, kw_only=True):
-    """A statement as read; columns.csv explains each field."""
+    """A statement that was read; columns.csv explains each field."""
 
     statement_id: str
     file_sha256: str
@@ -79,9 +78,9 @@ class StatementRow(StatedColumns, frozen=True, kw_only=True):
 
 
 class EntryRow(msgspec.Struct, kw_only=True, gc=False):
-    """A movement as read; columns.csv explains each field.
+    """A movement that was read; columns.csv explains each field.
 
-    Not frozen: its ids are computed once the row is complete.
+    It is not frozen, because its ids are computed after all other values.
     """
 
     entry_id: str = ""
@@ -145,7 +144,7 @@ def entry_batches(rows: Iterable[EntryRow]) -> Iterator[pa.RecordBatch]:
 
 
 def column_batch(parts: Sequence[Mapping[str, Sequence[Any]]]) -> pa.RecordBatch:
-    """Return a batch from lists of columns; a column that a part lacks is null there."""
+    """Return a batch from parts that map columns to values; a column missing in a part is null."""
     schema = STATEMENT_ENTRIES.row_schema
     counts = [len(part["entry_id"]) for part in parts]
     arrays = [_joined(parts, counts, field) for field in schema]

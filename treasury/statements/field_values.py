@@ -1,7 +1,7 @@
 """Conversion of bank texts to values: days, instants, account numbers, placeholder references.
 
-A day is taken as the bank writes it, in the bank's own zone. Only an instant in UTC is converted,
-to the day in the bank's country.
+A day stays as the bank writes it, in the bank's time zone. Only an instant in UTC is converted, to
+the day in the bank's country.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from treasury.core.identifiers import is_iban
 from treasury.core.money import parse_amount
 
 Currencies = Mapping[str, Collection[str]]
-"""Map from an account to its declared currencies."""
+"""Type of a map from an account to its declared currencies."""
 
-# Both forms, with or without a zone, are accepted everywhere: banks write a `DtTm` in a `Dt`.
+# Dates with and without a time are accepted everywhere, because banks write a `DtTm` in a `Dt`.
 _DAY: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ][\d:.,]+)?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII)
 _INSTANT: Final = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.:,](\d+))?(Z|[+-]\d\d:?\d\d)?", re.ASCII
 )
-# ISO 20022 requires some references, so banks write a placeholder if there is none.
+# Some references are mandatory in ISO 20022, so banks write a placeholder for a missing one.
 _NO_REFERENCE: Final = frozenset(
     {"NOTPROVIDED", "NOTPROVIDE", "NONREF", "NOREF", "NOTAVAILABLE", "NONE"}
 )
@@ -33,7 +33,7 @@ _LONGEST: Final = 16
 _LETTERS: Final = re.compile(r"[^A-Z0-9]")
 
 
-# Banks mark whole days as UTC too; its time is then one of these.
+# Banks also write whole days as instants in UTC, with one of these times.
 _IN_UTC: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)[T ](?!00:00(?::00)?(?:[.,]0+)?[Z+-]|23:59(?::59)?(?:[.,]9+)?[Z+-])"
     r"(\d\d:\d\d(?::\d\d)?)[\d.,]*(?:Z|[+-]00:?00)",
@@ -43,7 +43,7 @@ _IN_UTC: Final = re.compile(
 
 @lru_cache(maxsize=4096)
 def day(text: str, zone: tzinfo | None = None) -> date:
-    """Return the day in a date or a date-time, as written. Raises InputError if there is none.
+    """Return the day of a date or a date-time, as written. Raises InputError for other texts.
 
     An instant in UTC gives the day in `zone`, unless its time is the first or last of a day.
     """
@@ -55,15 +55,15 @@ def day(text: str, zone: tzinfo | None = None) -> date:
         if matched is not None:
             return date.fromisoformat(matched[1])
     except (ValueError, OverflowError):
-        # A day such as 30 February gets the error below, like any other invalid text.
+        # A day such as 30 February gets the error below, like every invalid text.
         pass
     raise InputError(f"{text[:40]!r} is not a date", do="write it as 2026-10-31")
 
 
 def instant(text: str | None) -> datetime | None:
-    """Return a date-time in UTC; without a zone it is taken as UTC. Return None if it is not one.
+    """Return a date-time in UTC, which is also the default zone; None for an invalid text.
 
-    No proof and no match depends on the value, so an invalid one is harmless; `raw` keeps the text.
+    No proof and no match depends on the value, so an invalid text is harmless; `raw` has it.
     """
     matched = _INSTANT.fullmatch((text or "").strip())
     if matched is None:
@@ -80,7 +80,7 @@ _EDGE: Final = re.compile(r"([+-]?)(?:([0-9]+)\.|\.([0-9]+))", re.ASCII)
 
 
 def amount_in_xml(text: str, *, label: str = "amount") -> Decimal:
-    """Return the amount of an XML decimal, which may have digits on one side of its point only.
+    """Return the amount of an XML decimal, which may lack the digits on one side of its point.
 
     Raises InputError for anything else, including `1e3`: XML decimals have no exponent.
     """
@@ -92,12 +92,12 @@ def amount_in_xml(text: str, *, label: str = "amount") -> Decimal:
 
 
 def count_in(text: str | None) -> int | None:
-    """Return the number in up to 18 digits; None for anything else."""
+    """Return a number of up to 18 digits; None for any other text."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 def account_number(text: str) -> str:
-    """Return an account number in its usual form: upper case, without spaces."""
+    """Return an account number in upper case and without spaces."""
     return "".join(text.split()).upper()
 
 
@@ -111,9 +111,9 @@ def declared_currencies(accounts: Iterable[str], declared: Currencies) -> dict[s
 
 
 def own_account(number: str, declared: Collection[str]) -> str:
-    """Return the declared account that a bank names, or the number as stated if none matches.
+    """Return the declared account that matches a bank's number, else the number as stated.
 
-    MT940 states bank code and account number where camt states the IBAN that contains them.
+    MT940 states bank code and account number, camt the IBAN, which contains both.
     """
     if number in declared:
         return number
@@ -128,13 +128,13 @@ def own_account(number: str, declared: Collection[str]) -> str:
 
 
 def _parts(number: str) -> tuple[str, str]:
-    """Return the bank code and account number, without the zeros that pad the latter."""
+    """Return the bank code, and the account number without padding zeros."""
     bank, _, account = number.rpartition("/")
     return bank, account.lstrip("0") if bank else account
 
 
 def _is_made_of(iban: str, number: str) -> bool:
-    """Return whether an IBAN contains this bank code and account number in its country's form."""
+    """Return whether an IBAN contains bank code and account number where its country has them."""
     bank, _, account = number.rpartition("/")
     basic, account = iban[4:], account.replace("-", "").replace(".", "")
     if not account.isalnum() or len(account) < _SHORTEST or is_iban(number) or not is_iban(iban):
@@ -162,5 +162,5 @@ def _says_none(text: str) -> bool:
 
 
 def is_true(text: str | None) -> bool:
-    """Return the value of an XML boolean; a missing one is false."""
+    """Return the value of an XML boolean; false if it is missing."""
     return text is not None and text.strip().lower() in {"true", "1"}

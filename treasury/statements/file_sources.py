@@ -1,7 +1,8 @@
 """Sources of bank files: paths, folders, globs, standard input, and archives of them.
 
-Each file becomes a `Document`: a name to show, and a way to open a bounded stream of bytes.
-Archives are unpacked in memory while they are read; one that expands beyond its limits is refused.
+Each file becomes a `Document`, which has a name to show and opens as a bounded stream of bytes.
+Archives are unpacked in memory while they are read; an archive that expands beyond the limits is
+refused.
 """
 
 from __future__ import annotations
@@ -38,35 +39,35 @@ _GZIP: Final = b"\x1f\x8b"
 _WORKBOOK: Final = "xl/workbook.xml"
 _MOST_MEMBERS: Final = 100_000
 _LONGEST_LIST: Final = 16 << 20
-"""Most bytes in an archive's member list: the standard library needs ten times as much memory."""
+"""Maximum bytes of an archive's member list; the standard library needs ten times as much."""
 _MOST_BYTES: Final = 8 << 30
-"""Most unpacked bytes from one file, including those of nested archives."""
+"""Maximum unpacked bytes of one file, including nested archives."""
 _FREE_BYTES: Final = 64 << 20
 _MOST_SWELLING: Final = 250
-"""Highest expansion ratio of a packed file; bank XML is 10 to 40 times smaller when packed."""
+"""Maximum ratio of unpacked to packed bytes; for bank XML it is 10 to 40."""
 _DEEPEST: Final = 2
 _IN_MEMORY: Final = 16 << 20
 
 _BROKEN: Final = (
     OSError, EOFError, ValueError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error
 )  # fmt: skip
-"""Exceptions of the standard library for broken archives."""
+"""Exceptions that the standard library raises for broken archives."""
 
 _DO: Final = "fetch the file from the bank again; the file was not stored"
 
 
 class Document(msgspec.Struct, frozen=True):
-    """A file to read. With `is_asked_for` a person named the file itself, not its folder."""
+    """A file to read. With `is_asked_for` a person named the file itself and not its folder."""
 
     name: str
     open: Callable[[], AbstractContextManager[ByteSource]]
     is_asked_for: bool = True
     path: Path | None = None
-    """Path of a plain file; None if it comes from an archive or from standard input."""
+    """Path of the file; None if it comes from an archive or from standard input."""
 
     @property
     def size(self) -> int:
-        """Return the size on disk; 0 if it is unknown."""
+        """Return the size on disk in bytes; 0 if it is unknown."""
         try:
             return self.path.stat().st_size if self.path else 0
         except OSError:
@@ -74,7 +75,7 @@ class Document(msgspec.Struct, frozen=True):
 
 
 class KeptInput(ExitStack):
-    """Standard input, kept while it is read, so that it can be read more than once."""
+    """A copy of standard input, so that it can be read more than once."""
 
     _spooled: IO[bytes] | None = None
 
@@ -86,7 +87,7 @@ class KeptInput(ExitStack):
         if self._spooled is None:
             try:
                 kind = kind_of_file(os.fstat(sys.stdin.fileno()).st_mode)
-            # A text in memory has no path.
+            # Standard input may be a text in memory, which has no path.
             except io.UnsupportedOperation:
                 kind = None
             if kind == "a device" and not sys.stdin.isatty():
@@ -111,9 +112,8 @@ def documents(
 ) -> Iterator[Document]:
     """Yield the files of paths, folders, globs and `-`; folders are listed in order of names.
 
-    To read them more than once, pass the `kept_input` for `-`. For a missing path or a broken
-    archive, yield a document that raises the error when it is opened, so that one bad path does not
-    hide the others.
+    To read `-` more than once, pass `kept_input`. For a missing path or a broken archive, yield a
+    document that raises the error when it is opened, so that the other files are still read.
     """
     for path in paths:
         if str(path) == STDIN:
@@ -130,7 +130,7 @@ def documents(
 def _or_why(
     sources: Iterator[Document], name: str, is_asked_for: bool = True
 ) -> Iterator[Document]:
-    """Yield the documents found, then one that raises the error, if there was one."""
+    """Yield the documents found; after an error, yield a document that raises it when opened."""
     try:
         yield from sources
     except StatementError as error:
@@ -192,20 +192,20 @@ def _copy(name: str, source: ByteSource, spooled: IO[bytes]) -> None:
 
 
 class _Budget:
-    """Bytes and members that may still be unpacked from one file and its nested archives."""
+    """Number of bytes and members that may still be unpacked from one file with nested archives."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._bytes, self._members = _MOST_BYTES, _MOST_MEMBERS
 
     def take_members(self, number: int, size: int) -> None:
-        """Count the members that an archive lists. Raises StatementError beyond the limits."""
+        """Count the members that an archive lists. Raises StatementError if there are too many."""
         self._members -= number
         if self._members < 0 or size > self._bytes:
             raise self._spent()
 
     def take_bytes(self, number: int) -> None:
-        """Count unpacked bytes. Raises StatementError beyond the limit."""
+        """Count unpacked bytes. Raises StatementError if there are too many."""
         self._bytes -= number
         if self._bytes < 0:
             raise self._spent()
@@ -214,12 +214,12 @@ class _Budget:
         return StatementError(
             f"{self._name}: more than {_MOST_BYTES >> 30} GB or {_MOST_MEMBERS:,} files are in"
             " it, which is too much for one archive",
-            do="unpack it and add what is needed",
+            do="unpack it and add the files that you need",
         )
 
 
 class _Unpacked:
-    """Limits of one file from an archive; bytes that are read again are counted once."""
+    """Limits of one file in an archive; bytes that are read twice count once."""
 
     def __init__(self, name: str, budget: _Budget) -> None:
         self.name = name
@@ -227,11 +227,11 @@ class _Unpacked:
         self._counted = 0
 
     def count(self, size: int, packed: int) -> None:
-        """Count bytes up to `size`, each once."""
+        """Count the bytes up to position `size` that are not counted yet."""
         most = max(_FREE_BYTES, packed * _MOST_SWELLING)
         if size > most:
             raise StatementError(
-                f"{self.name}: more than {most >> 20} MB come out of so small an archive",
+                f"{self.name}: a small archive that unpacks to more than {most >> 20} MB",
                 do="unpack it and check its content; the file was not stored",
             )
         if size > self._counted:
@@ -269,7 +269,7 @@ def _out_of(document: Document, depth: int, budget: _Budget) -> Iterator[Documen
 
 
 def _deeper(document: Document, depth: int, budget: _Budget) -> Iterator[Document]:
-    """Yield the documents in a file from an archive, which may be an archive too."""
+    """Yield the documents in a member of an archive, which may be an archive itself."""
     if depth >= _DEEPEST:
         raise StatementError(f"{document.name}: an archive in an archive in an archive", do=_DO)
     yield from _unpacked(document, depth + 1, budget)
@@ -280,7 +280,7 @@ def _members(document: Document, depth: int, budget: _Budget) -> Iterator[Docume
         seekable: IO[bytes] = spooled
         if isinstance(source, io.BufferedReader):
             seekable = source
-        # A zip file lists its members at its end, so it is read completely first.
+        # A zip file lists its members at its end, so it is read into memory first.
         else:
             _copy(document.name, source, spooled)
         try:
@@ -334,14 +334,14 @@ def _member(
 
 
 class _Catalogue:
-    """A zip file with a bounded member list, which the standard library reads at once."""
+    """A zip file that limits the length of its member list, which `zipfile` reads at once."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self.seek, self.tell, self.close = file.seek, file.tell, file.close
 
     def seekable(self) -> bool:
-        """Return true: a zip file is read from its end."""
+        """Return true: `zipfile` reads the list at the end first."""
         return True
 
     def read(self, size: int = -1, /) -> bytes:
@@ -352,7 +352,7 @@ class _Catalogue:
 
 
 class _Counted(io.RawIOBase):
-    """A source that counts the bytes read, with the methods that the standard library expects."""
+    """A source that counts the bytes read, with the methods that `io` expects."""
 
     def __init__(self, source: ByteSource) -> None:
         self._source = source
@@ -363,7 +363,7 @@ class _Counted(io.RawIOBase):
         return True
 
     def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]  # any buffer has it
-        """Fill the buffer; 0 at the end."""
+        """Read into the buffer; return the number of bytes, 0 at the end."""
         chunk = self._source.read(len(buffer))
         buffer[: len(chunk)] = chunk
         self.count += len(chunk)
@@ -371,7 +371,7 @@ class _Counted(io.RawIOBase):
 
 
 class _Bounded:
-    """Unpacked bytes, limited in proportion to the packed ones."""
+    """Stream of unpacked bytes, limited in proportion to the packed ones."""
 
     def __init__(self, source: ByteSource, bounds: _Unpacked, packed: Callable[[], int]) -> None:
         self._source = source
@@ -380,7 +380,7 @@ class _Bounded:
         self._count = 0
 
     def read(self, size: int, /) -> bytes:
-        """Return at most `size` bytes. Raises StatementError for broken or too many bytes."""
+        """Return at most `size` bytes. Raises StatementError for a broken or too large archive."""
         try:
             chunk = self._source.read(size)
         except _BROKEN as error:

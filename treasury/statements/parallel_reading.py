@@ -1,8 +1,8 @@
-"""Reading of large bank files in worker processes; small files are read in this process.
+"""Reading of bank files: large ones in worker processes, small ones in the calling process.
 
-A worker writes the rows of a file to disk as an Arrow file, which is mapped into memory without a
-copy. It reads jobs from standard input, one line of JSON each, answers each with a line on standard
-output, and ends when its input is closed.
+A worker writes the rows of a file to disk as an Arrow stream, which the caller maps into memory
+without a copy. It reads jobs from standard input, one JSON line each, answers each with a line on
+standard output, and exits when its input is closed.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ from treasury.statements.entry_rows import Problem
 from treasury.statements.file_sources import Document, plain_file
 
 _LARGE: Final = 8 << 20
-"""File size from which a worker pays off: starting one takes half a second."""
+"""File size from which a worker process saves time: its start takes half a second."""
 _AHEAD: Final = 4
 
 _Read = StatementFile | Problem | StatementError
 
 
 class Job(msgspec.Struct, frozen=True):
-    """A file to read, and the path for its rows."""
+    """A file to read, and the path to which its rows are written."""
 
     path: bytes
-    """File system encoding: the name of a file need not be UTF-8."""
+    """In the file system's encoding, because a file name need not be UTF-8."""
     out: str
     terms: FileTerms
 
 
 class ReadingOutcome(msgspec.Struct, frozen=True):
-    """Answer of a worker about a file: its statements, or why it was refused."""
+    """A worker's answer about a file: its statements, or the reason why it was refused."""
 
     name: str = ""
     sha256: str = ""
@@ -61,11 +61,11 @@ class ReadingOutcome(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     lost_count: int = 0
     has_statuses: bool = False
-    """Whether it is a payment status report."""
+    """Whether the file is a payment status report."""
     error: str = ""
     do: str | None = None
     is_unknown: bool = False
-    """Whether the file was refused because it is not a bank statement at all."""
+    """Whether the file was refused because it is not a bank statement."""
 
 
 def read_in_processes(
@@ -74,11 +74,11 @@ def read_in_processes(
     workers: int | None,
     refused: list[StatementError] | None = None,
 ) -> Iterator[StatementFile | Problem]:
-    """Return the files as read, in order, with twins not marked.
+    """Return the files in order, read but with `is_twin` not set yet.
 
-    The result has a Problem for a file of a folder that is not a bank statement. Raises
-    StatementError for a refused file; with a list `refused` the error is added to it, and the other
-    files are read.
+    For a file in a folder that is not a bank statement the result has a Problem. Raises
+    StatementError for a refused file; with a list `refused`, the error is appended to it instead,
+    and the other files are read.
     """
     count = max(1, workers if workers is not None else os.cpu_count() or 1)
     with (
@@ -118,16 +118,16 @@ def _result(
 
 
 def _refused(error: StatementError, document: Document) -> Problem | StatementError:
-    """Raise the error; return a note for a file of a folder that is not a bank statement."""
+    """Raise the error, but return a note if a file in a folder is not a bank statement."""
     if isinstance(error, UnknownFormat) and not document.is_asked_for:
         return Problem(document.name, "", f"left out: {error.what.partition(': ')[2]}")
     return error
 
 
 class _Workers(ExitStack):
-    """Worker processes, started on demand, one for each waiting thread.
+    """Worker processes, one for each thread, started on demand.
 
-    At the end their input is closed, which ends them.
+    On exit their standard input is closed, which ends them.
     """
 
     def __init__(self) -> None:
@@ -150,14 +150,14 @@ class _Workers(ExitStack):
             answer = b""
         if not answer:
             return StatementError(
-                f"{document.name}: the process that read it ended",
-                do="run this again; if it happens again, read the file with workers=1",
+                f"{document.name}: the worker process that read it ended unexpectedly",
+                do="run the command again; if the error repeats, read the file with workers=1",
             )
         outcome = decode_json(answer, ReadingOutcome)
         if outcome.error:
             kind = UnknownFormat if outcome.is_unknown else StatementError
             return _refused(kind(outcome.error, do=outcome.do), document)
-        # The rows are mapped from the file that the worker wrote.
+        # Map the rows from the file that the worker wrote.
         return StatementFile(
             outcome.name, outcome.sha256, outcome.format, mapped(f"{job.out}.statements"),
             mapped(job.out), outcome.problems, job.out, outcome.lost_count,
@@ -166,7 +166,7 @@ class _Workers(ExitStack):
 
 
 def serve() -> int:
-    """Read the jobs on standard input until it is closed, and return the exit code.
+    """Process the jobs on standard input until it is closed; return the exit code.
 
     The rows of a file are written batch by batch to the path in its job.
     """

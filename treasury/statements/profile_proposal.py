@@ -1,4 +1,4 @@
-"""A profile for the CSV of an unknown bank, derived from one of its files."""
+"""Proposal of a profile for the CSV of an unknown bank, derived from one file."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _LONGEST: Final = 40
 
 
 class Proposal(Tables, msgspec.Struct, frozen=True):
-    """A profile, whether it is already known, and the rows that it reads from its file.
+    """A profile for a CSV file, and the rows that are read from the file with it.
 
-    While a question is open it reads no rows, and must not be saved.
+    While a question is open there are no rows, and the profile must not be saved.
     """
 
     profile: Profile
@@ -39,7 +39,7 @@ class Proposal(Tables, msgspec.Struct, frozen=True):
     entries: pa.Table
     problems: tuple[Problem, ...]
     questions: tuple[CsvQuestion, ...] = ()
-    """Questions without an answer."""
+    """Questions that are still open."""
     unused: tuple[tuple[str, str], ...] = ()
     """Header and first value of each column that the profile leaves out."""
 
@@ -51,10 +51,34 @@ def propose_profile(
     account: str | None = None,
     answers: Mapping[str, str] | None = None,
 ) -> Proposal:
-    """Return the profile that fits a CSV file; `name` is the name of a new one.
+    """Return the known profile that fits a CSV file, or propose a new one.
 
-    `answers` settle its questions by name; one may open another. Raises StatementError if no column
-    of days or amounts is found, InputError for an unknown answer.
+    Parameters
+    ----------
+    path
+        One CSV file of the bank.
+    name
+        Name of a new profile.
+    account
+        IBAN or account number for a file that names none.
+    answers
+        Map from the name of a question to the answer; an answer may open a further question.
+
+    Returns
+    -------
+    Proposal
+        The profile, the open questions, and the rows that it reads.
+
+    Raises
+    ------
+    StatementError
+        If no column of days or amounts is found.
+    InputError
+        If an answer is unknown.
+
+    Examples
+    --------
+    >>> propose_profile(Path("bank.csv"), answers={"days": "dmy"}).questions
     """
     files = list(documents([path]))
     if len(files) != 1:
@@ -63,8 +87,8 @@ def propose_profile(
         file = open_file(source, files[0].name, FileTerms(account=account, answers=answers or {}))
         if not isinstance(file, CsvFile):
             raise StatementError(
-                f"{files[0].name}: not a CSV; only that needs a profile",
-                do=f"read it as it is: treasury statements read {files[0].name}",
+                f"{files[0].name}: not a CSV; only a CSV needs a profile",
+                do=f"read it without a profile: treasury statements read {files[0].name}",
             )
         batches = list(file.batches())
     layout = file.layout
@@ -84,10 +108,10 @@ def propose_profile(
 
 
 def sketch_profile(path: Path) -> str:
-    """Return the beginning of a TOML profile for a CSV with unrecognised days and amounts.
+    """Return a template of a TOML profile for a CSV with unrecognised days and amounts.
 
-    Its comments number the columns and show their first values. Raises StatementError if the file
-    has no table.
+    Comments in the template list the columns with their numbers and first values. Raises
+    StatementError if the file has no table.
     """
     (document, *_) = documents([path])
     with document.open() as source, CsvText.opened(source, document.name) as text:

@@ -1,6 +1,6 @@
 """Read bank files into Arrow tables: from paths, folders, globs, archives and standard input.
 
-Reading stores nothing. A file is read as a whole or refused with one error that names it.
+The lake is not changed. A file is read completely, or refused with one error that names it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from treasury.statements.statement_tables import STATEMENT_ENTRIES, STATEMENTS
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """Files read together. `skipped` names those in folders and archives that are not statements.
+    """The files of one call. `skipped` has notes on files in folders that are not statements.
 
-    `refused` has the error of each refused file, if reading continued with the others.
+    `refused` has the errors of refused files if the others were read all the same.
     """
 
     files: tuple[StatementFile, ...]
@@ -40,22 +40,22 @@ class Reading(msgspec.Struct, frozen=True):
 
     @property
     def statements(self) -> pa.Table:
-        """All statements, in the columns of the table `statements` and `raw`."""
+        """Return all statements with the columns of the table `statements` and `raw`."""
         return _joined(STATEMENTS, (file.statements for file in self.files))
 
     @property
     def entries(self) -> pa.Table:
-        """All entries, in the columns of the table `statement_entries` and `raw`."""
+        """Return all entries with the columns of the table `statement_entries` and `raw`."""
         return _joined(STATEMENT_ENTRIES, (file.entries for file in self.files))
 
     @property
     def statuses(self) -> pa.Table:
-        """Return the answers to payment files, in the columns of `payment_statuses` and `raw`."""
+        """Return the answers to payment files with the columns of `payment_statuses` and `raw`."""
         return _joined(PAYMENT_STATUSES, (file.statuses for file in self.files))
 
     @property
     def lost_count(self) -> int:
-        """Return the number of entries in all files that could not be read."""
+        """Return the number of entries that could not be read, in all files together."""
         return sum(file.lost_count for file in self.files)
 
     @property
@@ -77,12 +77,38 @@ def read_statements(
     workers: int | None = None,
     go_on: bool = False,
 ) -> Reading:
-    """Read bank files of any format from files, folders, globs, archives and `-`.
+    """Read bank files of any format without storing them.
 
-    `profiles` are CSV profiles, tried before the built-in ones; `account` is used for files that
-    name none; `currencies` maps each account to its only currency, or to an empty text, for files
-    that state none. Large files are shared among `workers` processes, by default one for each core.
-    Raises StatementError if a file is refused; with `go_on` the other files are read all the same.
+    Parameters
+    ----------
+    paths
+        Files, folders, globs and archives; `-` is standard input.
+    profiles
+        CSV profiles, tried before the built-in ones.
+    account
+        IBAN or account number for files that name none.
+    currencies
+        Map from an account to its only currency, or to an empty text, for files that state none.
+    workers
+        Number of processes that share large files; one for each core by default.
+    go_on
+        Read the other files if one is refused; the errors are in `refused` of the result.
+
+    Returns
+    -------
+    Reading
+        Tables of statements, entries and payment statuses; amounts are decimals in the currency of
+        their row.
+
+    Raises
+    ------
+    StatementError
+        If a file is refused, without `go_on`.
+
+    Examples
+    --------
+    >>> reading = read_statements(["october.xml", "exports/"])
+    >>> reading.entries.num_rows
     """
     refused: list[StatementError] = []
     terms = FileTerms(tuple(profiles), account, currencies or {})
@@ -99,10 +125,33 @@ def read_statements(
 def read_batches(
     path: Path, *, profiles: Sequence[Profile] = (), account: str | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the entries of one file of any size in batches of some thousands.
+    """Yield the entries of one file of any size in batches of some thousand rows.
 
-    Rows may be yielded before the file proves to be broken: only after the last batch is it known
-    to be complete. Twins are not marked. Raises StatementError with the reason for a broken file.
+    Rows may be yielded before a fault is found: only after the last batch is the file known to be
+    complete. `is_twin` is not set.
+
+    Parameters
+    ----------
+    path
+        The file, or an archive with it.
+    profiles
+        CSV profiles, tried before the built-in ones.
+    account
+        IBAN or account number for a file that names none.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        Rows with the columns of the table `statement_entries` and `raw`.
+
+    Raises
+    ------
+    StatementError
+        With the reason, if the file is broken.
+
+    Examples
+    --------
+    >>> rows = sum(batch.num_rows for batch in read_batches(Path("year.xml")))
     """
     terms = FileTerms(tuple(profiles), account)
     for document in documents([path]):

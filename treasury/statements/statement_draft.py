@@ -1,6 +1,7 @@
-"""A statement of any format while it is read: head, ids of its rows, running sum.
+"""A statement while it is read in any format: its head, the ids of its rows, its running sum.
 
-A reader passes the head first, then each movement, and gets the row of the statement at the end.
+A reader creates the draft with the head, adds each movement, and gets the statement's row at the
+end.
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ _MOST_STATEMENTS = 50_000
 
 
 class StatementHead(StatedColumns, frozen=True, kw_only=True):
-    """The head of a statement, before its movements."""
+    """The values of a statement that are known before its movements."""
 
     place: str
     """Position in the file: `Stmt[1]`, `line 3`."""
     balances: Sequence[StatementBalance] = ()
     told_apart_by: tuple[object, ...] = ()
-    """Further values, as written by the bank, that distinguish it from other statements."""
+    """Further values in the bank's text that distinguish the statement from others."""
     is_page: bool = False
-    """Whether the bank announces another page, so that an interim balance ends this one."""
+    """Whether the bank announces another page, so that this page ends with an interim balance."""
 
 
 class StatementDraft:
-    """One statement being read; `ids` counts statements of the file with equal identity."""
+    """One statement being read; `ids` counts the statements of the file with the same id."""
 
     def __init__(self, head: StatementHead, ids: Ordinals) -> None:
         self.head = head
@@ -49,7 +50,7 @@ class StatementDraft:
         self.rows = 0
         self.lost_count = 0
         self.pending = {"CRDT": Decimal(0), "DBIT": Decimal(0)}
-        """Pending amounts of rows passed as columns."""
+        """Sums of the pending movements passed as columns, by direction."""
         self.balances = list(head.balances)
         self.tally = Tally(head.currency)
         """The running sum."""
@@ -61,9 +62,9 @@ class StatementDraft:
             self.problem("", "the statement names no currency")
 
     def _id(self, ids: Ordinals) -> str:
-        """Return the statement's id: a hash of the bank's ids and the days.
+        """Return the statement's id, a hash of the bank's ids and the days.
 
-        A corrected version of a statement may differ in everything else.
+        Other values may differ in a corrected version of the statement.
         """
         head = self.head
         opening = opening_balance(head.balances, head.currency)
@@ -74,28 +75,28 @@ class StatementDraft:
         return key if ordinal == 0 else content_id((key, ordinal))
 
     def note(self, position: str, remark: str, line: int | None = None) -> None:
-        """Add a note for people that does not affect the proof."""
+        """Add a note for people, without effect on the proof."""
         place = f"{self.head.place}/{position}" if position else self.head.place
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(Problem(self.head.file_name, place, remark, line))
 
     def problem(self, position: str, remark: str, line: int | None = None) -> None:
-        """Add a problem that keeps the statement from being proved."""
+        """Add a problem; the statement is then not proved."""
         self.note(position, remark, line)
         self.tally.fail(f"{position}: {remark}" if position else remark)
 
     def lost(self, position: str, why: str, line: int | None = None) -> None:
-        """Add an entry that could not be read."""
+        """Record an entry that could not be read."""
         self.lost_count += 1
         self.problem(position, f"entry not read: {why}", line)
 
     def count(self, row: EntryRow) -> None:
-        """Add the amount to the sum if it is booked and stated."""
+        """Add the row's amount to the sum if it is booked and stated."""
         if row.amount is not None and row.entry_status == "BOOK":
             self.tally.add(row.amount, row.currency or "", row.direction)
 
     def take(self, row: EntryRow, own_reference: str | None, position: str, raw: str) -> None:
-        """Complete a row: its ids, its position, its text as received."""
+        """Complete a row with its ids, its position and its text as received."""
         self.rows += 1
         row.statement_id = self.statement_id
         row.ordinal = self.rows
@@ -110,9 +111,9 @@ class StatementDraft:
         raws: Sequence[str],
         names: list[str | None] | None = None,
     ) -> None:
-        """Complete rows passed as columns in the statement's currency, and add their amounts.
+        """Complete rows, passed as columns in the statement's currency, and add their amounts.
 
-        `names` are the names of the other parties for the ids, if they are spelt differently there.
+        `names` has the names of the other parties, if ids use another spelling than the column.
         """
         count, before = len(positions), self.rows
         self.rows += count
@@ -136,9 +137,9 @@ class StatementDraft:
     def _with_signs(
         self, opening: StatementBalance, closing: StatementBalance
     ) -> tuple[StatementBalance, StatementBalance]:
-        """Return unsigned balances with the sign that the movements show, by default as credits.
+        """Return the balances, unsigned ones with the sign that the movements show.
 
-        Without movements they are credits if the full amount is available.
+        Without movements they are credits if the full amount is available without a credit line.
         """
         if opening is closing or (opening.is_signed and closing.is_signed):
             return opening, closing
@@ -160,7 +161,7 @@ class StatementDraft:
         return signed_pairs[0]
 
     def finish(self, raw: str) -> StatementRow:
-        """Return the row of the statement; the hash is known once the file is read to its end."""
+        """Return the row of the statement, still without the hash of the file."""
         head = self.head
         opening = opening_balance(self.balances, head.currency)
         closing = closing_balance(self.balances, head.currency)
@@ -192,10 +193,10 @@ class StatementDraft:
 
 
 class BankFile:
-    """One file being read; its other attributes are complete once `batches()` is exhausted.
+    """Protocol of the readers: one file, whose other attributes are complete after `batches()`.
 
     The same bytes give the same rows. Raises StatementError if the whole file is refused; an entry
-    that cannot be read is a problem and keeps its statement from being proved.
+    that cannot be read is reported as a problem, and its statement is not proved.
     """
 
     format: str = ""
@@ -206,14 +207,14 @@ class BankFile:
         self.statements: tuple[StatementRow, ...] = ()
         self.problems: list[Problem] = []
         self.lost_count = 0
-        """How many entries could not be read."""
+        """Number of entries that could not be read."""
         self._source = source if isinstance(source, Stream) else Stream(source)
         self._ids = Ordinals()
         self._done: list[StatementRow] = []
 
     @property
     def sha256(self) -> str:
-        """Return the SHA-256 of the file's bytes, known once all are read."""
+        """Return the SHA-256 of the file's bytes; call it after all bytes are read."""
         return self._source.sha256
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -225,7 +226,7 @@ class BankFile:
         self.problems.append(Problem(self.file_name, "", remark))
 
     def complete(self, row: StatementRow, draft: StatementDraft) -> None:
-        """Add a complete statement. Raises StatementError if there are more than fit in memory."""
+        """Add a complete statement. Raises StatementError if there are too many for memory."""
         self._done.append(row)
         self.lost_count += draft.lost_count
         self.problems += draft.problems[: max(0, MOST_PROBLEMS - len(self.problems))]
@@ -236,7 +237,7 @@ class BankFile:
             )
 
     def end(self, emptiness: str = "there is no statement in the file") -> None:
-        """Finish the file: note its hash, and `emptiness` if it has no statement."""
+        """Finish the file: add its hash, and the note `emptiness` if it has no statement."""
         self.statements = tuple(
             msgspec.structs.replace(row, file_sha256=self.sha256) for row in self._done
         )

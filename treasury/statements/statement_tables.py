@@ -1,8 +1,8 @@
 """Tables of bank statements: one row per statement, one per movement on an account.
 
-The columns, in columns.csv, have ISO 20022's own terms, and each names the element it is read from,
-relative to `Stmt` (or `Rpt`, `Ntfctn`), `Ntry` or `TxDtls`. Readers of other formats fill the same
-columns.
+The columns are declared in columns.csv in the terms of ISO 20022; the source of a column is an XML
+element, relative to `Stmt` (or `Rpt`, `Ntfctn`), `Ntry` or `TxDtls`. Readers of other formats fill
+the same columns.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from treasury.core.tables.column_types import columns_of
 from treasury.lake import Table
 
 COUNTING: Final = "vanished_at IS NULL"
-"""SQL condition for stored statements and movements that count: those not withdrawn."""
+"""SQL condition for stored statements and movements that were not withdrawn."""
 
 STATEMENTS: Final = Table(
     name="statements",
@@ -32,7 +32,7 @@ STATEMENT_ENTRIES: Final = Table(
 BALANCE_CONFIRMATIONS: Final = Table(
     name="balance_confirmations",
     key=("confirmation_id",),
-    title="Balances of bank accounts that a person read where no statement is written",
+    title="Balances of bank accounts that a person stated, for days without a statement",
     columns=columns_of("treasury.statements", "balance_confirmations"),
 )
 

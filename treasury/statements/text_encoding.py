@@ -1,8 +1,8 @@
-"""Encoding of a bank's text, decided once for a file by the frequency of its letters.
+"""Detection of the encoding of a bank's file, by the letters that its bytes would form.
 
-In the right encoding the bytes beyond ASCII are letters of a language; in others they are signs or
-letters that the language does not have. Each encoding is judged by its languages; if two fit
-equally well, the currencies in the text decide, else the more common one.
+In the right encoding the bytes beyond ASCII form letters of a language; in other encodings they
+form signs, or letters that the language does not have. If two encodings fit equally well, the
+currencies in the text decide, else the more common encoding is used.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _EAST: Final = ("ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäč�
 _BALTIC: Final = ("ąčęėįšųūž", "āčēģīķļņšūž", "äõöüšž")
 _VOWEL: Final = "aeiouyäöüáéíóúàèìòùâêîôûåæøãõąęėįųūāēīěůýőűăë"
 _NEVER_WEST: Final = (
-    # A French or Dutch diaeresis is on a vowel that follows another one; a grave accent is not
-    # before a vowel, and on an a only at the end; a cedilla is before an a, o or u.
+    # In French and Dutch a diaeresis is only on a vowel that follows a vowel; a grave accent is
+    # never before a vowel, and on an a only at the end; a cedilla is only before a, o or u.
     rf"(?<![{_VOWEL}])[ëï]|[àèìòù](?=[{_VOWEL}ç])|à(?!s?$)|ç(?![aouáàâãóôõúûü])"
     rf"|ã(?![eo]|s?$)|õ(?!e)|(?<=[{_VOWEL}])æ|ñ(?![{_VOWEL}])"
 )
@@ -44,7 +44,7 @@ _NEVER: Final = {
         (_BALTIC[2], "[cqwxyz]"),
     )
 }
-"""Spellings that a language, named by its letters, does not have."""
+"""Patterns of spellings that a language does not have; its letters are the key."""
 _ENCODINGS: Final = (
     ("windows-1252", _WEST),
     ("windows-1250", (*_EAST, "äöüß")),
@@ -53,9 +53,9 @@ _ENCODINGS: Final = (
     ("cp852", (*_EAST, "äöüß")),
     ("cp850", _WEST),
 )
-"""Encodings in order of preference if they fit equally well."""
+"""Encodings, in the order of preference for those that fit equally well."""
 _SIGNS: Final = frozenset("€–—’‘“”„…°§£«»¿¡ºª·´`\u00a0")
-"""Signs that occur in texts of any language."""
+"""Signs that texts of any language may have."""
 _HINTS: Final = {
     "ąćęłńóśźż": (b"PLN", b"mBank"),
     "áčďéěíňóřšťúůýž": (b"CZK",),
@@ -66,7 +66,7 @@ REGIONS: Final = {
     "windows-1252": "west", "cp850": "west", "windows-1250": "east", "iso-8859-2": "east",
     "cp852": "east", "windows-1257": "baltic",
 }  # fmt: skip
-"""The part of Europe with the languages of each encoding."""
+"""The part of Europe whose languages each encoding serves."""
 _COUNTRIES: Final = {
     **dict.fromkeys(("LT", "LV", "EE"), "baltic"),
     **dict.fromkeys(("PL", "CZ", "SK", "HU", "RO", "SI", "HR", "BA", "RS", "ME", "AL"), "east"),
@@ -80,17 +80,17 @@ _HEAD: Final = 400
 
 
 class Letters:
-    """Counts of the bytes beyond ASCII of a file, and the currencies in it."""
+    """Counts of a file's bytes beyond ASCII, and the currencies in it."""
 
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()
         self._hinted: set[str] = set()
 
     def add(self, data: bytes) -> None:
-        """Count a piece of the file, which should end at the end of a word."""
+        """Count the bytes of a piece of the file, which should end at the end of a word."""
         self._counts.update(data.translate(None, _ASCII))
         for letters, hints in _HINTS.items():
-            # A currency counts only as a separate word, but figures may be next to it.
+            # A currency must be a separate word, but digits may be next to it.
             if letters not in self._hinted and any(
                 (
                     word in data
@@ -102,7 +102,7 @@ class Letters:
 
     @property
     def encoding(self) -> str:
-        """Return the single-byte encoding that fits best and defines every byte of the file."""
+        """Return the best fitting single-byte encoding that defines every byte of the file."""
         best, encoding, whole = -1.0, "latin-1", max(1, self._counts.total())
         for name, languages in _ENCODINGS:
             characters = _decoded(name)
@@ -122,7 +122,7 @@ class Letters:
 
     @property
     def is_hinted(self) -> bool:
-        """Whether a currency in the text shows its language."""
+        """Return whether a currency in the text shows its language."""
         return bool(self._hinted)
 
 
@@ -130,16 +130,16 @@ _HINT: Final = 0.25
 
 
 def region_of(iban: str) -> str:
-    """Return the part of Europe that the country of an IBAN is in; empty if it is in none."""
+    """Return the part of Europe of an IBAN's country; empty if it is not one of the parts."""
     return _COUNTRIES.get(iban[:2], "")
 
 
 def plausible_readings(words: Collection[bytes], usual: str) -> dict[str, tuple[str, ...]]:
-    """Return the encodings in which words beyond ASCII are words of a language, the best first.
+    """Return the encodings that make words of a language, the best one first.
 
-    Each comes with the words that another of them reads otherwise, as it reads them. There is one
-    encoding if no other is plausible or reads a word otherwise, and `usual` if none is plausible.
-    The code pages of DOS are never confused with others.
+    Each encoding maps to the words that differ in another plausible encoding. There is one encoding
+    if no other is plausible or gives other words, and `usual` if none is plausible. The code pages
+    of DOS are not among the alternatives, because they cannot be confused.
     """
     languages_of = dict(_ENCODINGS)
     if usual.startswith("cp"):
@@ -173,7 +173,7 @@ def plausible_readings(words: Collection[bytes], usual: str) -> dict[str, tuple[
 
 
 def _is_word(text: str, letters: str) -> bool:
-    """Whether a text is spelt as a word of the language with these letters beyond ASCII."""
+    """Return whether a text is spelt like a word of the language with these letters."""
     text = text.lstrip(_BEFORE).rstrip(_AFTER)
     word = text.lower()
     if not set(word) <= {*letters, *ascii_lowercase} or (len(word) == 1 and word not in _ALONE):
@@ -187,14 +187,14 @@ def _is_word(text: str, letters: str) -> bool:
 _BEFORE: Final = "".join(_SIGNS - {"ª", "º"})
 _AFTER: Final = "".join(_SIGNS)
 _ALONE: Final = frozenset("àáèéêóåöőįæøí")
-"""Letters beyond ASCII that are words."""
+"""Letters beyond ASCII that are words by themselves."""
 _UNSPEAKABLE: Final = re.compile(rf"(?:^|[^{_VOWEL}])[čďķļņňřģćń](?:$|[^{_VOWEL}])")
-"""A consonant without a vowel on either side: another encoding has a vowel there."""
+"""Consonants without a vowel on either side, where another encoding has a vowel."""
 
 
 @cache
 def _decoded(name: str) -> dict[int, str]:
-    """Return the characters of the bytes beyond ASCII that an encoding defines."""
+    """Return the character of each byte beyond ASCII that the encoding defines."""
     texts = {byte: bytes([byte]).decode(name, "ignore") for byte in range(128, 256)}
     return {byte: text for byte, text in texts.items() if text}
 
@@ -202,7 +202,7 @@ def _decoded(name: str) -> dict[int, str]:
 def utf_16(first: bytes) -> str:
     """Return the UTF-16 codec of a file; empty if it is not UTF-16.
 
-    A byte order mark shows it, or zeros in every other byte, as in most letters.
+    It is recognised by a byte order mark, or by a zero in every other byte.
     """
     if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"

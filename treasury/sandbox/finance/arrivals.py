@@ -1,8 +1,8 @@
-"""Euros that come in and become stablecoin: SEPA credits and paid sessions.
+"""Incoming euros that are converted to stablecoin: SEPA credits and paid sessions.
 
-An arrival is received, converted at the day's rate and credited to the account's wallet. If the
-account is not verified, or has no wallet yet, its coins are held and credited later. No endpoint
-lists arrivals: the services show only the changed balance.
+An arrival is an incoming payment: it is received, converted at the day's rate and credited to the
+account's wallet. If the account is not verified or has no wallet yet, the coins are held and
+credited later. No endpoint lists arrivals; clients only see the changed balance.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.world import World
 
 CONVERTS: Final = "finance.arrival.converts"
-"""Agenda step of an arrival with a due conversion."""
+"""Name of the agenda step that converts an arrival."""
 _BY_HAND: Final = timedelta(hours=36)
-"""Time to place a wire without its code; the specification states 24 to 48 hours."""
+"""Time until a person assigns a wire without a code; the specification states 24 to 48 hours."""
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Euros on their way into a wallet; status RECEIVED, HELD or CREDITED."""
+    """Euros on their way into a wallet, with the status RECEIVED, HELD or CREDITED."""
 
     id: str
     account_id: str
@@ -46,7 +46,7 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     instant: bool = False
     has_code: bool = True
     due: datetime | None = None
-    """Time of the automatic conversion; None if a person has to place the arrival."""
+    """Time of the automatic conversion; None if a person has to assign the arrival."""
     rate: Decimal | None = None
     coins: Decimal | None = None
     created_at: str
@@ -56,10 +56,10 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def arrive_by_sepa(
     world: World, virtual: VirtualBankAccount, euros: Decimal, text: str, *, instant: bool
 ) -> Arrival:
-    """Credit a virtual account: now, on the next business day, or once a person places it."""
+    """Credit a virtual account: now, on the next business day, or when a person assigns it."""
     clock = world.clock
     clock.tick()
-    # The code has to be a separate word of the payment's text.
+    # The code must be a separate word in the payment's text.
     cleaned = "".join(
         letter if letter.isalnum() or letter in "-." else " " for letter in text.upper()
     )
@@ -97,7 +97,7 @@ def _arrive(world: World, *, due: datetime | None, **fields: Any) -> Arrival:
 
 
 def convert(world: World, arrival_id: str) -> Arrival:
-    """Convert an arrival's euros into coins, unless that is done already."""
+    """Convert the euros of an arrival into coins, unless they are converted already."""
     arrival = stored(world, "arrival", arrival_id, Arrival)
     if arrival.status != "RECEIVED":
         return arrival
@@ -117,7 +117,7 @@ def convert(world: World, arrival_id: str) -> Arrival:
 
 
 def release(world: World, account: Account) -> list[Arrival]:
-    """Credit the coins held for an account if it may receive them now."""
+    """Credit the coins held for an account, if the account may receive them now."""
     account = account_of(world, account.id)
     if not _may_hold(world, account):
         return []

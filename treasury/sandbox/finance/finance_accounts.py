@@ -1,4 +1,4 @@
-"""Accounts with their roles, wallets and virtual bank accounts."""
+"""Operations on accounts, their roles, wallets and virtual bank accounts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from treasury.sandbox.state.shapes import Account, PartyRole, VirtualBankAccount
 from treasury.sandbox.story.world import World
 
 _UNFINISHED: Final = (
-    # Kind, and the statuses in which it still may move something.
+    # For each kind of record, the statuses in which it may still move an amount.
     ("transfer", ("PENDING", "PROCESSING")),
     ("account_transfer", ("PENDING", "PROCESSING")),
     ("payment_session", ("CREATED", "PAYMENT_RECEIVED")),
@@ -28,7 +28,7 @@ _UNFINISHED: Final = (
 
 
 class AccountFields(JsonBody, frozen=True, kw_only=True):
-    """A new account on any network."""
+    """Fields of a new account."""
 
     external_id: Long
     name: Long | None = None
@@ -54,7 +54,7 @@ class AccountChanges(JsonBody, frozen=True, kw_only=True):
 
 
 class NewRole(JsonBody, frozen=True, kw_only=True):
-    """A party's part in an account."""
+    """The role of a party in an account."""
 
     party_id: str
     role_type: Literal["ACCOUNT_HOLDER"]
@@ -128,7 +128,7 @@ def delete_account(world: World, call: Call) -> None:
 
 
 def reactivate_account(world: World, call: Call) -> Account:
-    """POST /accounts/{accountId}/reactivate: one that is suspended."""
+    """POST /accounts/{accountId}/reactivate: reactivate a suspended account."""
     account = records.account_of(world, call.path["accountId"])
     if account.status != "SUSPENDED":
         raise Refusal(409, "CONFLICT", f"The account is {account.status}, not SUSPENDED.")
@@ -138,7 +138,7 @@ def reactivate_account(world: World, call: Call) -> Account:
 
 
 def add_role(world: World, call: Call) -> PartyRole:
-    """POST /accounts/{accountId}/party-roles."""
+    """POST /accounts/{accountId}/party-roles: give a party a role in an account."""
     account, body = records.account_of(world, call.path["accountId"]), call.read(NewRole)
     party = _known_party(world, body.party_id)
     if party.id in {role.party_id for role in account.party_roles}:
@@ -151,14 +151,14 @@ def add_role(world: World, call: Call) -> PartyRole:
 
 
 def create_wallet(world: World, call: Call) -> Wallet:
-    """POST /accounts/{accountId}/wallets: on the account's own chain."""
+    """POST /accounts/{accountId}/wallets: create a wallet on the account's chain."""
     account, body = records.account_of(world, call.path["accountId"]), call.read(NewWallet)
     records.require_active(account)
     if body.chain != account.chain:
         raise invalid(f"chain must be the account's own, {account.chain}.")
     wallet = give_wallet(world, account)
     release(world, account)
-    # The wallet is stored as created: amounts held for the account move in afterwards.
+    # The stored answer shows the empty wallet: amounts held for the account move in afterwards.
     return wallet
 
 
@@ -173,7 +173,7 @@ def give_wallet(world: World, account: Account) -> Wallet:
 
 
 def create_virtual_account(world: World, call: Call) -> VirtualBankAccount:
-    """POST /accounts/{accountId}/virtual-bank-accounts."""
+    """POST /accounts/{accountId}/virtual-bank-accounts: create a virtual bank account."""
     account, body = records.account_of(world, call.path["accountId"]), call.read(NewVirtualAccount)
     records.require_active(account)
     now = shapes.bare(world.clock.tick())
@@ -240,7 +240,7 @@ _VIRTUAL: Final = f"{_OF_ACCOUNT}/virtual-bank-accounts"
 ACCOUNT_ROUTES: Final = (
     create_route(
         "/accounts", create_account, NewAccount, Account,
-        "Create an account for a known party or for one that comes with it.", 404, 409,
+        "Create an account for an existing party or a new one.", 404, 409,
     ),
     list_route("/accounts", _LIST, Account, "List the accounts."),
     read_route("/accounts/{id}", detail_of("account", "account"), Account, "Get an account."),
@@ -250,7 +250,7 @@ ACCOUNT_ROUTES: Final = (
     ),
     write_route(
         "DELETE /accounts/{id}", delete_account, None, None,
-        "Delete an account that holds nothing and has nothing under way.", 409, status=204,
+        "Delete an account without a balance or an open action.", 409, status=204,
     ),
     write_route(
         f"POST {_OF_ACCOUNT}/reactivate", reactivate_account, None, Account,
@@ -258,11 +258,11 @@ ACCOUNT_ROUTES: Final = (
     ),
     create_route(
         f"{_OF_ACCOUNT}/party-roles", add_role, NewRole, PartyRole,
-        "Give a party a part in an account.", 409,
+        "Give a party a role in an account.", 409,
     ),
     read_route(
         f"{_OF_ACCOUNT}/party-roles", all_of("party_role", "accountId"), list[PartyRole],
-        "List the parties' parts in an account.",
+        "List the roles of parties in an account.",
     ),
     create_route(
         f"{_OF_ACCOUNT}/wallets", create_wallet, NewWallet, Wallet,

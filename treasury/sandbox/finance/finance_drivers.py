@@ -1,7 +1,7 @@
-"""Drivers of the finance service: events that only the platform or the outside world causes.
+"""Drivers of the finance service: functions that cause events outside the caller's control.
 
-Checks are passed or failed, money arrives, transfers settle or fail, accounts are suspended. The
-service has no operation for these. Events that only depend on time are put on the agenda here.
+Checks pass or fail, money arrives, transfers settle or fail, accounts are suspended. The service
+has no operation for such events. Events that only depend on time are put on the agenda here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class FinanceDrivers:
-    """Drivers of the platform; each takes effect as a whole and returns the record."""
+    """Drivers of the platform. Each takes effect completely or not, and returns the record."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -47,7 +47,7 @@ class FinanceDrivers:
         schedule_permits(world)
 
     def kyc(self, party_id: str, status: str) -> Party:
-        """Set the result of a party's check; verification releases amounts held for it."""
+        """Set the result of a party's check; a pass releases the amounts held for its accounts."""
         _check_status(status, _CHECKS)
         with self._world.act() as world:
             party = _read_record(lambda: party_of(world, party_id))
@@ -65,7 +65,7 @@ class FinanceDrivers:
             return put_party(world, self._next(party, status=status))
 
     def suspend_account(self, account_id: str) -> Account:
-        """Suspend an account; reactivating it is an operation of the service."""
+        """Suspend an account; the service has an operation that reactivates it."""
         return self.account_status(account_id, "SUSPENDED")
 
     def account_status(self, account_id: str, status: str) -> Account:
@@ -96,10 +96,11 @@ class FinanceDrivers:
     def sepa_credit(
         self, iban: str, amount: Decimal | str, text: str, *, instant: bool = False
     ) -> arrivals.Arrival:
-        """Let a wire with this payment text reach a virtual account.
+        """Let a wire with a payment text arrive on a virtual account.
 
-        With the account's code it is converted at once (instant) or on the next TARGET day. Without
-        the code, or on an inactive account, a person has to place it, after 36 hours or never.
+        If the text has the account's code, the wire is converted at once (instant) or on the next
+        TARGET day. Without the code, or on an inactive account, a person has to assign it: after 36
+        hours, or never.
         """
         euros = parse_amount(amount)
         if not (0 < euros <= _MOST and is_exact_in(euros, "EUR")):
@@ -116,7 +117,7 @@ class FinanceDrivers:
             return arrivals.arrive_by_sepa(world, account, euros, text, instant=instant)
 
     def place_credit(self, arrival_id: str) -> arrivals.Arrival:
-        """Convert a wire that waits to be placed."""
+        """Convert a wire that waits for a person to assign it."""
         with self._world.act() as world:
             return _read_record(lambda: arrivals.convert(world, arrival_id))
 
@@ -139,14 +140,14 @@ class FinanceDrivers:
         )
 
     def complete_session(self, session_id: str) -> sessions.Session:
-        """Let the customer pay; the callback follows once the wallet is credited."""
+        """Let the customer pay; the callback follows after the wallet is credited."""
         with self._world.act() as world:
             file = self._open_session(session_id)
             arrivals.arrive_by_session(world, sessions.set_status(world, file, "PAYMENT_RECEIVED"))
             return sessions.session_of(world, session_id).session
 
     def fail_session(self, session_id: str) -> sessions.Session:
-        """Let the customer's payment fail, without a callback."""
+        """Let the customer's payment fail; no callback follows."""
         with self._world.act() as world:
             world.clock.tick()
             return sessions.set_status(world, self._open_session(session_id), "FAILED").session
@@ -166,38 +167,38 @@ class FinanceDrivers:
             return _read_record(lambda: payments.reverse_payment(world, payment_id, reason))
 
     def all_sessions(self) -> list[sessions.Session]:
-        """Return every payment session; the service has no endpoint for this."""
+        """Return all payment sessions; the service has no endpoint that lists them."""
         with self._world.lock:
             items = self._world.store.page("payment_session", {}).items
             return [decode(item, sessions.SessionFile).session for item in items]
 
     def all_arrivals(self) -> list[arrivals.Arrival]:
-        """Return every credit and paid session since the sandbox opened."""
+        """Return all arrivals (credits and paid sessions) since the sandbox opened."""
         with self._world.lock:
             items = self._world.store.page("arrival", {}).items
             return [decode(item, arrivals.Arrival) for item in items]
 
     def callbacks(self) -> list[Invocation]:
-        """Return every completed invocation of a callbackUrl."""
+        """Return all completed calls of a callbackUrl."""
         return self._world.callbacks.invocations
 
     def effects(self) -> list[Effect]:
-        """Return every write that took effect, so that a test can count lost and repeated ones."""
+        """Return all writes that took effect, so that a test can count lost and repeated writes."""
         with self._world.lock:
             return self._world.keys.effects()
 
     def ledger_sums(self) -> dict[str, Decimal]:
-        """Everything everywhere, by asset: zero."""
+        """Return the sum of the whole ledger by asset, which is always zero."""
         with self._world.lock:
             return self._world.ledger.sums()
 
     def ledger_balances(self) -> dict[str, dict[str, Decimal]]:
-        """Return the ledger's balances by place and asset."""
+        """Return the ledger's balances by place, such as a wallet's reserved part, and asset."""
         with self._world.lock:
             return self._world.ledger.balances()
 
     def ledger_effects(self, reference: str) -> list[str]:
-        """Return the kinds of the ledger movements of one record, in order."""
+        """Return the kinds of one record's ledger movements, in order."""
         with self._world.lock:
             return self._world.ledger.movements(reference)
 
@@ -241,7 +242,7 @@ def _check_status(status: str, statuses: tuple[str, ...]) -> None:
 
 
 def _read_record(read: Callable[[], T]) -> T:
-    """Turn a refusal of the service into an error for the caller of a driver."""
+    """Convert a refusal of the service to an InputError for the caller of a driver."""
     try:
         return read()
     except Refusal as refusal:

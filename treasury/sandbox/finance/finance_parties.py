@@ -1,4 +1,4 @@
-"""Parties: created, changed and deleted through the service; the platform checks them."""
+"""Operations that create, change and delete parties; the platform checks new parties."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class AddressParts(JsonBody, frozen=True, kw_only=True):
 
 
 class AddressBody(AddressParts, frozen=True, kw_only=True):
-    """An address; half of its fields are mandatory."""
+    """An address with its mandatory and optional fields."""
 
     address_line1: Long
     city: Long
@@ -44,7 +44,7 @@ class AddressBody(AddressParts, frozen=True, kw_only=True):
 
 
 class _PartyBody(JsonBody, frozen=True, kw_only=True, tag_field="partyType"):
-    """A JSON object that states the type of its party."""
+    """A JSON object with the type of the party."""
 
 
 class IndividualFields(_PartyBody, frozen=True, kw_only=True, tag="INDIVIDUAL"):
@@ -104,12 +104,12 @@ _PARTY: Final = cast(type[PartyBody], PartyBody)
 
 
 def create_party(world: World, call: Call) -> Party:
-    """POST /parties."""
+    """POST /parties: create a party."""
     return make_party(world, call.read(_PARTY))
 
 
 def make_party(world: World, body: PartyFields) -> Party:
-    """Create a party with a pending check."""
+    """Create a party whose check is pending."""
     now, own = bare(world.clock.tick()), msgspec.structs.asdict(body)
     del own["idempotency_key"]
     own["kyc_status" if isinstance(body, IndividualFields) else "kyb_status"] = "PENDING"

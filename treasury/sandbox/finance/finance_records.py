@@ -1,7 +1,7 @@
-"""Reads and writes of the finance service's records, which keep embedded copies consistent.
+"""Reads and writes of the finance service's records that keep embedded copies consistent.
 
-A party is embedded in its roles and in the accounts that it holds; a wallet's balances are kept in
-the ledger. Changes go through this module, which updates the copies too.
+Roles and accounts contain copies of their parties, wallets contain balances from the ledger. Every
+change goes through this module, which also updates the copies.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def account_of(world: World, account_id: str) -> Account:
 
 
 def account_named(world: World, external_id: str) -> Account | None:
-    """Return the account with the caller's own id."""
+    """Return the account with this external id of the caller."""
     items = world.store.page("account", {"reference": [external_id]}, limit=1).items
     return decode(items[0], Account) if items else None
 
@@ -55,7 +55,7 @@ def verification(party: Party) -> str:
 
 
 def is_verified(account: Account) -> bool:
-    """Return whether there is a holder and every holder's check is passed."""
+    """Return whether the account has a holder and all its holders passed their check."""
     return account.kyc_status in UNLOCKED
 
 
@@ -66,7 +66,7 @@ def require_active(account: Account) -> None:
 
 
 def put_party(world: World, party: Party) -> Party:
-    """Write a party, and the roles and accounts that show it."""
+    """Write a party, and its copies in roles and accounts."""
     world.keep(party)
     for account_id in accounts_of(world, party.id):
         account = account_of(world, account_id)
@@ -79,7 +79,7 @@ def put_party(world: World, party: Party) -> Party:
 
 
 def put_account(world: World, account: Account) -> Account:
-    """Write an account and its roles; its verification follows from its holders'."""
+    """Write an account and its roles; the account is verified if its holders are."""
     checks = [verification(role.party) for role in account.party_roles]
     waiting = [status for status in checks if status not in UNLOCKED]
     status = waiting[0] if waiting else "VERIFIED" if checks else "PENDING"
@@ -95,7 +95,7 @@ def put_wallet(world: World, wallet: Wallet) -> Wallet:
 
 
 def move(world: World, kind: str, reference: str, *postings: Posting, lacking: int = 422) -> None:
-    """Move amounts in the ledger and show the new balances; refuse if there is too little."""
+    """Move amounts in the ledger and update the wallets. Raises Refusal for a balance too low."""
     try:
         world.ledger.move(kind, reference, world.clock.now.isoformat(), *postings)
     except Overdrawn as error:
@@ -113,7 +113,7 @@ def move(world: World, kind: str, reference: str, *postings: Posting, lacking: i
 
 
 def spendable(world: World, account_id: str, asset: str) -> tuple[Wallet, Decimal] | None:
-    """Return the account's wallet with most of an asset; None if none ever held it."""
+    """Return the account's wallet with the highest balance of an asset, if any ever had it."""
     holding = [
         (wallet, holdings[asset])
         for wallet in wallets_of(world, account_id)
@@ -124,7 +124,7 @@ def spendable(world: World, account_id: str, asset: str) -> tuple[Wallet, Decima
 
 
 def places_of(world: World, account_id: str) -> list[str]:
-    """Return every place in the ledger that belongs to an account."""
+    """Return all places in the ledger that belong to an account."""
     wallets = wallets_of(world, account_id)
     spots = [place for wallet in wallets for place in (available(wallet.id), reserved(wallet.id))]
     return [*spots, suspense(account_id)]

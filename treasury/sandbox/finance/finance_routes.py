@@ -1,4 +1,4 @@
-"""The finance service's operations, each declared with its handler."""
+"""Table of the finance service's operations with their handlers."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ _ROUTES: Final = (
 
 
 def routes(profile: str) -> tuple[Route, ...]:
-    """Return the operations that a profile serves."""
+    """Return the operations of a profile, `spec` or `b`."""
     return routes_b(_ROUTES) if profile == "b" else _ROUTES

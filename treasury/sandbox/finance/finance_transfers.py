@@ -1,7 +1,7 @@
-"""The four ways to create a transfer, and the conditions for each.
+"""The four operations that create a transfer, and their conditions.
 
-The sender is active, verified, and holds the asset on that chain; there is exactly one receiver.
-The amount is reserved at once; `transfer_life` moves the transfer on.
+The sender must be active and verified and hold the asset on the chain; there must be exactly one
+receiver. The amount is reserved at once; `transfer_life` has the later steps.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class InternalBody(JsonBody, frozen=True, kw_only=True):
 
 
 class _Outward(JsonBody, frozen=True, kw_only=True):
-    """Common fields of crypto and fiat transfers."""
+    """Fields that crypto and fiat transfers share."""
 
     amount: fields.Number
     receiver_account_id: str | None = None
@@ -48,7 +48,7 @@ class _Outward(JsonBody, frozen=True, kw_only=True):
 
 
 class CryptoBody(_Outward, frozen=True, kw_only=True):
-    """A transfer in an asset; `destinationAddress` is our own name for a wallet outside."""
+    """A transfer of an asset. `destinationAddress`, a wallet outside, is the sandbox's own name."""
 
     chain: Long
     asset: Long
@@ -56,7 +56,7 @@ class CryptoBody(_Outward, frozen=True, kw_only=True):
 
 
 class BankBlock(JsonBody, frozen=True, kw_only=True):
-    """A bank account outside; our own shape, since the specification names none."""
+    """A bank account outside; the specification does not define these fields."""
 
     iban: str
     beneficiary_name: Long
@@ -64,7 +64,7 @@ class BankBlock(JsonBody, frozen=True, kw_only=True):
 
 
 class FiatFields(_Outward, frozen=True, kw_only=True):
-    """A transfer ordered in fiat."""
+    """Fields of a transfer ordered in fiat."""
 
     currency: Literal["EUR", "USD", "GBP"]
     bank_account: BankBlock | None = None
@@ -89,12 +89,12 @@ class AnyFiatBody(FiatBody, frozen=True, kw_only=True):
 
 
 def create_crypto(world: World, call: Call) -> Transfer:
-    """POST /accounts/{senderAccountId}/transfers/crypto."""
+    """POST /accounts/{senderAccountId}/transfers/crypto: transfer an asset."""
     return make_crypto(world, call.path["senderAccountId"], call.read(CryptoBody))
 
 
 def create_fiat(world: World, call: Call) -> Transfer:
-    """POST /accounts/{senderAccountId}/transfers/fiat."""
+    """POST /accounts/{senderAccountId}/transfers/fiat: transfer an amount ordered in euros."""
     return make_fiat(world, call.path["senderAccountId"], call.read(FiatBody))
 
 
@@ -161,7 +161,7 @@ def make_fiat(
     if body.bank_account is not None and not is_iban(body.bank_account.iban):
         raise invalid("bankAccount.iban does not have valid check digits.")
     receiver = _receiver_on_chain(world, sender, body, body.bank_account)
-    # A fiat transfer is paid with the asset that the sender has most of in euros.
+    # A fiat transfer is paid with the asset of which the sender has the highest value in euros.
     euros_by_asset = {
         asset: holding[1] * payout_rate(asset)
         for asset in world.cast.contracts
@@ -181,7 +181,7 @@ def make_fiat(
 
 
 def sender_of(world: World, account_id: str) -> Account:
-    """Return the sending account: active, with active and verified holders."""
+    """Return the sending account, which must be active, with active and verified holders."""
     account = records.account_of(world, account_id)
     _require_active(account)
     for role in account.party_roles:
@@ -200,7 +200,7 @@ def _require_active(account: Account) -> None:
 def _receiver(
     world: World, sender: Account, account_id: str | None, external_id: str | None
 ) -> Account:
-    """Return the receiving account: another one, active, with a wallet."""
+    """Return the receiving account, which must be another active account with a wallet."""
     named_account = records.account_named(world, external_id) if external_id is not None else None
     if external_id is not None and named_account is None:
         raise missing("account")
@@ -216,7 +216,7 @@ def _receiver(
 def _receiver_on_chain(
     world: World, sender: Account, body: _Outward, outside: object
 ) -> Account | None:
-    """Return the receiver on the sender's chain; None if it is outside the service."""
+    """Return the receiving account, which must be on the sender's chain; None if it is outside."""
     if outside is not None:
         return None
     receiver = _receiver(world, sender, body.receiver_account_id, body.receiver_external_id)
@@ -281,7 +281,7 @@ _SIDES: Final = {"SENDER": ("owner",), "RECEIVER": ("peer",), None: ("owner", "p
 
 
 def _seen_from(call: Call) -> dict[str, str]:
-    """Return an account's sent and received transfers, or one side if the caller asks for it."""
+    """Return the query columns for transfers that an account sent, received, or both."""
     role = call.query_value("accountRole")
     if role not in _SIDES:
         raise invalid("accountRole must be SENDER or RECEIVER.")
@@ -289,7 +289,7 @@ def _seen_from(call: Call) -> dict[str, str]:
 
 
 def read_transfer(world: World, call: Call) -> Reply:
-    """Return a transfer to an account that is a party to it."""
+    """Return a transfer if the account sent or received it."""
     transfer = stored(world, "transfer", call.path["transferId"], Transfer)
     if call.path["accountId"] not in {transfer.sender_account_id, transfer.receiver_account_id}:
         raise missing("transfer")
@@ -323,7 +323,7 @@ TRANSFER_ROUTES: Final = (
     ),
     create_route(
         "/transfers", create_any, (AnyCryptoBody, AnyFiatBody), Transfer,
-        "Create a transfer of either kind; a currency makes it a fiat one.", 404,
+        "Create a crypto transfer, or with a currency a fiat transfer.", 404,
     ),
     list_route(
         "/accounts/{accountId}/transfers", _LIST, Transfer,

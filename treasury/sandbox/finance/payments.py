@@ -1,9 +1,9 @@
-"""Payment requests: an amount on a card, reserved in the wallet of the card's account.
+"""Payment requests, which reserve an amount for a card in the wallet of the card's account.
 
-The specification does not state which account a card belongs to. Here it is the account created
-with the card, or the one with an id or externalId equal to the card's reference; any other card is
-a 404. The provider settles or reverses a request; no operation of the specification does. The
-operations of the published generation are in `published_payments`.
+The specification does not state to which account a card belongs. Here it is the account created
+with the card, or the account with an id or externalId equal to the card's reference; any other card
+gives a 404. The provider settles or reverses a request: the specification has no operation for
+this. The operations of the published generation (profile `b`) are in `published_payments`.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from treasury.sandbox.story.rates import payout_rate
 from treasury.sandbox.story.world import World
 
 ASSET: Final = "USDC"
-"""What every card is paid with."""
+"""The asset with which every card payment is paid."""
 _RATES: Final = {"USD": Decimal(1), "EUR": payout_rate(ASSET)}
 
 
 class CardReference(JsonBody, frozen=True, kw_only=True):
-    """The card that a payment request is for; the type is free and case-sensitive."""
+    """The card of a payment request; its type is any text and case-sensitive."""
 
     type: Long
     reference_id: Long
 
 
 class PaymentBody(JsonBody, frozen=True, kw_only=True):
-    """The payment within a payment request."""
+    """The payment in the body of a payment request."""
 
     amount: Number
     currency: Literal["EUR", "USD"]
@@ -49,21 +49,21 @@ class PaymentBody(JsonBody, frozen=True, kw_only=True):
 
 
 class PaymentRequestBody(JsonBody, frozen=True, kw_only=True):
-    """A payment request."""
+    """The body of a new payment request."""
 
     card_provider_reference: CardReference
     payment_request: PaymentBody
 
 
 class BothAmounts(Shape, frozen=True, kw_only=True):
-    """An amount on the card and in coins: a number and a decimal string."""
+    """An amount in fiat, as a number, and in coins, as a decimal string."""
 
     fiat: Decimal
     crypto: str
 
 
 class Execution(Shape, frozen=True, kw_only=True):
-    """A step on the chain."""
+    """A transaction on the chain."""
 
     id: str
     wallet_pair_id: str
@@ -80,7 +80,7 @@ class Execution(Shape, frozen=True, kw_only=True):
 
 
 class PaymentRequest(Shape, frozen=True, kw_only=True):
-    """A payment request as it is answered."""
+    """A payment request in an answer."""
 
     id: str
     account_id: str
@@ -103,7 +103,7 @@ class PaymentRequest(Shape, frozen=True, kw_only=True):
 
 
 def create_payment(world: World, call: Call) -> PaymentRequest:
-    """POST /payment-requests."""
+    """POST /payment-requests: reserve an amount for a card."""
     body = call.read(PaymentRequestBody)
     body_payment, card = body.payment_request, body.card_provider_reference
     reference = card.reference_id
@@ -134,7 +134,7 @@ def create_for(
     external_id: str | None,
     description: str | None,
 ) -> PaymentRequest:
-    """Create a payment request of an account with its amount reserved."""
+    """Create a payment request of an account, and reserve its amount."""
     fiat, rate = amount_of_number(amount, currency), _RATES[currency]
     finance_records.require_active(account)
     if not finance_records.is_verified(account):
@@ -156,7 +156,7 @@ def create_for(
 
 
 def both_amounts(fiat: Decimal, currency: str) -> BothAmounts:
-    """Return an amount on the card and in coins, at the day's rate."""
+    """Return an amount in fiat, and in coins at the day's rate."""
     coins = net_crypto(fiat, Decimal(0), _RATES[currency], ASSET)
     return BothAmounts(fiat=number(fiat), crypto=f"{coins:.6f}")
 
@@ -191,13 +191,13 @@ def reverse_payment(world: World, payment_id: str, reason: str) -> PaymentReques
 
 
 def keep_card(world: World, account_id: str, card: CardReference) -> None:
-    """Remember which account a card belongs to."""
+    """Store the account of a card."""
     name = f"{card.type}/{card.reference_id}"
     world.store.put([Record(kind="card", id=name, item="", detail="{}", owner=account_id)])
 
 
 def find_payment(world: World, card_type: str, card: str, external_id: str) -> str | None:
-    """Return the id of the last payment request of a card with this id of the caller's own."""
+    """Return the id of a card's latest payment request with this id of the caller."""
     where = {"type": [card_type], "peer": [card], "reference": [external_id]}
     ids = world.store.page("payment_card", where, descending=True, limit=1).items
     return ids[0] if ids else None
@@ -228,7 +228,7 @@ def _in_status(world: World, payment_id: str, *statuses: str) -> PaymentRequest:
 def _set_status(
     world: World, payment: PaymentRequest, status: str, step: str, **more: Any
 ) -> PaymentRequest:
-    """End the request, and its open steps with it."""
+    """Set the final status of the request and of its open transactions."""
     now = zulu(world.clock.now)
     steps = [
         replace(execution, status=step, updated_at=now)

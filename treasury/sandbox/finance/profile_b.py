@@ -1,10 +1,10 @@
-"""Profile `b`: the finance service by its published contract, over the same world.
+"""Profile `b`: the finance service by its published contract, with the same records.
 
 It differs from the specification in three ways. Some operations do not exist: their addresses are
-unknown (404) or take only other methods (405). Some rules differ: an account has its wallet from
-the start, nothing comes in before it is verified, a party's change needs its version, keys of
-parties and accounts have no effect. Bodies have other fields and words: an answer is made by the
-specification and translated before it is sent.
+unknown (404) or accept only other methods (405). Some rules differ: an account has a wallet from
+the start and receives no money before it is verified, a change of a party needs its version, and
+idempotency keys of parties and accounts are ignored. Bodies have other fields and values: an answer
+is built by the specification and translated before it is sent.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.story.world import World
 
 _Dialect: TypeAlias = Callable[[JsonAnswer, bool], JsonAnswer]
-"""Translates a body to profile b; the flag is true for an item of a list."""
+"""Function that translates a body to profile b; the flag is true for an item of a list."""
 
 
 _KYC: Final = {"VERIFIED": "VERIFIED", "REJECTED": "REJECTED"}
@@ -46,7 +46,7 @@ def _party(body: JsonAnswer, in_list: bool) -> JsonAnswer:
 
 
 def _checked(body: JsonAnswer) -> JsonAnswer:
-    """Return the body with this generation's words for the status of a check."""
+    """Return the body with this profile's values for the status of a check."""
     words = {"kycStatus": (_KYC, "VERIFICATION_PENDING"), "kybStatus": (_KYB, "PENDING")}
     return body | {
         name: translations.get(body[name], default)
@@ -81,13 +81,13 @@ def _less(body: JsonAnswer, *names: str) -> JsonAnswer:
 
 
 _DIALECTS: Final[tuple[tuple[str, _Dialect], ...]] = (
-    # The first entry with words in the address applies.
+    # The first entry whose words are in the address is used.
     ("/party-roles", lambda body, _: _less(body, "party")),
     ("/permits", _as_is),
     ("/allowances", _as_is),
     ("/wallets", _wallet),
     ("/virtual-bank-accounts", _as_is),
-    # A reference is text, even if none was given.
+    # A missing reference becomes an empty text.
     ("/payment-sessions", lambda body, _: body | {"externalRef": body["externalRef"] or ""}),
     ("/payment-requests", _as_is),
     ("/transfers", _transfer),
@@ -104,7 +104,7 @@ _SPELLED_OUT: Final = frozenset({"FORBIDDEN", "NOT_FOUND", "INVALID_MEDIA_TYPE",
 
 
 def _dressed(route: Route) -> Route:
-    """Return the operation in this generation's words: its answers, and their fields."""
+    """Return the operation with answers in the fields and values of this profile."""
     dialect = next(dialect for words, dialect in _DIALECTS if words in route.path)
     in_list = get_origin(route.gives) is list
 
@@ -138,7 +138,7 @@ def _error(error: JsonAnswer) -> JsonAnswer:
 
 
 _WRITES: Final[dict[tuple[str, str], tuple[Write, bool]]] = {
-    # Writes of this generation: their rules, and whether a key counts.
+    # Writes of this profile: their handlers, and whether idempotency keys have an effect.
     ("POST", "/parties"): (create_party, False),
     ("PATCH", "/parties/{id}"): (rules.change_party, True),
     ("DELETE", "/parties/{id}"): (delete_party, True),
@@ -157,17 +157,17 @@ _WRITES: Final[dict[tuple[str, str], tuple[Write, bool]]] = {
     ("POST", "/payment-requests"): (paying(create_payment), True),
 }  # fmt: skip
 _REUSED: Final = {"/accounts/{accountId}/virtual-bank-accounts": 409}
-"""Status of another body under a key, unless it is 422."""
+"""Status that refuses another body under a used key, if it is not 422."""
 _ADDED: Final = (
-    # Operations that only this generation has.
+    # Operations that only this profile has.
     write_route(
         "DELETE /accounts/{accountId}/party-roles/{partyId}", rules.remove_role, None, None,
-        "Take a party's part in an account away.", status=204,
+        "Remove a party's role in an account.", status=204,
     ),
     *PUBLISHED_PAYMENTS, *PUBLISHED_PERMITS,
 )  # fmt: skip
 _MEANS: Final = {
-    # Statuses for filters in this generation, each with its stored words.
+    # Values of status filters in this profile, with the stored values that each one means.
     "/transfers": {
         "PENDING": ["PENDING", "PROCESSING"],
         "COMPLETED": ["COMPLETED"],
@@ -182,7 +182,7 @@ _MEANS: Final = {
 
 
 def routes_b(specified: Collection[Route]) -> tuple[Route, ...]:
-    """Return the operations of this generation, made from those of the specification."""
+    """Return the operations of this profile, derived from those of the specification."""
     reads = [
         _translate_statuses(route)
         for route in specified
@@ -199,13 +199,13 @@ def routes_b(specified: Collection[Route]) -> tuple[Route, ...]:
         else each
         for each in _ADDED
     ]
-    # An address without a placeholder comes before one with a matching placeholder.
+    # An address without placeholders must precede one whose placeholder would match it.
     every = sorted((*reads, *writes, *added), key=lambda route: route.path.count("{"))
     return tuple(map(_dressed, every))
 
 
 def _written(route: Route, write: Write, reused: int, *, keyed: bool) -> Route:
-    """Return a write of the specification that reads this generation's body."""
+    """Return a write of the specification with the body of this profile."""
 
     def reading(world: World, call: Call) -> Any:
         return write(world, replace(call, reads=rules.READS_B))
@@ -219,7 +219,7 @@ def _written(route: Route, write: Write, reused: int, *, keyed: bool) -> Route:
 
 
 def _translate_statuses(route: Route) -> Route:
-    """Return a list that takes only this generation's words for a status."""
+    """Return a list operation that accepts only this profile's values for a status."""
     words = next((means for end, means in _MEANS.items() if route.path.endswith(end)), None)
     if words is None:
         return route

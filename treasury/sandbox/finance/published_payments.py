@@ -1,8 +1,8 @@
-"""Payment requests of the published generation: the caller changes, settles and reverses them.
+"""Payment requests of the published generation, which the caller changes, settles and reverses.
 
-A request is named by its id, or by the card and the caller's own id. A call is accepted at once and
-carried out by the platform a few seconds later, or by the drivers. A settlement above the reserved
-amount ends with a shortfall, one below it releases the rest.
+A call names a request by its id, or by the card and the caller's id. The service accepts a call at
+once, and the platform executes it a few seconds later, or a driver does. A settlement above the
+reserved amount ends with a shortfall, a smaller one releases the rest.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class NewPayment(JsonBody, frozen=True, kw_only=True):
 
 
 class ChangingPayment(JsonBody, frozen=True, kw_only=True):
-    """Another amount for a payment request."""
+    """A new amount for a payment request."""
 
     amount: Number
     currency: _Currency
@@ -57,20 +57,20 @@ class Settling(ChangingPayment, frozen=True, kw_only=True):
 
 
 class PaymentReference(JsonBody, frozen=True, kw_only=True):
-    """A payment request by its card and the caller's own id."""
+    """Reference to a payment request by its card and the caller's id."""
 
     card_provider_reference: payments.CardReference
     external_id: str
 
 
 class SettlingByReference(Settling, frozen=True, kw_only=True):
-    """The settlement by the card scheme of a request named by its reference."""
+    """The settlement by the card scheme, for a request named by its reference."""
 
     payment_request_reference: PaymentReference
 
 
 class Reversing(JsonBody, frozen=True, kw_only=True):
-    """Why what was reserved is given back."""
+    """The reason of a reversal, which releases the reserved amount."""
 
     reason: _Reason
     description: Text | None = None
@@ -84,7 +84,7 @@ class ReversingByReference(Reversing, frozen=True, kw_only=True):
 
 
 def create_of_account(world: World, call: Call) -> PaymentRequest:
-    """POST /accounts/{accountId}/payment-requests."""
+    """POST /accounts/{accountId}/payment-requests: reserve an amount of an account."""
     account, body = account_of(world, call.path["accountId"]), call.read(NewPayment)
     return payments.create_for(
         world, account, body.amount, body.currency,
@@ -93,7 +93,7 @@ def create_of_account(world: World, call: Call) -> PaymentRequest:
 
 
 def change_payment(world: World, call: Call) -> PaymentRequest:
-    """PATCH /payment-requests/{paymentRequestId}: more or less is reserved."""
+    """PATCH /payment-requests/{paymentRequestId}: change the reserved amount."""
     payment, body = _reserved(world, call.path["paymentRequestId"]), call.read(ChangingPayment)
     requested = _requested_amounts(payment, body)
     more = Decimal(requested.crypto) - Decimal(payment.amount.crypto)
@@ -112,7 +112,7 @@ def change_payment(world: World, call: Call) -> PaymentRequest:
 
 
 def schedule_payments(world: World) -> None:
-    """Schedule the platform's completion of a call, unless a driver did it before."""
+    """Schedule the platform's execution of a call, which a driver may do earlier."""
 
     def settles(payment_id: str) -> None:
         if payments.payment_of(world, payment_id).status == "SETTLING":
@@ -179,14 +179,14 @@ def _with_step(
 
 
 def _requested_amounts(payment: PaymentRequest, body: ChangingPayment) -> payments.BothAmounts:
-    """Return the amount of a body, on the card and in coins; its currency is the request's."""
+    """Return a body's amount in fiat and coins. Raises Refusal for another currency."""
     if body.currency != payment.currency:
         raise Refusal(400, "VALIDATION_ERROR", f"currency must be {payment.currency}.")
     return payments.both_amounts(amount_of_number(body.amount, body.currency), body.currency)
 
 
 def _reserved(world: World, payment_id: str) -> PaymentRequest:
-    """Return a payment request that is neither settled nor reversed, nor about to be."""
+    """Return a payment request. Raises Refusal if it is or will be settled or reversed."""
     payment = payments.payment_of(world, payment_id)
     if payment.status != "RESERVED":
         raise Refusal(400, "INVALID_STATE", f"The payment request is {payment.status}.")
@@ -205,7 +205,7 @@ def _execution(
 
 
 def paying(write: Write) -> Write:
-    """Refuse a payment request of an unverified account in this generation's words."""
+    """Return a handler that refuses an unverified account in this generation's words."""
 
     def serve(world: World, call: Call) -> PaymentRequest:
         try:

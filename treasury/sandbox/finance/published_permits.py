@@ -1,8 +1,8 @@
-"""Permits and allowances of wallets, in the published generation.
+"""Permits and allowances of wallets, which only the published generation has.
 
 A permit, signed by a wallet's owner (EIP-712), allows the provider's wallet to spend one asset. The
-sandbox checks only the form of the signature; the allowance appears once the permit is confirmed,
-twelve seconds after it came. Here it is always unlimited.
+sandbox checks only the form of the signature. Twelve seconds later the permit is confirmed, and an
+allowance, here always unlimited, appears.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from treasury.sandbox.story.world import World
 _CONFIRMS: Final = "finance.permit.confirms"
 _WAIT: Final = timedelta(seconds=12)
 _SPENDER: Final = "0xaca1536cda0f5e2d986472218f105983f89afa4f"
-"""The provider's wallet that spends."""
+"""Address of the provider's wallet, which spends the asset."""
 _LIMITLESS: Final = str(2**256 - 1)
 _DECIMALS: Final = 6
 _CHAIN_IDS: Final = {"BASE": 84532, "AVALANCHE": 43113, "POLYGON": 80002}
@@ -63,7 +63,7 @@ class Permit(Shape, frozen=True, kw_only=True):
 
 
 class PermitResult(Shape, frozen=True, kw_only=True):
-    """The result of a signed permit; `skipped` if there was one already."""
+    """The result of a signed permit; `skipped` is true if there was one already."""
 
     id: str
     supported_asset_id: str
@@ -75,7 +75,7 @@ class PermitResult(Shape, frozen=True, kw_only=True):
 
 
 class SettlementAsset(Shape, frozen=True, kw_only=True):
-    """An asset that cards are paid with."""
+    """An asset with which card payments are paid."""
 
     name: str
     contract_address: str
@@ -91,13 +91,13 @@ class Allowance(Shape, frozen=True, kw_only=True):
 
 
 def list_permits(world: World, call: Call) -> Reply:
-    """GET …/wallets/{walletId}/permits."""
+    """GET …/wallets/{walletId}/permits: return the data to sign."""
     wallet = _wallet(world, call)
     return result(encode([_permit(world, wallet, asset) for asset in world.cast.contracts]))
 
 
 def submit_permit(world: World, call: Call) -> dict[str, Any]:
-    """POST …/wallets/{walletId}/permits."""
+    """POST …/wallets/{walletId}/permits: submit a signed permit."""
     wallet, body = _wallet(world, call), call.read(SubmittedPermit)
     asset = next((a for a in world.cast.contracts if _asset_id(a) == body.supported_asset_id), None)
     if asset is None:
@@ -118,7 +118,7 @@ def submit_permit(world: World, call: Call) -> dict[str, Any]:
 
 
 def list_allowances(world: World, call: Call) -> Reply:
-    """GET …/wallets/{walletId}/allowances, of one asset if it is named."""
+    """GET …/wallets/{walletId}/allowances: return the allowances, optionally of one asset."""
     wallet, only_asset = _wallet(world, call), call.query_value("asset")
     if only_asset is not None and only_asset not in world.cast.contracts:
         raise invalid(f"asset must be one of {', '.join(world.cast.contracts)}.")
@@ -196,23 +196,23 @@ def _put(world: World, wallet_id: str, permit: PermitResult) -> None:
 
 
 def _whole(permit: PermitResult) -> dict[str, Any]:
-    """Return the answer with `skipped` even if it is false."""
+    """Return the answer as JSON that includes `skipped` if it is false."""
     return {**msgspec.to_builtins(permit), "skipped": permit.skipped}
 
 
 _WALLET: Final = "/accounts/{accountId}/wallets/{walletId}"
 PUBLISHED_PERMITS: Final = (
     Route(
-        "GET", f"{_WALLET}/permits", list_permits, says="List what may be signed for a wallet.",
-        gives=list[Permit],
+        "GET", f"{_WALLET}/permits", list_permits,
+        says="List the permits that may be signed for a wallet.", gives=list[Permit],
     ),
     write_route(
         f"POST {_WALLET}/permits", submit_permit, SubmittedPermit, PermitResult,
-        "Hand a signed permit in.",
+        "Submit a signed permit.",
     ),
     Route(
         "GET", f"{_WALLET}/allowances", list_allowances, gives=list[Allowance],
-        says="List what may be spent for a wallet.",
+        says="List the allowances of a wallet.",
         query={"asset": {"type": "string"}},
     ),
 )  # fmt: skip

@@ -1,7 +1,7 @@
-"""Rules of profile `b`: its differences from the specification.
+"""Rules of profile `b` that differ from the specification.
 
-An account has its wallet from the start, nothing comes in before it is verified, a party's change
-needs its version, and keys of parties and accounts have no effect.
+An account has a wallet from the start and receives no money before it is verified, a change of a
+party needs its version, and idempotency keys of parties and accounts are ignored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Reference = Annotated[str, msgspec.Meta(max_length=255)]
 
 
 def create_account(world: World, call: Call) -> Account:
-    """Create an account with its wallet: the customer's own if its address is given."""
+    """Create an account with a wallet, which is the customer's own if its address is given."""
     body, account = call.read(NewAccountB), accounts.create_account(world, call)
     wallet = accounts.give_wallet(world, account)
     if body.address is not None:
@@ -42,21 +42,21 @@ def create_account(world: World, call: Call) -> Account:
 
 
 class IndividualBodyB(parties.IndividualFields, frozen=True, kw_only=True):
-    """A new natural person; a key has no effect here."""
+    """A new natural person; an idempotency key is ignored."""
 
     idempotency_key: Any = None
 
 
 class OrganisationBodyB(parties.OrganisationFields, frozen=True, kw_only=True):
-    """A new company; a key has no effect here."""
+    """A new company; an idempotency key is ignored."""
 
     idempotency_key: Any = None
 
 
 class NewAccountB(accounts.AccountFields, frozen=True, kw_only=True):
-    """A new account for a known party or a new one; a key has no effect here.
+    """A new account for an existing or a new party; an idempotency key is ignored.
 
-    `address` is that of a wallet that the customer keeps.
+    `address` is the address of a wallet that the customer holds.
     """
 
     address: Annotated[str, msgspec.Meta(pattern="^0x[0-9a-fA-F]{40}$")] | None = None
@@ -66,7 +66,7 @@ class NewAccountB(accounts.AccountFields, frozen=True, kw_only=True):
 
 
 class NewRoleB(accounts.NewRole, frozen=True, kw_only=True):
-    """A party's part in an account; a key has no effect here."""
+    """The role of a party in an account; an idempotency key is ignored."""
 
     idempotency_key: Any = None
 
@@ -85,7 +85,7 @@ def change_party(world: World, call: Call) -> Party:
 
 
 def create_virtual_account(world: World, call: Call) -> VirtualBankAccount:
-    """POST /accounts/{accountId}/virtual-bank-accounts: of a verified account."""
+    """POST /accounts/{accountId}/virtual-bank-accounts: only for a verified account."""
     if not records.is_verified(records.account_of(world, call.path["accountId"])):
         raise Refusal(400, "KYC_NOT_VERIFIED", "Account is not verified yet.")
     return accounts.create_virtual_account(world, call)
@@ -100,7 +100,7 @@ class NewSessionB(NewSession, frozen=True, kw_only=True):
 
 
 def create_session(world: World, call: Call) -> Session:
-    """POST /accounts/{accountId}/fiat-to-crypto/payment-sessions: of a verified account."""
+    """POST /accounts/{accountId}/fiat-to-crypto/payment-sessions: only for a verified account."""
     account, body = records.account_of(world, call.path["accountId"]), call.read(NewSessionB)
     records.require_active(account)
     if not records.is_verified(account):
@@ -109,7 +109,7 @@ def create_session(world: World, call: Call) -> Session:
 
 
 class CryptoBodyB(transfers.CryptoBody, frozen=True, kw_only=True):
-    """A transfer in an asset, to an account."""
+    """A transfer of an asset to an account."""
 
     idempotency_key: Long
     merchant_reference: _Reference | None = None
@@ -144,13 +144,13 @@ class NewVirtualAccountB(accounts.NewVirtualAccount, frozen=True, kw_only=True):
 
 
 class PaymentBodyB(payments.PaymentBody, frozen=True, kw_only=True):
-    """The payment within a payment request."""
+    """The payment in the body of a payment request."""
 
     idempotency_key: Long
 
 
 class PaymentRequestBodyB(payments.PaymentRequestBody, frozen=True, kw_only=True):
-    """A payment request."""
+    """The body of a new payment request."""
 
     payment_request: PaymentBodyB
 
@@ -161,7 +161,7 @@ READS_B: Final[dict[Any, Any]] = {
     accounts.NewVirtualAccount: NewVirtualAccountB, transfers.CryptoBody: CryptoBodyB,
     transfers.FiatBody: FiatBodyB, payments.PaymentRequestBody: PaymentRequestBodyB,
 }  # fmt: skip
-"""Bodies of this generation by those of the specification that they replace."""
+"""Map from a body of the specification to the body of this profile that replaces it."""
 
 
 def remove_role(world: World, call: Call) -> None:
@@ -176,5 +176,5 @@ def remove_role(world: World, call: Call) -> None:
 
 
 def answer_body(text: str) -> JsonAnswer:
-    """Return the answer's JSON with every number's own digits."""
+    """Return the answer's JSON with every digit of its numbers."""
     return cast(JsonAnswer, json.loads(text, parse_float=Decimal, parse_int=Decimal))

@@ -1,8 +1,8 @@
-"""Hosted payment sessions: a customer pays in euros, the account's wallet gets stablecoin.
+"""Hosted payment sessions: a customer pays in euros, the account's wallet receives stablecoin.
 
-No endpoint reads a session again, so the callback address is stored next to the body that was
-answered. The callback is invoked once the wallet is credited, which is later than the payment if
-the account is not verified yet.
+The callback address is stored next to the answered body. The service has no endpoint that reads a
+session. The callback is called after the wallet is credited, which is later than the payment if the
+account is not verified yet.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.world import World
 
 EXPIRES: Final = "finance.session.expires"
-"""Agenda step of a session that is not paid."""
+"""Name of the agenda step that closes an unpaid session."""
 _LIFETIME: Final = timedelta(hours=1)
 _NOTE: Final = "callbackUrl is not on loopback: the sandbox will not invoke it"
 
@@ -43,7 +43,7 @@ class NewSession(JsonBody, frozen=True, kw_only=True):
 
 
 class Session(Shape, frozen=True, kw_only=True, omit_defaults=False):
-    """A payment session as answered; its amount is a string on input and a number on output."""
+    """A payment session in an answer; its amount is a string in a request and a number here."""
 
     id: str
     account_id: str
@@ -64,7 +64,7 @@ class Session(Shape, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class SessionFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A session with the request of its creator."""
+    """A session with the body of the request that created it."""
 
     session: Session
     callback_url: str
@@ -73,7 +73,7 @@ class SessionFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def create_session(world: World, call: Call) -> Session:
-    """POST /accounts/{accountId}/fiat-to-crypto/payment-sessions."""
+    """POST /accounts/{accountId}/fiat-to-crypto/payment-sessions: open a hosted payment."""
     account, body = account_of(world, call.path["accountId"]), call.read(NewSession)
     require_active(account)
     return make_session(world, account.id, body).session
@@ -86,7 +86,7 @@ def make_session(
     external_ref: str | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> SessionFile:
-    """Create a session, which expires after an hour."""
+    """Create a session that expires after an hour."""
     amount = amount_of_text(body.in_amount, "EUR", "inAmount")
     _check_address(body.callback_url, "callbackUrl", secure=True)
     for url, name in (
@@ -121,7 +121,7 @@ def session_of(world: World, session_id: str) -> SessionFile:
 
 
 def set_status(world: World, file: SessionFile, status: str, **changes: Any) -> SessionFile:
-    """Write a session's next status."""
+    """Write a session's new status."""
     session = replace(
         file.session, status=status, cancellable=False, updated_at=bare(world.clock.now), **changes
     )
@@ -136,7 +136,7 @@ def expire(world: World, session_id: str) -> None:
 
 
 def finish(world: World, session_id: str) -> SessionFile:
-    """Complete the session after its wallet is credited, and call its creator back."""
+    """Complete the session after its wallet is credited, and call the callbackUrl."""
     file = session_of(world, session_id)
     wallets = wallets_of(world, file.session.account_id)
     file = set_status(
@@ -163,7 +163,7 @@ def _put(world: World, file: SessionFile) -> SessionFile:
 
 
 def _check_address(url: str, field: str, *, secure: bool = False) -> None:
-    """Require https for a callback, except on this machine."""
+    """Raise Refusal for an address without https, except on this machine."""
     try:
         parts = urlsplit(url)
         host = parts.hostname

@@ -1,8 +1,8 @@
 """States of an accepted transfer: PENDING, PROCESSING, then COMPLETED or FAILED.
 
-The clock takes each step when it is due, or a driver takes it earlier. Steps go forward only: one
-that no longer applies changes nothing. The reserved amount is delivered or released, never both,
-because the ledger shows what is still reserved.
+The clock runs each step when it is due, or a driver runs it earlier. A step that no longer applies
+has no effect. The reserved amount is either delivered or released, because a step moves only what
+the ledger still shows as reserved.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ AnyTransfer: TypeAlias = Transfer | AccountTransfer
 PROCESSES: Final = "finance.transfer.processes"
 COMPLETES: Final = "finance.transfer.completes"
 _WAIT: Final = {
-    # Seconds until it is submitted, seconds until it is final.
+    # Seconds until the transfer is submitted, and seconds until it is final.
     "internal": (1, 4),
     "crypto": (2, 12),
-    # Final on the next day of the settlement rail.
+    # The transfer is final on the next business day of the payment system.
     "fiat": (60, None),
 }
 
@@ -54,13 +54,13 @@ def find(world: World, transfer_id: str) -> AnyTransfer:
 
 
 def process(world: World, transfer_id: str) -> AnyTransfer:
-    """Submit a transfer to the chain or the rail."""
+    """Submit a transfer to the chain or the payment system."""
     transfer = find(world, transfer_id)
     return _set_status(world, transfer, "PROCESSING") if transfer.status == "PENDING" else transfer
 
 
 def complete(world: World, transfer_id: str) -> AnyTransfer:
-    """Deliver the amount to the receiver's wallet, or to the outside world."""
+    """Deliver the amount to the receiver's wallet or out of the service."""
     transfer = find(world, transfer_id)
     if not _is_open(transfer):
         return transfer

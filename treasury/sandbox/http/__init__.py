@@ -1,1 +1,1 @@
-"""What every handler of the sandbox shares: an exchange, its body, lists, keys, limits."""
+"""Shared parts of the sandbox's handlers: requests, replies, lists, idempotency and rate limits."""

@@ -1,8 +1,9 @@
-"""Fields that the services accept in a request's body.
+"""Base types of request bodies, and their amounts.
 
-A body has exactly these fields: a missing or unknown field, one of another JSON type, or one of the
-other type of party is refused. The specification requires some amounts as decimal strings and
-others as JSON numbers; each is read from its own digits, and the other type is refused.
+A body has exactly the declared fields: a missing or unknown field, a field of another JSON type, or
+a field of the other type of party is refused. The specification requires some amounts as decimal
+strings and others as JSON numbers; the other type is refused. Amounts are read exactly, digit by
+digit.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ UUID4: Final = (
     "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$"
 )
 _LARGEST: Final = Decimal(10) ** 10
-"""Upper limit of amounts, which keeps every sum within the ledger's integers."""
+"""Maximum amount, which keeps every sum within the ledger's integers."""
 _DIGITS: Final = re.compile(r"[0-9]{1,20}(?:\.[0-9]{1,18})?", re.ASCII)
 
 Key: TypeAlias = Annotated[str, msgspec.Meta(pattern=UUID4)]
@@ -42,17 +43,17 @@ DecimalText: TypeAlias = Annotated[
 class JsonBody(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
 ):
-    """A JSON object with only the named fields."""
+    """A JSON object with the declared fields only."""
 
 
 class KeyedBody(JsonBody, frozen=True, kw_only=True):
-    """A request's body: exactly the named fields, and an optional key."""
+    """A request's body with the declared fields only, and an optional idempotency key."""
 
     idempotency_key: Key | None = None
 
 
 def fields_of(body: KeyedBody) -> dict[str, Any]:
-    """Return the fields of a record in a body, without the key."""
+    """Return the record's fields in a body, without the idempotency key."""
     fields = msgspec.structs.asdict(body)
     del fields["idempotency_key"]
     return fields
@@ -88,6 +89,6 @@ def _bounded(text: str, unit: str, field: str) -> Decimal:
 
 
 def exactly_one(**fields: object) -> None:
-    """Raise a 400 if none or several of these have a value."""
+    """Raise a 400 unless exactly one of these fields has a value."""
     if sum(value is not None for value in fields.values()) != 1:
         raise invalid(f"Give exactly one of {', '.join(fields)}.")

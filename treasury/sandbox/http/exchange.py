@@ -1,4 +1,4 @@
-"""Requests and replies of handlers, and the single form of refusals."""
+"""Requests, replies and refusals of handlers."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ MANAGERS: Final = frozenset({"COMPANY_ADMIN", "COMPANY_MANAGER"})
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One authenticated call."""
+    """One authenticated call of an operation."""
 
     user: User
     path: dict[str, str]
     query: dict[str, list[str]]
     body: dict[str, Any]
     raw: bytes = b""
-    """Bytes of the body: amounts are read from them, an idempotency key is bound to them."""
+    """Bytes of the body, for exact amounts and for the binding of an idempotency key."""
     address: str = ""
     """Method and path of the call."""
     reads: Mapping[Any, Any] = {}
-    """Shapes that a profile replaces."""
+    """Types of bodies that a profile replaces."""
 
     def query_value(self, name: str) -> str | None:
-        """Return the value of a query parameter; the last one if it is repeated."""
+        """Return the value of a query parameter; if it is repeated, the last value."""
         return self.query[name][-1] if name in self.query else None
 
     def query_values(self, name: str) -> list[str]:
-        """Return the values of a parameter that is repeated, or lists several with commas."""
+        """Return the values of a parameter that is repeated or has several values with commas."""
         return [value for text in self.query.get(name, []) for value in text.split(",")]
 
     def read(self, shape: type[T]) -> T:
@@ -54,7 +54,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """A status and the JSON text with it."""
+    """The status and the JSON text of an answer."""
 
     body: str
     status: int = 200
@@ -63,34 +63,34 @@ class Reply(msgspec.Struct, frozen=True):
 
 Handler = Callable[[World, Call], Reply]
 Write = Callable[[World, Call], Any]
-"""The handler of a write: returns the answer, which gets the operation's status."""
+"""Handler of a write; it returns the answer, and the operation defines the status."""
 Dress = Callable[[Reply], Reply]
 
 
 class Route(msgspec.Struct, frozen=True):
-    """One operation of a service: who may call it, and its published description."""
+    """One operation of a service, with the required scope and the published description."""
 
     method: str
     path: str
     handler: Handler
     roles: frozenset[str] = EVERYONE
     writes: Write | None = None
-    """For a write, the handler without idempotency around it."""
+    """For a write, the handler without the idempotency wrapper."""
     scope: str = ""
-    """Scope required of a role; the ramp service names it, the finance service does not."""
+    """Scope that the user's role must hold; the finance service does not name it in errors."""
     dress: Dress = lambda reply: reply
-    """A profile's translation of the answer, including refusals."""
+    """Function of a profile that translates answers, including refusals."""
     shows: Callable[[list[str]], list[str]] = list
-    """Fields of the answer that a profile keeps."""
+    """Fields that remain in the answers of a profile."""
     says: str = ""
-    """Description in one line."""
+    """Description of the operation in one line."""
     takes: Any = None
     """Type of the body, or several types for alternatives; None without a body."""
     gives: Any = None
     """Type of `result`; None if it is null, or there is no body."""
     status: int = 200
     refuses: tuple[int, ...] = ()
-    """Further statuses of refusals, apart from those that follow from the other fields."""
+    """Statuses of refusals, besides those that follow from the other fields."""
     query: Mapping[str, dict[str, Any]] = {}
     """Query parameters by name, each with the JSON schema of its value."""
     beside: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class Route(msgspec.Struct, frozen=True):
 
 
 class Refusal(Exception):
-    """A call that the service refuses."""
+    """A call is refused with a status, a code and a message."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
@@ -109,7 +109,7 @@ class Refusal(Exception):
         self.message = message
 
     def reply(self) -> Reply:
-        """`success` false and the errors."""
+        """Return the reply, with `success` false and the errors."""
         errors = [{"code": self.code, "message": self.message}]
         return Reply(encode({"success": False, "errors": errors}), self.status)
 
@@ -120,7 +120,7 @@ _KINDS: Final = {"missing": "is required", "contains": "is not a field of this r
 
 
 def _misfit(text: str) -> str:
-    """Return msgspec's error about a body in the service's words: the field first."""
+    """Return msgspec's error about a body in the service's form, which begins with the field."""
     match = _PLACE.fullmatch(text)
     assert match is not None
     problem, path = match["what"], match["path"] or ""
@@ -133,12 +133,12 @@ def _misfit(text: str) -> str:
 
 
 def invalid(message: str) -> Refusal:
-    """Return a 400 with the code that the specification shows."""
+    """Return a 400 with the error code of the specification."""
     return Refusal(400, "VALIDATION_ERROR", message)
 
 
 def missing(record: str) -> Refusal:
-    """404 for a record."""
+    """Return a 404 for a record."""
     return Refusal(404, "NOT_FOUND", f"No such {record}.")
 
 
@@ -151,7 +151,7 @@ def stored(world: World, kind: str, record_id: str, shape: type[T]) -> T:
 
 
 def stale() -> Refusal:
-    """Return a 409: the record has changed since the caller read it."""
+    """Return a 409 for a record that changed after the caller read it."""
     return Refusal(409, "OPTIMISTIC_LOCK_EXCEPTION", "Resource changed; read it again and retry.")
 
 

@@ -1,8 +1,8 @@
-"""Idempotency of every write of a service: a key is bound to one body and takes effect once.
+"""Idempotency of writes: each key is bound to one body and takes effect once.
 
-The same call again gets the first answer, byte for byte. Another body under the same key is
-refused, even if the first attempt failed; the first body may be tried again. The key and the effect
-are written in one transaction.
+A repeated call gets the first answer, byte for byte. Another body under the same key is refused,
+even if the first call failed; the first body may be retried. Key and effect are written in one
+transaction.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _KEY: Final = re.compile(UUID4)
 def key_in(body: dict[str, Any], *, any_text: bool = False) -> str:
     """Return the key in a body, at its top level or in its payment; empty if there is none.
 
-    An invalid key is left to the body's own check; with `any_text`, any text is valid.
+    An invalid key is ignored here and refused when the body is read; with `any_text`, any text is
+    valid.
     """
     payment = body.get("paymentRequest")
     key = body.get("idempotencyKey") or (
@@ -43,10 +44,10 @@ def key_in(body: dict[str, Any], *, any_text: bool = False) -> str:
 def once(
     write: Write, status: int, *, keyed: bool = True, any_text: bool = False, reused: int = 422
 ) -> Handler:
-    """Return a write that takes effect at most once per key, and notes its effects.
+    """Return a write that takes effect at most once per key, and records its effects.
 
-    With `keyed` false a generation of a service ignores keys. With `any_text` a key need not be a
-    UUID; `reused` is the status that refuses another body under a key.
+    With `keyed` false, keys are ignored. With `any_text`, a key need not be a UUID. `reused` is the
+    status that refuses another body under a used key.
     """
 
     def answered(world: World, call: Call) -> Reply:
@@ -70,8 +71,8 @@ def once(
             with world.store.transaction():
                 reply = answered(world, call)
         except Refusal as refusal:
-            # Return the refusal: raising it would undo the binding of the key together with the
-            # writes.
+            # The refusal is returned, because an exception would also roll back the binding of the
+            # key.
             return refusal.reply()
         world.keys.answer(key, reply.status, reply.body)
         return _note_effect(world, call, key, digest, reply)
@@ -80,7 +81,7 @@ def once(
 
 
 def _without_key(call: Call) -> Call:
-    """Return the call without its key; every other field keeps its own bytes."""
+    """Return the call without its key; the bytes of all other fields stay the same."""
     fields = decode_json(call.raw, dict[str, msgspec.Raw])
     del fields["idempotencyKey"]
     body = {name: value for name, value in call.body.items() if name != "idempotencyKey"}
@@ -104,7 +105,7 @@ def write_route(
     status: int = 200,
     scope: str = "",
 ) -> Route:
-    """Return a write, once per key, for holders of the scope, or by default of the create scope."""
+    """Return the route of an idempotent write; the default scope is that for creating records."""
     method, path = operation.split()
     roles = exchange.EVERYONE if scope else exchange.MANAGERS
     return Route(
@@ -116,6 +117,6 @@ def write_route(
 def create_route(
     path: str, write: Write, takes: Any, gives: Any, says: str, *refuses: int, scope: str = ""
 ) -> Route:
-    """Return a write that creates a record."""
+    """Return the route of a write that creates a record."""
     operation = f"POST {path}"
     return write_route(operation, write, takes, gives, says, *refuses, status=201, scope=scope)

@@ -1,8 +1,8 @@
-"""An optional rate limit of calls per time.
+"""Optional rate limit on calls.
 
-The specifications publish no numbers. Both services share the limit; it runs by the machine's clock
-and reports its state in the headers that deployed services send. The token address and the control
-plane are not counted.
+The specifications state no limits. Both services share one limit, measured by the machine's clock;
+its state is sent in the same headers as by deployed services. Calls of the token address and the
+control plane are not counted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COUNTED: Final = ("/finance/", "/ramp/")
 
 
 class RateLimit(msgspec.Struct, frozen=True):
-    """So many calls in so many seconds."""
+    """A number of calls allowed in a number of seconds."""
 
     calls: int
     seconds: float
@@ -32,21 +32,21 @@ class RateLimit(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         if self.calls < 1 or self.seconds <= 0:
             raise InputError(
-                f"{self.calls} calls in {self.seconds} seconds are no limit",
-                do="give at least one call and more than no time",
+                f"{self.calls} calls in {self.seconds} seconds are not a valid limit",
+                do="give at least one call and more than zero seconds",
             )
 
     @classmethod
     def parse(cls, text: str) -> RateLimit:
-        """Return the limit of `100/60`: calls, then seconds."""
+        """Return the limit in a text such as `100/60`, calls per seconds."""
         match = re.fullmatch(r"(\d{1,9})/(\d{1,9}(?:\.\d{1,3})?)", text, re.ASCII)
         if match is None:
-            raise InputError(f"{text!r} is no rate limit", do="write it as 100/60")
+            raise InputError(f"{text!r} is not a rate limit", do="write it as 100/60")
         return cls(int(match[1]), float(match[2]))
 
 
 class LimitGate:
-    """A gate in front of the services that refuses calls above the limit, if there is one."""
+    """ASGI middleware that refuses calls above the limit, if a limit is set."""
 
     def __init__(
         self,

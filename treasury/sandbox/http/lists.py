@@ -1,7 +1,6 @@
 """List conventions of both services: pages, sorting, filters.
 
-A `Listing` declares the content of a list and the column of each filter; one handler serves all
-lists.
+A `Listing` declares the records of a list and its filters; one handler serves all lists.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _SORTABLE: Final = {
     "fiatAmount": "fiat_amount",
     "cryptoAmount": "crypto_amount",
 }
-"""Columns for sorting a list; a kind without one keeps the order of entry."""
+"""Sort keys of lists and their columns; a kind without the column stays in order of insertion."""
 _ORDERS: Final = ("ASC", "DESC")
 _PAGING: Final[dict[str, dict[str, Any]]] = {
     "page": {"type": "integer", "minimum": 1, "maximum": 999_999_999, "default": 1},
@@ -52,7 +51,7 @@ _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """A collection: its kind, its filters (query parameter to column), its sorting."""
+    """A list of records: their kind, the filters (query parameter to column), the sorting."""
 
     kind: str
     filters: dict[str, str] = {}
@@ -61,16 +60,16 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     owner: str = ""
     """Path parameter with the account of the list."""
     narrow: Callable[[World, Call], dict[str, list[str]]] | None = None
-    """Further columns and their possible values, for a filter that needs a look-up."""
+    """Function that returns further columns and their values, for a filter with a look-up."""
     members: Callable[[Call], dict[str, str]] | None = None
-    """Columns of which at least one has to match: for a list seen from two sides."""
+    """Function that returns columns of which one must match, such as sender or receiver."""
     sort: str = "createdAt"
-    """Default sorting; empty for the order of entry."""
+    """Default sort key; empty for the order of insertion."""
     shows_sort: bool = False
     dated: bool = False
-    """Whether it takes fromDate and toDate, both inclusive, for the creation in UTC."""
+    """Whether the parameters fromDate and toDate (inclusive, UTC) filter by creation time."""
     also: dict[str, dict[str, Any]] = {}
-    """Schemas of the parameters that `narrow` and `members` read."""
+    """Schemas of the query parameters that `narrow` and `members` read."""
 
 
 def list_route(path: str, spec: Listing, each: Any, says: str) -> Route:
@@ -79,7 +78,7 @@ def list_route(path: str, spec: Listing, each: Any, says: str) -> Route:
     for name, values in spec.values.items():
         schemas[name] = {
             "type": "array", "items": {"type": "string", "enum": list(values)},
-            "description": "Repeated, or with commas: any of these.",
+            "description": "Several values, repeated or with commas, match any of them.",
         }  # fmt: skip
     schemas |= spec.also
     if spec.dated:
@@ -119,7 +118,7 @@ def listing(spec: Listing) -> Handler:
         start, beyond = "", "~"
         if spec.dated:
             start, end = str(_date(call, "fromDate") or ""), _date(call, "toDate")
-            # No day follows the calendar's last one.
+            # The last day of the calendar has no next day.
             beyond = "~" if end in {None, date.max} else str(end + timedelta(days=1))
         page = world.store.page(
             spec.kind, where, members=spec.members(call) if spec.members else None,
@@ -152,7 +151,7 @@ def all_of(kind: str, owner: str = "") -> Handler:
 
 
 def detail_of(kind: str, name: str, parameter: str = "id", owner: str = "") -> Handler:
-    """Return the handler of one record's own address."""
+    """Return the handler that reads one record."""
 
     def serve(world: World, call: Call) -> Reply:
         within = call.path[owner] if owner else None
@@ -193,7 +192,7 @@ def _date(call: Call, name: str) -> date | None:
     try:
         if _DAY.fullmatch(text):
             return date.fromisoformat(text)
-    # The day does not exist in the calendar.
+    # A day such as 30 February does not exist.
     except ValueError:
         pass
     raise invalid(f"{name} must be a date, YYYY-MM-DD.")

@@ -1,8 +1,8 @@
-"""The company's own bank accounts and wallets: created, renamed, verified.
+"""Operations on the company's own bank accounts and wallets.
 
-The specification's table names the fields that each type of account requires. Profile `b` changes
-them to what the published generation requires. A bank account is reviewed by the next TARGET day; a
-wallet stays pending until a driver verifies it.
+The specification lists the required fields of each type of account; profile `b` has those of the
+published generation. A bank account is reviewed by the next TARGET day; a wallet stays pending
+until a driver verifies it.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ class NewCompanyWallet(KeyedBody, frozen=True, kw_only=True):
 
 
 class Renaming(KeyedBody, frozen=True, kw_only=True):
-    """Another name, and the version seen."""
+    """A new name, and the version that the caller read."""
 
     version: int
     name: Long | None = None
 
 
 class Describing(KeyedBody, frozen=True, kw_only=True):
-    """Another description, and the version seen."""
+    """A new description, and the version that the caller read."""
 
     version: int
     description: Text | None = None
@@ -111,14 +111,14 @@ _NEEDS: Final[dict[str, dict[str, _Check]]] = {
     "GBP_CHAPS": _UK,
     "OTHER_SWIFT": {"currency": _matches("[A-Z]{3}"), "bic": _BIC},
 }  # fmt: skip
-"""Required fields by account type, each with its check."""
+"""Required fields of each account type, each with the check of its value."""
 _US_CONTACT: Final[dict[str, _Check]] = {"email": _ANY, "beneficiary_state": _ANY}
 _ALSO_NEEDS_IN_B: Final[dict[str, dict[str, _Check]]] = {
     "USD_WIRE": _US_CONTACT,
     "USD_ACH": _US_CONTACT,
     "USD_SWIFT": {"beneficiary_state": _ANY},
 }
-"""Fields that profile `b` requires in addition."""
+"""Further fields that profile `b` requires."""
 
 
 def create_bank_account(world: World, call: Call) -> CompanyBankAccount:
@@ -128,7 +128,7 @@ def create_bank_account(world: World, call: Call) -> CompanyBankAccount:
     if world.profile == "b":
         needs |= _ALSO_NEEDS_IN_B.get(body.bank_account_type, {})
         if body.bank_account_type == "EUR_SEPA" and body.bic is None:
-            # Optional in the published generation.
+            # This field is optional in the published generation.
             del needs["bic"]
     for name, check in needs.items():
         _require_valid(body, name, check)
@@ -163,7 +163,7 @@ def _require_valid(body: NewBankAccount, name: str, check: _Check) -> None:
 
 
 def create_wallet(world: World, call: Call) -> CompanyWallet:
-    """Create a wallet, which is verified once its owner has proved its ownership."""
+    """Create a wallet, which is verified after its ownership is proved."""
     body = call.read(NewCompanyWallet)
     if body.chain not in CHAINS:
         raise invalid(f"chain must be one of {', '.join(CHAINS)}.")
@@ -184,7 +184,7 @@ def changing(
     find: Callable[[World, str], CompanyBankAccount | CompanyWallet],
     shape: type[Renaming | Describing],
 ) -> Write:
-    """Return a handler that changes the text of a record, if the caller saw its current version."""
+    """Return a handler that changes a text of a record, if the caller read its current version."""
 
     def serve(world: World, call: Call) -> CompanyBankAccount | CompanyWallet:
         record, change = find(world, call.path["id"]), call.read(shape)
@@ -211,7 +211,7 @@ def verify(world: World, record: _CompanyRecord, status: Verification) -> _Compa
 
 
 def schedule_reviews(world: World) -> None:
-    """Schedule reviews that verify records which are still pending when due."""
+    """Schedule the reviews; a due review verifies a record that is still pending."""
 
     def review(id: str) -> None:  # noqa: A002 - the services' word
         account = company_bank_account(world, id)

@@ -1,7 +1,7 @@
-"""The company's users: permissions of each role, and how users are invited, changed and removed.
+"""The company's users: permissions by role, and operations that invite, change and remove users.
 
-A role holds scopes and an operation requires one. Reading is open to every role, by the
-specification's read-only role. The address in an invitation is a secret of the invited person.
+A role has scopes, and an operation requires one. Every role may read, because the specification has
+a read-only role. The URL in an invitation is a secret of the invited person.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ SCOPES: Final = {
         "manage:company-bank-account", "manage:company-users",
     },
 }  # fmt: skip
-"""Scopes of each role; the names are those of the deployed service, the division is ours."""
+"""Scopes of each role. The deployed service has the same names; their assignment is invented."""
 
 _Role = Literal["COMPANY_ADMIN", "COMPANY_MANAGER", "COMPANY_VIEWER"]
 _Email = Annotated[str, msgspec.Meta(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
 
 
 class Invitation(KeyedBody, frozen=True, kw_only=True):
-    """Whom to invite, and as what."""
+    """The e-mail address and role of a person to invite."""
 
     email: _Email
     role: _Role
@@ -46,19 +46,19 @@ class Invitation(KeyedBody, frozen=True, kw_only=True):
 
 
 class ChangingRole(KeyedBody, frozen=True, kw_only=True):
-    """Another role."""
+    """The new role of a user."""
 
     role: _Role
 
 
 class ChangingStatus(KeyedBody, frozen=True, kw_only=True):
-    """Whether a user may sign in."""
+    """The new status of a user, who may sign in or not."""
 
     enabled: bool
 
 
 class CompanyClaim(Shape, frozen=True, kw_only=True):
-    """The company of a token."""
+    """The company of the token's user."""
 
     id: str
     name: str
@@ -78,7 +78,7 @@ class Principal(Shape, frozen=True, kw_only=True):
 
 
 def invite(world: World, call: Call) -> User:
-    """Create a user who has not accepted yet."""
+    """Create a user whose invitation is pending."""
     invitation = call.read(Invitation)
     if any(user.email == invitation.email for user in _users(world)):
         raise Refusal(400, "VALIDATION_ERROR", "email belongs to a user of the company.")
@@ -94,7 +94,7 @@ def invite(world: World, call: Call) -> User:
 
 
 def accept_invitation(world: World, email: str) -> User | None:
-    """Accept an invitation by its address; return None if there is none with it."""
+    """Accept the invitation with this URL; return None if there is none."""
     for user in _users(world):
         if user.email == email and user.invitation_status == "PENDING":
             return world.keep(replace(user, invitation_url=None, invitation_status="ACCEPTED"))
@@ -102,7 +102,7 @@ def accept_invitation(world: World, email: str) -> User | None:
 
 
 def show_principal(world: World, call: Call) -> Reply:
-    """GET /auth/user."""
+    """GET /auth/user: return the token's user."""
     user, company = call.user, world.cast.company
     principal = Principal(
         user_id=user.id, username=user.username, email=user.email, first_name=user.first_name,
@@ -114,7 +114,7 @@ def show_principal(world: World, call: Call) -> Reply:
 
 
 def _user(world: World, call: Call) -> User:
-    """Return the user with an address. Raises a 403 for one's own: an administrator stays one."""
+    """Return another user by id. Raises a 403 for the caller, so that an administrator remains."""
     user = stored(world, "user", call.path["userId"], User)
     if user.id == call.user.id:
         raise Refusal(403, "FORBIDDEN", "Nobody may change or remove themselves.")
@@ -122,7 +122,7 @@ def _user(world: World, call: Call) -> User:
 
 
 def changing(shape: type[ChangingRole | ChangingStatus]) -> Write:
-    """Return a handler that changes another user by a body of this shape."""
+    """Return a handler that changes another user with a body of this type."""
 
     def serve(world: World, call: Call) -> User:
         user, body = _user(world, call), call.read(shape)
@@ -133,7 +133,7 @@ def changing(shape: type[ChangingRole | ChangingStatus]) -> Write:
 
 
 def remove_user(world: World, call: Call) -> None:
-    """DELETE /company/users/{userId}."""
+    """DELETE /company/users/{userId}: remove another user."""
     user = _user(world, call)
     world.clock.tick()
     world.store.remove("user", id=user.id)

@@ -1,12 +1,13 @@
-"""Drivers of the ramp service: events that only the platform or the outside world causes.
+"""Drivers of the ramp service: functions that cause events outside the caller's control.
 
-Each driver is one act: it moves requests, books the bank lines of the move, and puts later steps on
-the agenda. The service sees money sent on-ramp on the next TARGET day (an instant wire within
-hours); it places the money only if the text names the request and no more than a cent is missing.
-An impossible driver raises an error.
+Each driver runs in one transaction: it changes requests, books the bank lines, and puts later steps
+on the agenda. The service receives on-ramp money on the next TARGET day (an instant wire within
+hours). It assigns the money only if the text names the request and at most one cent is missing. A
+driver raises InputError if the event is impossible.
 
-A request gets deposit details when it is created, and again when it is approved. A change reaches
-the requests that still await their funds and, for the provider's own euro account, later ones too.
+A request gets the current deposit details when it is created, and again when it is approved. A
+change applies to the requests that await funds; a change of the provider's own euro account also
+applies to later requests.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ T = TypeVar("T")
 
 
 class _Arrival(msgspec.Struct, frozen=True):
-    """Fiat on its way to the service."""
+    """A wire on its way to the service."""
 
     request_id: str
     amount: Decimal
@@ -58,7 +59,7 @@ def _is_in_euros(request: RampRequest) -> bool:
 
 
 class RampDrivers:
-    """The ramp's platform, its banks and its chains."""
+    """Drivers of the ramp platform, its banks and its chains."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -75,7 +76,7 @@ class RampDrivers:
     def verify_bank_account(
         self, bank_account_id: str, status: Verification = "VERIFIED"
     ) -> shapes.CompanyBankAccount:
-        """Set the result of the review of a company bank account, ahead of its time."""
+        """Set the result of the review of a company bank account before the review is due."""
         with self._world.act() as world:
             account = _read_record(company_bank_account, world, bank_account_id)
             return verify(world, account, status)
@@ -83,13 +84,13 @@ class RampDrivers:
     def verify_wallet(
         self, wallet_id: str, status: Verification = "VERIFIED"
     ) -> shapes.CompanyWallet:
-        """Set whether the ownership of a company wallet is proved."""
+        """Set the result of the ownership check of a company wallet."""
         with self._world.act() as world:
             wallet = _read_record(company_records.company_wallet, world, wallet_id)
             return verify(world, wallet, status)
 
     def accept_invitation(self, email: str) -> shapes.User:
-        """Let an invited user accept by the address in the mail."""
+        """Let an invited user accept the invitation, by e-mail address."""
         with self._world.act() as world:
             user = accept_invitation(world, email)
             if user is None:
@@ -99,13 +100,13 @@ class RampDrivers:
             return user
 
     def payment_run(self, count: int = 10) -> list[RampRequest]:
-        """Create and approve on-ramp requests of the last TARGET day, without wires.
+        """Create and approve on-ramp requests on the last TARGET day; no wires are sent.
 
-        Each is EUR 500 larger than the one before, from EUR 2,500 on.
+        The first one is of EUR 2,500, and each one is EUR 500 larger than the one before.
         """
         if not 1 <= count <= _LARGEST_RUN:
             raise InputError(
-                f"a payment run is of 1 to {_LARGEST_RUN} requests", do="give a count in that range"
+                f"a payment run has 1 to {_LARGEST_RUN} requests", do="give a count in that range"
             )
         with self._world.act() as world:
             users, day = world.cast.users, world.clock.today - timedelta(days=1)
@@ -130,9 +131,9 @@ class RampDrivers:
         *,
         instant: bool = False,
     ) -> Line:
-        """Send the wire for an on-ramp request: a debit on the operating account.
+        """Send the wire for an on-ramp request, a debit on the operating account.
 
-        The status of the request does not matter; `text` replaces the payment reference.
+        The request may have any status; `text` replaces the payment reference.
         """
         with self._world.act() as world:
             request = self._in_euros(request_id)
@@ -161,7 +162,7 @@ class RampDrivers:
             if not wires:
                 raise InputError(
                     f"no wire was sent for {request.payment_reference}",
-                    do="send one with fund first",
+                    do="send a wire with the driver fund first",
                 )
             back = replace(
                 wires[-1], booked=world.bank.day(world.clock.today), direction="CRDT",
@@ -183,7 +184,7 @@ class RampDrivers:
             )  # fmt: skip
 
     def receive(self, request_id: str, amount: Decimal | None = None) -> RampRequest:
-        """Let the service see the funds, fiat or crypto, and process the request."""
+        """Let the service receive the funds, fiat or crypto, and process the request."""
         with self._world.act():
             request = self._in_status(request_id, "AWAITING_FUNDS")
             on_ramp = request.ramp_type == "ON_RAMP"
@@ -191,30 +192,30 @@ class RampDrivers:
             return self._receive(request, expected if amount is None else amount)
 
     def complete(self, request_id: str) -> RampRequest:
-        """Deliver the crypto, or pay out the fiat, which is then on the statement too."""
+        """Deliver the crypto, or pay out the fiat, which is also booked on the statement."""
         with self._world.act():
             return self._complete(self._in_status(request_id, "PROCESSING"))
 
     def fail(self, request_id: str) -> RampRequest:
-        """Fail the request: the service could not carry it out."""
+        """Fail the request, as if the service could not execute it."""
         with self._world.act() as world:
             request = self._in_status(request_id, "AWAITING_FUNDS", "PROCESSING")
             return world.change(world.life.fail(request, world.clock.tick()))
 
     def deny(self, request_id: str) -> RampRequest:
-        """Deny the request on the platform."""
+        """Deny the request, as the platform does."""
         with self._world.act() as world:
             request = self._in_status(request_id, *_LIVE)
             return world.change(world.life.deny(request, world.clock.tick()))
 
     def block(self, request_id: str) -> RampRequest:
-        """Hold the request on the platform."""
+        """Block the request, as the platform does."""
         with self._world.act() as world:
             request = self._in_status(request_id, *_LIVE[:-1])
             return world.change(world.life.block(request, world.clock.tick()))
 
     def release(self, request_id: str) -> RampRequest:
-        """Release a held request into its previous status."""
+        """Return a blocked request to its previous status."""
         with self._world.act() as world:
             request = self._in_status(request_id, "BLOCKED")
             released = world.life.release(request, world.clock.tick())
@@ -232,10 +233,10 @@ class RampDrivers:
         intermediary_bic: str | None = None,
         active: bool = True,
     ) -> list[RampRequest]:
-        """Change the deposit details of one request that awaits its funds, or of the provider.
+        """Change the deposit details of one request that awaits funds, or of the provider.
 
-        Without an `iban` (on-ramp) or an `address` (off-ramp) a new one is generated; with an
-        intermediary bank or details that are not `active`, everything else stays the same.
+        Without an `iban` (on-ramp) or an `address` (off-ramp) a new one is generated. If an
+        intermediary bank is given, or `active` is false, everything else stays the same.
         """
         world = self._world
         with world.act():
@@ -311,7 +312,7 @@ class RampDrivers:
     ) -> shapes.DepositBankAccount:
         """Return the provider's bank details with another account or name."""
         if iban is not None and not is_iban(iban):
-            raise InputError(f"{iban[:40]} is no IBAN", do="give one with valid check digits")
+            raise InputError(f"{iban[:40]} is not an IBAN", do="give one with valid check digits")
         before = self._world.life.deposit_bank
         is_other = active and intermediary_bic is None
         another = self._world.ids.iban("LT") if is_other and iban is None else before.iban
@@ -322,7 +323,7 @@ class RampDrivers:
         )  # fmt: skip
 
     def _waiting(self, request_id: str | None) -> list[RampRequest]:
-        """Return the request, or all requests that await their funds."""
+        """Return the request, or without an id all requests that await funds."""
         if request_id is not None:
             return [self._in_status(request_id, "AWAITING_FUNDS")]
         items = self._world.store.page("ramp_request", {"status": ["AWAITING_FUNDS"]}).items
@@ -356,7 +357,7 @@ class RampDrivers:
         return request
 
     def _in_euros(self, request_id: str) -> RampRequest:
-        """Return an on-ramp request in euros: only its wire is on a statement."""
+        """Return an on-ramp request in euros: wires in other currencies are on no statement."""
         request = self._of_type(request_id, "ON_RAMP")
         currency = request.fiat_currency.currency
         if currency != "EUR":
@@ -367,7 +368,7 @@ class RampDrivers:
         return request
 
     def _line(self, request: RampRequest, amount: Decimal, text: str, **fields: Any) -> Line:
-        """Return a line about a request, booked on the company's account for wires."""
+        """Book a line about a request on the company's account for wires, and return it."""
         world, code = self._world, request.payment_reference
         unbroken = carries_code(text, code)
         expectation = Expectation(

@@ -1,4 +1,4 @@
-"""The ramp's reference data: fees and their calculation, currencies, chains, bank configuration."""
+"""Reference data of the ramp: fees, currencies, chains, bank configuration."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from treasury.sandbox.story.world import World
 
 
 class FeeQuestion(KeyedBody, frozen=True, kw_only=True):
-    """An amount to calculate the fee of."""
+    """An amount whose fee is calculated."""
 
     amount: Number
     type: Literal["ON_RAMP", "OFF_RAMP"]
 
 
 class FeeAnswer(Shape, frozen=True, kw_only=True):
-    """A fee, in the unit of the amount."""
+    """The fee of an amount, in the same unit."""
 
     amount: Decimal
     percentage: Decimal
 
 
 class SupportedChains(Shape, frozen=True, kw_only=True):
-    """The networks."""
+    """The supported networks."""
 
     supported_chains: list[str]
 
@@ -68,7 +68,7 @@ class BankConfiguration(Shape, frozen=True, kw_only=True):
 
 
 def calculate_fee(world: World, call: Call) -> Reply:
-    """Return the fee on an amount, in the amount's own unit: euros on-ramp, coins off-ramp."""
+    """Return the fee of an amount in the same unit: euros on-ramp, coins off-ramp."""
     question = call.read(FeeQuestion)
     unit = "EUR" if question.type == "ON_RAMP" else "USDC"
     amount = amount_of(world, question.amount, unit)
@@ -86,7 +86,7 @@ REFERENCE_ROUTES: Final = (
     read_route("/fees", all_of("fee"), list[Fee], "List the fees' tiers."),
     Route(
         "POST", "/fees/calculate", calculate_fee, takes=FeeQuestion, gives=FeeAnswer,
-        says="Calculate the fee on an amount, in the amount's own unit.",
+        says="Calculate the fee of an amount, in the same unit.",
     ),
     read_route(
         "/fiat-currencies", all_of("fiat_currency"), list[FiatCurrency],

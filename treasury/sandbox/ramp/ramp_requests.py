@@ -1,8 +1,8 @@
-"""Operations of ramp requests: create, decide, change the amount, name the transaction.
+"""Operations on ramp requests: create, decide, change the amount, add the transaction hash.
 
-Permissions follow the roles of the specification: a manager creates and changes, an administrator
-approves and rejects (but not requests of their own), a creator cancels their own. Every change
-requires the current version; a stale one is a conflict.
+Permissions follow the roles of the specification: a manager creates and changes requests, an
+administrator approves and rejects requests of other people, a creator cancels their own. Every
+change requires the current version; an older version is a conflict.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _Id = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
 class NewRampRequest(KeyedBody, frozen=True, kw_only=True):
-    """A new request; `amount` is fiat on-ramp and crypto off-ramp."""
+    """A new request; `amount` is in fiat on-ramp, in crypto off-ramp."""
 
     ramp_type: Literal["ON_RAMP", "OFF_RAMP"]
     amount: Number
@@ -43,35 +43,35 @@ class NewRampRequest(KeyedBody, frozen=True, kw_only=True):
 
 
 class Deciding(KeyedBody, frozen=True, kw_only=True):
-    """The version that the decider saw; the reason is accepted and not stored."""
+    """The version that the decider read, and a reason, which is not stored."""
 
     version: int
     reason: str | None = None
 
 
 class ChangingAmount(KeyedBody, frozen=True, kw_only=True):
-    """Another amount, and the version seen."""
+    """A new amount, and the version that the caller read."""
 
     amount: Number
     version: int
 
 
 class AddingHash(KeyedBody, frozen=True, kw_only=True):
-    """The transaction that carries the crypto, and the version seen."""
+    """The hash of the crypto transaction, and the version that the caller read."""
 
     blockchain_transaction_hash: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
     version: int
 
 
 class OnRampPair(shapes.Shape, frozen=True, kw_only=True, rename={"from_": "from"}):
-    """A conversion of a fiat currency."""
+    """A possible conversion of a fiat currency."""
 
     from_: shapes.FiatName
     to: shapes.CryptoName
 
 
 class OffRampPair(shapes.Shape, frozen=True, kw_only=True, rename={"from_": "from"}):
-    """A conversion of a cryptocurrency."""
+    """A possible conversion of a cryptocurrency."""
 
     from_: shapes.CryptoName
     to: shapes.FiatName
@@ -102,7 +102,7 @@ def create(world: World, call: Call) -> RampRequest:
 
 
 def pairs_of(world: World) -> list[tuple[FiatCurrency, CryptoCurrency]]:
-    """Return all possible conversions: euro coins convert to euros only."""
+    """Return all possible conversions; euro coins convert only to euros."""
     return [
         (fiat, crypto)
         for fiat in world.cast.fiat
@@ -112,7 +112,7 @@ def pairs_of(world: World) -> list[tuple[FiatCurrency, CryptoCurrency]]:
 
 
 def pair_of(world: World, fiat_id: str, crypto_id: str) -> tuple[FiatCurrency, CryptoCurrency]:
-    """Return the currencies with these ids. Raises a 400 if they are unknown or not a pair."""
+    """Return the currencies with these ids. Raises a 400 if they are unknown or do not convert."""
     fiat = next((f for f in world.cast.fiat if f.id == fiat_id), None)
     crypto = next((c for c in world.cast.crypto if c.id == crypto_id), None)
     if fiat is None or crypto is None:
@@ -139,7 +139,7 @@ def _wallet(world: World, new: NewRampRequest, crypto: CryptoCurrency) -> shapes
 
 
 _MONEY: Final = {"EUR_": "EUR", "USD_": "USD", "GBP_": "GBP"}
-"""Currencies of accounts by the beginning of their type; other accounts state it."""
+"""Currency of an account by the first letters of its type; other types have a currency field."""
 
 
 def _bank_account(
@@ -161,7 +161,7 @@ def _bank_account(
 
 
 def amount_of(world: World, text: msgspec.Raw, unit: str) -> Decimal:
-    """Return a JSON number as an amount, which must be positive, payable and within the bounds."""
+    """Return a JSON number as an amount, which must be positive, payable and within the limits."""
     written = bytes(text).decode()
     if not written[:1].isdigit() and written[:1] != "-":
         raise invalid("amount must be a number.")
@@ -170,16 +170,16 @@ def amount_of(world: World, text: msgspec.Raw, unit: str) -> Decimal:
         raise invalid("amount must be positive.")
     smallest, largest = world.bounds
     if amount < max(smallest, _SMALLEST):
-        raise Refusal(400, "AMOUNT_BELOW_MINIMUM", f"The least is {max(smallest, _SMALLEST):f}.")
+        raise Refusal(400, "AMOUNT_BELOW_MINIMUM", f"The minimum is {max(smallest, _SMALLEST):f}.")
     if amount > largest:
-        raise Refusal(400, "AMOUNT_ABOVE_MAXIMUM", f"The most is {largest:f}.")
+        raise Refusal(400, "AMOUNT_ABOVE_MAXIMUM", f"The maximum is {largest:f}.")
     if not is_exact_in(amount, unit):
         raise invalid(f"amount must have at most {exponent(unit)} decimals in {unit}.")
     return amount
 
 
 def next_reference(world: World) -> str:
-    """Return the next free number; other companies use the same sequence."""
+    """Return the next payment reference; other companies use numbers of the same sequence."""
     year = f"PAY-{world.clock.today.year}-"
     last = world.store.last_reference("ramp_request", year)
     number = int(last.removeprefix(year)) if last else 0
@@ -202,7 +202,7 @@ _Step = Callable[[Life, RampRequest, User, datetime], RampRequest]
 
 
 def decide(name: str, step: _Step, *, by_creator: bool | None = None) -> Write:
-    """Return the handler of a decision by anyone, by the creator, or (four eyes) by another."""
+    """Return the handler of a decision by any user, the creator, or (four eyes) another user."""
 
     def serve(world: World, call: Call) -> RampRequest:
         request = ramp_request(world, call.path["id"])
@@ -228,7 +228,7 @@ def change_amount(world: World, call: Call) -> RampRequest:
 
 
 def adding_hash(act: str, **changes: str) -> Write:
-    """Return the handler that stores an off-ramp's crypto transaction and makes `changes`."""
+    """Return the handler that stores an off-ramp's transaction hash and applies `changes`."""
 
     def serve(world: World, call: Call) -> RampRequest:
         request, body = ramp_request(world, call.path["id"]), call.read(AddingHash)
@@ -278,11 +278,11 @@ REQUEST_ROUTES: Final = (
     ),
     read_route(
         "/ramp-requests/on-ramp/pairs", _pairs(on_ramp=True), list[OnRampPair],
-        "List what fiat can be turned into.",
+        "List the possible conversions of fiat.",
     ),
     read_route(
         "/ramp-requests/off-ramp/pairs", _pairs(on_ramp=False), list[OffRampPair],
-        "List what crypto can be turned into.",
+        "List the possible conversions of crypto.",
     ),
     read_route(
         _BY_ID, detail_of("ramp_request", "ramp request"), RampRequest, "Get a ramp request."
@@ -307,6 +307,6 @@ REQUEST_ROUTES: Final = (
     ),
     write_route(
         f"PATCH {_BY_ID}/tx-hash", adding_hash("takes a transaction hash"), AddingHash,
-        RampRequest, "Say which transaction carries the crypto.", 409, scope="edit:ramp-request",
+        RampRequest, "State the hash of the crypto transaction.", 409, scope="edit:ramp-request",
     ),
 )  # fmt: skip

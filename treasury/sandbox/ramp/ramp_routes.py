@@ -1,7 +1,8 @@
-"""The ramp service's operations, each declared with its handler.
+"""Table of the ramp service's operations with their handlers.
 
-The published generation has further ones: the file of all requests, the hand-over of an off-ramp,
-deposit wallets, single currencies, the user of a token, and users' roles, status and removal.
+The published generation has further operations: a CSV of all requests, the processing of an
+off-ramp, deposit wallets, single currencies, the user of a token, and role, status and removal of
+users.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ _NEEDS_SCOPE: Final = {
     ("GET", "/ramp-requests/on-ramp/pairs"): "create:ramp-request",
     ("GET", "/ramp-requests/off-ramp/pairs"): "create:ramp-request",
 }
-"""Reads that the published generation restricts to holders of a scope."""
+"""Reads for which the published generation requires a scope."""
 
 
 def export_requests(world: World, _: Call) -> Reply:
-    """Return every request as a line of CSV, without the envelope of an answer."""
+    """Return all requests as plain CSV, without the JSON envelope of other answers."""
     names = [field.encode_name for field in msgspec.structs.fields(RampItem)]
     lines = [",".join(names)]
     for text in world.store.page("ramp_request", {}).items:
@@ -43,7 +44,7 @@ def export_requests(world: World, _: Call) -> Reply:
 
 
 def list_deposit_wallets(world: World, call: Call) -> Reply:
-    """Return the deposit wallets, all or those of some chains."""
+    """Return the deposit wallets, optionally only those of some chains."""
     chains = call.query_values("chain")
     if any(chain not in CHAINS for chain in chains):
         raise invalid(f"chain must be one of {', '.join(CHAINS)}.")
@@ -58,11 +59,12 @@ _PUBLISHED: Final = (
     write_route(
         "PATCH /ramp-requests/{id}/initiate",
         adding_hash("is initiated", status="PROCESSING"), AddingHash, shapes.RampRequest,
-        "Hand the crypto of an off-ramp over to be processed.", 409, scope="edit:ramp-request",
+        "State the crypto transaction of an off-ramp, which is then processed.", 409,
+        scope="edit:ramp-request",
     ),
     Route(
         "GET", "/ramp-requests/export", export_requests, scope="export:ramp-requests",
-        says="Every ramp request as CSV.", media_type="text/csv",
+        says="Get all ramp requests as CSV.", media_type="text/csv",
     ),
     Route(
         "GET", "/deposit-wallets", list_deposit_wallets, says="List the provider's wallets.",
@@ -81,11 +83,11 @@ _PUBLISHED: Final = (
     ),
     write_route(
         f"PUT {_USER}/role", people.changing(ChangingRole), ChangingRole, User,
-        "Give a user another role.", scope=_USERS,
+        "Change the role of a user.", scope=_USERS,
     ),
     write_route(
         f"PATCH {_USER}/status", people.changing(ChangingStatus), ChangingStatus, User,
-        "Let a user sign in, or not.", scope=_USERS,
+        "Allow or forbid a user to sign in.", scope=_USERS,
     ),
     write_route(
         f"DELETE {_USER}", people.remove_user, None, None, "Remove a user.", scope=_USERS
@@ -95,7 +97,7 @@ _ROUTES: Final = (*PEOPLE_ROUTES, *COMPANY_ROUTES, *REQUEST_ROUTES, *REFERENCE_R
 
 
 def routes(profile: str) -> tuple[Route, ...]:
-    """Return the operations that a profile serves; the published generation ignores keys."""
+    """Return the operations of a profile; the published generation ignores idempotency keys."""
     if profile != "b":
         return _ROUTES
     first = [route for route in _PUBLISHED if "{" not in route.path]

@@ -1,1 +1,1 @@
-"""The sandbox as a server: routes, tokens, faults, control plane, published documents."""
+"""Server of the sandbox: routes, tokens, faults, control plane, OpenAPI documents."""

@@ -1,4 +1,4 @@
-"""Both services and the token address as one web application, made from the route tables."""
+"""Web application with both services and the token address, built from the route tables."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ def make_app(
     control: Iterable[WebRoute] = (),
     neighbour: Callable[[], World] | None = None,
 ) -> Starlette:
-    """Return the application; calls that read or change the world hold its lock.
+    """Return the application; a call holds the lock of the world while it runs.
 
-    Users of the other company are served from the world that `neighbour` returns, and see no other.
+    Users of the second company are served from the world that `neighbour` returns, and see only its
+    records.
     """
 
     async def token(request: Request) -> Response:
@@ -90,18 +91,18 @@ def make_app(
 
 
 def _exact(routes: list[WebRoute]) -> Router:
-    """Return routes that match exactly: an address with an additional slash is unknown."""
+    """Return routes that match exactly, so that an address with a trailing slash is unknown."""
     return Router(routes, redirect_slashes=False)
 
 
 def _answer(world: World, user: User | None, route: Route, request: Request, body: bytes) -> Reply:
-    """Return the answer to a call; a write that is refused, or fails, is rolled back."""
+    """Return the answer to a call; a refused or failed write is rolled back."""
     try:
         with nullcontext() if request.method in _READS else world.act():
             return _serve(world, user, route, request, body)
     except Refusal as refusal:
         return refusal.reply()
-    # An error of the sandbox itself is answered too, so that the connection stays open.
+    # An error of the sandbox itself is also answered, so that the connection stays open.
     except Exception:
         logger.exception("%s %s failed", request.method, request.url.path)
         return Refusal(500, "INTERNAL_SERVER_ERROR", "Try later.").reply()
@@ -124,7 +125,7 @@ def _serve(world: World, user: User | None, route: Route, request: Request, body
 
 
 def _object(request: Request, body: bytes) -> dict[str, Any]:
-    """Return the JSON object in a write's body, with exact numbers if its shape needs them."""
+    """Return the JSON object in a write's body, with exact numbers if its type needs them."""
     if request.method in {*_READS, "DELETE"} or not body:
         return {}
     media_type = request.headers.get("content-type", "").partition(";")[0]

@@ -1,7 +1,7 @@
-"""Drivers of the banks: events that no service knows of.
+"""Drivers of the banks: functions that cause events which no service causes.
 
-A customer's wire to a virtual account has two sides: a line on the provider's report and a credit
-at the finance service. Other events are only lines on a statement.
+A customer's wire to a virtual account is both a line in the provider's report and a credit at the
+finance service. Other events are only lines on a statement.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NOBODY: Payer = Payer("Practice Payer BV", "NL02TEST0123456789", "TESTNL2A")
 
 
 class BankDrivers:
-    """The payers at the other end of the company's accounts."""
+    """Drivers of the company's banks and payers."""
 
     def __init__(self, world: World, finance: FinanceDrivers) -> None:
         self._world = world
@@ -42,7 +42,7 @@ class BankDrivers:
         payer_iban: str = _NOBODY.iban,
         instant: bool = False,
     ) -> Arrival:
-        """Send a wire to a virtual account; it will reach the wallet."""
+        """Send a customer's wire to a virtual account; it is then credited to the wallet."""
         with self._world.act() as world:
             euros = cents(amount)
             arrival = self._finance.sepa_credit(iban, euros, text, instant=instant)
@@ -62,9 +62,9 @@ class BankDrivers:
     def payment_file(
         self, *, file: str, answer: PaymentAnswer = "mixed", answered_at: datetime | None = None
     ) -> list[PaymentReport]:
-        """Return the bank's answers to a payment file, the text of a pain.001; they move no money.
+        """Return the bank's reports about a payment file (pain.001 text). No money moves.
 
-        The bank answers now, or `answered_at` an earlier instant.
+        The reports are dated now, or `answered_at`, an earlier instant.
         """
         with self._world.act() as world:
             now = world.clock.now
@@ -85,7 +85,7 @@ class BankDrivers:
         iban: str = "",
         text: str = "",
     ) -> Line:
-        """Book any other line on one of the accounts with statements."""
+        """Book any other line on an account with statements."""
         with self._world.act() as world:
             ibans = [own.iban for own in world.bank.accounts]
             if account not in ibans:

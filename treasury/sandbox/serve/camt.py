@@ -1,4 +1,4 @@
-"""Writer of the banks' statements: one camt.053.001.08 file per account and period.
+"""Writer of bank statements, one camt.053.001.08 file per account and period.
 
 Element order follows the schema of that version. A batch is one entry with a transaction detail for
 each payment; every detail carries the bank's own reference for that payment.
@@ -20,7 +20,7 @@ from treasury.sandbox.story.lines import Line, Period, StatementAccount
 def statements(
     accounts: Iterable[StatementAccount], lines: Sequence[Line], periods: Sequence[Period]
 ) -> Iterator[tuple[str, bytes]]:
-    """Return file names and contents; each opens with the closing balance of the days before."""
+    """Return file names and contents; a file opens with the closing balance of the days before."""
     for account in accounts:
         own = [line for line in lines if line.account == account.iban]
         for period in periods:
@@ -31,7 +31,7 @@ def statements(
             yield name, _document(account, period, opening, booked)
 
 
-# Every new desk asks for the past months again.
+# Statements of past months are requested often and never change, so they are cached.
 @lru_cache(maxsize=64)
 def _document(
     account: StatementAccount, period: Period, opening: Decimal, lines: tuple[Line, ...]

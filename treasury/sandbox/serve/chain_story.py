@@ -1,8 +1,8 @@
-"""Transactions of the company's wallets on their chains, and the gas that they pay.
+"""Transactions of the company's wallets on their chains, with gas fees.
 
-The wallets pay gas for what they send: the coins of off-ramps, transfers that they submit
-themselves, and each month some unrelated transactions. All follow from the seed and from the
-services' records, without further random draws, so that the rest of the story is unchanged.
+A wallet pays gas for the transactions that it sends: coins of off-ramps, transfers that it submits
+itself, and some unrelated transactions each month. They are derived from the seed and the services'
+records without drawing from the story's random streams, so the story does not change.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from treasury.sandbox.state.shapes import CompanyWallet, RampRequest, Transfer, 
 from treasury.sandbox.story.world import World
 
 NATIVE_COINS: Final = {"ETHEREUM": "ETH", "BASE": "ETH", "POLYGON": "POL"}
-"""Native coins of the chains with an explorer here."""
+"""Native coins of the chains that have an explorer in the sandbox."""
 HELD: Final = {"ETH": Decimal("2.5"), "POL": Decimal(480)}
-"""Initial amount of native coin in a wallet."""
+"""Initial balance of native coin in a wallet."""
 _PLANTED: Final = {"ETH": Decimal("0.002"), "POL": Decimal("0.25")}
-"""Gas of each transaction in the scenario `gas`, so that every sum is known in advance."""
+"""Gas fee of each transaction in the scenario `gas`, fixed so that every sum is known."""
 _PRICES: Final = {"ETH": 41, "POL": 380}
-"""Highest price of gas in billionths of the coin."""
+"""Maximum price of gas, in billionths of the coin."""
 _MONTHLY: Final = (
-    # Day, event.
+    # Inputs of the hash: the day and the event.
     (2, "top-up"), (5, "approval"), (12, "failure"), (19, "to itself"), (26, "payment"),
 )  # fmt: skip
 _AMOUNTS: Final = {"ETH": Decimal("0.05"), "POL": Decimal("12.5")}
@@ -55,13 +55,13 @@ class ChainTransaction(msgspec.Struct, frozen=True, kw_only=True):
     token_receiver: str = ""
 
     def native_change(self, address: str) -> Decimal:
-        """Return its effect on a wallet's native coin, including the fee."""
+        """Return the change of a wallet's native coin, including the fee."""
         moved = _ZERO if self.failed else self.native
         came = moved if self.receiver == address else _ZERO
         return came - (moved + self.fee if self.sender == address else _ZERO)
 
     def token_change(self, address: str, token: str) -> Decimal:
-        """Return its effect on a wallet's token."""
+        """Return the change of a wallet's token balance."""
         if self.token != token:
             return _ZERO
         came = self.tokens if self.token_receiver == address else _ZERO
@@ -88,7 +88,7 @@ def _details(world: World, kind: str) -> Iterator[str]:
 
 
 def request_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainTransaction]:
-    """Return coins delivered for on-ramps, and coins that the wallet sent off-ramp."""
+    """Return the transactions of ramp requests: coins received on-ramp and sent off-ramp."""
     for detail in _details(world, "ramp_request"):
         request = decode(detail, RampRequest)
         transaction, asset = request.blockchain_transaction_hash, request.crypto_currency.currency
@@ -118,7 +118,7 @@ def request_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainT
 
 
 def transfer_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainTransaction]:
-    """Return transfers from the accounts' wallets, which the wallet submits itself by a permit."""
+    """Return transfers from the accounts' wallets that the wallet submits with a permit."""
     places = {account: address for account, (_, address) in world.cast.wallet_ids.items()}
     for detail in _details(world, "transfer"):
         transfer = decode(detail, Transfer)
@@ -137,7 +137,7 @@ def transfer_transactions(world: World, wallet: CompanyWallet) -> Iterator[Chain
 
 
 def monthly_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainTransaction]:
-    """Return a wallet's other transactions of each month; some move nothing but pay gas."""
+    """Return a wallet's unrelated transactions of each month; some only pay gas."""
     coin = NATIVE_COINS[wallet.chain]
     somebody = f"0x{_digest('exchange', wallet.chain).hex()[:40]}"
     month = FIRST_DAY
@@ -157,7 +157,7 @@ def monthly_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainT
 
 
 def _fee(world: World, wallet: CompanyWallet, transaction: str) -> Decimal:
-    """Return the fee of a transaction: gas used times price, to the last of 18 decimals."""
+    """Return the fee of a transaction, gas times price, exact to 18 decimals."""
     coin = NATIVE_COINS[wallet.chain]
     if world.has_planted_gas:
         return _PLANTED[coin]

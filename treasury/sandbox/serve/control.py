@@ -1,8 +1,8 @@
-"""Control plane: drivers, clock, faults and bank files over HTTP.
+"""Control plane of the sandbox over HTTP: drivers, clock, faults and bank files.
 
-It belongs to the sandbox and to neither service, under /sandbox, without a token. It answers only
-this machine: a call has to name a loopback host, so that a web page cannot reach it through its own
-domain name. Its answers are labelled as the sandbox's.
+It is under /sandbox, needs no token, and is no part of the two services. It answers only calls to a
+loopback host name, so that a web page cannot reach it through its own domain. Its answers are
+marked as the sandbox's own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _Answer = Callable[[Request, bytes], Any]
 
 
 class Company(Protocol):
-    """The parts of the sandbox that the control plane uses."""
+    """Protocol of the parts of the sandbox that the control plane uses."""
 
     faults: Faults
     clock: PracticeClock
@@ -48,31 +48,31 @@ class Company(Protocol):
     ramp_bounds: tuple[Decimal, Decimal]
 
     def reset(self) -> None:
-        """Start again as at the start of the process."""
+        """Reset the sandbox to its initial state."""
 
     def bank_files(
         self, first: date | None = None, last: date | None = None
     ) -> list[tuple[str, bytes]]:
-        """Return the banks' files, as names and contents."""
+        """Return the banks' files by name."""
 
     def explorer_files(self) -> list[ExplorerFile]:
-        """Return the explorers' exports."""
+        """Return the explorers' exports of the company's wallets."""
 
 
 class Driver(msgspec.Struct, frozen=True):
-    """A method that a call may run, and the shape of its arguments."""
+    """A method that a call may run, and the type of its arguments."""
 
     act: Callable[..., Any]
     takes: type[msgspec.Struct]
 
     def run(self, body: bytes) -> object:
-        """Run the method with the arguments in a JSON object; amounts keep their digits."""
+        """Run the method with the arguments in a JSON object; amounts are exact."""
         arguments = _read(body, self.takes)
         return self.act(**{name: getattr(arguments, name) for name in self.takes.__struct_fields__})
 
 
 def drivers_of(*holders: object) -> dict[str, Driver]:
-    """Return every public action of the holders by name; a later holder takes precedence."""
+    """Return all public methods of the objects by name; later objects take precedence."""
     return {
         name: driver_of(method)
         for holder in holders
@@ -82,7 +82,7 @@ def drivers_of(*holders: object) -> dict[str, Driver]:
 
 
 def driver_of(method: Callable[..., Any]) -> Driver:
-    """Return a method as a driver; its signature gives the arguments."""
+    """Return a method as a driver, with the arguments of its signature."""
     return Driver(method, _arguments_of(cast(MethodType, method).__func__))
 
 
@@ -91,7 +91,7 @@ def _arguments_of(function: Callable[..., Any]) -> type[msgspec.Struct]:
     hints = get_type_hints(function)
     fields: list[Any] = []
     for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
-        # A number or a string, both exact.
+        # A JSON number or string; both are read exactly.
         kind = Decimal if hints[name] == Decimal | str else hints[name]
         is_needed = parameter.default is parameter.empty
         fields.append((name, kind) if is_needed else (name, kind, parameter.default))
@@ -101,9 +101,9 @@ def _arguments_of(function: Callable[..., Any]) -> type[msgspec.Struct]:
 
 
 class PracticeClock:
-    """The company's clock under the user's control: it is read and moved forward, never back.
+    """The company's clock, which the user can move forward but not back.
 
-    Everything that falls due in between happens at its time. Access tokens expire by the machine's
+    Events that become due in between happen at their time. Access tokens expire by the machine's
     clock.
     """
 
@@ -117,18 +117,18 @@ class PracticeClock:
 
     @property
     def today(self) -> date:
-        """The day that it is in Brussels."""
+        """Return the current date in Brussels."""
         return self._world.clock.today
 
     def advance(self, span: timedelta | None = None, **parts: float) -> int:
-        """Move the clock forward by `days=1, hours=2` or a timedelta; count the events."""
+        """Move the clock forward by `days=1, hours=2` or a timedelta; return the events' number."""
         with self._world.lock:
             return self.set(self.now + (span or timedelta()) + timedelta(**parts))
 
     def set(self, until: datetime) -> int:
         """Move the clock forward to an instant; return the number of events."""
         if until.tzinfo is None:
-            raise InputError(f"{until} names no time zone", do="write 2026-11-03T09:00:00Z")
+            raise InputError(f"{until} has no time zone", do="write 2026-11-03T09:00:00Z")
         with self._world.lock:
             if until < self.now:
                 raise InputError(
@@ -185,7 +185,7 @@ class _Rotation(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
 
 
 class ControlPlane(msgspec.Struct, frozen=True):
-    """Answers of the control plane, one method for each address and HTTP method."""
+    """Handlers of the control plane, one for each address and HTTP method."""
 
     world: World
     company: Company
@@ -219,7 +219,7 @@ class ControlPlane(msgspec.Struct, frozen=True):
         return {"now": self.company.clock.now, "happened": happened}
 
     def drive(self, request: Request, body: bytes) -> object:
-        """Carry a driver out."""
+        """Run a driver."""
         name = request.path_params["driver"]
         if name not in self.drivers:
             raise InputError(
@@ -232,7 +232,7 @@ class ControlPlane(msgspec.Struct, frozen=True):
         return {"waiting": self.company.faults.waiting(), "struck": self.company.faults.struck}
 
     def break_(self, request: Request, body: bytes) -> object:
-        """Queue faults, or set the mix."""
+        """Queue faults, or set the mix of random faults."""
         queued = _read(body, _Faults)
         for fault in queued.add:
             self.company.faults.add(**fault)
@@ -244,16 +244,16 @@ class ControlPlane(msgspec.Struct, frozen=True):
         return self.waiting(request, body)
 
     def mend(self, request: Request, body: bytes) -> object:
-        """Forget every fault."""
+        """Delete all faults."""
         self.company.faults.clear()
         return self.waiting(request, body)
 
     def effects(self, *_: object) -> object:
-        """Every write that took effect, in order."""
+        """Return all writes that took effect, in order."""
         return self.world.keys.effects()
 
     def files(self, request: Request, _: bytes) -> Response:
-        """Return the bank files as one archive: of every past month, or of the given days."""
+        """Return the bank files of all past months, or of the given days, as one archive."""
         first, last = (_day(request, name) for name in ("first", "last"))
         return _archive(self.company.bank_files(first, last))
 
@@ -262,14 +262,14 @@ class ControlPlane(msgspec.Struct, frozen=True):
         return _archive((export.name, export.content) for export in self.company.explorer_files())
 
     def limits(self, *_: object) -> object:
-        """Return the rate limit and the bounds of a ramp request."""
+        """Return the rate limit, and the minimum and maximum amount of a ramp request."""
         least, most = self.company.ramp_bounds
         return {
             "rateLimit": self.company.rate_limit, "rampBounds": {"least": least, "most": most},
         }  # fmt: skip
 
     def limit(self, _: Request, body: bytes) -> object:
-        """Set the rate limit, `null` for none, and the bounds of a ramp request."""
+        """Set the rate limit (`null` for none), and the minimum and maximum of a ramp request."""
         change = _read(body, _Limits)
         rate = change.rate_limit
         # A body with one invalid limit changes neither.
@@ -281,7 +281,7 @@ class ControlPlane(msgspec.Struct, frozen=True):
         return self.limits()
 
     def reset(self, *_: object) -> object:
-        """Start again: records, ledger, keys, clock, faults, limits and webhooks."""
+        """Reset records, ledger, keys, clock, faults, limits and webhooks."""
         self.company.reset()
         return {"now": self.company.clock.now}
 
@@ -290,7 +290,7 @@ class ControlPlane(msgspec.Struct, frozen=True):
         return self.company.webhooks.registered()
 
     def register_webhook(self, _: Request, body: bytes) -> object:
-        """Register an address for events; the answer shows its secret."""
+        """Register a webhook; the answer has its secret."""
         asked = _read(body, _Webhook)
         return self.company.webhooks.register(
             asked.url, events=asked.events, twice=asked.twice, pauses=asked.pauses
@@ -335,7 +335,7 @@ def _endpoint(
     async def serve(request: Request) -> Response:
         body = await request.body()
         if not is_loopback(f"http://{request.headers.get('host', '')}"):
-            return _json({"sandbox": _LABEL, "error": "only this machine may ask"}, 403)
+            return _json({"sandbox": _LABEL, "error": "only this machine may call it"}, 403)
         try:
             with world.lock:
                 answer = methods["GET" if request.method == "HEAD" else request.method](

@@ -1,4 +1,4 @@
-"""Writer of the explorers' exports of the company's wallets: transaction lists, and token lists."""
+"""Writer of the explorers' exports of the company's wallets: transactions and tokens."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ZERO: Final = Decimal(0)
 
 
 class ExplorerFile(msgspec.Struct, frozen=True):
-    """An export of a wallet; `tokens` are the tokens in it, empty for native coin."""
+    """An export of a wallet; `tokens` has the tokens in it, empty for an export of native coin."""
 
     chain: str
     address: str
@@ -85,7 +85,7 @@ def wallet_balances(world: World, day: date) -> list[WalletBalance]:
             moves[token] = [each.token_change(wallet.address, token) for each in whole]
         for asset, changes in moves.items():
             by_then = [change for change, each in zip(changes, whole, strict=True) if each.at < end]
-            # The initial amount of a token, in thousands, is the least that never makes it
+            # The initial balance of a token, in thousands, is the smallest that never becomes
             # negative.
             lowest = min(accumulate(changes, initial=_ZERO))
             opening = chain_story.HELD.get(asset) or Decimal(int(-lowest) // 1000 * 1000 + 1000)
@@ -99,7 +99,7 @@ def _wallets(world: World) -> list[CompanyWallet]:
 
 
 def _list(wallet: CompanyWallet, coin: str, whole: Sequence[ChainTransaction]) -> str:
-    """Return the list of transactions, with Etherscan's headings, or Polygonscan's."""
+    """Return the list of transactions with the headings of Etherscan or Polygonscan."""
     heading = "Txhash" if coin == "POL" else "Transaction Hash"
     rows = [tuple(name.format(hash=heading, coin=coin) for name in _LIST)]
     for each in whole:

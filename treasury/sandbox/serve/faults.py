@@ -1,8 +1,8 @@
-"""Faults on demand: what a network and an overloaded service do to a client.
+"""Faults on demand, such as those of a network or an overloaded service.
 
-A test queues faults; each affects the next calls on a path with its prefix. A mix draws them from a
-seed instead, so that a long run meets all kinds and can be repeated. A connection is dropped before
-the service acts, after it has acted, or in the middle of its answer. The control plane is never
+A test queues faults; each affects the next calls of a path prefix. A mix draws random faults from a
+seed, so that a long run has all kinds and can be repeated. A connection may be dropped before the
+service acts, after it has acted, or in the middle of its answer. The control plane is never
 affected.
 """
 
@@ -26,11 +26,11 @@ from treasury.sandbox.serve.spoil import SPOILS, Spoil, answer_of
 
 UNDISTURBED: Final = "/sandbox"
 STALE: Final = "sandbox.stale"
-"""Header of a call: by how many seconds its lists are stale."""
+"""Name of a request header: the number of seconds by which lists lag."""
 
 
 class Fault(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A fault for the next `times` calls on a path."""
+    """A fault of the next `times` calls on a path."""
 
     path: str = ""
     method: str | None = None
@@ -39,12 +39,12 @@ class Fault(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     status: int | None = None
     retry_after: str | None = None
     acts: bool = False
-    """Whether a call that is answered with `status` takes effect all the same."""
+    """Whether a call answered with `status` takes effect all the same."""
     drop: Literal["before", "after", "halfway"] | None = None
     spoil: Spoil | None = None
-    """The defect of an answer that looks right."""
+    """Name of the defect in an answer that looks correct."""
     stale: int | None = None
-    """Seconds of the company's clock by which lists lag: newer records are not shown."""
+    """Seconds by the company's clock by which lists lag: newer records are missing."""
     name: str = ""
 
     def is_for(self, method: str, path: str) -> bool:
@@ -68,11 +68,11 @@ CATALOGUE: Final[dict[str, dict[str, Any]]] = {
     "skipping_page": {"spoil": "skipping_page"},
     "stale": {"stale": 60},
 }
-"""Every fault there is, by name."""
+"""All faults by name."""
 
 
 class _Mix(msgspec.Struct):
-    """Draws faults for calls; one draw per call, so that a run can be repeated."""
+    """Random faults, with one draw per call so that a run can be repeated."""
 
     random: Random
     rate: float
@@ -91,7 +91,7 @@ class _Mix(msgspec.Struct):
 
 
 class Faults:
-    """The pending faults, in the order in which they were queued; then the mix."""
+    """Queue of pending faults, used in order, and the mix, used when the queue has none."""
 
     def __init__(self) -> None:
         self._queue: list[Fault] = []
@@ -103,14 +103,14 @@ class Faults:
     def add(self, path: str = "", **what: object) -> None:
         """Queue a fault: `faults.add("/ramp/v1/fees", status=429, retry_after="1", times=2)`.
 
-        `name=` takes a fault from the catalogue.
+        `name=` queues a fault of the catalogue.
         """
         catalogued = CATALOGUE.get(str(what.get("name", "")), {})
         try:
             fault = convert({"path": path, **catalogued, **what}, Fault)
         except msgspec.ValidationError as error:
             raise InputError(
-                f"this is no fault: {error}", do=f"name one of: {', '.join(CATALOGUE)}"
+                f"this is not a valid fault: {error}", do=f"name one of: {', '.join(CATALOGUE)}"
             ) from None
         with self._lock:
             self._queue.append(fault)
@@ -124,7 +124,7 @@ class Faults:
         path: str = "",
         at_most: int = 1_000_000,
     ) -> None:
-        """Let a share of the calls on a path meet faults drawn from a seed."""
+        """Apply faults drawn from a seed to a share of the calls on a path."""
         unknown = sorted(set(names) - set(CATALOGUE))
         if unknown or not names or not 0 <= rate <= 1:
             raise InputError(
@@ -136,7 +136,7 @@ class Faults:
             self._mix = _Mix(random, rate, tuple(names), path, at_most)
 
     def take(self, method: str, path: str) -> Fault | None:
-        """Return the fault for a call, and count it as used."""
+        """Return the fault of a call, and count it as used."""
         with self._lock:
             fault = next((f for f in self._queue if f.is_for(method, path)), None)
             if fault is not None:
@@ -153,14 +153,14 @@ class Faults:
             return [replace(f) for f in self._queue if f.times > 0]
 
     def clear(self) -> None:
-        """Forget every fault, the mix as well."""
+        """Delete all faults and the mix."""
         with self._lock:
             self._queue.clear()
             self._mix = None
 
 
 class FaultGate:
-    """A gate in front of the services; `cut` closes the connection of a call."""
+    """ASGI middleware that applies faults; `cut` closes the connection of a call."""
 
     def __init__(self, app: ASGIApp, faults: Faults, cut: Callable[[Scope], None]) -> None:
         self._app = app
@@ -204,9 +204,9 @@ class FaultGate:
             await answer.send(send, length=len(answer.body) // 2)
         self._cut(scope)
         while (await receive())["type"] != "http.disconnect":
-            # Wait until the server has noticed that the connection is closed.
+            # The server must notice the closed connection first.
             pass
 
 
 async def _nowhere(_: Message) -> None:
-    """Discard an answer."""
+    """Discard an answer in place of sending it."""

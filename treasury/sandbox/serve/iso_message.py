@@ -1,4 +1,4 @@
-"""Messages of ISO 20022 as XML, from trees of plain data."""
+"""Writer of ISO 20022 messages as XML, from nested dictionaries."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any, TypeAlias
 from lxml import etree
 
 Tree: TypeAlias = Mapping[str, Any]
-"""Elements in their order.
+"""Type of the elements of a message, in order.
 
-A value is text or converted to text, an amount with its currency, a tree, a list of these for
-repeated elements, or None for no element.
+A value is a text or converted to text, an amount with its currency, a tree, a list of such values
+for a repeated element, or None if the element is omitted.
 """
 
 
 def iso_message(kind: str, tree: Tree) -> bytes:
-    """Return the message of a kind like `camt.053.001.08`, indented, in UTF-8."""
+    """Return a message of a kind such as `camt.053.001.08` as indented XML in UTF-8."""
     namespace = f"urn:iso:std:iso:20022:tech:xsd:{kind}"
     root = etree.Element(f"{{{namespace}}}Document", nsmap={None: namespace})
     _fill(root, tree, namespace)

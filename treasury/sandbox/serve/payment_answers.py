@@ -1,8 +1,8 @@
-"""Answers of the practice bank to a payment file: pain.002.001.10, as banks send it.
+"""Reports of the practice bank about a payment file, as pain.002.001.10.
 
 The first report has the verification of the payees, the second the status of each payment. By
-default the bank accepts most payments, rejects the tenth, knows the fifth by another name, and does
-not answer the seventh; or it gives every payment the requested answer.
+default the bank accepts most payments, rejects the tenth, knows the payee of the fifth by another
+name, and does not report on the seventh. A test can request one answer for all payments instead.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from treasury.sandbox.serve.iso_message import Tree, iso_message
 
 PaymentAnswer = Literal["mixed", "accept", "reject", "close_match", "no_match", "silence"]
 _MIXED: Final[dict[int, PaymentAnswer]] = {0: "reject", 5: "close_match", 7: "silence"}
-"""Answer of the bank to a payment by the last digit of its position in the file."""
+"""Answer of the bank by the last digit of the payment's position in the file."""
 _PAYEE: Final = {"close_match": "RVMC", "no_match": "RVNM"}
 _LARGEST: Final = 1 << 20
 _AMOUNT: Final = "{*}Amt/{*}InstdAmt"
@@ -42,7 +42,7 @@ def payment_reports(file: str, answer: PaymentAnswer, now: datetime) -> list[Pay
     spoken_of = [(order, outcome) for order, outcome in answers if outcome != "silence"]
     if not spoken_of:
         return []
-    # The decision comes a minute after the verification.
+    # The second report is dated a minute after the first.
     at = now.astimezone(UTC).replace(second=0, microsecond=0)
     reports = []
     for number, codes in enumerate((_verified, _decided), 1):
@@ -63,13 +63,13 @@ def payment_reports(file: str, answer: PaymentAnswer, now: datetime) -> list[Pay
 
 
 def _verified(order: etree._Element, answer: PaymentAnswer) -> tuple[str, str, str]:
-    """Return the status of verifying the payee, with the bank's name for a close match."""
+    """Return the result of verifying the payee; for a close match, with the bank's name."""
     name = f"{order.findtext(_NAME) or ''} Holding" if answer == "close_match" else ""
     return _PAYEE.get(answer, "RCVC"), "", name
 
 
 def _decided(_: etree._Element, answer: PaymentAnswer) -> tuple[str, str, str]:
-    """Return the status of the payment, and the reason."""
+    """Return the status of the payment and its reason."""
     return ("RJCT", "AC04", "") if answer == "reject" else ("ACSP", "", "")
 
 
@@ -90,16 +90,16 @@ def _payment(order: etree._Element, execution: str, *outcome: str) -> Tree:
 
 
 def _read(file: str) -> tuple[str, str, list[etree._Element]]:
-    """Return id, day and payments of a pain.001. Raises InputError for anything else."""
+    """Return id, day and payments of a pain.001. Raises InputError for another text."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
         root = etree.fromstring(file.encode()[:_LARGEST], parser)
     except etree.XMLSyntaxError as error:
-        raise InputError(f"the file is no XML: {error.msg}", do="give a pain.001 file") from None
+        raise InputError(f"the file is not XML: {error.msg}", do="give a pain.001 file") from None
     message = root.findtext("{*}CstmrCdtTrfInitn/{*}GrpHdr/{*}MsgId")
     batch = root.find("{*}CstmrCdtTrfInitn/{*}PmtInf")
     if not message or batch is None or root.getroottree().docinfo.doctype:
-        raise InputError("the file is no pain.001", do="give one that the funding panel made")
+        raise InputError("the file is not a pain.001", do="give one that the funding panel wrote")
     orders = batch.findall("{*}CdtTrfTxInf")
     for place, order in enumerate(orders, 1):
         if order.find(_AMOUNT) is None:

@@ -1,7 +1,7 @@
-"""The sandbox as an object: a world, served over a real socket on loopback.
+"""The sandbox as an object that serves its services over a socket on loopback.
 
-`with Sandbox(seed=7).serve() as served:` runs the services in a background thread and ends them
-cleanly; `serve_forever` runs them until the process is interrupted.
+`with Sandbox(seed=7).serve() as served:` runs the services in a background thread and stops them at
+the end of the block; `serve_forever` runs them until the process is interrupted.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _HOST: Final = "127.0.0.1"
 
 
 class Served:
-    """Address of a running sandbox, and the calls that it received."""
+    """The address of a running sandbox, and the calls that it has received."""
 
     def __init__(self, port: int) -> None:
         self.base_url = f"http://{_HOST}:{port}"
@@ -61,16 +61,16 @@ class Served:
 
 
 _FIRST_FIXING: Final = date(2026, 4, 1)
-"""First day of the practice bank's rates."""
+"""First day of the practice bank's exchange rates."""
 
 
 class Sandbox:
-    """A practice company with both services, its banks' files and the truth about them.
+    """A practice company with both services, its bank files, and the meaning of each bank line.
 
-    With `state`, a folder, the records outlive the process. `webhook` is a loopback address that
-    receives events about ramp requests, signed with `webhook_secret`. `ramp_bounds` are the least
-    and the largest amount of a ramp request, `rate_limit` the calls that are answered in a number
-    of seconds, and `volume` the number of ramp requests and transfers of earlier years, for
+    With the folder `state`, the records outlive the process. `webhook` is a loopback address that
+    receives events about ramp requests, signed with `webhook_secret`. `ramp_bounds` are the minimum
+    and maximum amount of a ramp request, `rate_limit` is the number of calls allowed in a number of
+    seconds, and `volume` the number of ramp requests and transfers of earlier years, for
     measurements.
     """
 
@@ -104,28 +104,28 @@ class Sandbox:
         streams = Streams(self._seed)
         self._tokens = Tokens(Ids(streams.of("tokens")))
         self.clock = PracticeClock(world)
-        """Moves the company's time on."""
+        """The company's clock, to be moved forward."""
         self.ramp = RampDrivers(world)
         """The ramp platform's moves."""
         self.finance = FinanceDrivers(world)
         """The finance platform's moves."""
         self.banks = BankDrivers(world, self.finance)
-        """Arrivals from outside the services."""
+        """Drivers of the banks, for events outside the services."""
         self.webhooks = Webhooks(world, Ids(streams.of("webhooks")))
         """Registered receivers of events about ramp requests."""
         self.webhook_secret: str | None = None
-        """The secret that signs deliveries to the `webhook` of the constructor."""
+        """Secret that signs deliveries to the constructor's `webhook`."""
         if self._webhook is not None:
             self.webhook_secret = str(self.webhooks.register(self._webhook)["secret"])
         self.rate_limit, bounds = self._limits
-        """The rate limit of both services; None for none."""
+        """The rate limit of both services; None without a limit."""
         if bounds is not None:
             self.ramp_bounds = bounds
 
     def reset(self) -> None:
-        """Start again: records, ledger, keys, clock, faults, limits, webhooks.
+        """Reset records, ledger, keys, clock, faults, limits and webhooks.
 
-        The drivers, the clock and the webhooks are new objects afterwards. A stored state is
+        Afterwards the drivers, the clock and the webhooks are new objects. A stored state is
         deleted.
         """
         with self._world.lock:
@@ -139,7 +139,7 @@ class Sandbox:
 
     @property
     def ramp_bounds(self) -> tuple[Decimal, Decimal]:
-        """Return the least and the largest amount of a ramp request."""
+        """Return the minimum and maximum amount of a ramp request."""
         return self._world.bounds
 
     @ramp_bounds.setter
@@ -147,7 +147,8 @@ class Sandbox:
         least, most = bounds
         if not (least.is_finite() and most.is_finite() and 0 <= least <= most):
             raise InputError(
-                f"{least} to {most} are no bounds", do="give a least amount, then a larger one"
+                f"{least} to {most} is not a valid range",
+                do="give a smaller and a larger amount",
             )
         self._world.bounds = bounds
 
@@ -158,27 +159,27 @@ class Sandbox:
 
     @property
     def options(self) -> str:
-        """Return the options that make this company: `--scenario full --seed 7`."""
+        """Return the command line options of this company, such as `--scenario full --seed 7`."""
         return f"--scenario {self._scenario} --seed {self._seed}"
 
     @property
     def company_name(self) -> str:
-        """Whose desk it is."""
+        """Return the name of the company."""
         return self._world.cast.company.name
 
     @property
     def credentials(self) -> dict[str, tuple[str, str]]:
-        """Return client id and secret of the maker, the checker and the viewer."""
+        """Return client id and secret of the three users: maker, checker and viewer."""
         return dict(CREDENTIALS)
 
     @property
     def neighbour_credentials(self) -> dict[str, tuple[str, str]]:
-        """Return client id and secret of two users of another company at the same services."""
+        """Return client id and secret of two users of a second company at the same services."""
         return dict(NEIGHBOUR_CREDENTIALS)
 
     @cached_property
     def _neighbour(self) -> World:
-        """Return the other company, created at the first call of one of its users."""
+        """Return the world of the second company, created at the first call of one of its users."""
         return World(
             self._seed, self._scenario, profile=self._profile, place=self._neighbour_place,
             is_neighbour=True,
@@ -196,14 +197,14 @@ class Sandbox:
         return [(a.iban, a.name, "EUR", a.source) for a in self._world.bank.accounts]
 
     def close(self) -> None:
-        """Release the state's folder; the object cannot be used afterwards."""
+        """Close the state's folder; the object cannot be used afterwards."""
         with self._world.lock:
             self._world.store.close()
             if "_neighbour" in self.__dict__:
                 self._neighbour.store.close()
 
     def expire_tokens(self) -> None:
-        """Let every access token run out now."""
+        """Let all access tokens expire now."""
         with self._world.lock:
             self._tokens.expire()
 
@@ -212,7 +213,8 @@ class Sandbox:
     ) -> list[tuple[str, bytes]]:
         """Return the camt.053 files as names and contents: one per account and past month.
 
-        With days, one per account from `first` to `last`, both included and both in the past.
+        With `first` and `last`, one file per account for these days, both inclusive and in the
+        past.
         """
         world = self._world
         with world.lock:
@@ -226,7 +228,7 @@ class Sandbox:
     def write_bank_files(
         self, folder: Path, first: date | None = None, last: date | None = None
     ) -> list[Path]:
-        """Write the files of `bank_files`, and nothing else."""
+        """Write the files of `bank_files` to a folder."""
         return _write(folder, self.bank_files(first, last))
 
     def explorer_files(self) -> list[ExplorerFile]:
@@ -235,7 +237,7 @@ class Sandbox:
             return explorer_files(self._world)
 
     def write_explorer_files(self, folder: Path) -> list[Path]:
-        """Write the files of `explorer_files`, and nothing else."""
+        """Write the files of `explorer_files` to a folder."""
         files = self.explorer_files()
         return _write(folder, [(export.name, export.content.encode()) for export in files])
 
@@ -245,10 +247,10 @@ class Sandbox:
             return explorer.wallet_balances(self._world, day)
 
     def write_rate_file(self, folder: Path) -> Path | None:
-        """Write the rates published so far: the practice bank's, or those of coins.
+        """Write the rates published so far, those of the practice bank or those of coins.
 
-        The bank's are in the ECB's form, the coins' in the form of a company's own file. Return
-        None, and write nothing, if the scenario follows no published rates.
+        The bank's file has the ECB's form, the file of coins that of a company's own rates. If the
+        scenario has no published rates, no file is written and None returned.
         """
         world = self._world
         if not (world.quotes.is_published or world.has_planted_gas):
@@ -262,21 +264,21 @@ class Sandbox:
         return _write(folder, [(name, content.encode())])[0]
 
     def truth(self) -> list[dict[str, Any]]:
-        """Return the true meaning of each bank line; for tests and benchmarks only."""
+        """Return the true meaning of each bank line, for tests and benchmarks only."""
         return [line.truth() for line in self._world.bank.lines]
 
     def truth_requests(self) -> list[dict[str, Any]]:
-        """Return the funding state of each ramp request that awaits funds on 2 November."""
+        """Return the true funding state of each ramp request that awaits funds on 2 November."""
         return [msgspec.structs.asdict(funding) for funding in self._world.fundings]
 
     def write_truth(self, path: Path) -> None:
-        """Write both truths as one JSON object: `lines` and `requests`."""
+        """Write the true meanings as a JSON object with `lines` and `requests`."""
         truth = {"lines": self.truth(), "requests": self.truth_requests()}
         path.write_bytes(msgspec.json.format(msgspec.json.encode(truth), indent=1) + b"\n")
 
     @contextmanager
     def serve(self, port: int = 0) -> Iterator[Served]:
-        """Serve on loopback in a background thread; port 0 takes a free one."""
+        """Serve on loopback in a background thread; with port 0 a free port is used."""
         bound, ready = _bind(port), threading.Event()
         served = Served(bound.getsockname()[1])
         server = self._server(served, ready.set)
@@ -297,7 +299,7 @@ class Sandbox:
             nonlocal world, gate
             query = scope["query_string"].decode("latin-1")
             served.requests.append((scope["method"], scope["path"], query))
-            # The sandbox was reset.
+            # The world has changed, because the sandbox was reset.
             if world is not self._world:
                 world, gate = self._world, self._gate(server.cut)
             await gate(scope, receive, send)
@@ -306,7 +308,7 @@ class Sandbox:
         return server
 
     def _gate(self, cut: Callable[[Scope], None]) -> FaultGate:
-        """Return the application of the current world, behind the faults and the rate limit."""
+        """Return the application of the current world, wrapped in faults and rate limit."""
         drivers = drivers_of(self.finance, self.ramp, self.banks)
         drivers["expire_tokens"] = driver_of(self.expire_tokens)
         control = ControlPlane(self._world, self, drivers)
@@ -317,7 +319,7 @@ class Sandbox:
 def serve_forever(
     sandbox: Sandbox, port: int = 8000, *, ready: Callable[[Served], None] | None = None
 ) -> None:
-    """Serve until interrupted; `ready` is called once calls are answered."""
+    """Serve until interrupted; `ready` is called as soon as the server accepts calls."""
     bound = _bind(port)
     served = Served(bound.getsockname()[1])
 
@@ -325,20 +327,20 @@ def serve_forever(
         if ready is not None:
             ready(served)
 
-    # A person interrupts it.
+    # An interrupt by the user is the normal end.
     with suppress(KeyboardInterrupt):
         sandbox._server(served, announce).run([bound])  # noqa: SLF001 - the class's other half
 
 
 class _Server(uvicorn.Server):
-    """uvicorn with a signal when it is ready, and a way to cut a connection."""
+    """A uvicorn server that reports when it is ready and can close a single connection."""
 
     def __init__(self, ready: Callable[[], None]) -> None:
         self._ready = ready
         self._waiting: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
 
     def serve_app(self, app: Any) -> None:
-        """Take the application to serve."""
+        """Create a server of this application."""
         super().__init__(
             uvicorn.Config(
                 app, http="h11", ws="none", lifespan="off", loop="asyncio", log_level="warning",
@@ -347,16 +349,16 @@ class _Server(uvicorn.Server):
         )  # fmt: skip
 
     def stop(self) -> None:
-        """Stop as soon as the open calls are answered; callable from any thread."""
+        """Stop after the open calls are answered; may be called from any thread."""
         self.should_exit = True
         if self._waiting is not None:
             loop, woken = self._waiting
-            # The loop has ended meanwhile.
+            # The event loop may have ended in the meantime.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(woken.set)
 
     async def main_loop(self) -> None:
-        """Serve until it is stopped, which takes effect at once and not at the next tick."""
+        """Serve until `stop` is called, which takes effect at once and not at the next tick."""
         woken = asyncio.Event()
         self._waiting = asyncio.get_running_loop(), woken
         tick = 0
@@ -370,7 +372,7 @@ class _Server(uvicorn.Server):
         self._ready()
 
     def cut(self, scope: Scope) -> None:
-        """Close the connection that the call came on, without an answer."""
+        """Close the connection of a call without an answer."""
         for connection in list(self.server_state.connections):
             if getattr(connection, "client", None) == scope["client"]:
                 connection.transport.abort()
@@ -384,7 +386,7 @@ def _write(folder: Path, files: list[tuple[str, bytes]]) -> list[Path]:
 
 
 def _bind(port: int) -> socket.socket:
-    # With the type TCP asyncio sends each answer at once; else the head waits 40 ms for the body.
+    # asyncio sends each answer at once only with the protocol TCP; else the headers wait 40 ms.
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -1,6 +1,6 @@
-"""Wrong answers that look right: half a body, no result, another page than requested.
+"""Faulty answers with status 200: half a body, a missing result, a wrong page.
 
-A spoil calls the service as needed and changes the answer. Answers that it cannot change, such as a
+Each function calls the service and changes its answer. Answers that it cannot change, such as a
 refusal or a body without pages, are sent unchanged.
 """
 
@@ -20,14 +20,14 @@ _Body = dict[str, msgspec.Raw]
 
 
 class Answer(msgspec.Struct):
-    """An answer of a service: status, content type, body."""
+    """An answer of a service."""
 
     status: int
     media_type: bytes
     body: bytes
 
     async def send(self, send: Send, length: int | None = None) -> None:
-        """Send the answer; with `length` only that many bytes, though all are announced."""
+        """Send the answer; with `length` only so many bytes, but with the content length of all."""
         size = str(len(self.body)).encode()
         headers = [(b"content-type", self.media_type), (b"content-length", size)]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
@@ -40,7 +40,7 @@ _Spoiler = Callable[[ASGIApp, Scope, Receive], Awaitable[Answer]]
 
 
 async def answer_of(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
-    """Return the service's answer to a call."""
+    """Call the service, and return its answer."""
     answer = Answer(500, b"application/json", b"")
 
     async def take(message: Message) -> None:
@@ -55,7 +55,7 @@ async def answer_of(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
 
 
 def _rewriting(rewrite: Callable[[Answer], bytes]) -> _Spoiler:
-    """Return the same answer with another body."""
+    """Return a fault that changes the body of the answer."""
 
     async def spoil(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
         answer = await answer_of(app, scope, receive)
@@ -66,7 +66,7 @@ def _rewriting(rewrite: Callable[[Answer], bytes]) -> _Spoiler:
 
 
 def _replacing(choose: Callable[..., list[msgspec.Raw]], *steps: int) -> _Spoiler:
-    """Return another page under this page's number, that many steps away."""
+    """Return a fault that sends the content of a page some steps away with this page's number."""
 
     async def spoil(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
         if _number(scope) < 2:
@@ -91,14 +91,14 @@ def _without_result(answer: Answer) -> bytes:
 
 
 SPOILS: Final[dict[str, _Spoiler]] = {
-    # The first half of the body, announced as the whole.
+    # Half of the body is sent, with the content length of the whole.
     "truncated": _rewriting(lambda answer: answer.body[: len(answer.body) // 2]),
-    # A success without its result.
+    # The success has no result.
     "no_result": _rewriting(_without_result),
     "repeated_page": _replacing(list, -1),
-    # As after a record was inserted in front: the last one of the page before is repeated.
+    # As if a record had been inserted before: the last record of the previous page is repeated.
     "shifted_page": _replacing(lambda before, own: [*before[-1:], *own[:-1]], -1, 0),
-    # As after a record in front was deleted: one record is on no page.
+    # As if a record before had been deleted: one record is missing on all pages.
     "skipping_page": _replacing(lambda own, after: [*own[1:], *after[:1]], 0, 1),
 }
 
@@ -115,13 +115,13 @@ def _query(scope: Scope) -> list[tuple[str, str]]:
 
 
 def _number(scope: Scope) -> int:
-    """Return the requested page number; 1 by default and for writes."""
+    """Return the number of the requested page; 1 by default and for writes."""
     text = dict(_query(scope)).get("page", "1")
     return int(text) if scope["method"] == "GET" and text.isdecimal() else 1
 
 
 async def _page(app: ASGIApp, scope: Scope, step: int) -> list[msgspec.Raw]:
-    """Return the items of this page, or of one that many steps further."""
+    """Return the items of this page, or of the page some steps further."""
     parameters = [(name, value) for name, value in _query(scope) if name != "page"]
     query = urlencode([*parameters, ("page", str(_number(scope) + step))])
     page_scope = {**scope, "query_string": query.encode()}
@@ -133,5 +133,5 @@ async def _page(app: ASGIApp, scope: Scope, step: int) -> list[msgspec.Raw]:
 
 
 async def _no_body() -> Message:
-    """Return an empty body, as often as it is read."""
+    """Return an empty request body on every read."""
     return {"type": "http.request", "body": b"", "more_body": False}

@@ -1,7 +1,7 @@
-"""The token exchange: client credentials for an opaque token of 300 seconds.
+"""Exchange of client credentials for an opaque access token, valid for 300 seconds.
 
-Each client id is a user of the company. Tokens expire by the machine's clock, which nothing else in
-the sandbox uses.
+Each client id is a user of the company. Tokens expire by the machine's clock and not by the
+company's.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _NEIGHBOURS: Final = frozenset(user.id for user in NEIGHBOUR_USERS.values())
 
 
 class Tokens:
-    """The issued tokens with their users and expiry."""
+    """The issued tokens, with user and expiry."""
 
     def __init__(self, ids: Ids) -> None:
         self._ids = ids
         self._out: dict[str, tuple[User, float]] = {}
 
     def exchange(self, content_type: str, form: bytes) -> Reply:
-        """Answer a token request (RFC 6749, section 4.4); its body has to be form-encoded."""
+        """Answer a token request (RFC 6749, section 4.4); the body must be form-encoded."""
         if content_type.partition(";")[0].strip().lower() != _FORM:
             return Reply(encode({"error": "invalid_request"}), 400)
         fields = {name: values[-1] for name, values in parse_qs(form.decode("latin-1")).items()}
@@ -53,16 +53,16 @@ class Tokens:
         return Reply(encode(granted))
 
     def user(self, authorization: str) -> User | None:
-        """Return the user of the header's token; None without a valid one."""
+        """Return the user of the token in a header; None without a valid token."""
         scheme, _, token = authorization.partition(" ")
         user, until = self._out.get(token, (None, 0.0))
         return user if scheme.lower() == "bearer" and time.monotonic() < until else None
 
     @staticmethod
     def is_neighbour(user: User | None) -> bool:
-        """Return whether it is a user of the other company."""
+        """Return whether the user is of the second company."""
         return user is not None and user.id in _NEIGHBOURS
 
     def expire(self) -> None:
-        """Let every token run out now."""
+        """Let all tokens expire now."""
         self._out.clear()

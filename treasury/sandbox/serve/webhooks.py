@@ -1,9 +1,9 @@
 """Delivery of signed events about ramp requests to registered addresses, with retries.
 
-The specification promises webhooks for status changes, received payments and completions, but shows
-neither names, payload, registration nor signature: all are the sandbox's own, and each body states
-that. An event is sent after the change has taken effect, without delaying it. Registrations last as
-long as the process.
+The specification promises webhooks for status changes, received payments and completions, but
+defines no names, payload, registration or signature. These are the sandbox's own, as each body
+states. An event is sent in the background after the change has taken effect. Registrations are lost
+when the process ends.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ EVENTS: Final = (
     "ramp_request.status_changed", "ramp_request.payment_received", "ramp_request.completed",
 )  # fmt: skip
 PAUSES: Final = (1.0, 2.0, 4.0, 8.0)
-"""Pauses before the further attempts of a delivery not answered with 2xx."""
+"""Seconds to wait before each retry of a delivery that is not answered with 2xx."""
 OVERLAP: Final = 86_400.0
-"""Seconds for which a replaced secret still signs."""
+"""Seconds for which a replaced secret still signs deliveries."""
 _MOST: Final = 20
 _INVENTED: Final = "The specification names no events and no payload: these are the sandbox's own."
 
 
 class Registration(msgspec.Struct, rename="camel"):
-    """An address, the events that it receives, and the secrets that sign them."""
+    """A registered address, its events, and the secrets that sign them."""
 
     id: str
     url: str
     events: tuple[str, ...]
     is_twice: bool
-    """A fault: every event is delivered twice."""
+    """Fault for tests: every event is delivered twice."""
     pauses: tuple[float, ...]
     secrets: list[tuple[str, float]]
-    """Each secret with the Unix time until which it signs; the newest first."""
+    """The secrets, newest first, each with the Unix time until which it signs."""
 
     def shown(self) -> dict[str, Any]:
-        """Return the public fields: everything but the secrets."""
+        """Return the public fields, which are all but the secrets."""
         return {
             "id": self.id, "url": self.url, "events": self.events, "twice": self.is_twice,
             "secrets": len(self.secrets),
@@ -53,7 +53,7 @@ class Registration(msgspec.Struct, rename="camel"):
 
 
 class Webhooks:
-    """The registrations of one world, and the sending of its events."""
+    """The registrations of one world, and the delivery of its events."""
 
     def __init__(self, world: World, ids: Ids) -> None:
         self._world, self._ids = world, ids
@@ -69,7 +69,7 @@ class Webhooks:
         twice: bool = False,
         pauses: tuple[float, ...] = PAUSES,
     ) -> dict[str, Any]:
-        """Register a loopback address; the answer shows its secret, which no list does."""
+        """Register a loopback address; only this answer has the secret."""
         unknown = sorted(set(events) - set(EVENTS))
         if not is_loopback(url):
             raise InputError(
@@ -82,12 +82,12 @@ class Webhooks:
             )
         if len(pauses) > len(PAUSES) or any(not 0 <= pause <= 60 for pause in pauses):
             raise InputError(
-                "these pauses are too many or too long",
-                do=f"give at most {len(PAUSES)} of 0 to 60 seconds",
+                "the pauses are too many or too long",
+                do=f"give at most {len(PAUSES)} pauses of 0 to 60 seconds",
             )
         with self._lock:
             if len(self._registrations) >= _MOST:
-                raise InputError(f"there are {_MOST} webhooks already", do="delete one first")
+                raise InputError(f"there are already {_MOST} webhooks", do="delete a webhook first")
             made = Registration(
                 id=self._ids.uuid(), url=url, events=events, is_twice=twice, pauses=pauses,
                 secrets=[(self._ids.token(), float("inf"))],
@@ -96,12 +96,12 @@ class Webhooks:
             return made.shown() | {"secret": made.secrets[0][0]}
 
     def registered(self) -> list[dict[str, Any]]:
-        """Return every registration, without its secrets."""
+        """Return all registrations without their secrets."""
         with self._lock:
             return [registration.shown() for registration in self._registrations.values()]
 
     def rotate(self, webhook_id: str, *, overlap_seconds: float = OVERLAP) -> dict[str, Any]:
-        """Give a registration a new secret; the old one also signs for `overlap_seconds`."""
+        """Give a registration a new secret; the old one signs too for `overlap_seconds`."""
         with self._lock:
             registration = self._find(webhook_id)
             until = time.time() + max(0.0, overlap_seconds)
@@ -110,7 +110,7 @@ class Webhooks:
             return registration.shown() | {"secret": registration.secrets[0][0]}
 
     def delete(self, webhook_id: str) -> None:
-        """Delete a registration; deliveries that wait for another attempt are still sent."""
+        """Delete a registration; deliveries that wait for a retry are still sent."""
         with self._lock:
             del self._registrations[self._find(webhook_id).id]
 
@@ -150,7 +150,7 @@ class Webhooks:
 
 
 class _Delivery(msgspec.Struct, frozen=True):
-    """One event on its way to one address."""
+    """The delivery of one event to one address."""
 
     callbacks: Callbacks
     receiver: Registration

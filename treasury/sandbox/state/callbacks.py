@@ -1,8 +1,8 @@
-"""Invocation of addresses that clients gave, after a change and without waiting for it.
+"""Calls of addresses that clients registered, in the background after a change.
 
-The specification states that a payment session's callbackUrl is invoked but not how: the method and
-the body are our own and say so. Only loopback addresses are called. Two threads share the work, and
-a full queue drops further calls; both are recorded with the reason.
+The specification states that a payment session's callbackUrl is invoked, but not how. Method and
+body are the sandbox's own, as the body states. Only loopback addresses are called. Two threads make
+the calls, and a full queue drops further ones; calls not made are recorded with the reason.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from urllib.parse import urlsplit
 import msgspec
 
 _PATIENCE: Final = 5.0
-"""Seconds that an address has for its answer."""
+"""Timeout in seconds for an answer."""
 _WAITING: Final = 64
 _NOT_OURS: Final = "not invoked: the sandbox calls loopback addresses only"
 
 
 class Invocation(msgspec.Struct, frozen=True):
-    """An address, its subject, and the result: a status in words, or the reason for none."""
+    """A call of an address, its subject, and its result: the status, or the reason without one."""
 
     subject: str
     url: str
@@ -33,7 +33,7 @@ class Invocation(msgspec.Struct, frozen=True):
 
 
 def is_loopback(url: str) -> bool:
-    """Return whether an HTTP URL is on this machine, by its name or number."""
+    """Return whether an HTTP URL is on this machine, by host name or IP address."""
     try:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or parts.port == 0:
@@ -48,7 +48,7 @@ Headers = Callable[[bytes], Mapping[str, str]]
 
 
 class _Invoked(msgspec.Struct, frozen=True):
-    """An address, its body, and the headers of each attempt."""
+    """A call to make: the address, the body, and the headers of each attempt."""
 
     subject: str
     url: str
@@ -57,7 +57,7 @@ class _Invoked(msgspec.Struct, frozen=True):
 
 
 class Callbacks:
-    """Invokes addresses in the background and keeps the list of invocations."""
+    """Background calls of addresses, and the list of completed calls."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="callback")
@@ -67,7 +67,7 @@ class Callbacks:
 
     @property
     def invocations(self) -> list[Invocation]:
-        """Return every completed invocation, in order of completion."""
+        """Return all completed calls in order of completion."""
         with self._lock:
             return list(self._invocations)
 
@@ -80,10 +80,10 @@ class Callbacks:
         headers: Headers = lambda _: {},
         pauses: tuple[float, ...] = (),
     ) -> None:
-        """Send `body` to the address soon; never waits, never fails.
+        """Send `body` to the address in the background, without waiting and without an error.
 
-        `headers` gives more headers for each attempt. An attempt that is not answered with 2xx is
-        repeated after each of the `pauses`, in seconds.
+        `headers` returns further headers of each attempt. An attempt that is not answered with 2xx
+        is retried after each of the `pauses` in seconds.
         """
         self._submit(_Invoked(subject, url, msgspec.json.encode(body), headers), pauses)
 

@@ -1,7 +1,7 @@
-"""Storage of the sandbox: in memory, or in a folder that outlives the process.
+"""Storage of the sandbox, in memory or in a folder.
 
-A folder holds one company: the seed, the scenario and the profile with which it was created.
-Another process, or another company, is refused with an error.
+A folder holds one company with its seed, scenario and profile. A second process, or another
+company, is refused with an error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FILE_NAME: Final = "sandbox.sqlite"
 
 
 def place_of(folder: Path | None) -> str:
-    """Return the file in a folder, created if missing; memory without a folder."""
+    """Return the path of the file in a folder, which is created if missing; memory without one."""
     if folder is None:
         return MEMORY
     try:
@@ -38,13 +38,15 @@ def open_store(place: str) -> Store:
     except sqlite3.DatabaseError as error:
         in_use = "locked" in str(error)
         raise InputError(
-            f"{place} is in use by another sandbox" if in_use else f"{place} is no sandbox's state",
+            f"{place} is in use by another sandbox"
+            if in_use
+            else f"{place} is not a sandbox's state",
             do="stop the other one, or name another folder with --state",
         ) from error
 
 
 def is_new(store: Store, identity: Mapping[str, str], story_mark: str) -> bool:
-    """Return whether no company is stored yet. Raises InputError if another one is."""
+    """Return whether the store is empty. Raises InputError if it has another company."""
     facts = store.facts()
     for name, value in identity.items():
         if facts.get(name, value) != value:
@@ -54,7 +56,7 @@ def is_new(store: Store, identity: Mapping[str, str], story_mark: str) -> bool:
             )
     if facts.get("told", story_mark) != story_mark:
         raise InputError(
-            "the stored state was begun by another version of the sandbox",
+            "the stored state is of another version of the sandbox",
             do="name another folder with --state",
         )
     return "now" not in facts

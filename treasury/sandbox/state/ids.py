@@ -1,7 +1,7 @@
-"""Identifiers from the seed: uuids, addresses, hashes, account numbers, codes.
+"""Identifiers drawn from the seed: UUIDs, addresses, hashes, account numbers, codes.
 
-Every subject has its own random stream (`streams.of("credits")`), so that a longer story about one
-subject leaves the others unchanged.
+Each subject has its own random stream (`streams.of("credits")`), so that more draws for one subject
+do not change the others.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from typing import Final
 from uuid import UUID
 
 _ALPHABET: Final = (
-    # People copy the code by hand: no O/0, I/1, S/5, B/8.
+    # The letters exclude O, I, S and B, which people confuse with digits.
     "ACDEFGHJKLMNPQRTUVWXY346789"
 )
 
 
 class Streams:
-    """Independent random streams under one seed."""
+    """Independent random streams of one seed."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
 
     def of(self, subject: str) -> Random:
-        """Return the stream of one subject from its start; the same one at each call."""
+        """Return the random stream of a subject; each call returns it from the start."""
         return Random(f"{self._seed}/{subject}")  # noqa: S311 - a story is told, nothing is secured
 
 
 class Ids:
-    """Makes identifiers from one stream."""
+    """Source of identifiers, drawn from one stream."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -39,7 +39,7 @@ class Ids:
         return str(UUID(int=self._random.getrandbits(128), version=4))
 
     def address(self) -> str:
-        """Return a wallet's address on an EVM chain."""
+        """Return a wallet address of an EVM chain."""
         return f"0x{self._random.getrandbits(160):040x}"
 
     def hash(self) -> str:
@@ -51,16 +51,16 @@ class Ids:
         return f"{self._random.getrandbits(256):064x}"
 
     def below(self, end: int) -> int:
-        """Return a whole number from 0 to below `end`."""
+        """Return an integer from 0 to `end` - 1."""
         return self._random.randrange(end)
 
     def reference_code(self) -> str:
-        """Return a virtual account's code, XXX-XXXX-NNN."""
+        """Return a reference code of a virtual account, in the form XXX-XXXX-NNN."""
         middle = "".join(self._random.choices(_ALPHABET, k=4))
         return f"VFY-{middle}-{self._random.randrange(100, 1000)}"
 
     def iban(self, country: str) -> str:
-        """Return an account number of a bank that does not exist."""
+        """Return an IBAN of an invented bank."""
         return iban(country, _BBAN[country](self._random))
 
 
@@ -70,7 +70,7 @@ def iban(country: str, bban: str) -> str:
 
 
 def is_iban(text: str) -> bool:
-    """Whether the check digits hold."""
+    """Return whether the check digits are valid."""
     return len(text) > 4 and text.isalnum() and _digits(text[4:] + text[:4]) % 97 == 1
 
 
@@ -79,7 +79,7 @@ def _digits(text: str) -> int:
 
 
 def _after(bank: str, digits: int, *, checked: bool = False) -> Callable[[Random], str]:
-    """Return digits after those of the bank; with `checked` they end with the remainder by 97."""
+    """Return the digits after the bank's; with `checked` they end with the remainder modulo 97."""
 
     def number(random: Random) -> str:
         stem = f"{bank}{random.randrange(10**digits):0{digits}d}"

@@ -1,9 +1,9 @@
-"""Idempotency keys and effects: a key is bound to one body of one call.
+"""Idempotency keys, each bound to one call with its body, and the effects of writes.
 
-The specification binds a key to the body alone, so users of a company share their keys: an equal
+The specification binds a key to the body alone, so all users of a company share the keys: an equal
 call by a colleague is a repetition. A key is bound when it is first seen, even if the call is
-refused, and stays bound for the whole run and in the state. There is also a line for every write
-that took effect, with or without a key, so that a test can count lost and repeated ones.
+refused, and stays bound as long as the state. Every write that took effect is also recorded, with
+or without a key, so that a test can count lost and repeated writes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MAKE: Final = step_sql(__package__, "keys")
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """The use of a key, and its answer; status 0 if it was refused."""
+    """A used key and the answer of its call; status 0 if the call was refused."""
 
     digest: str
     status: int
@@ -28,7 +28,7 @@ class Bound(msgspec.Struct, frozen=True):
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """A write that took effect: its user, operation, key, body, and the record it left."""
+    """A write that took effect: its user, operation, key, body, and the written record."""
 
     client: str
     operation: str
@@ -38,7 +38,7 @@ class Effect(msgspec.Struct, frozen=True):
 
 
 class Keys:
-    """The keys of a company and the effects of every write."""
+    """The keys of a company, and the effects of its writes."""
 
     def __init__(self, store: Store) -> None:
         self._db = store.db
@@ -46,11 +46,11 @@ class Keys:
 
     @staticmethod
     def digest(address: str, body: bytes) -> str:
-        """Return the digest of a call: its operation, path and exact bytes of the body."""
+        """Return the digest of a call's operation, path and exact body."""
         return hashlib.sha256(address.encode() + b"\n" + body).hexdigest()
 
     def find(self, key: str) -> Bound | None:
-        """Return the use of a key; None if it is new."""
+        """Return the stored use of a key; None if the key is new."""
         row = self._db.execute(
             "select digest, status, answer from idempotency_keys where key = ?", (key,)
         ).fetchone()
@@ -70,14 +70,14 @@ class Keys:
         )
 
     def note(self, effect: Effect) -> None:
-        """Write down that something took effect."""
+        """Record an effect."""
         self._db.execute(
             "insert into effects (client, operation, key, digest, record) values (?, ?, ?, ?, ?)",
             msgspec.structs.astuple(effect),
         )
 
     def effects(self) -> list[Effect]:
-        """Every effect, in order."""
+        """Return all effects in order."""
         rows = self._db.execute(
             "select client, operation, key, digest, record from effects order by number"
         )

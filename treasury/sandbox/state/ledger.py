@@ -1,9 +1,9 @@
-"""Double-entry ledger of all balances: each movement sums to zero in each asset, or is refused.
+"""Double-entry ledger of all balances, in which each movement sums to zero per asset.
 
-A place holds value: a wallet's available or reserved part, amounts held for an account until it is
-verified, the conversion desk, and the world outside both services. Only the world and the
-conversion desk may be negative. Amounts are whole numbers of an asset's smallest unit, so that sums
-are exact; all served balances are read from here.
+A place is an account of the ledger: a wallet's available or reserved part, the amounts held for an
+account until it is verified, the conversion desk, and the world outside both services. Only the
+last two may be negative. Amounts are integers in the asset's smallest unit, so that sums are exact.
+All served balances are read from the ledger.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from treasury.core.money import exponent
 from treasury.sandbox.state.store import Store
 
 WORLD: Final = "world"
-"""Everything outside: other wallets, banks, the issuers of coins."""
+"""Place of the outside world: other wallets, banks, the issuers of coins."""
 CONVERSION: Final = "conversion"
-"""Conversion desk, where euros become stablecoin: one asset comes in and another goes out."""
+"""Place where euros are converted to stablecoin: an asset enters and another one leaves."""
 
 _MAKE: Final = step_sql(__package__, "ledger")
 _LARGEST: Final = 2**62
@@ -44,7 +44,7 @@ def suspense(account: str) -> str:
 
 
 class Posting(msgspec.Struct, frozen=True):
-    """An amount of an asset that moves from one place to another."""
+    """A movement of an amount of an asset from one place to another."""
 
     source: str
     target: str
@@ -53,7 +53,7 @@ class Posting(msgspec.Struct, frozen=True):
 
 
 class Overdrawn(Exception):
-    """A movement that would take more from a place than it holds; nothing has moved."""
+    """A place holds less than the movement takes from it; the ledger is unchanged."""
 
     def __init__(self, place: str, asset: str) -> None:
         super().__init__(f"{place} does not hold that much {asset}")
@@ -62,7 +62,7 @@ class Overdrawn(Exception):
 
 
 class Ledger:
-    """Moves amounts between places: a whole movement or nothing."""
+    """The ledger; a movement is written completely or not at all."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -97,14 +97,14 @@ class Ledger:
                 )
 
     def balance(self, place: str, asset: str) -> Decimal:
-        """Return the balance of a place, at the asset's decimals."""
+        """Return the balance of a place, with the asset's number of decimals."""
         row = self._db.execute(
             "select units from balances where place = ? and asset = ?", (place, asset)
         ).fetchone()
         return _amount(row[0] if row else 0, asset)
 
     def holdings(self, place: str) -> dict[str, Decimal]:
-        """Return the balances of all assets that a place ever held, by name."""
+        """Return the balances of all assets that a place ever held, by asset."""
         rows = self._db.execute(
             "select asset, units from balances where place = ? order by asset", (place,)
         )
@@ -115,7 +115,7 @@ class Ledger:
         return not any(any(self.holdings(place).values()) for place in places)
 
     def under_way(self, reference: str) -> list[tuple[str, str, Decimal]]:
-        """Return the amounts that one record still reserves: place, asset, amount."""
+        """Return the amounts that a record still reserves, each with place and asset."""
         rows = self._db.execute(
             "select place, asset, sum(units) from postings"
             " join movements on movements.number = movement"
@@ -126,19 +126,19 @@ class Ledger:
         return [(place, asset, _amount(units, asset)) for place, asset, units in rows]
 
     def sums(self) -> dict[str, Decimal]:
-        """Of each asset, everything everywhere: always zero."""
+        """Return the sum over all places by asset, which is always zero."""
         rows = self._db.execute("select asset, sum(units) from postings group by asset")
         return {asset: _amount(units, asset) for asset, units in rows}
 
     def balances(self) -> dict[str, dict[str, Decimal]]:
-        """Return the balances of every place by asset."""
+        """Return the balances of all places and assets."""
         balances: dict[str, dict[str, Decimal]] = defaultdict(dict)
         for place, asset, units in self._db.execute("select place, asset, units from balances"):
             balances[place][asset] = _amount(units, asset)
         return dict(balances)
 
     def movements(self, reference: str) -> list[str]:
-        """Return the kinds of the movements of one record, in order."""
+        """Return the kinds of a record's movements, in order."""
         rows = self._db.execute(
             "select kind from movements where reference = ? order by number", (reference,)
         )

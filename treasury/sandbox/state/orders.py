@@ -1,9 +1,9 @@
-"""Pages of a selection at a cost that does not grow with their number.
+"""Pages of a selection of records, at a cost that does not grow with the number of pages.
 
-A page is found by its first key, not by counting earlier rows: the first request for a later page
-makes one pass over the index and notes a key at fixed intervals; then every page is a seek. A
-selection with several sides (either end of a transfer, several statuses) merges as many index
-ranges, so that nothing is sorted. A write discards the noted keys.
+A page is found by its first key and not by counting the rows before it. The first request for a
+later page scans the index once and caches a key at fixed intervals; then every page is one seek. A
+selection with alternatives (sender or receiver of a transfer, several statuses) merges one index
+range for each, so that no rows are sorted. A write clears the cache.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 _SIDES: Final = 12
-"""Merges of more ranges than this are left to the database."""
+"""Maximum number of ranges that are merged here; the database handles more of them."""
 _STRIDE: Final = 100
-"""Keys are noted at least this many records apart."""
+"""Minimum number of records between two cached keys."""
 _CACHE_SIZE: Final = 24
-"""How many selections are remembered."""
+"""Number of cached selections."""
 _FEW: Final = 5000
-"""Up to this many records are sorted rather than read in index order."""
+"""Up to this number of records sorting is faster than reading in the order of an index."""
 
 _SELECTIVE: Final = {"owner": "by_owner", "peer": "by_peer", "status": "by_status"}
-"""Indexes that continue with the creation time."""
+"""Indexes that have the creation time after their first columns."""
 _INDEXES: Final = {
     "": "by_kind", "updated_at": "by_change", "reference": "by_reference", "id": "by_id",
 }  # fmt: skip
 
 _Key: TypeAlias = tuple[Any, ...]
 Selection: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
-"""Records of one kind: conditions and their values, one pair for each range to merge."""
+"""A selection of records of one kind: a condition and its values for each range to merge."""
 
 
 def select(
@@ -44,11 +44,11 @@ def select(
     members: Mapping[str, str],
     bounds: Iterable[tuple[str, str]],
 ) -> Selection:
-    """Select records with these values, and one of `members`; the columns are known ones."""
+    """Select records with these values, and one of `members`. Column names must be trusted."""
     fixed = [("kind = ?", kind), *((f"{column} = ?", value) for column, value in single.items())]
     fixed += bounds
     if math.prod(map(len, several.values())) > _SIDES:
-        # A single range needs no merge: the query is shorter, and its order has to be made anyway.
+        # There are too many ranges to merge, so the database sorts the result of one condition.
         conditions, bound = [text for text, _ in fixed], [value for _, value in fixed]
         for column, allowed in several.items():
             conditions.append(f"{column} in ({', '.join('?' * len(allowed))})")
@@ -76,7 +76,7 @@ def select(
 
 
 class Orders:
-    """Totals and keys of recent selections."""
+    """Cache of the totals and keys of recent selections."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -84,7 +84,7 @@ class Orders:
         self._keys: OrderedDict[tuple[object, ...], list[_Key]] = OrderedDict()
 
     def forget(self) -> None:
-        """Discard the notes after a write, as they may be outdated."""
+        """Clear the cache after a write, which may change totals and keys."""
         self._totals.clear()
         self._keys.clear()
 
@@ -97,7 +97,7 @@ class Orders:
         offset: int,
         limit: int,
     ) -> tuple[int, list[tuple[str, int]]]:
-        """Return the total, and the items and positions from `offset` on."""
+        """Return the total, and a page of items and positions from `offset` on."""
         total = self._total(selection)
         if limit == 0 or offset >= total:
             return total, []
@@ -125,7 +125,7 @@ class Orders:
 
 
 class _Ordered(msgspec.Struct, frozen=True):
-    """A selection in an order."""
+    """A selection with a sort order."""
 
     selection: Selection
     sort: tuple[str, ...]
@@ -133,7 +133,7 @@ class _Ordered(msgspec.Struct, frozen=True):
     many: bool
 
     def query(self, expression: str, start: _Key) -> tuple[str, list[Any]]:
-        """Return SQL and its values for the shown columns and keys, from `start` on."""
+        """Return the SQL and its values for columns and keys, from the key `start` on."""
         columns = (*self.sort, "position")
         sign, places = "<=" if self.descending else ">=", ", ".join("?" * len(columns))
         from_start = f" and {columns[0]} {sign} ? and ({', '.join(columns)}) {sign} ({places})"
@@ -141,7 +141,8 @@ class _Ordered(msgspec.Struct, frozen=True):
         for condition, bound_values in self.selection:
             text = condition
             if start:
-                # The start lies within this bound and must not be confused with it.
+                # The `+` keeps SQLite from seeking by this bound, because the start is the closer
+                # bound.
                 bound = "created_at < ?" if self.descending else "created_at >= ?"
                 text = text.replace(bound, f"+{bound}") + from_start
             table = f"records{self._index(condition)}"
@@ -152,7 +153,7 @@ class _Ordered(msgspec.Struct, frozen=True):
         return f"{' union all '.join(parts)} order by {by}", values
 
     def _index(self, condition: str) -> str:
-        """Return the index with many records in this order; else let the database choose."""
+        """Return the index for many records in this order; empty lets the database choose."""
         if not self.many:
             return ""
         sort = self.sort[0] if self.sort else ""

@@ -1,9 +1,9 @@
-"""Bodies of the two services, as the sandbox interprets the specification.
+"""Types of the bodies of both services, as the sandbox reads the specification.
 
-The `spec` profile has the resource tables of the specification, and the fields that deployed
-services add. An amount sent as a JSON number is a `Decimal` and keeps its digits; one sent as a
-decimal string is a `str`. A field that a service omits if it does not apply has the default None
-and is omitted. None of these types is shared with the client.
+The profile `spec` has the fields of the specification, and those that deployed services add. An
+amount sent as a JSON number is a `Decimal` and exact; an amount sent as a decimal string is a
+`str`. A field that does not apply is None by default and omitted. The client does not use these
+types.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def encode(value: Any) -> str:
-    """Return JSON text; a Decimal becomes a number with exactly its digits."""
+    """Return JSON text; a Decimal becomes a JSON number with the same digits."""
     return _ENCODER.encode(value).decode()
 
 
@@ -32,27 +32,27 @@ def decode(text: str, shape: type[T]) -> T:
 
 
 def number(amount: Decimal) -> Decimal:
-    """Return the amount as JSON writes it: no trailing zeros, no exponent."""
+    """Return the amount for JSON, without trailing zeros and exponent."""
     text = format(amount, "f")
     return Decimal(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 def bare(moment: datetime) -> str:
-    """Return an instant in the form of the older resources: UTC without a zone."""
+    """Return an instant in the form of older resources, UTC without a zone."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def zulu(moment: datetime) -> str:
-    """Return an instant in the form of the newer resources: UTC, marked Z."""
+    """Return an instant in the form of newer resources, UTC with Z."""
     return bare(moment) + "Z"
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A JSON object in camelCase; a value that is the field's default is not sent."""
+    """A JSON object in camelCase; fields with their default value are omitted."""
 
 
 class Address(Shape, frozen=True, kw_only=True):
-    """Where a party lives."""
+    """The address of a party."""
 
     address_line1: str | None = None
     address_line2: str | None = None
@@ -82,7 +82,7 @@ class Party(Shape, frozen=True, kw_only=True):
 
 
 class PartyRole(Shape, frozen=True, kw_only=True):
-    """A party's part in an account, the party embedded."""
+    """The role of a party in an account, with the embedded party."""
 
     party_id: str
     role_type: str
@@ -107,7 +107,7 @@ class Account(Shape, frozen=True, kw_only=True):
 
 
 class Amount(Shape, frozen=True, kw_only=True):
-    """A balance in decimal strings: total = available + reserved."""
+    """A balance as decimal strings: total = available + reserved."""
 
     total: str
     available: str
@@ -136,7 +136,7 @@ class Wallet(Shape, frozen=True, kw_only=True):
 
 
 class VirtualBankAccount(Shape, frozen=True, kw_only=True):
-    """A virtual IBAN; euros that reach it become stablecoin."""
+    """A virtual IBAN; euros sent to it are converted to stablecoin."""
 
     id: str
     account_id: str
@@ -165,8 +165,9 @@ class FiatOrigin(Shape, frozen=True, kw_only=True):
 class Transfer(Shape, frozen=True, kw_only=True):
     """A crypto or fiat transfer; a fiat one has `fiatOrigin`.
 
-    `destinationAddress` and `bankAccount` are our own names for parties outside the service, and
-    `networkFee`, in `asset` next to `amount`, for the chain's fee of a crypto transfer.
+    The specification does not define `destinationAddress` and `bankAccount`, the recipients outside
+    the service, and `networkFee`, the chain's fee of a crypto transfer in `asset`, on top of
+    `amount`.
     """
 
     id: str
@@ -207,7 +208,7 @@ class AccountTransfer(Shape, frozen=True, kw_only=True):
 
 
 class Company(Shape, frozen=True, kw_only=True):
-    """The company itself."""
+    """The company of the users."""
 
     id: str
     name: str
@@ -218,7 +219,7 @@ class Company(Shape, frozen=True, kw_only=True):
 
 
 class User(Shape, frozen=True, kw_only=True):
-    """A company user; the invitation's address is a secret."""
+    """A user of the company; the URL of the invitation is a secret."""
 
     id: str
     username: str
@@ -232,7 +233,7 @@ class User(Shape, frozen=True, kw_only=True):
 
 
 class CompanyBankAccountItem(Shape, frozen=True, kw_only=True):
-    """A company bank account as a list shows it: no numbers, no version."""
+    """A company bank account in a list, without numbers and version."""
 
     id: str
     name: str
@@ -284,7 +285,7 @@ class CompanyBankAccount(Shape, frozen=True, kw_only=True):
 
 
 class CompanyWalletItem(Shape, frozen=True, kw_only=True):
-    """A company wallet as a list shows it."""
+    """A company wallet in a list."""
 
     id: str
     description: str
@@ -311,7 +312,7 @@ class CompanyWallet(Shape, frozen=True, kw_only=True):
 
 
 class FiatName(Shape, frozen=True, kw_only=True):
-    """A fiat currency as a pair names it."""
+    """A fiat currency in a conversion pair."""
 
     id: str
     currency: str
@@ -326,7 +327,7 @@ class FiatCurrency(FiatName, frozen=True, kw_only=True):
 
 
 class CryptoName(Shape, frozen=True, kw_only=True):
-    """A cryptocurrency as a pair names it."""
+    """A cryptocurrency in a conversion pair."""
 
     id: str
     currency: str
@@ -356,7 +357,7 @@ class Fee(Shape, frozen=True, kw_only=True):
 
 
 class DepositBankAccount(Shape, frozen=True, kw_only=True):
-    """The account for the company's fiat; fields from `bic` on depend on its type."""
+    """The account to which the company sends fiat; fields from `bic` on depend on the type."""
 
     id: str
     bank_name: str
@@ -386,7 +387,7 @@ class DepositBankAccount(Shape, frozen=True, kw_only=True):
 
 
 class DepositWallet(Shape, frozen=True, kw_only=True):
-    """Where the company sends crypto."""
+    """The wallet to which the company sends crypto."""
 
     id: str
     address: str
@@ -398,7 +399,7 @@ class DepositWallet(Shape, frozen=True, kw_only=True):
 
 
 class Event(Shape, frozen=True, kw_only=True):
-    """One step in a ramp request's life."""
+    """One event in the history of a ramp request."""
 
     id: str
     event_type: str
@@ -412,7 +413,7 @@ class Event(Shape, frozen=True, kw_only=True):
 
 
 class RampRequest(Shape, frozen=True, kw_only=True):
-    """A ramp request in full. `amount` is gross fiat on-ramp and gross crypto off-ramp."""
+    """A complete ramp request. `amount` is gross fiat on-ramp and gross crypto off-ramp."""
 
     id: str
     company_id: str
@@ -447,12 +448,12 @@ class RampRequest(Shape, frozen=True, kw_only=True):
 
     @property
     def creator(self) -> Event:
-        """Its first event, which names the maker."""
+        """Return the first event, which names the maker."""
         return self.events[0]
 
 
 class RampItem(Shape, frozen=True, kw_only=True):
-    """A ramp request as a list shows it: currencies as text; no version, fee or net."""
+    """A ramp request in a list: currencies as text, without version, fee and net amount."""
 
     id: str
     payment_reference: str
@@ -467,6 +468,6 @@ class RampItem(Shape, frozen=True, kw_only=True):
 
 
 def brief(record: msgspec.Struct, item: type[T], **changed: object) -> T:
-    """Return the part of `record` that its list item shows; `changed` has differing fields."""
+    """Return the list item of `record`; `changed` has the fields that differ."""
     names = getattr(item, "__struct_fields__", ())
     return item(**{n: changed[n] if n in changed else getattr(record, n) for n in names})

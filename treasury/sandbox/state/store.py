@@ -1,8 +1,8 @@
-"""All records of the services in one table, from which lists read their pages.
+"""Store of all records of the services, in one table.
 
-A record is stored as the JSON of its list item and the JSON of its own address, made when it is
-written; further columns serve to filter and sort. A page is then one indexed query and a join of
-strings. Only in very large volumes are the texts left out, and made on demand.
+A record is stored as two JSON texts, its list item and its full body, with further columns to
+filter and sort. A page is then one indexed query and a join of strings. Only for very large volumes
+are the texts not stored but generated on demand.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from treasury.sandbox.state.shapes import Account, AccountTransfer, Company, enc
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """A record of one kind, ready to be served."""
+    """A record of one kind with its JSON texts."""
 
     kind: str
     id: str
@@ -31,7 +31,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     owner: str = ""
     """Owner of the record: an account; for a transfer, the sender."""
     peer: str = ""
-    """Of a transfer, the receiver."""
+    """For a transfer, the receiving account."""
     created_at: str = ""
     updated_at: str = ""
     status: str = ""
@@ -39,7 +39,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     chain: str = ""
     reference: str = ""
     amount: str = ""
-    """Amounts, here and in the two fields below, in sortable digits; see `sortable`."""
+    """This amount and the two below are texts that sort like numbers; see `sortable`."""
     fiat_amount: str = ""
     crypto_amount: str = ""
 
@@ -60,7 +60,7 @@ create table records (
 create table facts (name text primary key, value text not null) without rowid;
 """
 _INDEXES: Final = {
-    # Each index ends in the position.
+    # Each index ends with the position.
     "by_id": "unique index by_id on records (kind, id)",
     "by_kind": "index by_kind on records (kind)",
     "by_creation": "index by_creation on records (kind, created_at)",
@@ -77,7 +77,7 @@ on conflict (kind, id) do update set {", ".join(f"{n} = excluded.{n}" for n in _
 
 
 def make_record(kind: str, value: msgspec.Struct, item: object = None, **columns: str) -> Record:
-    """Return the record of a body; a list shows `item`, or the body itself."""
+    """Return the record of a body; lists show `item`, by default the body itself."""
     text = encode(value)
     item_text = encode(item) if item is not None else text
     fields = {
@@ -92,7 +92,7 @@ def make_record(kind: str, value: msgspec.Struct, item: object = None, **columns
 
 
 _SERVED: Final[dict[type, tuple[str, dict[str, str], type | None]]] = {
-    # Kind, fields behind columns of another name, fields of a list item.
+    # For each kind: fields stored in columns of another name, and fields of a list item.
     shapes.Party: ("party", {"type": "party_type", "reference": "external_id"}, None),
     Account: ("account", {"reference": "external_id"}, None),
     shapes.Wallet: ("wallet", {"owner": "account_id", "reference": "address"}, None),
@@ -123,7 +123,7 @@ _SERVED: Final[dict[type, tuple[str, dict[str, str], type | None]]] = {
 
 
 def service_record(value: msgspec.Struct) -> Record:
-    """Return the record of a body with a kind in the table of served kinds."""
+    """Return the record of a body whose kind is in the table of kinds."""
     kind, columns, item = _SERVED[type(value)]
     values = {column: getattr(value, name) or "" for column, name in columns.items()}
     return make_record(kind, value, shapes.brief(value, item) if item else None, **values)
@@ -137,18 +137,18 @@ def role_records(account: Account) -> Iterator[Record]:
 
 
 class Page(msgspec.Struct, frozen=True):
-    """The items of one page, and how many records there are in all."""
+    """The items of one page, and the number of all records."""
 
     items: list[str]
     total: int
 
 
 MEMORY: Final = ":memory:"
-"""Place of a state that ends with the process."""
+"""Path of a store in memory."""
 
 
 class Store:
-    """Records in SQLite: in memory, or in a file that outlives the process.
+    """Store of records in SQLite, in memory or in a file.
 
     Modules with tables of their own create them on `db` and write within `transaction()`.
     """
@@ -157,7 +157,7 @@ class Store:
         self.db = sqlite3.connect(place, check_same_thread=False, isolation_level=None, timeout=0)
         self.close = weakref.finalize(self, self.db.close)
         self.unseen_from = ""
-        """Lists do not show records created from this instant on, if it is set."""
+        """If set, lists do not show records created at or after this instant."""
         self.db.execute("pragma locking_mode = exclusive")
         self.db.execute("pragma journal_mode = wal")
         if self.db.execute("select 1 from sqlite_master where name = 'facts'").fetchone() is None:
@@ -165,20 +165,20 @@ class Store:
             self.db.executescript(f"begin; {_MAKE} {indexes} commit;")
         self._orders = Orders(self.db)
         self.makers: dict[str, Maker] = {}
-        """Functions that make the text of records loaded without it, by kind, from the position."""
+        """Functions that generate the texts of records stored without them, by kind."""
 
     def image(self) -> bytes:
-        """Return a copy of the whole state, to start another store in memory."""
+        """Return a copy of the whole state, from which another store in memory can start."""
         return self.db.serialize()
 
     def begin_with(self, image: bytes) -> None:
-        """Replace the state by that of another store."""
+        """Replace the state with that of another store."""
         self.db.deserialize(image)
         self._orders.forget()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Keep everything written within, or nothing after an exception; may be nested."""
+        """Commit all writes in the block, or roll them back after an exception; may be nested."""
         self.db.execute("savepoint step")
         try:
             yield
@@ -196,7 +196,7 @@ class Store:
             self.db.executemany(_WRITE, map(msgspec.structs.asdict, records))
 
     def load(self, records: Iterable[Record]) -> None:
-        """Write very many new records; for records without texts, register their maker."""
+        """Write very many new records; for records without texts a function must be registered."""
         self._orders.forget()
         self.db.execute("pragma cache_size = -400000")
         placeholders = ", ".join("?" * len(_FIELDS))
@@ -211,7 +211,7 @@ class Store:
                 self.db.execute(f"create {index}")
 
     def remove(self, kind: str, **where: str) -> None:
-        """Delete the records of a kind with these values in its columns."""
+        """Delete the records of a kind with these values in their columns."""
         self._orders.forget()
         clauses = "".join(f" and {_check_column(column)} = ?" for column in where)
         self.db.execute(
@@ -220,15 +220,15 @@ class Store:
         )
 
     def remember(self, **facts: str) -> None:
-        """Keep single values by name."""
+        """Store single values by name."""
         self.db.executemany("insert or replace into facts values (?, ?)", facts.items())
 
     def facts(self) -> dict[str, str]:
-        """Return the single stored values."""
+        """Return the stored single values by name."""
         return dict(self.db.execute("select name, value from facts").fetchall())
 
     def detail(self, kind: str, id: str, owner: str | None = None) -> str | None:  # noqa: A002 - the services' word
-        """Return the record's own JSON; None if it does not exist, or belongs to another owner."""
+        """Return the record's full JSON; None if it does not exist or has another owner."""
         row = self.db.execute(
             "select detail, position from records"
             " where kind = ? and id = ? and owner = coalesce(?, owner)",
@@ -244,14 +244,14 @@ class Store:
         return None if row is None else row[0]
 
     def owners(self, kind: str, peer: str) -> list[str]:
-        """Return the owners of the records of a kind with this peer."""
+        """Return the owners of a kind's records with this peer."""
         rows = self.db.execute(
             "select owner from records where kind = ? and peer = ? order by position", (kind, peer)
         )
         return [owner for (owner,) in rows]
 
     def last_reference(self, kind: str, beginning: str) -> str:
-        """Return the greatest reference of a kind with a prefix; empty if there is none."""
+        """Return the greatest reference with a prefix among a kind's records; empty without one."""
         (reference,) = self.db.execute(
             "select max(reference) from records where kind = ? and reference between ? and ?",
             (kind, beginning, beginning + "~"),
@@ -272,8 +272,8 @@ class Store:
     ) -> Page:
         """Return one page of a kind.
 
-        `where` has the possible values of columns; `members` has columns of which at least one has
-        its value; `between` bounds `created_at`, the upper end excluded.
+        `where` has allowed values of columns; `members` has columns of which at least one must have
+        its value; `between` limits `created_at`, with an exclusive end.
         """
         allowed = {column: tuple(dict.fromkeys(values)) for column, values in where.items()}
         single = {column: values[0] for column, values in allowed.items() if len(values) == 1}

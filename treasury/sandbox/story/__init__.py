@@ -1,1 +1,1 @@
-"""The practice company and what happens to it, at the services and at its banks."""
+"""The practice company's story: its events at the services and at its banks."""

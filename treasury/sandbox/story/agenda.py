@@ -1,7 +1,7 @@
-"""Scheduled events, which happen when the company's clock reaches their time.
+"""Scheduled events, which run when the company's clock reaches their time.
 
-An entry names a step and its subject; the step is looked up when it is due, so that an agenda
-outlives the process. A step itself checks whether it still applies.
+An entry has the name of a step and its subject; the function of the step is looked up when it is
+due, so that an agenda can be stored. The step itself checks whether it still applies.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Agenda:
-    """The entries still to come, earliest first."""
+    """The pending entries, earliest first."""
 
     def __init__(self, store: Store) -> None:
         self._db = store.db
@@ -35,7 +35,7 @@ class Agenda:
         self._steps: dict[str, Callable[[str], object]] = {}
 
     def on(self, step: str, act: Callable[[str], object]) -> None:
-        """Register the function of a step; it is called with the subject of its entry."""
+        """Register the function of a step; it is called with the subject of an entry."""
         self._steps[step] = act
 
     def add(self, due: datetime, step: str, subject: str) -> None:
@@ -44,7 +44,7 @@ class Agenda:
         self._db.execute("insert into agenda (due, step, subject) values (?, ?, ?)", values)
 
     def take(self, until: datetime) -> Entry | None:
-        """Remove and return the earliest entry due by `until`."""
+        """Remove and return the earliest entry due by `until`; None if no entry is due."""
         row = self._db.execute(
             "delete from agenda where position = (select position from agenda where due <= ?"
             " order by due, position limit 1) returning due, step, subject",
@@ -57,6 +57,6 @@ class Agenda:
         self._steps[entry.step](entry.subject)
 
     def coming(self) -> list[Entry]:
-        """Every entry, earliest first."""
+        """Return all entries, earliest first."""
         rows = self._db.execute("select due, step, subject from agenda order by due, position")
         return [Entry(datetime.fromisoformat(due), step, subject) for due, step, subject in rows]

@@ -1,7 +1,7 @@
-"""The banks: every line on the accounts with statements, from the story or booked later.
+"""The banks: all lines of the accounts with statements, from the story and booked later.
 
-Lines booked after the story are records too, so that they outlive the process. A bank writes a
-statement for a past period: a month, or the requested days.
+Lines booked after the story are stored as records. A bank writes a statement for a past period,
+which is a month or the requested days.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ class Bank:
         self.accounts = accounts
         served = {account.iban for account in accounts}
         self.story = list(story)
-        """Lines of the story, including accounts without statements."""
+        """Lines of the story, including those of accounts without statements."""
         self._stated = [line for line in self.story if line.account in served]
 
     @property
     def lines(self) -> list[Line]:
-        """Return every line of the accounts with statements."""
+        """Return all lines of the accounts with statements."""
         served = {account.iban for account in self.accounts}
         booked = (decode(text, Line) for text in self._store.page(_KIND, {}).items)
         return [*self._stated, *(line for line in booked if line.account in served)]
 
     def book(self, line: Line) -> Line:
-        """Book a line within a running act; return it with the bank's own reference."""
+        """Book a line in the current transaction; return it with the bank's own reference."""
         number = len(self.story) + self._store.page(_KIND, {}, limit=0).total + 1
         reference = f"{line.account[-4:]}{line.booked:%y%m%d}{number:05d}"
         line = replace(line, servicer_reference=reference)
@@ -59,7 +59,7 @@ class Bank:
         return today if is_target_day(today) else next_target_day(today)
 
     def months(self, today: date) -> list[Period]:
-        """Every month that is over."""
+        """Return all months that are over."""
         months: list[Period] = []
         month = Month.of(FIRST_DAY)
         while month.last < today:
@@ -80,12 +80,15 @@ class Bank:
 def cents(amount: Decimal) -> Decimal:
     """Return an amount that can be wired in euros. Raises InputError for any other."""
     if not (amount.is_finite() and 0 < amount < _MOST and is_exact_in(amount, "EUR")):
-        raise InputError(f"{amount} is no amount in EUR", do="give a positive one, in cents")
+        raise InputError(
+            f"{amount} is not an amount in EUR",
+            do="give a positive one in cents",
+        )
     return quantize(amount, "EUR")
 
 
 def carries_code(text: str, code: str) -> bool:
-    """Return whether a payment's text has a whole code, in any spacing or case."""
+    """Return whether a payment's text contains the whole code; spaces and case are ignored."""
     return _letters(code) in _letters(text)
 
 

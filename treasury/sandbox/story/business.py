@@ -1,7 +1,7 @@
 """Lines on the company's own accounts that do not concern the services.
 
-Payroll, taxes, rent, charges, interest, customers' other invoices and the transfer between the two
-own accounts: a matcher has to separate them from the relevant lines.
+They are payroll, taxes, rent, charges, interest, customers' other invoices and transfers between
+the two own accounts; matching must separate them from the relevant lines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Entities of the simulated company before the first event.
+"""The company, its accounts and its customers before the first event of the story.
 
 They are Harbour Lane Trading NV, its users, its accounts at both services, the bank accounts on
 either side and the customers who pay it. `cast.json` has the fixed part, with the names, ids and
@@ -22,11 +22,11 @@ from treasury.sandbox.state.ids import Ids, Streams
 
 PAYOUT_IBAN: Final = "NL05TEST0417164300"
 CHAINS: Final = ("ETHEREUM", "POLYGON", "BASE", "ARBITRUM", "SUI")
-"""The networks of the ramp."""
+"""The chains of the ramp service."""
 
 
 class Payer(msgspec.Struct, frozen=True):
-    """The other party of a bank line."""
+    """The counterparty of a bank line."""
 
     name: str
     iban: str
@@ -34,7 +34,7 @@ class Payer(msgspec.Struct, frozen=True):
 
 
 class Cast(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that stays the same during the story."""
+    """The records that stay the same during the story."""
 
     company: shapes.Company
     users: dict[str, shapes.User]

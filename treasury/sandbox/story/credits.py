@@ -1,8 +1,8 @@
-"""Payments of customers into the virtual accounts, as the provider's master account reports them.
+"""Customers' payments to the virtual accounts, as reported for the provider's master account.
 
-Most are small credits with the complete code in many spellings. `credits.toml` adds the lines that
-need a person. A credit becomes stablecoin without a notice: the `Conversion`s have time and amount,
-for the wallets; the provider's report shows only a weekly sweep per asset.
+Most are small credits with the complete code in various spellings. `credits.toml` adds the credits
+that a person must check. The conversion of a credit to stablecoin is not reported: `Conversion` has
+its time and amount for the wallets, while the provider's report only has a weekly sweep per asset.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _PER_MONTH: Final = {10: 332}
 _USUAL: Final = 90
 _WEIGHTS: Final = tuple(60 if name in {"plain", "after_words"} else 4 for name in UNBROKEN)
 _SHARE: Final = (5, 2, 3, 2)
-"""Share of the customers on each of the four virtual accounts."""
+"""Number of customers of each of the four virtual accounts."""
 _EMPTY_CODE_DAYS: Final = 2
-"""Days that the service takes to place a wire without its code."""
+"""Number of days until the service assigns a wire without a code."""
 
 
 class Conversion(msgspec.Struct, frozen=True):
-    """Euros that became stablecoin in an account's wallet."""
+    """Euros that were converted to stablecoin in an account's wallet."""
 
     day: date
     account_id: str
@@ -46,7 +46,7 @@ class Conversion(msgspec.Struct, frozen=True):
 
 
 class _Credit(msgspec.Struct, frozen=True):
-    """One credit: the virtual account and the customer by their positions."""
+    """One credit, with the positions of the virtual account and the customer."""
 
     day: date
     account: int
@@ -58,11 +58,11 @@ class _Credit(msgspec.Struct, frozen=True):
 
 _SCRIPT: Final = convert(package_toml(__package__, "credits.toml")["credits"], tuple[_Credit, ...])
 _STRANGERS: Final = 24
-"""Customers from this position on pay only by the script."""
+"""Customers from this position on pay only the credits in `credits.toml`."""
 
 
 class Credits:
-    """Books the credits on the virtual accounts, month by month."""
+    """Booking of the credits on the virtual accounts, month by month."""
 
     def __init__(self, cast: Cast, random: Random, book: Book, quotes: Quotes) -> None:
         self._cast = cast
@@ -77,7 +77,7 @@ class Credits:
             self._month(Month(2026, number))
         self._october()
         conversions = self._conversions()
-        # Every Friday the provider takes the euros it converted, one debit per asset.
+        # Every Friday the provider debits the converted euros, once per asset.
         swept: dict[tuple[date, str], Decimal] = defaultdict(Decimal)
         for conversion in conversions:
             friday = conversion.day + timedelta((4 - conversion.day.weekday()) % 7)
@@ -153,7 +153,7 @@ class Credits:
         self._book.add(line, back)
 
     def _conversions(self) -> list[Conversion]:
-        """Return each credit that the service could place, at the day's rate of its asset."""
+        """Return the conversions of all credits that the service can assign."""
         by_id = {account.id: account for account in self._cast.virtual_accounts}
         conversions = []
         for line in self._book:

@@ -1,4 +1,4 @@
-"""A line of a bank statement, and the truth about it that only the simulation knows.
+"""A line of a bank statement, with its true meaning, which only the simulation knows.
 
 A `Book` collects the lines of all accounts during the story and numbers them at the end, so that a
 line's reference follows the booking order of its bank.
@@ -30,7 +30,7 @@ class StatementAccount(msgspec.Struct, frozen=True):
     bic: str
     source: Source
     opening: Decimal
-    """Its balance when May 2026 begins."""
+    """Balance at the start of May 2026."""
 
 
 class Period(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     counterparty: Payer = msgspec.field(name="other")
     text: Text = Text()
     own_iban: str = ""
-    """The virtual IBAN to which it was addressed, if that is not the account itself."""
+    """The virtual IBAN to which the payment was addressed, if it is not the account itself."""
     bank_code: str = "PMNT/RCDT/ESCT"
     purpose: str = ""
     return_reason: str = ""
@@ -80,11 +80,11 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def signed(self) -> Decimal:
-        """The amount as it changes the balance."""
+        """Return the amount by which the line changes the balance."""
         return self.amount if self.direction == "CRDT" else -self.amount
 
     def truth(self) -> dict[str, Any]:
-        """Return the truth about the line, to measure a matcher."""
+        """Return the true meaning of the line, to measure the quality of matching."""
         truth: dict[str, Any] = {name: getattr(self, name) for name in _TRUTH_FIELDS}
         truth |= {
             "account_servicer_reference": self.servicer_reference,
@@ -103,20 +103,20 @@ _TRUTH_FIELDS: Final = (
 
 
 class Book:
-    """The lines of every account."""
+    """The lines of all accounts."""
 
     def __init__(self) -> None:
         self._lines: list[Line] = []
 
     def add(self, *lines: Line) -> None:
-        """Book lines; a bank orders them by day, then by arrival."""
+        """Book lines, which a bank orders by day and then by time of arrival."""
         self._lines += lines
 
     def __iter__(self) -> Iterator[Line]:
         return iter(self._lines)
 
     def numbered(self) -> list[Line]:
-        """Return all lines in booking order, each with its reference and its final ceiling."""
+        """Return all lines in booking order, each with its reference and its ceiling."""
         lines = sorted(self._lines, key=lambda line: (line.account, line.booked))
         known_payers: set[tuple[str, str]] = set()
         numbered = []
@@ -130,7 +130,7 @@ class Book:
 
 
 def _ceiling(line: Line, known_payers: set[tuple[str, str]]) -> Ceiling:
-    """Return the ceiling: a credit without the whole code needs a known payer."""
+    """Return how far matching may go: a credit without the whole code needs a known payer."""
     if line.unbroken or line.expectation is None or line.ceiling == "never":
         return line.ceiling
     if line.expectation.kind != "virtual_bank_account":

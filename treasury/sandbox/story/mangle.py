@@ -1,7 +1,8 @@
-"""Changes of a reference between the person who types it and the bank's file.
+"""Damage to a reference between the person who types it and the bank's file.
 
-A mangling writes a code into the reference fields of a line in one way, and states whether the
-whole code is still unbroken, and how far a matcher may go at most (`auto`, `suggest` or `never`).
+A mangling is one way to write a code into the reference fields of a line. It states whether the
+code is still whole, and its ceiling: how far matching may go at most (`auto`, `suggest` or
+`never`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Text(msgspec.Struct, frozen=True):
 
 
 class Mangling(msgspec.Struct, frozen=True):
-    """A way of writing a code: the contents of the fields, with forms of the code in braces."""
+    """A way of writing a code: the texts of the fields, with placeholders for forms of the code."""
 
     name: str
     unbroken: bool
@@ -34,7 +35,7 @@ class Mangling(msgspec.Struct, frozen=True):
     structured: str = ""
 
     def write(self, code: str, invoice: int) -> Text:
-        """Return the fields with a code, of a payment for an invoice of this number."""
+        """Return the reference fields of a payment with a code and an invoice number."""
         plain, stem = code.replace("-", ""), code[:-2]
         filler = (
             f"Payment of invoice {invoice} as agreed by telephone with your accounts department "

@@ -1,8 +1,8 @@
-"""The company's ramp requests and their times: routine ones, and October's special cases.
+"""Plan of the company's ramp requests: routine ones, and October's special cases.
 
-A plan has the order and its outcome; the desk in `request_story` carries it out. October has every
-outcome that an analyst may meet at least once (`plans.toml`), on days chosen so that on the morning
-of 2 November each is exactly as late as its note states.
+A plan has the order and its outcome; `request_story` executes it. October has every outcome at
+least once (`plans.toml`). The days are chosen so that on the morning of 2 November each request is
+as late as its note states.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 _SCRIPT: Final = convert(package_toml(__package__, "plans.toml")["requests"], tuple[Plan, ...])
 _ROUTINE: Final = (("ON_RAMP", 11), ("OFF_RAMP", 10))
 _QUIET: Final = {"10": (("ON_RAMP", 6), ("OFF_RAMP", 4))}
-"""Number of routine requests a month; October has its script in addition."""
+"""Number of routine requests per month; October also has the requests of `plans.toml`."""
 
 
 _HOLDING: Final = {
@@ -48,11 +48,11 @@ _HOLDING: Final = {
     (10, "ON_RAMP", "denied"): "denied_paid",
     (10, "OFF_RAMP", "cancelled"): "denied_sent",
 }
-"""Outcome of October's requests at a provider that holds the money."""
+"""Outcomes in October in the scenario in which the provider keeps the money."""
 
 
 def plans(random: Random, *, holds_money: bool = False) -> list[Plan]:
-    """Return every ramp request of the six months, in the order of creation."""
+    """Return the plans of all ramp requests of the six months, in the order of creation."""
     outcomes = _HOLDING if holds_money else {}
     planned = [
         replace(

@@ -1,8 +1,8 @@
-"""Exchange rates of the practice world: fiat per coin, the same for the same day.
+"""Exchange rates of the sandbox, in fiat per coin, fixed for each day.
 
-The ordinary company has invented rates. A company of the scenarios "spread" and "no-spread"
-converts at the rates that its practice bank publishes that day, with or without a spread, so that
-the cost of a conversion is known in advance.
+By default the rates are invented. In the scenarios "spread" and "no-spread" conversions use the
+rate that the practice bank publishes for the day, with or without a spread, so that the cost of
+each conversion is known.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from treasury.core.calendar import is_target_day
 NETWORK_FEES: Final = {
     "BASE": Decimal("0.01"), "AVALANCHE": Decimal("0.02"), "POLYGON": Decimal("0.01"),
 }  # fmt: skip
-"""A chain's fee of a crypto transfer, in the transferred asset; the numbers are ours."""
+"""Invented fee of a crypto transfer on each chain, in the transferred asset."""
 
 _EXACT: Final = Context(prec=50, rounding=ROUND_HALF_UP)
 _QUOTED: Final = Decimal("1e-12")
-"""Decimals of a rate that follows published ones."""
+"""Number of decimals of a rate derived from published ones."""
 _DOLLARS: Final = ("USDC", "USDT", "USDS")
 _MIDDLE: Final = {
     "USDC": Decimal("0.9231"), "USDT": Decimal("0.9238"), "EURC": Decimal(1),
@@ -34,19 +34,19 @@ _PAYOUT: Final = {"USDC": Decimal("0.92"), "USDT": Decimal("0.92"), "EURC": Deci
 
 
 class Quotes(msgspec.Struct, frozen=True):
-    """The rates at which a provider converts: its own, or the published ones less its spread."""
+    """The rates at which a provider converts: its own rates, or published ones less a spread."""
 
     spread: Decimal | None = None
-    """The spread as a share of the amount; None if the rates are its own."""
+    """The spread as a share of the amount; None if the provider has its own rates."""
 
     @property
     def is_published(self) -> bool:
-        """Return whether the rates follow the published ones, as of the day of the conversion."""
+        """Return whether published rates of the day of conversion are used."""
         return self.spread is not None
 
     def rate(self, asset: str, day: date, fiat: str = "EUR", *, on_ramp: bool = True) -> Decimal:
-        """Return fiat per coin at which an amount of that day is converted."""
-        # The rate swings by four pips.
+        """Return the rate of a day, in fiat per coin."""
+        # The rate varies by up to four pips.
         if self.spread is None:
             swing = 0 if asset == "EURC" else day.toordinal() % 9 - 4
             return (_MIDDLE[asset] + Decimal(swing) / 10000) * _PER_EURO[fiat]
@@ -63,11 +63,11 @@ class Quotes(msgspec.Struct, frozen=True):
 QUOTES: Final[Mapping[str, Quotes]] = {
     "spread": Quotes(Decimal("0.0035")), "no-spread": Quotes(Decimal(0)),
 }  # fmt: skip
-"""Scenarios in which the provider converts at published rates: 35 basis points, or none."""
+"""Spread in the scenarios with published rates: 35 basis points, or none."""
 
 
 def published(day: date) -> dict[str, Decimal]:
-    """Return the practice bank's rate of one euro: the day's fixing, or the last one before it."""
+    """Return the practice bank's rate of one euro: the day's fixing, or the last one before."""
     while not is_target_day(day):
         day -= timedelta(1)
     swing = Decimal(day.toordinal() * 7 % 83 - 41) / 10000
@@ -75,7 +75,7 @@ def published(day: date) -> dict[str, Decimal]:
 
 
 def rate_file(days: Iterable[date]) -> str:
-    """Return the fixings of these days as the ECB writes its history, the latest first."""
+    """Return the fixings of these days in the form of the ECB's history, latest day first."""
     due = sorted(filter(is_target_day, days), reverse=True)
     lines = ["Date,USD,GBP,"]
     lines += [",".join((str(day), *map(str, published(day).values()), "")) for day in due]
@@ -83,13 +83,13 @@ def rate_file(days: Iterable[date]) -> str:
 
 
 def coin_rate(coin: str, day: date) -> Decimal:
-    """Return the price of a native coin in euros on a day by the company's own list."""
+    """Return the price of a native coin in euros on a day, from the company's own list."""
     swing = Decimal(day.toordinal() * 5 % 41 - 20) / 100
     return _MIDDLE[coin] * (1 + swing / 10)
 
 
 def coin_rate_file(days: Iterable[date]) -> str:
-    """Return the native coins' rates as a company's own file: day, base, quote, rate."""
+    """Return the rates of native coins as a company's own rate file: day, base, quote, rate."""
     lines = [
         f"{day},{coin},EUR,{coin_rate(coin, day)}"
         for day in sorted(days)
@@ -99,5 +99,5 @@ def coin_rate_file(days: Iterable[date]) -> str:
 
 
 def payout_rate(asset: str, fiat: str = "EUR") -> Decimal:
-    """Return fiat per coin of a transfer ordered in fiat."""
+    """Return the rate of a transfer ordered in fiat, in fiat per coin."""
     return _PAYOUT[asset] * _PER_EURO[fiat]

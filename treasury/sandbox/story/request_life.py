@@ -1,7 +1,7 @@
-"""Life of a ramp request at the service: each step takes the request and returns the next state.
+"""Steps in the life of a ramp request: each gets a request and returns its next state.
 
-The same steps make the company's past and answer live calls. A step adds its events and raises the
-version, without checking permissions: the route does that.
+The same steps create the company's past and serve live calls. A step adds events and increments the
+version. It does not check permissions; the routes do.
 
 Amounts (fiat per crypto rates): on-ramp, the fee is deducted from the fiat gross and the rest is
 divided by the rate; off-ramp, the crypto is multiplied by the rate and the fee is deducted from the
@@ -29,14 +29,14 @@ _BRUSSELS: Final = ZoneInfo("Europe/Brussels")
 
 
 class Life:
-    """Moves ramp requests from step to step; event ids come from one stream."""
+    """The steps of ramp requests; event ids come from one stream."""
 
     def __init__(self, cast: Cast, ids: Ids, quotes: Quotes = Quotes()) -> None:  # noqa: B008 - it is frozen
         self._cast = cast
         self._ids = ids
         self._quotes = quotes
         self.deposit_bank = cast.deposit_bank
-        """Account for wires in euros of requests that are created or approved from now on."""
+        """Deposit account for euros of requests that are created or approved from now on."""
 
     def create(
         self,
@@ -53,7 +53,7 @@ class Life:
         bank: shapes.CompanyBankAccount | None = None,
         fiat: shapes.FiatCurrency | None = None,
     ) -> RampRequest:
-        """Create a request awaiting approval, by default with the usual wallet or bank account."""
+        """Create a request that awaits approval, with the default wallet or bank account."""
         cast = self._cast
         crypto = next(coin for coin in cast.crypto if coin.currency == asset)
         fiat = fiat or cast.fiat[0]
@@ -82,7 +82,7 @@ class Life:
         return replace(request, deposit_bank_account=bank)
 
     def approve(self, request: RampRequest, user: User, at: datetime) -> RampRequest:
-        """Approve: set the current deposit details, and await the funds."""
+        """Approve a request: set the current deposit details, and await the funds."""
         request = self._with_deposit(request)
         return self._step(
             request, ("APPROVED", "STATUS_CHANGED"), user, at, status="AWAITING_FUNDS"
@@ -91,30 +91,30 @@ class Life:
     def change_amount(
         self, request: RampRequest, user: User, amount: Decimal, at: datetime
     ) -> RampRequest:
-        """Change the amount at the same rate, and the fee and the other side with it."""
+        """Change the amount at the same rate, with the fee and the amount received."""
         asset = request.crypto_currency.currency
         changes = amounts_of(request.ramp_type, amount, request.exchange_rate, asset)
         metadata = {"previousAmount": request.amount, "newAmount": number(amount)}
         return self._step(request, ("AMOUNT_CHANGED",), user, at, metadata, **changes)
 
     def reject(self, request: RampRequest, user: User, at: datetime) -> RampRequest:
-        """Reject by a colleague."""
+        """Reject a request, as a colleague does."""
         return self._step(request, ("REJECTED",), user, at, status="REJECTED")
 
     def cancel(self, request: RampRequest, user: User, at: datetime) -> RampRequest:
-        """Withdrawn by the one who made it."""
+        """Cancel a request, as its creator does."""
         return self._step(request, ("CANCELLED",), user, at, status="CANCELLED")
 
     def deny(self, request: RampRequest, at: datetime) -> RampRequest:
-        """Deny by the platform."""
+        """Deny a request, as the platform does."""
         return self._step(request, ("ADMIN_REJECTED",), PLATFORM, at, status="DENIED")
 
     def block(self, request: RampRequest, at: datetime) -> RampRequest:
-        """Held by the platform."""
+        """Block a request, as the platform does."""
         return self._step(request, ("STATUS_CHANGED",), PLATFORM, at, status="BLOCKED")
 
     def add_hash(self, request: RampRequest, user: User, hash: str, at: datetime) -> RampRequest:  # noqa: A002 - the services' word
-        """Set the transaction that carries the crypto, named by the company."""
+        """Set the hash of the crypto transaction, as stated by the company."""
         return self._step(request, ("TX_HASH_ADDED",), user, at, blockchain_transaction_hash=hash)
 
     def receive(self, request: RampRequest, amount: Decimal, at: datetime) -> RampRequest:
@@ -125,7 +125,7 @@ class Life:
         )  # fmt: skip
 
     def complete(self, request: RampRequest, at: datetime) -> RampRequest:
-        """Deliver the crypto, or pay out the fiat; at that day's rate if rates are published."""
+        """Deliver the crypto, or pay out the fiat; published rates are those of this day."""
         on_ramp = request.ramp_type == "ON_RAMP"
         if self._quotes.is_published:
             asset, day = request.crypto_currency.currency, at.astimezone(_BRUSSELS).date()
@@ -142,11 +142,11 @@ class Life:
         )  # fmt: skip
 
     def fail(self, request: RampRequest, at: datetime) -> RampRequest:
-        """Fail: the service could not carry it out."""
+        """Fail a request, as if the service could not execute it."""
         return self._step(request, ("FAILED",), PLATFORM, at, status="FAILED")
 
     def release(self, request: RampRequest, at: datetime) -> RampRequest:
-        """Release a held request into its previous status."""
+        """Return a blocked request to its previous status."""
         approved = any(event.event_type == "APPROVED" for event in request.events)
         status = "AWAITING_FUNDS" if approved else "AWAITING_APPROVAL"
         if request.payment_received:
@@ -185,13 +185,13 @@ class Life:
 
 
 def tier_percentage(ramp_type: str, volume: Decimal) -> Decimal:
-    """Return the fee's percentage for a volume; the last tier has no upper end."""
+    """Return the fee in percent for a volume; the last tier has no upper limit."""
     tiers = [fee for fee in FEES if fee.type == ramp_type]
     return next((t.percentage for t in tiers if volume < t.max_volume), tiers[-1].percentage)
 
 
 def amounts_of(ramp_type: str, amount: Decimal, rate: Decimal, asset: str) -> dict[str, Any]:
-    """Return all amounts of a request that follow from the ordered amount and the rate."""
+    """Return all amounts of a request, computed from the ordered amount and the rate."""
     on_ramp = ramp_type == "ON_RAMP"
     fiat = amount if on_ramp else convert(amount, rate, "EUR")
     percentage = tier_percentage(ramp_type, fiat)
@@ -206,7 +206,7 @@ def amounts_of(ramp_type: str, amount: Decimal, rate: Decimal, asset: str) -> di
 
 
 def record_of(request: RampRequest) -> Record:
-    """Return the request as the store keeps it."""
+    """Return the request as a record of the store."""
     item = shapes.brief(
         request,
         shapes.RampItem,

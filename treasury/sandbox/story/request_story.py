@@ -1,8 +1,8 @@
-"""Execution of the plans: each ramp request's steps at the service and its lines at the bank.
+"""Execution of the plans: steps of each ramp request at the service, and its bank lines.
 
-The company approves within the hour, sends wires from its operating account and receives payouts on
-its payout account. The service sees standard SEPA money on the next TARGET day; PAYMENT_RECEIVED
-follows the bank's booking date.
+The company approves within an hour, sends wires from its operating account and receives payouts on
+its payout account. The service receives standard SEPA payments on the next TARGET day; the event
+PAYMENT_RECEIVED follows the bank's booking date.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from treasury.sandbox.story.request_life import Life
 
 
 class Funding(msgspec.Struct, frozen=True):
-    """The needs of a request in AWAITING_FUNDS on 2 November, in an analyst's words."""
+    """The funding state, in an analyst's words, of a request in AWAITING_FUNDS on 2 November."""
 
     id: str
     payment_reference: str
@@ -37,7 +37,7 @@ class Funding(msgspec.Struct, frozen=True):
 
 
 class Desk:
-    """The company's treasury desk and the service, which carry out one plan after another."""
+    """Execution of one plan after another, by the company's treasury desk and the service."""
 
     def __init__(self, cast: Cast, life: Life, ids: Ids, random: Random, book: Book) -> None:
         self._cast = cast
@@ -50,7 +50,7 @@ class Desk:
         self.fundings: list[Funding] = []
 
     def carry_out(self, plan: Plan) -> RampRequest:
-        """Return the request at the end of the story; its lines are in the book."""
+        """Execute a plan; return the request at the end of the story. Its bank lines are booked."""
         rate = plan.rate or Decimal(1)
         if plan.rate is None and plan.asset == "USDC":
             rate = Decimal("0.9231") + Decimal(self._random.randrange(-60, 61)) / 10000
@@ -61,7 +61,7 @@ class Desk:
         return _OUTCOMES[plan.outcome](self, plan, request)
 
     def next_reference(self) -> str:
-        """Return the next payment reference; other companies use the same numbers."""
+        """Return the next payment reference; other companies use numbers of the same sequence."""
         self._reference += 1 if self._reference < 4418 else self._random.randrange(2, 12)
         return f"PAY-2026-{self._reference:06d}"
 
@@ -112,7 +112,7 @@ class Desk:
         )  # fmt: skip
 
     def settled(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Fund and settle; off-ramp, pay out unless the plan has a missing payout."""
+        """Fund and settle the request, with the payout of an off-ramp unless it is missing."""
         request = self._approve(plan, request)
         if plan.ramp_type == "OFF_RAMP":
             request = self._add_hash(plan, request)
@@ -122,7 +122,7 @@ class Desk:
             if not equal and self._random.random() >= 0.5:
                 arrived = next_target_day(settled_on)
             if plan.outcome != "payout_missing":
-                # The credit that an off-ramp request ends with.
+                # The payout of an off-ramp request.
                 mangling = MANGLINGS[plan.mangling]
                 self._book.add(Line(
                     account=PAYOUT_IBAN, booked=arrived, direction="CRDT",
@@ -148,7 +148,7 @@ class Desk:
         return self._life.complete(request, at(plan.day, "16:15"))
 
     def paid_twice(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Send the wire again the next day; the provider refunds it, naming the request."""
+        """Send the wire twice; the provider refunds the second one, naming the request."""
         request = self._approve(plan, request)
         again = next_target_day(plan.day)
         first = self._wire(plan, request, plan.day)
@@ -164,7 +164,7 @@ class Desk:
         return self._settle(request, first.amount, again)
 
     def cancelled_paid(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Withdraw the request but pay it; the refund names nothing."""
+        """Cancel the request but pay it; the refund does not name the request."""
         moment = at(plan.day, plan.clock) + timedelta(minutes=35)
         request = self._life.cancel(request, USERS["maker"], moment)
         line = self._wire(
@@ -179,7 +179,7 @@ class Desk:
         return request
 
     def wire_returned(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Return the wire two days later, with a reason."""
+        """Send the wire, which is returned two days later with a reason."""
         request = self._approve(plan, request)
         sent = self._wire(plan, request, plan.day, returned=True, ceiling="never", note="came back")
         back = replace(
@@ -190,26 +190,26 @@ class Desk:
         return self._open(request, "RETURNED", "AC04: closed account number")
 
     def awaited(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Approve without a wire or crypto, or with only the crypto's hash."""
+        """Approve the request without funding it; for `hash_given` the crypto's hash is stated."""
         request = self._approve(plan, request)
         if plan.outcome == "hash_given":
             request = self._add_hash(plan, request)
         return self._open(request, _AWAITED[plan.outcome], plan.note)
 
     def sent_silent(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Send the wire without any reaction of the service."""
+        """Send the wire; the service does not react."""
         request = self._approve(plan, request)
         self._book.add(self._wire(plan, request, next_target_day(plan.day)))
         return self._open(request, "SENT", "service silent, late since 31 October")
 
     def paid_short(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Send a wire of less than the ordered amount; the service keeps waiting."""
+        """Send a wire of less than the ordered amount; the service still awaits funds."""
         request = self._approve(plan, request)
         self._book.add(self._wire(plan, request, plan.day, note="EUR 12.00 short"))
         return self._open(request, "SENT WRONG", "EUR 12.00 short")
 
     def processing(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Leave the request in processing, with its funds received."""
+        """Leave the request in status PROCESSING, with the funds received."""
         request = self._approve(plan, request)
         amount = request.crypto_amount
         if plan.ramp_type == "OFF_RAMP":
@@ -221,7 +221,7 @@ class Desk:
         return self._life.receive(request, amount, self._morning(add_target_days(plan.day, 2)))
 
     def stopped(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Block or deny the request although the service has the money."""
+        """Block or deny the request after the service has received the money."""
         request = self._approve(plan, request)
         stopped_at = self._morning(add_target_days(plan.day, 1)) + timedelta(hours=2)
         if plan.ramp_type == "OFF_RAMP":
@@ -234,7 +234,7 @@ class Desk:
         return self._life.deny(request, stopped_at)
 
     def closed(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """End the request before any money moved."""
+        """End the request before any money moves."""
         moment = at(plan.day, plan.clock) + timedelta(minutes=self._random.randrange(20, 90))
         match plan.outcome:
             case "cancelled":
@@ -247,7 +247,7 @@ class Desk:
                 return self._life.block(request, moment)
 
     def waiting(self, _: Plan, request: RampRequest) -> RampRequest:
-        """Left for the checker to decide."""
+        """Leave the request for the checker to decide."""
         return request
 
     def _open(self, request: RampRequest, state: str, note: str) -> RampRequest:

@@ -1,7 +1,7 @@
-"""The wallets' past: stablecoin comes in by conversion and leaves by three kinds of transfers.
+"""The wallets' past: conversions bring stablecoin in, three kinds of transfers move it out.
 
-Every movement goes through the ledger, day by day, so that today's balances agree with every
-transfer that the services list.
+Every movement is booked in the ledger, day by day, so that balances agree with the transfers that
+the services list.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FAILING: Final = 0.1
 
 
 class _Move(msgspec.Struct, frozen=True):
-    """A movement of stablecoin; without a receiver it leaves the service."""
+    """A transfer of stablecoin; without a receiver it leaves the service."""
 
     sender: str
     receiver: str
@@ -43,12 +43,12 @@ class _Move(msgspec.Struct, frozen=True):
 
     @property
     def failure(self) -> tuple[str | None, str | None]:
-        """Return code and reason of a failure."""
+        """Return code and reason of the failure, or None twice."""
         return FAILURE if self.status == "FAILED" else (None, None)
 
 
 class Wallets:
-    """Moves stablecoin between the accounts' wallets and out of them."""
+    """Transfers of stablecoin between the accounts' wallets and out of the service."""
 
     def __init__(self, cast: Cast, ids: Ids, random: Random, ledger: Ledger) -> None:
         self._cast = cast
@@ -63,7 +63,7 @@ class Wallets:
         self.internal: list[AccountTransfer] = []
 
     def tell(self, conversions: list[Conversion]) -> None:
-        """Run six months of conversions and transfers."""
+        """Book six months of conversions and transfers."""
         coming = defaultdict(list)
         for conversion in conversions:
             coming[conversion.day].append(conversion)
@@ -82,7 +82,7 @@ class Wallets:
                 self._transfer(date(2026, 10, 30), status, kind)
 
     def wallets(self) -> list[shapes.Wallet]:
-        """Return every wallet with its current balances."""
+        """Return all wallets with their current balances."""
         return [
             shapes.Wallet(
                 id=wallet_id, account_id=account.id, chain=account.chain, type="CUSTODIAL",
@@ -100,7 +100,7 @@ class Wallets:
     def _transfer(self, day: date, status: str, kind: str = "") -> None:
         kind = kind or self._random.choice(_KINDS)
         virtual = self._cast.virtual_accounts
-        # In USDC, sent by the account that has most.
+        # The transfer is in USDC, from the account with the highest balance.
         if kind == "internal":
             virtual = tuple(v for v in virtual if v.target_cryptocurrency == "USDC")
             chosen = max(virtual, key=lambda v: self._total(v.account_id, "USDC"))
@@ -129,7 +129,7 @@ class Wallets:
             self._settle(move, self.transfers[-1].id)
 
     def _receiver(self, kind: str, sender: str) -> str:
-        """Return the other own account on the chain; none for the company's own wallet outside."""
+        """Return the company's other account on the chain; None for its wallet outside."""
         if kind == "crypto" and self._chains[sender] == "BASE" and self._random.random() < 0.5:
             return ""
         own = [v.account_id for v in self._cast.virtual_accounts]
@@ -169,7 +169,7 @@ class Wallets:
 
 
 def balances_of(ledger: Ledger, cast: Cast, wallet: str) -> list[Balance]:
-    """Return a wallet's balances in the served form, read from the ledger."""
+    """Return a wallet's balances from the ledger, in the form of answers."""
     promised = ledger.holdings(reserved(wallet))
     free = ledger.holdings(available(wallet))
     return [
@@ -186,7 +186,7 @@ def balances_of(ledger: Ledger, cast: Cast, wallet: str) -> list[Balance]:
 
 
 def origin_of(asset: str, amount: Decimal) -> FiatOrigin:
-    """Return the euros behind a fiat transfer's coins."""
+    """Return the fiat origin of a fiat transfer: its amount in euros."""
     rate = payout_rate(asset)
     euros = (amount * rate).quantize(Decimal("0.01"))
     return FiatOrigin(currency="EUR", amount=shapes.number(euros), exchange_rate=rate)

@@ -1,9 +1,9 @@
-"""A large past for measurements: many settled ramp requests and transfers of 2024 and 2025.
+"""A large past for measurements, with many settled ramp requests and transfers of 2024 and 2025.
 
-Each follows from the seed and its number alone. Columns for lists are stored; the long bodies are
-made on demand, by the same steps as all others, so that millions of records take few minutes to
-write and few gigabytes on disk. They are older than the story, its bank files, its truth and its
-ledger: no statement shows them and no balance includes them.
+Each record is derived from the seed and its number. Columns for lists are stored; the long bodies
+are generated on demand by the usual steps, so that millions of records take a few minutes to write
+and a few gigabytes on disk. The records are older than the story, so statements, ledger and
+balances do not include them.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from treasury.sandbox.story.request_life import Life, amounts_of, record_of
 from treasury.sandbox.story.transfer_story import FAILURE, origin_of
 
 _YEARS: Final = (2024, 2025)
-# A reference has six digits in a year.
+# A payment reference has six digits per year.
 _MOST_REQUESTS: Final = 999_999 * len(_YEARS)
 _MOST_TRANSFERS: Final = 20_000_000
 _ENDS: Final = ("SUCCEEDED",) * 92 + ("CANCELLED",) * 3 + ("REJECTED",) * 3 + ("FAILED",) * 2
 _MINUTES: Final = {"SUCCEEDED": 1500, "CANCELLED": 30, "REJECTED": 40, "FAILED": 1440}
-"""Time from the creation of a request to its end."""
+"""Time from the creation of a request to its final status."""
 
 
 class Volume(msgspec.Struct, frozen=True):
-    """How many ramp requests and transfers."""
+    """A number of ramp requests and transfers."""
 
     requests: int = 0
     transfers: int = 0
@@ -53,11 +53,11 @@ class Volume(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Volume:
-        """Read it back: `1000000,2000000`."""
+        """Return the volume in a text such as `1000000,2000000`."""
         parts = text.replace(" ", "").split(",")
         if len(parts) != 2 or not all(part.isascii() and part.isdigit() for part in parts):
             raise InputError(
-                f"{text[:40]} is no volume", do="write REQUESTS,TRANSFERS like 1000000,2000000"
+                f"{text[:40]} is not a volume", do="write REQUESTS,TRANSFERS like 1000000,2000000"
             )
         return cls(int(parts[0]), int(parts[1]))
 
@@ -66,7 +66,7 @@ NONE: Final = Volume()
 
 
 class Past:
-    """The records of a volume, by their positions: first the requests, then the transfers."""
+    """The records of a volume by position, first the requests, then the transfers."""
 
     def __init__(self, cast: Cast, seed: int, volume: Volume) -> None:
         self._cast = cast
@@ -79,7 +79,7 @@ class Past:
             for receiver in cast.virtual_accounts
             if sender is not receiver and chains[sender.account_id] == chains[receiver.account_id]
         ]
-        """Sender, receiver and asset of every possible transfer."""
+        """Sender, receiver and asset of each possible transfer."""
         self._inside = [ends for ends in self._ends if ends[2] == "USDC"]
         self._chains = chains
         self.makers: dict[str, Maker] = {
@@ -92,7 +92,7 @@ class Past:
         return encode(self.transfer(position - 1 - self._volume.requests))
 
     def records(self) -> Iterator[Record]:
-        """Yield every record without its own body, in the order of their positions."""
+        """Yield all records without their full bodies, in the order of their positions."""
         for count in range(self._volume.requests):
             yield self.brief_request(count)
         for count in range(self._volume.transfers):
@@ -109,7 +109,7 @@ class Past:
             )  # fmt: skip
 
     def brief_request(self, count: int) -> Record:
-        """Return a ramp request without its own body."""
+        """Return a ramp request without its full body."""
         drawn = self._drawn(b"request", count)
         asset, chain = self._coin(drawn)
         ramp_type, reference = _ramp_type(drawn), self._reference(count)
@@ -130,7 +130,7 @@ class Past:
         )  # fmt: skip
 
     def request(self, count: int) -> Record:
-        """Return a ramp request in the form of a stored one."""
+        """Return the record of a ramp request in full."""
         drawn = self._drawn(b"request", count)
         at, end = self._moment(count, self._volume.requests), _ENDS[drawn[18] % 100]
         life = Life(self._cast, Ids(Random(drawn)))  # noqa: S311 - a story is told
@@ -164,7 +164,7 @@ class Past:
         return coin.currency, coin.chain
 
     def transfer(self, count: int) -> Transfer | AccountTransfer:
-        """Return a transfer of any kind in the form of a stored one."""
+        """Return the record of a transfer of any kind in full."""
         drawn = self._drawn(b"transfer", count)
         sender, receiver, asset = self._sides(drawn)
         at, status = self._moment(count, self._volume.transfers), _status(drawn)
@@ -194,12 +194,12 @@ class Past:
         return ends[drawn[17] % len(ends)]
 
     def _drawn(self, kind: bytes, count: int) -> bytes:
-        """Return the forty-eight bytes that determine one record."""
+        """Return the 48 hash bytes that determine one record."""
         subject = kind + count.to_bytes(5, "big")
         return hashlib.blake2b(subject, digest_size=48, key=self._seed).digest()
 
     def _moment(self, count: int, of: int) -> datetime:
-        """Return a time, evenly over the years, half of them in each."""
+        """Return a time; the times are spread evenly over both years."""
         half = -(-of // len(_YEARS))
         year = _YEARS[count // half]
         seconds = (363 * 86_400 * (count % half)) // half

@@ -1,8 +1,8 @@
-"""The world: runs the story once and keeps its result, the services' records and the bank's lines.
+"""The state of the sandbox: the services' records and the banks' lines after the story.
 
-It depends on the seed alone and not on the machine's clock: two worlds of one seed are equal to the
-byte, and stay equal under equal calls. Later changes are made in an act: one transaction, one
-source of ids, one clock.
+It depends on the seed and not on the machine's clock: two worlds with one seed are equal to the
+byte, and stay equal after equal calls. A later change runs in an act: one transaction with its own
+source of ids and a common clock.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ from treasury.sandbox.story.transfer_story import Wallets
 from treasury.sandbox.story.volume import NONE, Past, Volume
 
 DEPOSIT_BANK: Final = "deposit_bank"
-"""Name of the stored value with the provider's deposit details, once they were changed."""
+"""Name of the stored value with the provider's deposit details, if they were changed."""
 
 _HOLDS_MONEY: Final = "holds-money"
-"""Scenario in which the provider blocks and denies requests after receiving the money."""
+"""Scenario in which the provider blocks or denies requests after it received the money."""
 _GAS: Final = "gas"
-"""Scenario with a wallet on Polygon, where each transaction pays a known gas."""
+"""Scenario with a wallet on Polygon, where each transaction pays a fixed gas fee."""
 SCENARIOS: Final = ("full", "no-provider-report", _GAS, *QUOTES, _HOLDS_MONEY)
 
 S = TypeVar("S", bound=msgspec.Struct)
 
 
 class World:
-    """The services' records, the banks' lines and the clock, from 2 November on.
+    """The services' records, the banks' lines and the clock from 2 November on.
 
-    The story runs once in a process and is stored once; later events are in the store.
+    The story runs once per process, and its result is stored once; later events are added.
     """
 
     def __init__(
@@ -88,12 +88,12 @@ class World:
             self.store.begin_with(_BEGUN[company])
         self.agenda = Agenda(self.store)
         self.ledger = Ledger(self.store)
-        """Source of every balance of the finance service."""
+        """The ledger with all balances of the finance service."""
         self.keys, self.callbacks = Keys(self.store), Callbacks()
         self.bank = Bank(self.store, _accounts(self.cast, scenario), story.lines)
         self._random = streams.of("live")
         self.ids = Ids(self._random)
-        """Source of ids for events after the story."""
+        """Source of the ids of events after the story."""
         self.life = Life(self.cast, self.ids, self.quotes)
         past = Past(self.cast, seed, volume)
         self.store.makers |= past.makers
@@ -121,25 +121,26 @@ class World:
         self.clock = CompanyClock(datetime.fromisoformat(facts["now"]))
         self._seed, self._acts = seed, int(facts["acts"])
         self.lock = threading.RLock()
-        """Held while a call reads or changes the world."""
+        """Lock held while a call reads or changes the world."""
         self.bounds = (Decimal(0), Decimal("1e12"))
-        """The least and the largest amount of a ramp request."""
+        """Minimum and maximum amount of a ramp request."""
         self.on_change: Callable[[RampRequest, str], object] | None = None
-        """Called with each ramp request's next state and the status before it; empty for a new one.
+        """Functions called with a ramp request's new state and its previous status (empty at
+        first).
         """
         self._acting = False
         self._after: list[Callable[[], object]] = []
 
     @property
     def has_planted_gas(self) -> bool:
-        """Return whether every transaction of the company's wallets pays the same gas."""
+        """Return whether every transaction of the company's wallets pays the same gas fee."""
         return self.store.facts()["scenario"] == _GAS
 
     @contextmanager
     def act(self) -> Iterator[World]:
-        """Run an act: all its writes take effect together, or none after an exception.
+        """Run an act: all its writes take effect together, or none of them after an exception.
 
-        The act yields the world and holds its lock. Ids drawn within follow from the seed and the
+        The act yields the world and holds its lock. Ids drawn in it depend on the seed and the
         act's number. A nested act is part of the outer one.
         """
         with self.lock:
@@ -173,7 +174,7 @@ class World:
 
     @contextmanager
     def behind(self, seconds: int) -> Iterator[None]:
-        """Let lists lag temporarily: records created in the last `seconds` are not shown."""
+        """Let lists lag in the block: records created in the last `seconds` are not shown."""
         if seconds:
             self.store.unseen_from = bare(self.clock.now - timedelta(seconds=seconds))
         try:
@@ -182,11 +183,11 @@ class World:
             self.store.unseen_from = ""
 
     def after(self, call: Callable[[], object]) -> None:
-        """Run a function once the current act has taken effect; it must not block."""
+        """Run a function after the current act has taken effect; it must not block."""
         self._after.append(call)
 
     def advance(self, until: datetime) -> int:
-        """Move the clock forward and run everything due by then at its time; return the count."""
+        """Move the clock forward and run due events, each at its time; return their number."""
         happened = 0
         with self.act():
             while (entry := self.agenda.take(until)) is not None:
@@ -197,12 +198,12 @@ class World:
         return happened
 
     def keep(self, record: S) -> S:
-        """Write a record's next state."""
+        """Write a record's new state."""
         self.store.put([service_record(record)])
         return record
 
     def change(self, request: RampRequest) -> RampRequest:
-        """Write a request's next state."""
+        """Write a ramp request's new state."""
         before = self.store.detail("ramp_request", request.id)
         self.store.put([record_of(request)])
         if self.on_change is not None:
@@ -212,25 +213,25 @@ class World:
 
 
 _BEGUN: Final[dict[tuple[int, str, str, bool], bytes]] = {}
-"""Initial store of each company in memory, as of the end of its story."""
+"""Cache of the stores at the end of each company's story."""
 
 
 class _Story(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a company's story: it never changes, so worlds of one seed share it."""
+    """The result of a company's story, which never changes, so worlds with one seed share it."""
 
     cast: Cast
     requests: tuple[RampRequest, ...]
     conversions: list[Conversion]
-    """Of what arrived."""
+    """The true meaning of the bank lines."""
     fundings: list[Funding]
-    """The truth of what awaits funds."""
+    """The true funding state of requests that await funds."""
     lines: tuple[Line, ...]
     """The banks' lines."""
     fingerprint: str
-    """Version of the story: another version of the sandbox may have another one."""
+    """Version of the story, which may differ in another version of the sandbox."""
 
     def cast_in(self, scenario: str) -> Cast:
-        """Return the cast, with a wallet on Polygon in the scenario that has one."""
+        """Return the cast, in the scenario `gas` with a wallet on Polygon."""
         if scenario != _GAS:
             return self.cast
         wallet = replace(POLYGON_WALLET, company_id=self.cast.company.id)
@@ -242,7 +243,7 @@ def _story_of(seed: int, quotes: Quotes, *, is_neighbour: bool, holds_money: boo
     streams, book = Streams(seed), Book()
     cast = neighbour_cast(seed) if is_neighbour else make_cast(streams)
     if is_neighbour:
-        # The other company has one on-ramp request, which awaits its approval.
+        # The second company has one on-ramp request, which awaits approval.
         request = Life(cast, Ids(streams.of("neighbour"))).create(
             "ON_RAMP", Decimal(18_000), Decimal("0.9231"), "USDC",
             reference=f"PAY-{START.year}-900001", user=cast.users["maker"],

@@ -1,9 +1,9 @@
-"""Safe reading of bank XML in pieces: the only place that parses XML from outside.
+"""Safe reading of XML from banks, piece by piece. No other module parses XML from outside.
 
-Expat parses the whole text only to refuse what is not well-formed or has a DOCTYPE; therefore there
-are no entities and no network access. In parallel the text is split at the elements that matter,
-which is much faster than building each one. The text between such elements is limited, so memory is
-bounded for any file.
+Expat parses the whole text only to refuse XML that is not well-formed or has a DOCTYPE. Without a
+DOCTYPE no entity is expanded and no network is accessed. In parallel the text is split at the
+elements that matter, which is much faster than building a tree. The text between these elements is
+limited in length, so memory is bounded for any file.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from treasury.statements.byte_stream import ByteSource
 
 _CHUNK: Final = 1 << 16
 _MOST_BETWEEN: Final = 4 << 20
-"""Most characters without an entry; a bank's entry takes one or two thousand."""
+"""Maximum number of characters between entries; a bank's entry takes one or two thousand."""
 _MOST_IN_DETAIL: Final = 1 << 14
 _MOST_IN_ENTRY: Final = 256 << 20
 _MOST_DOCUMENTS: Final = 10_000
-"""Most documents in one file, one after the other; a bank joins those of a year at most."""
+"""Maximum number of documents in one file; banks join the documents of at most a year."""
 _LONGEST_DECLARATION: Final = 1 << 10
 _LONGEST_SPACE: Final = 1 << 10
 _MOST_SPACES: Final = 1 << 12
-"""Most characters of namespace declarations, which are repeated in each entry with a prefix."""
+"""Maximum length of the namespace declarations, which are copied into each entry with a prefix."""
 
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -63,13 +63,13 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class Cut:
-    """The pieces of a file: the elements in its statements.
+    """Iterator over the pieces of a file, which are the elements in its statements.
 
-    `containers` decides by the local names of an element and its parent if it is a statement;
-    `entry` is the local name of the many elements in it, `detail` of the many in those. Elements
-    named in `outside` are returned if they are outside a container. `roots` has the names of the
-    elements above the containers of the current document. Raises StatementError with file and line
-    for anything but plain XML.
+    `containers` decides by the local names of an element and its parent whether the element is a
+    container, that is a statement. `entry` is the local name of the entries in a container,
+    `detail` that of the details in an entry. Elements named in `outside` are yielded if they are
+    outside a container. `roots` has the names of the elements above the containers of the current
+    document. Raises StatementError with file and line if the text is not plain XML.
     """
 
     def __init__(
@@ -92,13 +92,13 @@ class Cut:
         self._encoding = ""
         self._parser = self._new_parser()
         self._parsed = ""
-        """The text last passed to the parser, and the bytes that it had before."""
+        """The text last passed to the parser, and the number of bytes passed before it."""
         self._parsed_before = 0
         self._lines_before = 0
-        """Lines before the document being parsed."""
+        """Number of lines before the document being parsed."""
         self._documents = 1
         self._between: str | None = None
-        """Text between two documents, while the beginning of the second is incomplete."""
+        """Text between two documents, held until the declaration of the second is complete."""
         self._held = ""
         self._text = ""
         self._at = 0
@@ -106,7 +106,7 @@ class Cut:
         self._size = _CHUNK
         self._ended = False
         self._declared: list[list[str]] = []
-        """Namespaces that each open element above the containers declares."""
+        """Namespaces declared by each open element above the containers."""
 
     @property
     def line(self) -> int:
@@ -137,7 +137,7 @@ class Cut:
             self._at = len(self._text)
 
     def _open(self, tag: re.Match[str], stack: list[str]) -> None:
-        """Go into an element above the containers."""
+        """Enter an element above the containers."""
         name, attributes = tag.group(2, 3)
         local, spaces = local_name(name), _SPACE_DECLARED.findall(attributes)
         if len(stack) <= 3 and len(self.roots) < 16:
@@ -152,7 +152,7 @@ class Cut:
             raise self._refused("its elements are nested too deeply")
 
     def _joined_spaces(self, more: list[str]) -> str:
-        """Join the namespaces of the open elements and some more; the innermost prefix wins."""
+        """Merge the namespaces of the open elements with more; the innermost declaration wins."""
         declared = [*chain(*self._declared), *more]
         if sum(map(len, declared)) > _MOST_SPACES:
             raise self._refused("its namespaces are longer than any bank's")
@@ -208,7 +208,7 @@ class Cut:
             yield Piece("entry" if is_entry else "part", local, spaced)
 
     def _begins_quickly(self, opening: str, ending: str) -> bool:
-        """Return whether the next entry is complete in the buffer, as most banks write it."""
+        """Return whether the next entry is complete in the buffer and has the usual form."""
         if not self._text.startswith(opening, self._at):
             return False
         while self._text.find(ending, self._at) < 0:
@@ -252,25 +252,25 @@ class Cut:
                 return None
 
     def _more(self) -> bool:
-        """Read more text; return False at the end of the file."""
+        """Read more text into the buffer; return False at the end of the file."""
         if self._ended:
             return False
         self._gone += self._text.count("\n", 0, self._at)
         unread, self._at = self._text[self._at :], 0
         details = unread.count(f"{self._detail}>") if len(unread) > _MOST_BETWEEN else 0
         bound = min(_MOST_BETWEEN + details * _MOST_IN_DETAIL, _MOST_IN_ENTRY)
-        # The text that is held belongs to an unfinished comment, CDATA section or instruction.
+        # The text held back belongs to an unfinished comment, CDATA section or instruction.
         if len(self._held) > _MOST_BETWEEN or len(unread) > bound:
             raise self._too_much()
         chunk = self._source.read(self._size)
-        # Read ever larger chunks, so that text that does not fit is not copied once for each.
+        # Each chunk is larger than the last one: a long element is then copied only a few times.
         self._size = min(self._size * 2, 1 << 22) if len(unread) > self._size else _CHUNK
         self._ended = not chunk
         self._text = unread + self._plain(self._read(chunk))
         return True
 
     def _read(self, chunk: bytes) -> str:
-        """Bytes as text, with the parser's consent."""
+        """Decode the bytes, and check the text with the parser."""
         try:
             if self._decode is None:
                 self._decode = self._decoder(chunk)
@@ -297,8 +297,8 @@ class Cut:
         return parser
 
     def _parse(self, text: str, *, is_last: bool) -> None:
-        """Pass text to the parser; use a new one for each further document of the file."""
-        # Each document that ends in a piece has the rest of that piece copied.
+        """Pass text to the parser; start a new parser for each further document of the file."""
+        # The rest of the text is copied at the end of each document, so their number is limited.
         for at in range(0, max(len(text), 1), _CHUNK):
             piece = text[at : at + _CHUNK]
             self._parse_piece(piece, is_last=is_last and at + _CHUNK >= len(text))
@@ -329,7 +329,7 @@ class Cut:
     def _rest_after_document(self, text: str, error_code: int) -> str | None:
         """Return the text after the end of a document, where the parser stopped.
 
-        Return None if the document has not ended: the file is not well-formed there.
+        Return None if the document has not ended: then the parser stopped at a fault.
         """
         # A tag or declaration may have begun in the text before.
         at = self._parser.ErrorByteIndex - self._parsed_before
@@ -337,16 +337,16 @@ class Cut:
             return None
         around = (self._parsed + text).encode()
         rest = around[at:].decode()
-        # After a tag, a byte order mark is an error only if the document has ended.
+        # A byte order mark after a tag is an error only if the document has ended.
         is_mark = rest.startswith("\ufeff") and around[:at].rstrip().endswith(b">")
         is_end = error_code == _JUNK or (error_code == _INVALID and is_mark)
         begins = rest.lstrip(_BETWEEN)[:1]
         return rest if is_end and begins in {"", "<"} else None
 
     def _begun_document(self, text: str, *, is_last: bool) -> str:
-        """Return the text of the document that follows another, without its declaration.
+        """Return the text of the next document in the file, without its XML declaration.
 
-        Return an empty text, and keep the text in `_between`, until the declaration is complete.
+        Until the declaration is complete, return an empty text and hold the text in `_between`.
         """
         following = text.lstrip(_BETWEEN)
         is_declared = following.startswith("<?xml"[: len(following)])
@@ -361,7 +361,7 @@ class Cut:
         declared = _DECLARED.match(following)
         encoding = _ENCODING.match(declared[0].encode()) if declared else None
         names = [codecs.lookup(self._encoding).name.removesuffix("-sig")]
-        # In UTF-16 no character of another encoding would have been one.
+        # Bytes of another encoding would not have been decoded as these characters in UTF-16.
         if encoding is not None and not self._encoding.startswith("utf-16"):
             with suppress(LookupError):
                 names.append(codecs.lookup(encoding[1].decode("latin-1")).name)
@@ -391,7 +391,7 @@ class Cut:
         return lambda data, final: lines.decode(data, final=final)
 
     def _plain(self, text: str) -> str:
-        """Return the text without comments and instructions, CDATA as ordinary text."""
+        """Return the text without comments and instructions, with CDATA as ordinary text."""
         text = self._held + text
         self._held = ""
         if "<!" not in text and "<?" not in text and not text.endswith("<"):
@@ -428,13 +428,13 @@ class Cut:
 
 _LONGEST_TAG: Final = 4096
 _BETWEEN: Final = "\ufeff \t\n"
-"""Allowed between two documents."""
+"""The only text allowed between two documents."""
 _JUNK: Final = expat.errors.codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
 _INVALID: Final = expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN]
 
 
 def plain_text(text: str) -> tuple[str, str]:
-    """Return the text without comments and instructions, and the end that is still incomplete."""
+    """Return the text without comments and instructions, and the incomplete rest at its end."""
     plain_parts: list[str] = []
     at = 0
     while (special := _BEGINS_SPECIAL.search(text, at)) is not None:
@@ -454,7 +454,7 @@ def plain_text(text: str) -> tuple[str, str]:
 
 
 def _with_spaces(text: str, name: str, spaces: str) -> str:
-    """Return an element with the namespace of its prefix declared."""
+    """Return an element's text with the namespace of its prefix declared in it."""
     return f"<{name}{spaces}{text[len(name) + 1 :]}" if spaces else text
 
 

@@ -1,4 +1,4 @@
-"""The time zone of a bank, by the country of the account: for the day of an instant in UTC."""
+"""Time zones of banks by country, to convert an instant in UTC to the bank's day."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _CAPITALS: Final = {
     "PT": "Europe/Lisbon",
     "UA": "Europe/Kyiv",
 }
-"""For countries with several zones, the zone that its banks use."""
+"""Zone of the banks in countries that have several zones."""
 
 
 def bank_zone(account: str | None, bic: str | None) -> ZoneInfo | None:
     """Return the zone of the country in the IBAN, else in the bank's BIC; None if it is unknown.
 
-    A country with several zones counts only if its banks are all in one of them.
+    For a country with several zones, return None unless all its banks are in one of them.
     """
     if account is not None and is_iban(account):
         return _zone_of(account[:2])
@@ -31,7 +31,7 @@ def bank_zone(account: str | None, bic: str | None) -> ZoneInfo | None:
 
 @cache
 def _zone_of(country: str) -> ZoneInfo | None:
-    # Zones of each country in the time zone database.
+    # The time zone database lists the zones of each country.
     table = resources.files("tzdata").joinpath("zoneinfo", "zone.tab").read_text(encoding="utf-8")
     names = [line.split("\t")[2] for line in table.splitlines() if line.startswith(f"{country}\t")]
     name = _CAPITALS.get(country) or (names[0] if len(names) == 1 else None)

@@ -1,8 +1,8 @@
 """Rules that turn an entry of a camt file into rows.
 
-There is one row per transaction detail, or one for an entry without details. The entry's amount is
-what moved the account; the details of a batch share it. The credit/debit indicator alone gives the
-direction: a reversal flag never turns it round. Derived values are named in `inferred`.
+There is one row per transaction detail, or one row for an entry without details. The account moves
+by the entry's amount, which the details of a batch share. The credit/debit indicator alone gives
+the direction: a reversal flag never reverses it. `inferred` names the columns with derived values.
 """
 
 from __future__ import annotations
@@ -43,13 +43,12 @@ class CamtMovement(msgspec.Struct, frozen=True):
 
 
 class Share(msgspec.Struct, frozen=True):
-    """A part of an entry, which becomes a row."""
+    """A part of an entry's amount, which becomes one row."""
 
     amount: Decimal
     direction: str
     details: tuple[int, ...] = (0,)
-    """Positions of its details: several without amounts share one part, charges of the entry have
-    none.
+    """Positions of the details in this part: several if they state no amount, none for charges.
     """
     is_inferred: bool = False
 
@@ -62,8 +61,8 @@ def movement(
 ) -> CamtMovement:
     """Return the movement of the entry, on the day `fallback` if it states no day.
 
-    `zone` is the bank's, for days that are instants in UTC. Raises InputError if amount, direction
-    or a date cannot be read.
+    `zone` is the bank's time zone, used if a day is written as an instant in UTC. Raises InputError
+    if amount, direction or a date cannot be read.
     """
     texts = fields.working
     inferred = []
@@ -90,12 +89,12 @@ def movement(
 
 
 def shares(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[Share], str | None]:
-    """Return the parts of the entry, and a description of what does not add up.
+    """Return the parts of the entry, and a text that says how the parts miss its amount.
 
-    A single detail gets the whole amount: its own may be before charges or in another currency. In
-    a batch each detail states its own part. Details without an amount share the rest: the amount of
-    the entry is certain even if that of each detail is not. Details may be before charges, their
-    own or those of the entry.
+    A single detail gets the whole amount: its own amount may be before charges or in another
+    currency. In a batch each detail states its own part. Details without an amount share the
+    remainder, because the entry's total is certain even if the single amounts are not. Amounts of
+    details may be before charges, either their own charges or those of the entry.
     """
     if len(details) <= 1:
         return _whole(entry, details)
@@ -114,7 +113,7 @@ def shares(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[
     mismatch = f"details are {remainder.copy_abs():f} {entry.currency} {relation} the entry"
     silent = tuple(at for at, amount in enumerate(stated) if amount is None)
     if silent or remainder == 0 or not any(stated):
-        # A detail of 0 is a placeholder, unless the others leave exactly that amount for it.
+        # A detail of 0 is a placeholder unless the other details add up to the whole entry.
         silent = tuple(at for at, amount in enumerate(stated) if not amount)
         parts = [part for part in parts if part.amount]
     if silent:
@@ -132,11 +131,11 @@ def _with_silent(
     remainder: Decimal,
     mismatch: str,
 ) -> tuple[list[Share], str | None]:
-    """Return the parts if some details state no amount; their amounts are not guessed."""
+    """Return the parts if some details state no amount; together these have the remainder."""
     everything = tuple(range(len(parts) + len(silent)))
     whole = [Share(entry.amount, entry.direction, everything)]
     if not parts or (len(parts) == 1 and remainder == 0):
-        # One movement, described by several details.
+        # All details describe a single movement.
         return whole, None
     if remainder < 0:
         return whole, mismatch
@@ -153,7 +152,7 @@ def _after_charges(
     parts: Sequence[Share],
     remainder: Decimal,
 ) -> list[Share] | None:
-    """Return the parts with charges, if the charges make the difference.
+    """Return the parts less charges, if the charges explain the difference to the entry.
 
     Charges of a detail belong to its part, and charges of the entry are a separate part.
     """
@@ -165,7 +164,7 @@ def _after_charges(
     of_entry = _charges_in(details[0], entry.currency, "entry_")
     if charged_way != ("DBIT" if of_entry > 0 else "CRDT"):
         of_entry = Decimal(0)
-    # The same charges may be stated at both places, so each is tried alone first.
+    # Details and entry may state the same charges, so each is tried alone first.
     for charges, more in (
         (own, Decimal(0)), ([Decimal(0)] * len(own), of_entry), (own, of_entry),
     ):  # fmt: skip
@@ -181,7 +180,7 @@ def _after_charges(
 
 
 def _charges_in(fields: ElementValues, currency: str, level: str = "") -> Decimal:
-    """Return the charges that are stated in a currency, 0 if there are none."""
+    """Return the charges stated in a currency; 0 if there are none."""
     amount, stated_currency = _charges(fields, level)
     return amount if amount is not None and stated_currency == currency else Decimal(0)
 
@@ -208,7 +207,7 @@ _STATED: Final = ("amount", "transacted", "countervalue", "instructed")
 
 
 def _stated(fields: ElementValues, currency: str, names: Sequence[str] = _STATED) -> Decimal | None:
-    """Return the amount that a detail states in a currency: own, transacted, or converted."""
+    """Return a detail's amount in a currency: its own, the transaction's, or the converted one."""
     for name in names:
         if name in fields.working and fields.working.get(f"{name}_currency", currency) == currency:
             return _positive(fields.working[name], f"{name} of a detail")
@@ -218,8 +217,8 @@ def _stated(fields: ElementValues, currency: str, names: Sequence[str] = _STATED
 def merged(details: Sequence[ElementValues]) -> ElementValues:
     """Return the values of several details of an entry as those of one detail.
 
-    A column keeps a value that is the same in all details; texts and references are joined. Ids
-    that differ become text, so that matching searches them.
+    A column has a value if all details agree on it; texts and references are joined. Differing ids
+    are added to the text, where matching searches them.
     """
     first = details[0]
     columns = {
@@ -253,13 +252,13 @@ _OF_ONE_DETAIL: Final = frozenset(
     {"amount", "transacted", "countervalue", "instructed", "charges", "exchange_rate"}
     | {"source", "target"}
 )
-"""Amounts of one detail, which do not apply to several together."""
+"""Amounts that belong to one detail, so they are dropped when several are merged."""
 
 
 def entry_row(
     entry: CamtMovement, fields: ElementValues, part: Share, head: StatementHead, *, alone: bool
 ) -> EntryRow:
-    """Return the row of an entry or of one of its details, without ids, place and raw text."""
+    """Return the row of an entry or of one of its details, without ids, position and raw text."""
     texts = fields.working
     row = EntryRow(**fields.columns)  # type: ignore[arg-type]  # the paths name text columns only
     row.account = head.account
@@ -314,7 +313,7 @@ _OTHER_AMOUNTS: Final = frozenset(
 
 
 def _add_other_amounts(row: EntryRow, fields: ElementValues, *, alone: bool) -> None:
-    """Add charges, instructed amount and exchange; those of the entry only for a sole detail."""
+    """Add charges, instructed amount and exchange rate; those of the entry only to its only row."""
     texts = fields.working
     for level in ("", "entry_") if alone else ("",):
         if row.charges_amount is None:
@@ -333,7 +332,7 @@ def _add_other_amounts(row: EntryRow, fields: ElementValues, *, alone: bool) -> 
 
 
 def _charges(fields: ElementValues, level: str = "") -> tuple[Decimal | None, str | None]:
-    """Return the total of the charges, or the sum of their records, less charges refunded."""
+    """Return the stated total of the charges, or the sum of their records less refunds."""
     stated = fields.working.get(f"{level}charges")
     if stated is not None:
         return amount_aside(stated), fields.working.get(f"{level}charges_currency")
@@ -361,17 +360,17 @@ def _charges(fields: ElementValues, level: str = "") -> tuple[Decimal | None, st
 
 
 def amount_aside(text: str | None) -> Decimal | None:
-    """Return an amount or rate that moved nothing; `raw` keeps one that cannot be read."""
+    """Return an informational amount or rate; None if it cannot be read, as `raw` has its text."""
     with suppress(InputError):
         return None if text is None else amount_in_xml(text)
     return None
 
 
 def _add_parties(row: EntryRow, *, is_return: bool) -> None:
-    """Add the other party: the payer of a credit, the payee of a debit.
+    """Add the counterparty: the payer of a credit, the payee of a debit.
 
-    A return names the parties of the original payment, so there the two are swapped. If one account
-    number is our own, that decides.
+    A return names the parties of the original payment, so payer and payee are swapped. If one
+    account is the company's own, the other one is the counterparty's.
     """
     row.debtor_account = _account(row.debtor_account)
     row.creditor_account = _account(row.creditor_account)
@@ -408,11 +407,11 @@ def _required(texts: dict[str, str], name: str, label: str) -> str:
 
 def _positive(text: str, label: str) -> Decimal:
     if len(text) < _SHORT and _DIGITS.fullmatch(text):
-        # Nearly every bank writes it like this.
+        # This pattern is the fast path: nearly every bank writes amounts like this.
         return Decimal(text)
     amount = amount_in_xml(text, label=label)
     if amount < 0:
-        raise InputError(f"{label}: {amount:f} is negative; the direction has its own element")
+        raise InputError(f"{label}: {amount:f} is negative, but the direction has its own element")
     return amount
 
 

@@ -1,8 +1,8 @@
-"""Reader of camt.052, .053 and .054 of any version, entry by entry, in bounded memory.
+"""Reader of camt.052, .053 and .054 of any version, one entry at a time in bounded memory.
 
-Each row's `raw` is its entry as XML with only that row's details in it. An entry is extracted once,
-its values are located by the sequence of its tags (`element_shapes`), and the rules of
-`camt_entries` make rows of them.
+`raw` of each row is the XML of its entry with only that row's details. An entry is extracted once,
+`element_shapes` locates its values by the sequence of its tags, and `camt_entries` converts them to
+rows.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MOST_DETAILS: Final = 100_000
 
 
 class CamtFile(BankFile):
-    """An XML file; `accounts` are those declared."""
+    """One camt file being read; `accounts` are the company's declared accounts."""
 
     def __init__(self, source: ByteSource, file_name: str, accounts: Collection[str] = ()) -> None:
         super().__init__(source, file_name)
@@ -103,10 +103,10 @@ class CamtFile(BankFile):
         )
 
     def _end_document(self, cut: Cut, *, is_last: bool = False) -> None:
-        """Note the format of the first document, and refuse one that is no bank statement."""
+        """Record the format of the first document; refuse a document that is not a statement."""
         self._message = {}
         if not cut.roots:
-            # None was read yet.
+            # No document was read before this one.
             return
         self._documents += 1
         formats = {
@@ -131,13 +131,13 @@ class CamtFile(BankFile):
         )
 
     def _split(self, entry: str) -> EntryXml:
-        """Return the entry's XML, and for each of its details the XML with only that one in it."""
+        """Return the entry's XML, and for each detail the same XML without the other details."""
         if entry.count("TxDtls>") <= 2:
             return EntryXml(entry, [entry])
         around, groups = _cut_out(entry, _GROUP) if entry.count("NtryDtls>") > 2 else ([], [])
         if len(groups) <= 1:
             return EntryXml(entry, self._details(entry))
-        # Each group may be a batch with separate ids.
+        # An entry may have several groups of details, each a batch with its own ids.
         after = "".join(around[1:])
         details = [part for group in groups for part in self._details(f"{around[0]}{group}{after}")]
         return EntryXml(entry, details)
@@ -165,7 +165,7 @@ _GROUP: Final = _tags("NtryDtls")
 
 
 def _cut_out(text: str, tags: re.Pattern[str]) -> tuple[list[str], list[str]]:
-    """Return the elements with these tags, and the text before, between and after them."""
+    """Return the elements with these tags, and the texts before, between and after them."""
     elements: list[str] = []
     around: list[str] = []
     depth = behind = begin = 0

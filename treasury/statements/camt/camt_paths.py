@@ -1,8 +1,9 @@
-"""Paths of the values that are read from camt.052, .053 and .054, for every version.
+"""XML paths of the values read from camt.052, .053 and .054, for every version.
 
-Versions moved elements (`Pty` around a name, `Cd` inside a status, `BIC` to `BICFI`) and banks mix
-them, so each value lists every path in use; the first in the document counts. Names on the right
-are columns or, with a dot, working values for the rules of `camt_entries`; `*` marks a list.
+Elements moved between versions (`Pty` around a name, `Cd` inside a status, `BIC` to `BICFI`) and
+banks mix versions, so each value lists every path in use; the first one in the document is used.
+Names on the right are columns or, with a dot, working values for the rules of `camt_entries`; `*`
+marks a list.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ BALANCE: Final = {
 
 
 def _amounts(level: str) -> dict[str, str]:
-    """Return paths of an entry's or detail's amounts: ordered, transacted, converted, charges."""
+    """Return the paths of an entry's or a detail's other amounts, and of its charges."""
     exchanged = {
         f"AmtDtls/{kind}/CcyXchg/{element}": f".{level}{name}"
         for kind in ("InstdAmt", "TxAmt", "CntrValAmt", "AnncdPstngAmt")
@@ -155,4 +156,4 @@ ENTRY: Final = {
     **{f"NtryDtls/TxDtls/{path}": name for path, name in _DETAIL.items()},
     **{f"TxDtls/{path}": name for path, name in _DETAIL.items()},
 }
-"""An entry with at most one detail; values of the entry itself are named `entry_...`."""
+"""Paths in an entry with at most one detail; values of the entry itself are named `entry_...`."""

@@ -1,7 +1,7 @@
-"""One statement of a camt file while it is read: head, rows of its entries, proof.
+"""One statement of a camt file while it is read: its head, entries and proof.
 
-A report (camt.052) and a notification (camt.054) have the same parts; they mostly lack balances,
-and then are not proved.
+A report (camt.052) and a notification (camt.054) have the same parts, but mostly no balances;
+without balances they are not proved.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _DETAILS: Final = re.compile(
 
 
 class EntryXml(msgspec.Struct, frozen=True):
-    """The text of an entry: whole, and for each detail with only that one in it."""
+    """The XML of an entry, and for each detail the XML with only that detail in it."""
 
     whole: str
     details: Sequence[str]
 
     @property
     def without_details(self) -> str:
-        """The text of the entry alone."""
+        """Return the entry's XML without its details."""
         return _DETAILS.sub("", self.whole)
 
 
@@ -59,7 +59,7 @@ class CamtStatement(msgspec.Struct, eq=False):
     """A statement that receives its parts in the order of the file.
 
     `place` is its position in the file (`Stmt[1]`), `created` the time of the message; `ids` counts
-    statements of the file with equal identity; `accounts` are the declared ones.
+    the statements of the file with the same id; `accounts` are the declared ones.
     """
 
     name: str
@@ -71,7 +71,7 @@ class CamtStatement(msgspec.Struct, eq=False):
     accounts: Collection[str]
     ids: Ordinals
     parts: list[tuple[str, str]] = []
-    """Elements of the statement other than entries: name and text."""
+    """Name and text of each element of the statement that is not an entry."""
     begun: tuple[StatementDraft, date | None] | None = None
     texts: dict[str, str] = {}
     zone: ZoneInfo | None = None
@@ -83,7 +83,7 @@ class CamtStatement(msgspec.Struct, eq=False):
 
     @property
     def draft(self) -> StatementDraft:
-        """Return the draft, which begins with the first entry, or with the end of the statement."""
+        """Return the draft; it is created at the first entry, or at the end of the statement."""
         return self._start()[0]
 
     def entry_rows(self, reader: Reader, entry_xml: EntryXml, position: str) -> list[EntryRow]:
@@ -115,7 +115,7 @@ class CamtStatement(msgspec.Struct, eq=False):
             is_alone = len(parts) == 1 or not part.details
             row = entry_row(entry, fields, part, draft.head, alone=is_alone)
             if not part.details:
-                # Charges of a return do not come back with it.
+                # A return does not return the charges.
                 row.is_reversal = False
             own = field_values.reference(fields.working.get("servicer_reference"))
             if len(parts) == 1:
@@ -125,9 +125,9 @@ class CamtStatement(msgspec.Struct, eq=False):
         return rows
 
     def finish(self) -> StatementRow:
-        """Return the row of the statement; the hash is known once the file is read to its end."""
+        """Return the row of the statement, still without the hash of the file."""
         draft, counts, sums = self.draft, self.counts, self.sums
-        # The bank states its own count and sums in some statements.
+        # Some statements state the bank's own count and sums, which are compared.
         checks: dict[str, tuple[str, int | Decimal]] = {
             "stated_entries": ("number of entries", sum(counts.values())),
             "stated_credits": ("number of credits", counts["CRDT"]),
@@ -150,9 +150,9 @@ class CamtStatement(msgspec.Struct, eq=False):
         return draft.finish(self._text())
 
     def _start(self) -> tuple[StatementDraft, date | None]:
-        """Return a new draft from the parts so far, and the fallback day of its entries.
+        """Return a draft made from the elements so far, and the fallback day of its entries.
 
-        The parts come before the entries.
+        In the file these elements precede the entries.
         """
         if self.begun is not None:
             return self.begun

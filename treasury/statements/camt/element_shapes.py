@@ -1,9 +1,9 @@
-"""Fast extraction of values from XML text: a bank's elements repeat, only the text differs.
+"""Fast extraction of values from XML text: a bank repeats its elements with other values.
 
-An element without comments, CDATA and stray `>` can be split at `<` and `>`, which gives text and
-tags in turn. The sequence of tags is its *shape*. The positions of the values are determined once
-per shape from a table of paths; for the next element of that shape the values are only picked.
-Elements match by local name: banks use prefixes and namespaces inconsistently.
+An element without comments, CDATA and stray `>` can be split at `<` and `>` into alternating text
+and tags. The sequence of tags is its *shape*. The positions of the values are computed once per
+shape from a table of paths and reused for every further element of that shape. Elements match by
+local name: banks use prefixes and namespaces inconsistently.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import msgspec
 Paths = Mapping[str, str]
 """Map from a path of local names below the element to the name of the value.
 
-A name that ends in `*` is a list. A name that begins with `.` is a working value for a rule (the
-dot is not part of the name).
+A name that ends in `*` is a list. A name that begins with `.` is a working value for a rule and not
+a column; the dot is not part of the name.
 """
 
 _MAX_SHAPES: Final = 512
@@ -31,9 +31,8 @@ _TEXT_OR_TAG: Final = re.compile(r"""<(?:[^>"']|"[^"]*"|'[^']*')*>|[^<]+|<""")
 class ElementValues(msgspec.Struct, frozen=True, gc=False):
     """The values in one element, by name.
 
-    The currency of an amount `.x` is the working value `x_currency`; that of a list `x*` is a list
-    of the same length, `x_currency`. `names` has every name that an element of this shape may give
-    a value to.
+    The currency of an amount `.x` is the working value `x_currency`; for a list `x*` it is a list
+    of the same length. `names` has all names for which an element of this shape may have a value.
     """
 
     columns: dict[str, str]
@@ -43,15 +42,15 @@ class ElementValues(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Single(msgspec.Struct, frozen=True):
-    """Positions of the single values of one shape."""
+    """Positions of the values that are not lists, in one shape."""
 
     places: tuple[tuple[str, int], ...]
-    """Positions of each name, last one first, so that the first value that is not empty wins."""
+    """Positions of each name in reverse order: the value set last is the first in the document."""
     currencies: tuple[tuple[str, int, str], ...]
-    """Position of the tag with the currency of an amount, by name, and that of the amount."""
+    """For each amount's name, the position of the tag with its currency and that of its text."""
 
     def pick(self, pieces: list[str], *, escaped: bool) -> dict[str, str]:
-        """Return the first value of each name that is not empty, stripped."""
+        """Return the first non-empty value of each name, without surrounding blanks."""
         values = {name: text for name, place in self.places if (text := pieces[place].strip())}
         for name, place, text in self.currencies:
             if name not in values and pieces[place].strip():
@@ -64,7 +63,7 @@ class _Single(msgspec.Struct, frozen=True):
 
 
 class _Shape(msgspec.Struct, frozen=True):
-    """Positions of the values of one shape."""
+    """Positions of all values of one shape, lists included."""
 
     columns: _Single
     working: _Single
@@ -73,20 +72,20 @@ class _Shape(msgspec.Struct, frozen=True):
 
 
 class Reader:
-    """Reader of elements by one table of paths; it caches their shapes."""
+    """Reader of elements by one table of paths; it caches the positions of each shape."""
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._shapes: dict[str, _Shape] = {}
 
     def read(self, raw: str) -> ElementValues:
-        """Return the values in an element's text, stripped.
+        """Return the values in an element's text, without surrounding blanks.
 
-        If several elements give the same single value, the first one that is not empty wins.
+        If several elements have the path of one value, the first one that is not empty is used.
         """
         pieces = raw.replace("<", ">").split(">")
         if len(pieces) != 2 * raw.count("<") + 1:
-            # The text with each `>` that ends no tag written as a reference.
+            # Escape each `>` that does not end a tag, as the split relies on it.
             pieces = (
                 "".join(
                     f"<{piece[1:-1].replace('>', '&gt;')}>"
@@ -133,7 +132,7 @@ class Reader:
         names = frozenset(name for name, _, _ in (*columns, *working, *lists))
         shape = _Shape(_single(columns), _single(working), tuple(lists), names)
         if len(self._shapes) >= _MAX_SHAPES:
-            # A file that never repeats a shape gains nothing from the cache.
+            # If no shape ever repeats, the cache would only grow.
             self._shapes.clear()
         if len(key) <= _LONGEST_SHAPE:
             self._shapes[key] = shape
@@ -151,7 +150,7 @@ def _elements(pieces: list[str]) -> Iterator[tuple[str, str, int]]:
     for place in range(1, len(pieces), 2):
         tag = pieces[place]
         if tag.startswith("/"):
-            # The text may be used before it is known to be well-formed.
+            # The text may be split before the parser has found it to be well-formed.
             del path[-1:]
             continue
         if len(path) > _DEEPEST:
@@ -163,7 +162,7 @@ def _elements(pieces: list[str]) -> Iterator[tuple[str, str, int]]:
 
 
 def _unescape(text: str) -> str:
-    """Return the text with XML's predefined references replaced, the ampersand last."""
+    """Return the text with XML's predefined references replaced, `&amp;` last."""
     for reference, character in _NAMED_CHARACTERS:
         text = text.replace(reference, character)
     if "&#" in text:
@@ -179,6 +178,6 @@ def _character(matched: re.Match[str]) -> str:
     try:
         code = int(matched[2], 16 if matched[1] else 10)
     except ValueError:
-        # Letters in a decimal number: not a reference.
+        # A decimal reference with letters is not a reference.
         return matched[0]
     return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"

@@ -1,1 +1,1 @@
-"""Bank statements in CSV, read by a profile of the bank's columns."""
+"""Bank statements in CSV, read by a profile, which says what each column of a bank means."""

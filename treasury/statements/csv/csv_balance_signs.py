@@ -1,4 +1,4 @@
-"""Directions of amounts that a bank writes without a sign, derived from its balance column."""
+"""Derivation of the directions of unsigned amounts from the balance column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EXACT: Final = Context(prec=80)
 
 
 class Unshown(msgspec.Struct, frozen=True):
-    """A row with a direction that no balance shows.
+    """A row with an amount of unknown direction.
 
     `is_oldest` is true if the file has no balance before the row, false if the balances before and
     after it do not differ by its amount.
@@ -25,7 +25,7 @@ class Unshown(msgspec.Struct, frozen=True):
 
     @property
     def reason(self) -> str:
-        """Say why the direction of the row is unknown."""
+        """Return why the direction of the row is unknown."""
         if self.is_oldest:
             return "no balance before it shows whether it was received or paid"
         return "the balances before and after it do not differ by its amount"
@@ -66,13 +66,13 @@ def signed_by_balances(
 
 
 _Pairs = Iterator[tuple[CsvMovement, Decimal | None]]
-"""Movements, each with the balance of its account before it."""
+"""Movements in order, each with the balance of its account before the movement."""
 
 
 def _oldest_first(movements: Iterable[CsvMovement], opening: Decimal | None) -> _Pairs:
     balances: dict[Key, Decimal | None] = {}
     for movement in movements:
-        # A stated opening balance belongs to the only account of a file.
+        # An opening balance above the table belongs to the only account of the file.
         before = balances.get(movement.key, None if balances else opening)
         yield movement, before
         balances[movement.key] = movement.balance

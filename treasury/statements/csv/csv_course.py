@@ -1,7 +1,7 @@
-"""The balance column of an account, compared with its amounts without holding the rows.
+"""Comparison of an account's balance column with its amounts, row by row in bounded memory.
 
-Banks list the oldest row first, or the newest. Both orders are compared at once, and the one that
-fits better is used.
+Some banks list the oldest row first, others the newest. Both orders are compared in one pass, and
+the order with fewer mismatches is used.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class Course:
         self._above = Decimal(0)
         self._above_line = 0
         self._off: tuple[list[Off], list[Off]] = ([], [])
-        """Mismatches with the oldest row first, and with the newest first; `_wrong` counts both."""
+        """Mismatches with the oldest row first, and with the newest first; `_wrong` counts them."""
         self._wrong = [0, 0]
 
     def add(self, movement: CsvMovement) -> None:
-        """Add a row: its booked amount and its balance."""
+        """Add a row with its booked amount and its balance."""
         line, day, balance = movement.row.line, movement.booked, movement.balance
         moved = movement.signed if movement.status == "BOOK" else Decimal(0)
         if day is not None:
@@ -65,10 +65,10 @@ class Course:
         if self._last is None:
             self._first, self._before, self._first_moved = balance, self._since, moved
         else:
-            # Oldest first: the last balance plus all amounts since then gives this balance.
+            # Oldest row first: the previous balance plus all amounts since gives this balance.
             reached = _EXACT.add(self._last, _EXACT.add(self._since, moved))
             self._compare(0, Off(line, balance, reached))
-            # Newest first: this balance plus the amounts above it gives the balance above.
+            # Newest row first: this balance plus the amounts above it gives the balance above.
             above = _EXACT.add(balance, self._above)
             self._compare(1, Off(self._above_line, self._last, above))
         self._last, self._since, self._above, self._above_line = balance, Decimal(0), moved, line
@@ -81,14 +81,14 @@ class Course:
 
     @property
     def off_count(self) -> int:
-        """Return the number of mismatches in the better of the two orders."""
+        """Return the number of mismatches in the order that fits better."""
         return min(self._wrong)
 
     @property
     def is_shown(self) -> bool:
-        """Return whether several balances follow the movements in the order of the days.
+        """Return whether several balances follow from the movements in the order of the days.
 
-        In the reverse order, equal amounts with opposite signs would follow too.
+        In the reverse order, balances would also follow from equal amounts with the wrong sign.
         """
         if self._stated < 2 or self._began is None or self._began == self._ended:
             return False
@@ -96,29 +96,29 @@ class Course:
 
     @property
     def followed_count(self) -> int:
-        """Return the number of balances that follow the movements in day order; 0 without one."""
+        """Return the number of balances that follow from the movements in day order."""
         if self._began is None or self._ended is None or self._began == self._ended:
             return 0
         return max(0, self._stated - 1 - self._wrong[self._began > self._ended])
 
     @property
     def is_newest_first(self) -> bool:
-        """Return whether the newest row is first: shown by the balances, otherwise by the days."""
+        """Return whether the newest row is first, by the balances or else by the days."""
         if self._wrong[0] != self._wrong[1]:
             return self._wrong[1] < self._wrong[0]
         return (self._began or date.min) > (self._ended or date.min)
 
     @property
     def off(self) -> list[Off]:
-        """Return the rows with a balance that disagrees with the movements."""
+        """Return the rows with a balance that disagrees with the movements before it."""
         return self._off[self.is_newest_first]
 
     @property
     def ends(self) -> tuple[Decimal | None, Decimal | None]:
-        """Return the opening and closing balance; no opening if only one row states a balance.
+        """Return opening and closing balance; the opening is None if only one row has a balance.
 
-        An opening derived from a single balance would prove nothing. The closing balance is the
-        latest stated one: no balance proves the movements after it.
+        An opening balance derived from a single balance would prove nothing. The closing balance is
+        the latest stated one: movements after it are not proved.
         """
         if self._first is None or self._last is None:
             return None, None
@@ -134,13 +134,13 @@ class Course:
 
 
 def courses_hold(movements: Iterable[CsvMovement]) -> bool:
-    """Return whether all balances of every account follow its movements in day order."""
+    """Return whether all balances of every account follow from its movements in day order."""
     courses = _courses(movements)
     return bool(courses) and all(course.is_shown for course in courses)
 
 
 def followed_count(movements: Iterable[CsvMovement]) -> int:
-    """Count the balances that follow the movements, in the order of the days."""
+    """Return the number of balances that follow from the movements in day order."""
     return sum(course.followed_count for course in _courses(movements))
 
 

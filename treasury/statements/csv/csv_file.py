@@ -1,7 +1,8 @@
-"""Reader of CSV exports: rows by a profile, statements proved by their balance column.
+"""Reader of CSV exports: a profile explains the columns, balances prove the statements.
 
-CSV has no statements: the rows of one account and currency form one. Its balances are those stated
-above the table, otherwise those of the balance column, which must follow the amounts row by row.
+A CSV has no statements, so the rows of one account and currency form one. Its balances are those
+stated above the table, otherwise those of the balance column, which must follow from the amounts
+row by row.
 """
 
 from __future__ import annotations
@@ -53,11 +54,11 @@ _LONGEST_SHOWN: Final = 60
 _MOST_GROUPS: Final = 10_000
 _MOST_ROW: Final = 1 << 20
 _MOST_OTHERS: Final = 10_000
-"""Number of other rows from which a file is refused if it has fewer movements."""
+"""A file is refused if it has at least this many rows without a movement, and fewer movements."""
 
 
 class CsvFile(BankFile):
-    """A CSV file. `account` is used for files that name none; `currencies` are those of accounts.
+    """One CSV file being read. `account` is used if it names none, `currencies` if it states none.
 
     Raises StatementError if no profile fits and none can be proposed. A file read by a proposed
     profile has a note, and is not proved.
@@ -120,7 +121,7 @@ class CsvFile(BankFile):
         self.end("there is no movement in the file")
 
     def found(self) -> dict[str, Any]:
-        """Return the profile fields that only the whole file shows."""
+        """Return the profile fields that are derived from the whole file."""
         rows = self._rows
         return {
             "decimal": rows.decimal if rows.shows_decimal else "",
@@ -148,7 +149,7 @@ class CsvFile(BankFile):
             also = f"; its letters fit {others} too" if question is not None else ""
             self.note(f"not UTF-8; read as {text.encoding.title()}{also}")
         if layout is not None and question is not None and layout.is_proposed:
-            # The other questions show texts, which depend on the code page.
+            # Other questions quote texts, which depend on the code page, so it is asked first.
             layout = msgspec.structs.replace(layout, questions=(question,))
         if layout is None:
             raise UnknownFormat(
@@ -159,7 +160,7 @@ class CsvFile(BankFile):
         return layout
 
     def _layout_as_read(self) -> Layout | None:
-        """Return the layout of the file in the current encoding of its text."""
+        """Return the layout of the file, read in the encoding chosen so far."""
         lines = [] if self._text.has_nul else list(islice(self._text.lines(), SAMPLE))
         return (
             layout_of(lines, self._profiles, self.file_name)
@@ -173,9 +174,9 @@ class CsvFile(BankFile):
         return islice(self._text.rows(layout.delimiter), layout.header + 1, None)
 
     def _open_questions(self) -> list[CsvQuestion]:
-        """Settle the decimal sign and the sign of amounts by the balances, else by an answer.
+        """Determine the decimal sign and the sign of amounts by the balances, else by an answer.
 
-        Return the questions that are left.
+        Return the questions that are still open.
         """
         found = []
         for question in filter(None, (self._decimal_question(), self._sign_question())):
@@ -200,7 +201,7 @@ class CsvFile(BankFile):
         return decimal_question(self._first_amounts())
 
     def _sign_question(self) -> CsvQuestion | None:
-        """Return the question about unsigned amounts, unless the balances or signs decide it."""
+        """Return the question about unsigned amounts, unless balances or signs answer it."""
         rows, layout = self._rows, self._rows.layout
         if "amount" not in layout.columns or "sign" in layout.columns:
             return None
@@ -208,13 +209,13 @@ class CsvFile(BankFile):
         rows.decimal = decimal or "."
         ways = [way for way in WAYS if followed_count(self._read_as(positive=way))]
         if not rows.states_signs:
-            # A row that cannot be read leaves a gap between the balances around it.
+            # An unreadable row leaves a gap between the balances around it.
             ways = [w for w in ways if courses_hold(self._read_as(positive=w)) or self.lost_count]
-        # The balance of a card may be what is owed, which a purchase adds to.
+        # A card's balance may be the debt, which a purchase increases.
         is_shown = len(ways) == 1 and (ways[0] == "out" or not layout.is_card)
         rows.positive = ways[0] if is_shown else layout.profile.positive
         oldest = None
-        # A stated opening balance shows the direction of the oldest row too.
+        # An opening balance above the table also shows the direction of the oldest row.
         is_open = not is_shown or rows.above("opening") is not None
         if is_open and decimal and not rows.states_signs and not layout.is_card:
             oldest = self._derive_signs()
@@ -228,16 +229,16 @@ class CsvFile(BankFile):
         return sign_question(self._first_amounts())
 
     def _derive_signs(self) -> list[Unshown] | None:
-        """Derive the direction of every amount from the balances, if every balance connects.
+        """Derive the direction of every amount, if each balance connects to the one before it.
 
-        Return the oldest rows, with a direction that no balance shows. Return None if a balance
-        does not connect, or if the file connects in both orders of its rows.
+        Return the oldest rows, of which no balance shows the direction. Return None if a balance
+        does not connect, or if the balances connect in both orders of the rows.
         """
         rows, columns = self._rows, self._rows.layout.columns
         before, found = rows.positive, []
         if "balance" in columns and "fee" not in columns:
             days = [m.booked for m in self._read_as(positive="in") if m.booked is not None]
-            # Rows of one day may be listed in either order.
+            # If all rows have one day, either order is possible.
             is_one_day = len(days) > 1 and days[0] == days[-1]
             orders = [False, True] if is_one_day else [days[:1] > days[-1:]]
             for self._is_newest_first in orders:
@@ -269,7 +270,7 @@ class CsvFile(BankFile):
         )
 
     def _read_as(self, **read: str) -> Iterator[CsvMovement]:
-        """Yield the movements read with these settings, rows of unknown status as booked."""
+        """Yield the movements read with these settings; rows of unknown status count as booked."""
         rows = self._rows
         self._begin_again()
         rows.unknown_status = "BOOK"
@@ -279,7 +280,7 @@ class CsvFile(BankFile):
         rows.unknown_status = "PDNG"
 
     def _first_amounts(self) -> str:
-        """Show the first rows with amounts."""
+        """Return the first rows with amounts as text."""
         return self._shown(self._below())
 
     def _shown(self, shown_rows: Iterable[CsvRow]) -> str:
@@ -294,7 +295,7 @@ class CsvFile(BankFile):
         return "; ".join(islice(shown, _MOST_SHOWN))
 
     def _leave_unread(self) -> None:
-        """Note the open questions instead of reading rows in a way that may be wrong."""
+        """Report the open questions and read no rows, because a guess could be wrong."""
         rows = self._rows
         self.lost_count = sum(is_day(rows.cell(row, "booking_date")) for row in self._below())
         for question in self.questions:
@@ -311,10 +312,11 @@ class CsvFile(BankFile):
         self.lost_count = self._read_count = self._rows.totals = 0
 
     def _courses(self) -> dict[Key, Course]:
-        """Return days and balances of each account and currency, in the order of the file.
+        """Return the days and balances of each account and currency, in the order of the file.
 
-        If the balances do not follow, try rows of unknown status as booked, then fees as part of
-        the amounts or on top, and keep the reading that the balances follow.
+        If the balances do not follow from the movements, try rows of unknown status as booked, then
+        fees as included in the amounts or on top, and use the reading from which the balances
+        follow.
         """
         rows, courses = self._rows, self._followed()
         if _off_count(courses) and rows.has_unknown_status:
@@ -362,7 +364,7 @@ class CsvFile(BankFile):
             yield entry
 
     def _movements(self) -> Iterator[CsvMovement]:
-        """Yield the movements with their signs, each with the rows of text below it."""
+        """Yield the movements with their signs, each with the text rows below it."""
         movements = self._movements_as_written()
         if self._rows.positive != "balance":
             return movements
@@ -393,7 +395,7 @@ class CsvFile(BankFile):
             yield last
 
     def _read(self, row: CsvRow, above: CsvMovement | None) -> tuple[CsvMovement | None, bool]:
-        """Read a row below a movement; the second value is true if it cannot be read."""
+        """Read a row below the movement `above`; the second value is true for an unreadable row."""
         rows = self._rows
         try:
             movement = rows.read(row, above)
@@ -409,7 +411,7 @@ class CsvFile(BankFile):
         return None, True
 
     def _lose(self, key: Key, line: int, reason: str) -> None:
-        """Count a row that cannot be read, once for all passes over the file."""
+        """Count an unreadable row, once for all passes over the file."""
         if self._is_told:
             return
         self.lost_count += 1
@@ -464,7 +466,7 @@ class CsvFile(BankFile):
     def _drafts(self, courses: dict[Key, Course]) -> dict[Key, StatementDraft]:
         drafts = {key: self._draft(key, course) for key, course in courses.items()}
         for key, line, why in self._lost:
-            # A row with an account of no other row may belong to any account.
+            # An unreadable row of an account without other rows may belong to any account.
             for draft in [drafts[key]] if key in drafts else drafts.values():
                 draft.lost(f"line {line}", why, line)
         if self.lost_count > len(self._lost):
@@ -475,7 +477,7 @@ class CsvFile(BankFile):
     def _draft(self, key: Key, course: Course) -> StatementDraft:
         (account, currency), layout = key, self._rows.layout
         days = (course.first_day, course.last_day)
-        # Balances above the table are preferred to those of the balance column.
+        # Balances stated above the table are preferred to the balance column.
         stated = map(self._rows.above, ("opening", "closing"))
         ends = (a if a is not None else b for a, b in zip(stated, course.ends, strict=True))
         head = StatementHead(

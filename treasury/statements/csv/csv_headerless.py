@@ -1,7 +1,7 @@
-"""Layout of a CSV file without a header row, recognised by the form of its rows.
+"""Layout of a CSV file without a header row, recognised by the kinds of its cells.
 
-Debit and credit columns have the same form. A built-in profile with both is used only if the
-balance column follows the movements with its signs.
+Debit and credit columns have the same kind of cells. A built-in profile with both is used only if
+the balance column follows from the movements.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def headerless_layout(
         if not rows or any(is_header(row) for row in rows):
             continue
         for profile in shaped:
-            # Nearly all rows must match the profile.
-            # The other rows continue a text.
+            # Nearly all rows must match the profile; the others may continue the text of the row
+            # above.
             dated = [row for row in rows if cell(row.cells[0])]
             fitting = sum(_fits(row.cells, profile.shape) for row in dated)
             if not fitting or fitting * 10 < len(dated) * 9:
@@ -66,7 +66,7 @@ _FITS: Final[dict[str, Callable[[str], bool]]] = {
 
 
 def _is_signed(layout: Layout, sample: Sequence[CsvRow], file_name: str) -> bool:
-    """Return whether amounts have their own sign, or the balances show their direction."""
+    """Return whether the amounts have signs, or the balances show their directions."""
     if "amount" in layout.columns:
         if not {"balance", "balance_before"} & layout.columns.keys():
             return True

@@ -1,4 +1,4 @@
-"""The profile of a CSV file with a header row, and the positions of its columns.
+"""Choice of the profile for a CSV file with a header row, and the positions of its columns.
 
 For a file without a matching profile, `csv_proposal` proposes a layout.
 """
@@ -21,21 +21,21 @@ from treasury.statements.csv.profiles import Profile, plain
 _DELIMITERS: Final = (";", ",", "\t", "|")
 MOST_BEFORE_HEADER: Final = 60
 SAMPLE: Final = 200
-"""Lines that show the layout of a file."""
+"""Number of lines at the beginning of a file from which its layout is recognised."""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """An answer to a question about a file: its word, its meaning and the changes it makes."""
+    """A possible answer to a question: the word to type, its meaning, and the changes it makes."""
 
     word: str
     meaning: str
     changes: dict[str, object] = {}
-    """Changed fields of the profile; `columns` maps roles to positions, to none to remove a role.
+    """Changed fields of the profile; `columns` maps a role to positions, () to remove it.
     """
 
 
 class CsvQuestion(msgspec.Struct, frozen=True):
-    """A question that the headers and values of a file do not answer."""
+    """A question about a file that its headers and values leave open."""
 
     name: str
     text: str
@@ -48,22 +48,22 @@ class Layout(msgspec.Struct, frozen=True):
     profile: Profile
     delimiter: str
     header: int
-    """Number of the header row, from 0; -1 if there is none."""
+    """Index of the header row, from 0; -1 without a header row."""
     columns: dict[str, tuple[int, ...]]
     header_currency: str | None = None
     is_proposed: bool = False
     headers: list[str] = []
     """The header row in normalised form; empty if there is none."""
     questions: tuple[CsvQuestion, ...] = ()
-    """Open questions; a file with a proposed layout is not read until they are answered."""
+    """Questions that must be answered before a file with a proposed layout is read."""
     unused: tuple[tuple[str, str], ...] = ()
     """Header and first value of each column that a proposed layout leaves out."""
     is_card: bool = False
-    """Whether a proposed layout lists a card's movements: purchases may be positive there."""
+    """Whether a proposed layout is for a card, of which purchases may be positive."""
 
 
 def layout_of(lines: Sequence[str], profiles: Iterable[Profile], file_name: str) -> Layout | None:
-    """Return the layout of a file with a header row; the profile with most columns wins."""
+    """Return the layout of a file with a header row, by the best matching profile."""
     candidates = [profile for profile in profiles if not profile.shape]
     layouts = []
     for delimiter, sample in samples(lines, file_name):
@@ -82,27 +82,27 @@ def layout_of(lines: Sequence[str], profiles: Iterable[Profile], file_name: str)
 
 
 def samples(lines: Sequence[str], file_name: str) -> Iterator[tuple[str, list[CsvRow]]]:
-    """Yield the first rows, split by each delimiter."""
+    """Yield for each delimiter the first rows split by it."""
     head = lines[:SAMPLE]
     for delimiter in _DELIMITERS:
         if any(delimiter in line for line in head):
             rows: list[CsvRow] = []
-            # The last row may end within a cell, and another delimiter may fit better. The file
-            # itself is parsed strictly.
+            # The sample may end within a cell, and a wrong delimiter causes errors, so errors are
+            # ignored here. The file itself is parsed strictly.
             with suppress(StatementError):
                 rows.extend(rows_of(iter(head), delimiter, file_name))
             yield delimiter, rows
 
 
 def is_same(header: str, name: str) -> bool:
-    """Return whether two headers are equal; a replacement character stands for any one or none."""
+    """Return whether two headers are equal; a replacement character matches any or no character."""
     if "\ufffd" not in header:
         return header == name
     return re.fullmatch(re.escape(header).replace("\ufffd", ".?"), name) is not None
 
 
 def _columns(headers: Sequence[str], profile: Profile) -> dict[str, tuple[int, ...]]:
-    """Return the columns of a profile; empty if a required header is missing."""
+    """Return the positions of a profile's columns; empty if a required header is missing."""
     needs = profile.needs or map("|".join, profile.columns.values())
     if not all(
         any(is_same(header, plain(name)) for name in need.split("|") for header in headers)
@@ -122,7 +122,7 @@ def _columns(headers: Sequence[str], profile: Profile) -> dict[str, tuple[int, .
 
 
 def is_header(row: CsvRow) -> bool:
-    """Return whether a row has at least three words and neither a day nor an amount."""
+    """Return whether a row can be a header: three words or more, no day and no amount."""
     texts = [text for text in map(cell, row.cells) if text]
     return len(texts) > 2 and not any(is_day(text) or is_amount(text) for text in texts)
 

@@ -1,4 +1,4 @@
-"""Proposed layout for the CSV of an unknown bank, from its headers and values.
+"""Proposal of a layout for the CSV of an unknown bank, from its headers and values.
 
 A column is recognised by the words of its header, in the languages of most banks, and by its
 values. Ambiguous columns become questions (`csv_questions`) for a person to answer before the file
@@ -25,9 +25,9 @@ from treasury.statements.csv.profiles import Profile, plain
 from treasury.statements.field_values import account_number
 
 _ONE_WORD: Final = frozenset({"net", "netto", "id", "gross", "brutto"})
-"""Words that count only as a whole header, not within a longer one."""
+"""Words that must be the whole header, not a part of a longer one."""
 _SEVERAL: Final = frozenset({"text", "amount", "debit", "credit", "currency", "counterparty_name"})
-"""Roles with several candidate columns, of which one is chosen."""
+"""Roles that several columns may claim, of which one column is chosen."""
 _CARDS: Final = frozenset({"visa", "mastercard", "maestro", "amex", "vpay", "americanexpress"})
 _KINDS: Final = {
     "booking_date": "d", "value_date": "d-", "amount": "a", "debit": "a-", "credit": "a-",
@@ -35,13 +35,14 @@ _KINDS: Final = {
     "fee": "a-", "counterparty_name": "t-", "payer_name": "t-", "payee_name": "t-",
     "balance_effect": "t-",
 }  # fmt: skip
-"""Kinds of cells that a role allows, by the letters of `_kind`."""
+"""Kinds of cells that each role accepts, as letters of `_kind`."""
 
 
 def proposal(lines: Sequence[str], file_name: str, answers: Mapping[str, str]) -> Layout | None:
-    """Return the layout that an unknown file seems to have, with the open questions.
+    """Return the most likely layout of an unknown file, with the open questions.
 
-    Return None if no column of days or amounts is found. `answers` settle questions by name.
+    Return None if no column of days or amounts is found. `answers` maps names of questions to
+    answers.
     """
     tables = [
         table
@@ -101,7 +102,7 @@ def _settled(table: CsvTable, answers: Mapping[str, str]) -> Layout:
 def _roles(table: CsvTable) -> Columns:
     """Return the columns of each role, by the words in their headers and by their values.
 
-    Several of an amount, a currency or a name are candidates, of which `csv_questions` chooses.
+    If several columns fit an amount, a currency or a name, `csv_questions` chooses among them.
     """
     kinds = [_kind(table, place) for place in range(len(table.names))]
     headers = [plain(name) for name in table.names]
@@ -120,14 +121,14 @@ def _roles(table: CsvTable) -> Columns:
             and (role not in _RULES or _RULES[role](header, table, place))
         )
         if role in {"booking_date", "value_date"}:
-            # A day that some movements lack, as that of a payout, is not the booking date.
+            # A day that some rows lack, such as the day of a payout, is not the booking date.
             most = max((len(table.texts(place)) for place in places), default=0)
             places = {place: None for place in places if len(table.texts(place)) == most}
         if places:
             columns[role] = tuple(places) if role in _SEVERAL else tuple(places)[:1]
             used.update(columns[role])
     sides = [role for role in ("payer_name", "payee_name") if role in columns]
-    # Only a file with both a payer and a payee has two columns of names.
+    # Names of payer and payee are separate roles only if the file has both columns.
     if len(sides) == 1:
         places_of_name = columns.pop(sides[0])
         columns["counterparty_name"] = (*columns.get("counterparty_name", ()), *places_of_name)
@@ -157,13 +158,13 @@ def _names_side(header: str, table: CsvTable, place: int) -> bool:
 
 
 def _names_party(header: str, table: CsvTable, place: int) -> bool:
-    """Return whether a header names the other party: not its account, bank or address, nor us."""
+    """Return whether a header is for the other party's name, not for its account or our name."""
     is_named = _has_any(header, OTHER["name"])
     if not table.texts(place) or _has_any(header, OTHER["ultimate"]):
         return False
     if not is_named and (_has_any(header, OTHER["no_name"]) or header.endswith("id")):
         return False
-    # The name of an account is its owner's name, so ours, unless the header names another party.
+    # The name of an account is the company's own, unless the header names another party.
     others = (*OTHER["other_party"], *HEADERS["payer_name"], *HEADERS["payee_name"])
     is_own = is_named and _has_any(header, OTHER["owner"])
     return not is_own or _has_any(header, others)
@@ -190,7 +191,7 @@ _RULES: Final[dict[str, Callable[[str, CsvTable, int], bool]]] = {
     "payee_name": _names_side,
     "counterparty_name": _names_party,
     "account": _holds_accounts,
-    # The bank's own reference, which no two movements share.
+    # The bank's own reference differs in every row.
     "reference": lambda header, table, place: (
         len(set(table.texts(place))) == len(table.texts(place))
         and not _has_any(header, OTHER["no_reference"])
@@ -200,13 +201,14 @@ _RULES: Final[dict[str, Callable[[str, CsvTable, int], bool]]] = {
         header.endswith(tuple(HEADERS["kind"])) or header.startswith(("typ", "tipo"))
     ),
 }
-"""Conditions of a role beyond a word in the header and the kind of its cells."""
+"""Further conditions of a role, besides a word in the header and the kind of cells."""
 
 
 def _find_sign(table: CsvTable, columns: Columns) -> None:
-    """Use a column of debit and credit as the sign of the amounts, under any header.
+    """Use a column with words for debit and credit as the sign of the amounts.
 
-    It has a value for every amount, no amount has a sign, and it is not the kind of a card.
+    Its header does not matter, but it must have a value for every amount, amounts must be unsigned,
+    and it must not be the kind of a card.
     """
     amounts = (text for place in columns["amount"] for text in table.texts(place))
     if "sign" in columns or any(map(is_signed, amounts)):
@@ -227,7 +229,7 @@ _MORE_THAN_SIGN: Final = frozenset({
     "booking_date", "value_date", "amount", "balance", "fee", "currency", "account",
     "counterparty_account", "counterparty_name", "reference", "balance_effect",
 })  # fmt: skip
-"""Roles that a column keeps even if debit and credit are its only values."""
+"""Roles of columns that never become the sign of amounts."""
 
 
 def _says_sign(table: CsvTable, place: int) -> bool:
@@ -241,17 +243,17 @@ def _says_sign(table: CsvTable, place: int) -> bool:
 
 
 def _names_cards(table: CsvTable) -> bool:
-    """Return whether a column has names of card schemes: debit and credit may be kinds of cards."""
+    """Return whether a cell names a card scheme: then debit and credit may be kinds of cards."""
     return any(
         plain(text) in _CARDS for place in range(len(table.names)) for text in table.texts(place)
     )
 
 
 def _is_card(table: CsvTable) -> bool:
-    """Return whether the table lists a card's movements.
+    """Return whether the table lists the movements of a card.
 
-    Merchants are enough if there is no balance, or if most amounts have no sign: an account lists
-    payments with a minus, and a card's balance may be what is owed.
+    A column of merchants is enough if there is no balance, or if most amounts are unsigned: a bank
+    account lists payments with a minus, and a card's balance may be its debt.
     """
     amounts = [text for place in table.columns.get("amount", ()) for text in table.texts(place)]
     has_few_signs = 2 * sum(map(is_signed, amounts)) < len(amounts)
@@ -261,7 +263,7 @@ def _is_card(table: CsvTable) -> bool:
 
 
 def _find_accounts(table: CsvTable, columns: Columns) -> None:
-    """Distinguish our account from the other party's, which differs in nearly every row."""
+    """Distinguish the company's account from the other party's, which differs between rows."""
     if "account" not in columns:
         return
     (place,) = columns["account"]
@@ -271,18 +273,18 @@ def _find_accounts(table: CsvTable, columns: Columns) -> None:
         places = columns.pop("account")
         columns.setdefault("counterparty_account", places)
     elif len(texts) < table.count:
-        # Our own account is in every row; one that is not would cut the statement in two.
+        # The own account must be in every row: rows without it would form a second statement.
         columns.pop("account")
 
 
 def _find_status(table: CsvTable, columns: Columns) -> None:
-    """Use a column with known words for a status as the status, under any header."""
+    """Use a column with known words for a status as the status, whatever its header is."""
     used = {place for places in columns.values() for place in places}
     for place in range(len(table.names)):
         texts = table.texts(place)
         if "status" not in columns and place not in used and texts:
             known = sum(plain(text) in STATUS for text in texts)
-            # An unknown word counts as pending.
+            # An unknown word for the status means pending.
             if 2 * known >= len(texts):
                 columns["status"] = (place,)
 
@@ -292,7 +294,7 @@ def _has_any(header: str, words: Sequence[str]) -> bool:
 
 
 def _has(header: str, word: str) -> bool:
-    """Return whether a word is in a header; a replacement character stands for any letter."""
+    """Return whether a header contains a word; a replacement character matches any letter."""
     if "\ufffd" not in header:
         return word in header
     parts = (header[at : at + len(word)] for at in range(len(header) - len(word) + 1))
@@ -300,7 +302,7 @@ def _has(header: str, word: str) -> bool:
 
 
 def _kind(table: CsvTable, place: int) -> str:
-    """Return the kind of most cells in a column: d day, a amount, i IBAN, t text, - empty."""
+    """Return the commonest kind of cell in a column: d day, a amount, i IBAN, t text, - empty."""
 
     def letter(text: str) -> str:
         if is_day(text):

@@ -1,6 +1,6 @@
 """Questions about the CSV of an unknown bank: ambiguous columns, signs and tables.
 
-Proof in the file settles a question, such as a balance column that follows the movements; otherwise
+If the file itself answers a question, for example by its balance column, it is not asked; otherwise
 a person answers it.
 """
 
@@ -25,7 +25,7 @@ from treasury.statements.csv.csv_words import HEADERS, OTHER
 from treasury.statements.csv.profiles import Profile, plain
 
 Columns = dict[str, tuple[int, ...]]
-"""The places of each role's columns."""
+"""Positions of the columns of each role."""
 
 _Order = Literal["dmy", "mdy", "ymd"]
 _Sign = Literal["", ",", "."]
@@ -54,7 +54,7 @@ class CsvTable:
             self._moves.append(any(map(is_day, cells)) and any(map(is_amount, cells)))
 
     def values(self, place: int) -> list[str]:
-        """Return the cells of a column, one a row."""
+        """Return the cells of a column, one for each row."""
         if place not in self._values:
             self._values[place] = [
                 cell(row.cells[place]) if place < len(row.cells) else "" for row in self.rows
@@ -62,22 +62,22 @@ class CsvTable:
         return self._values[place]
 
     def texts(self, place: int) -> list[str]:
-        """Return the cells of a column that are not empty, in rows with a day and an amount."""
+        """Return the non-empty cells of a column, in rows with a day and an amount."""
         values = zip(self._moves, self.values(place), strict=True)
         return [text for moves, text in values if moves and text]
 
     @property
     def count(self) -> int:
-        """Return the number of rows with a day and an amount, as a movement has."""
+        """Return the number of movements: rows with a day and an amount."""
         return sum(self._moves)
 
     def header(self, place: int) -> str:
-        """Return the name of a column; its number if the name is empty or not unique."""
+        """Return the header of a column; its number if the header is empty or not unique."""
         name = self.names[place]
         return name if name and self.names.count(name) == 1 else f"#{place + 1}"
 
     def shown(self, place: int) -> str:
-        """Return a column's name and first values."""
+        """Return a column's header and first values, for a question."""
         values = dict.fromkeys(self.texts(place))
         return f"{self.header(place)} ({', '.join(list(values)[:_MOST_SHOWN])})"
 
@@ -85,9 +85,9 @@ class CsvTable:
 def settled(
     table: CsvTable, answers: Mapping[str, str]
 ) -> tuple[dict[str, Any], tuple[CsvQuestion, ...]]:
-    """Choose among the candidates of a table; return profile fields and the open questions.
+    """Choose among the candidate columns; return profile fields and the open questions.
 
-    Raises InputError for an answer that a question does not have.
+    Raises InputError for an answer that the question does not offer.
     """
     changes: dict[str, Any] = {}
     questions: list[CsvQuestion] = []
@@ -124,7 +124,7 @@ def answer_to(question: CsvQuestion, answers: Mapping[str, str]) -> Answer | Non
 
 
 def _kind_question(table: CsvTable) -> CsvQuestion | None:
-    """Ask about a table that may be a journal or a list of invoices."""
+    """Ask whether a table is a statement if it may be a journal or a list of invoices."""
     headers = [plain(name) for name in table.names]
     sides = [_side_accounts(table, headers, side) for side in ("debit", "credit")]
     if all(place is not None for place in sides) and len(set(sides)) == len(sides):
@@ -165,7 +165,7 @@ def _kind(what: str, why: str) -> CsvQuestion:
 
 
 def _side_accounts(table: CsvTable, headers: Sequence[str], side: str) -> int | None:
-    """Return a column that names an account for one side of a journal, in every row."""
+    """Return a column with one side's account of a journal in every row."""
     other = "credit" if side == "debit" else "debit"
     for place, header in enumerate(headers):
         texts = table.texts(place)
@@ -181,17 +181,17 @@ def _side_accounts(table: CsvTable, headers: Sequence[str], side: str) -> int | 
 
 
 _LEDGER: Final = re.compile(r"[0-9]{3,8}(?![0-9.,'])", re.ASCII)
-"""The number of an account in a ledger."""
+"""Pattern of an account number in a ledger."""
 
 
 def _amount_question(table: CsvTable) -> CsvQuestion | None:
-    """Choose the amounts by the balances if they follow one choice only; otherwise ask."""
+    """Choose the columns of amounts from which alone the balances follow; otherwise ask."""
     distinct: dict[tuple[tuple[str, ...], ...], Columns] = {}
     for choice in _amount_choices(table):
         values = tuple(tuple(table.values(place)) for (place,) in choice.values())
         distinct.setdefault(values, choice)
     choices = list(distinct.values())
-    # In a ledger, debit and credit are the reverse of the bank's.
+    # A company's ledger has debit and credit the other way round than a bank.
     swapped = [
         {"debit": choice["credit"], "credit": choice["debit"]}
         for choice in choices
@@ -219,7 +219,7 @@ def _amount_question(table: CsvTable) -> CsvQuestion | None:
 
 
 def _fee_question(table: CsvTable) -> CsvQuestion | None:
-    """Ask if the amount includes the fee of its row, unless a balance shows it."""
+    """Ask whether the amount includes the fee of the row, unless a balance shows it."""
     (place,) = table.columns.get("fee") or (None,)
     if place is None or {"balance", "balance_before"} & table.columns.keys():
         return None
@@ -236,11 +236,11 @@ def _fee_question(table: CsvTable) -> CsvQuestion | None:
 
 
 def _amount_choices(table: CsvTable) -> list[Columns]:
-    """Return the columns that may be what the account moved by, each choice with its roles."""
+    """Return the possible choices of columns for the amount, each with its roles."""
     columns = table.columns
     if "amount" not in columns:
         out, into = (_own(table, columns[role]) for role in ("debit", "credit"))
-        # The first debit belongs to the first credit, unless one of the two lacks its partner.
+        # Columns for debit and credit are paired in order, if there are as many of both.
         pairs = zip(out, into, strict=True) if len(out) == len(into) else product(out, into)
         return [{"debit": (debit,), "credit": (credit,)} for debit, credit in pairs]
     used = {place for places in columns.values() for place in places}
@@ -253,7 +253,7 @@ def _amount_choices(table: CsvTable) -> list[Columns]:
 
 
 def _own(table: CsvTable, places: Sequence[int]) -> list[int]:
-    """Leave out taxes, tips, other currencies, and mostly empty columns."""
+    """Return the columns except taxes, tips, other currencies and mostly empty ones."""
     own = [
         place
         for place in places
@@ -267,7 +267,7 @@ def _is_part(header: str) -> bool:
 
 
 def _is_money(table: CsvTable, place: int) -> bool:
-    """Return whether a column has amounts with decimals although its header names none."""
+    """Return whether a column has amounts with decimals, whatever its header is."""
     texts = table.texts(place)
     others = (*OTHER["no_amount"], *OTHER["postage"])
     if _names(plain(table.names[place]), others) or 2 * len(texts) < table.count:
@@ -278,7 +278,7 @@ def _is_money(table: CsvTable, place: int) -> bool:
 
 
 def _net(table: CsvTable, columns: Columns) -> int | None:
-    """Return the column that is gross less fee in every row."""
+    """Return the column with gross less fee in every row."""
     nets = [p for p in columns.get("amount", ()) if plain(table.names[p]) in {"net", "netto"}]
     if not nets or "fee" not in columns:
         return None
@@ -294,7 +294,7 @@ def _net(table: CsvTable, columns: Columns) -> int | None:
 
 
 def _currency_question(table: CsvTable) -> CsvQuestion | None:
-    """Choose the column of the account's currency, which few movements lack; ask if two differ."""
+    """Choose the account's currency among columns with few empty cells; ask if two differ."""
     own = [
         place
         for place in table.columns.pop("currency", ())
@@ -305,7 +305,7 @@ def _currency_question(table: CsvTable) -> CsvQuestion | None:
 
 
 def _name_question(table: CsvTable) -> CsvQuestion | None:
-    """Choose the column of the other party's name; ask if two differ and no header decides."""
+    """Choose the column with the other party's name; ask if two differ and no header decides."""
     if {"payer_name", "payee_name"} <= table.columns.keys():
         table.columns.pop("counterparty_name", None)
         return None
@@ -319,7 +319,7 @@ def _name_question(table: CsvTable) -> CsvQuestion | None:
 
 
 def _side_question(table: CsvTable, place: int) -> CsvQuestion | None:
-    """Ask about a single name of a payer or payee that rows of the other direction have too."""
+    """Ask whose name a payer or payee column has if rows of both directions fill it."""
     header = plain(table.names[place])
     sides = [side for side in (_PAYER, _PAYEE) if _names(header, HEADERS[side])]
     if len(sides) != 1:
@@ -337,14 +337,14 @@ def _side_question(table: CsvTable, place: int) -> CsvQuestion | None:
 
 
 def _has_both_directions(table: CsvTable, place: int, side: str) -> bool:
-    """Return whether rows of the other direction name a payer or payee too."""
-    # A payer is the other party of what came in, a payee of what went out.
+    """Return whether a payer or payee column is filled in rows of the other direction too."""
+    # The payer is the other party of a credit, the payee of a debit.
     others = (m for m in _movements(table, table.columns) if (m.signed < 0) == (side == _PAYER))
     return any(cell("".join(m.row.cells[place : place + 1])) for m in others)
 
 
 def _account_question(table: CsvTable) -> CsvQuestion | None:
-    """Ask about the account of a payer or payee that rows of the other direction have too."""
+    """Ask whose account a payer or payee column has if rows of both directions fill it."""
     (place,) = table.columns.get("counterparty_account") or (None,)
     if place is None:
         return None
@@ -377,7 +377,7 @@ def _one_column(table: CsvTable, role: str, places: Sequence[int], text: str) ->
 
 
 def _text_question(table: CsvTable) -> CsvQuestion | None:
-    """Ask for the text if no column is recognised as such: a reference would be lost with it."""
+    """Ask which column is the text if none is recognised; its references would be lost."""
     if any(map(table.texts, table.columns.get("text", ()))):
         return None
     used = {place for places in table.columns.values() for place in places}
@@ -412,9 +412,10 @@ def _day_question(table: CsvTable) -> CsvQuestion | None:
 
 
 def _day_order(table: CsvTable) -> tuple[_Order, bool]:
-    """Return the order of the parts of a day, and whether the file shows it.
+    """Return the order of day, month and year, and whether the file shows it.
 
-    A part above twelve or points show it; in languages other than English the day is first.
+    A part above twelve shows it, and so do points; headers in other languages than English mean
+    that the day is first.
     """
     found: set[tuple[int, int]] = set()
     for text in table.texts(table.columns["booking_date"][0]):
@@ -442,7 +443,7 @@ DECIMALS: Final[tuple[_Sign, ...]] = (",", ".")
 
 
 def decimal_question(shown: str) -> CsvQuestion:
-    """Ask which sign separates the decimals if both may group thousands."""
+    """Ask which sign separates decimals if every comma or point may group thousands."""
     answers = (
         Answer(",", "a comma: 1.234 is one thousand", {"decimal": ","}),
         Answer(".", "a point: 1.234 is less than two", {"decimal": "."}),
@@ -453,7 +454,7 @@ def decimal_question(shown: str) -> CsvQuestion:
 
 
 def sign_question(shown: str) -> CsvQuestion:
-    """Ask for the direction of amounts without a minus, which no balance shows."""
+    """Ask for the direction of amounts without a minus, if balances do not show it."""
     answers = (
         Answer("in", "an amount without a minus was received", {"positive": "in"}),
         Answer("out", "an amount without a minus was paid, as by a card", {"positive": "out"}),
@@ -462,7 +463,7 @@ def sign_question(shown: str) -> CsvQuestion:
 
 
 def encoding_question(readings: Mapping[str, Sequence[str]]) -> CsvQuestion:
-    """Ask for the code page of a file with letters that make words in several of them."""
+    """Ask for the code page of a file if its letters form words in several code pages."""
     answers = tuple(
         Answer(name, ", ".join(words[:_MOST_SHOWN]), {"encoding": name})
         for name, words in readings.items()
@@ -473,7 +474,7 @@ def encoding_question(readings: Mapping[str, Sequence[str]]) -> CsvQuestion:
 
 
 def oldest_question(shown: str) -> CsvQuestion:
-    """Ask for the direction of the oldest row; the balances show that of all others."""
+    """Ask for the direction of the oldest row, the only one that balances do not show."""
     answers = (
         Answer("in", "it was received", {"positive": "balance", "oldest": "in"}),
         Answer("out", "it was paid", {"positive": "balance", "oldest": "out"}),
@@ -488,7 +489,7 @@ def _names(header: str, words: Iterable[str]) -> bool:
 
 
 def _follows(table: CsvTable, choice: Columns) -> bool:
-    """Return whether the balance column follows the movements of these columns, in or out."""
+    """Return whether the balances follow from these columns, with plain amounts in or out."""
     if not {"balance", "balance_before"} & table.columns.keys():
         return False
     columns = {role: places for role, places in table.columns.items() if role != "fee"} | choice
@@ -496,7 +497,7 @@ def _follows(table: CsvTable, choice: Columns) -> bool:
 
 
 def _movements(table: CsvTable, columns: Columns, positive: _Way = "in") -> list[CsvMovement]:
-    """Read the first rows by these columns; an open decimal sign counts as a point."""
+    """Read the first rows by these columns; an unknown decimal sign is read as a point."""
     names = {role: tuple(map(table.header, places)) for role, places in columns.items()}
     layout = Layout(
         Profile(name="tried", columns=names, day_order=_day_order(table)[0], positive=positive),

@@ -1,7 +1,7 @@
-"""Meaning of a row of a CSV: a movement, a balance, a total, or more text of the row above.
+"""Meaning of a CSV row: a movement, a balance, a total, or more text for the row above.
 
-A row alone does not show everything. The decimal sign, the sign of debits and the currency of
-amounts that mostly lack one are derived from all rows first.
+The decimal sign, the sign of debits and a currency that few amounts state are first derived from
+all rows.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _EXACT: Final = Context(prec=80)
 _MINUS: Final = frozenset({"-", "\u2212"})
 _AMOUNTS: Final = ("amount", "debit", "credit", "balance", "balance_before", "fee")
 MOVED: Final = ("amount", "debit", "credit")
-"""The roles of what a row moved."""
+"""Roles of columns with the amount moved."""
 _DECIDES: Final = (*_AMOUNTS, "sign", "currency", "status")
-"""Roles that a movement must have: without one it would be read as another movement."""
+"""Roles that a row must not lack: without them it would be read as another movement."""
 
 
 class CsvMovement(msgspec.Struct, gc=False):
-    """A row about an account: the amount moved, the balance, or both.
+    """A row of one account with an amount, a balance, or both.
 
     `status` is empty for a row that only states a balance. `more` are texts of the rows below it.
     """
@@ -66,7 +66,7 @@ class CsvMovement(msgspec.Struct, gc=False):
 
 
 class CsvRows:
-    """The rows of one file, by its layout. `stated` are the values above the table.
+    """Reader of the rows of one file by its layout. `stated` are the values above the table.
 
     `account` is used for files that name none, and `currencies` for accounts without a stated
     currency. `fee_included` is true if amounts include the fee. `notes` maps lines to notes for
@@ -85,14 +85,14 @@ class CsvRows:
         self.totals = 0
         self.decimal: Literal["", ",", "."] = layout.profile.decimal
         self.shows_decimal = False
-        """Whether an amount of the file shows the decimal sign."""
+        """Whether the amounts of the file show the decimal sign."""
         self.positive = layout.profile.positive
         self.oldest: Literal["", "in", "out"] = ""
-        """The answer about a row with a direction that the balances leave open."""
+        """The answer for rows of which the balances do not show the direction."""
         self.unknown_status: Literal["PDNG", "BOOK"] = "PDNG"
-        """Status of a row with an unknown word for it."""
+        """Status given to a row with an unknown word for its status."""
         self.states_signs = False
-        """Whether an amount of the file states its direction."""
+        """Whether any amount of the file states its direction."""
         self.fee_included = layout.profile.fee_included
         self.layout = layout
         self._stated = stated
@@ -100,7 +100,7 @@ class CsvRows:
         self._file_name = file_name
         self._currencies = currencies
         self._own: dict[str, str] = {}
-        """Each account number in the file, as it is declared."""
+        """Map from each account number in the file to the declared account."""
         self._usual_debit = -1
         self._usual_currency = ""
         self._unknown: set[str] = set()
@@ -110,7 +110,7 @@ class CsvRows:
         )
 
     def learn(self, rows: Iterable[CsvRow]) -> None:
-        """Derive decimal sign, sign of debits, currency and cells per row from the whole file."""
+        """Derive decimal sign, sign of debits, currency and number of cells from the whole file."""
         counts = Counter[int]()
         places = [p for role in _AMOUNTS for p in self.layout.columns.get(role, ())]
         signs = Counter[bool]()
@@ -129,31 +129,31 @@ class CsvRows:
                         currencies.update(csv_words.CODE.findall(text))
                     yield text
 
-        # All amounts are read even if the profile has the sign: they may contradict it.
+        # All amounts are read even if the profile states the decimal sign: they may contradict it.
         sign = decimal_sign(amounts())
         self.shows_decimal = sign in {",", "."}
         if not self.decimal:
             self.decimal = "." if sign == "none" else sign
         self._usual_debit = -1 if signs[True] > signs[False] else 1
         self._usual_currency = currencies.pop() if len(currencies) == 1 else ""
-        # Number of cells that nearly all rows with amounts have; 0 if they differ.
+        # Number of cells in nearly all rows with amounts; 0 if rows differ.
         header = len(self.layout.headers)
         usual = max(counts, key=lambda count: (counts[count], count == header), default=0)
         others = counts.total() - counts[usual]
         self._cell_count = usual if others <= max(1, counts.total() // 10) else 0
 
     def cell(self, row: CsvRow, role: str) -> str:
-        """Return the first cell of a role that is not empty."""
+        """Return the first non-empty cell of a role."""
         for place in self.layout.columns.get(role, ()):
             if place < len(row.cells) and (text := cell(row.cells[place])):
                 return text
         return ""
 
     def read(self, row: CsvRow, above: CsvMovement | None = None) -> CsvMovement | None:
-        """Return the movement or balance in a row, None if it has neither.
+        """Return the movement or balance in a row; None if the row has neither.
 
         Raises InputError with the reason if the row cannot be read. `above` is the movement above
-        it: a row with its reference may end before the amounts.
+        the row: a row that repeats its reference may end before the amounts.
         """
         reference = self.cell(row, "reference")
         if not reference or above is None or reference != self.cell(above.row, "reference"):
@@ -186,7 +186,7 @@ class CsvRows:
     def _is_header_again(self, row: CsvRow, day: str) -> bool:
         """Return whether a row repeats the table's header.
 
-        Raises InputError for the header of something else, StatementError for the same columns in
+        Raises InputError for the header of another table, StatementError for the same columns in
         another order.
         """
         if not is_header(row):
@@ -203,9 +203,9 @@ class CsvRows:
         return True
 
     def _check_count(self, row: CsvRow) -> None:
-        """Raise InputError for a row with a day that is cut off, or has a separator too many."""
+        """Raise InputError for a row with a day and the wrong number of cells."""
         count, usual, header = len(row.cells), self._cell_count, len(self.layout.headers)
-        # A decimal comma that separates cells shifts every row beyond the header.
+        # If a decimal comma separates cells too, every row has more cells than the header.
         is_beyond = any(map(cell, row.cells[header:])) if header else False
         if (count == usual or not usual) and not is_beyond:
             return
@@ -220,7 +220,7 @@ class CsvRows:
             raise InputError(f"it has {count} cells, where {others}")
 
     def key(self, row: CsvRow) -> Key:
-        """Return the account and currency of a row."""
+        """Return the account and currency of a row, by which rows form statements."""
         account = self.cell(row, "account") or self._stated.get("account", "")
         currency = self._said_currency(row) or self.layout.profile.currency or self._usual_currency
         number = account_number(account.strip("'") if account else self._account or "")
@@ -247,16 +247,16 @@ class CsvRows:
         return ""
 
     def texts(self, row: CsvRow) -> tuple[str, ...]:
-        """Return the texts of the payment, each once."""
+        """Return the texts of the payment without duplicates."""
         places = self.layout.columns.get("text", ())
         texts = (without_breaks(cell(row.cells[p])) for p in places if p < len(row.cells))
         return tuple(dict.fromkeys(text for text in texts if text))
 
     def goes_on(self, row: CsvRow, movement: CsvMovement) -> bool:
-        """Return whether a row without an amount continues the text of the movement above it.
+        """Return whether a row without an amount continues the text of the movement above.
 
-        It does if it has the movement's reference, or only texts. A footer, which has an amount in
-        another column, and a row with a day are noted.
+        Such a row has the movement's reference, or only texts. A footer with an amount in another
+        column, or a row with a day, is left out with a note.
         """
         if any(self.cell(row, role) for role in (*MOVED, "balance")) or not self.texts(row):
             return False
@@ -271,11 +271,11 @@ class CsvRows:
             if any(is_amount(text) for text in map(cell, row.cells)):
                 self._note(row, f"left out: no amount in its column: {first[:40]!r}")
             return False
-        # The small print below a table has few cells, and begins in the first one.
+        # Small print below the table has few cells and begins in the first column.
         return not cell(row.cells[0]) or len(row.cells) >= min(len(self.layout.columns), 3)
 
     def inferred(self, row: CsvRow, currency: str | None) -> tuple[str, ...]:
-        """Return the columns that the row does not state itself."""
+        """Return the names of the columns with a value that the row does not state."""
         inferred = []
         if plain(self.cell(row, "status")) not in csv_words.STATUS:
             inferred.append("entry_status")
@@ -289,12 +289,12 @@ class CsvRows:
         return tuple(inferred)
 
     def above(self, name: str) -> Decimal | None:
-        """Return the balance `opening` or `closing` stated above the table."""
+        """Return the `opening` or `closing` balance stated above the table."""
         text = self._stated.get(name, "")
         try:
             return amount_in(text, self.decimal) if text else None
         except InputError:
-            # An amount in another notation than the file's proves no balance.
+            # An amount in another notation than the file's may be misread, so it is ignored.
             return None
 
     def _moved(self, row: CsvRow, day: str) -> CsvMovement:
@@ -314,7 +314,7 @@ class CsvRows:
         return CsvMovement(key, row, status, booked, valued, signed, is_reversal, fee, balance)
 
     def _fee(self, row: CsvRow, key: Key) -> Decimal:
-        """Return the fee of a row; 0 for one in another currency or paid by the sender."""
+        """Return the fee of a row; 0 if it is in another currency or the sender paid it."""
         if self.cell(row, "fee_currency") not in {"", key[1]} or self._side(row) > 0:
             return Decimal(0)
         return (self._amount(row, "fee") or Decimal(0)).copy_abs()
@@ -323,9 +323,9 @@ class CsvRows:
         return CsvMovement(self.key(row), row, "", None, balance=balance)
 
     def _status(self, row: CsvRow) -> str:
-        """Return the status of a row: BOOK without one, pending for an unknown word.
+        """Return the status of a row: BOOK by default, pending for an unknown word.
 
-        A stated effect on the balance decides: an incomplete payment may hold money back, and an
+        A stated effect on the balance decides: an incomplete payment may block money, while an
         authorisation moves none.
         """
         text = self.cell(row, "status")
@@ -341,7 +341,7 @@ class CsvRows:
         return status or self.unknown_status
 
     def book_unknown(self) -> None:
-        """Take unknown words for a status as booked, because the balances include those rows."""
+        """Read unknown words for a status as booked, because the balances include these rows."""
         self.unknown_status = "BOOK"
         for line, note in self.notes.items():
             self.notes[line] = note.replace(
@@ -358,7 +358,7 @@ class CsvRows:
         return amount_in(text, self.decimal) if text else None
 
     def _signed(self, row: CsvRow) -> tuple[Decimal, bool]:
-        """Return the signed amount, and whether it is in the column of the other direction."""
+        """Return the signed amount, and whether it reverses the direction of its column."""
         amount = self._amount(row, "amount")
         if amount is not None:
             sign_text = self.cell(row, "sign")
@@ -369,7 +369,7 @@ class CsvRows:
                 raise InputError(f"{sign_text[:20]!r} is neither debit nor credit")
             if not sign_text and self.positive == "out":
                 return -amount, False
-            # With "balance" the sign is derived once the balances around the row are known.
+            # With "balance" the sign is derived later, from the balances around the row.
             return (amount.copy_abs() if sign_text else amount), False
         side = self._side(row)
         if not side and {"sign", "debit_currency"} <= self.layout.columns.keys():
@@ -386,24 +386,24 @@ class CsvRows:
         return credit, credit < 0
 
     def _side(self, row: CsvRow) -> int:
-        """Return -1 for a debit, 1 for a credit by the row's own word, if it has one."""
+        """Return -1 for a debit, 1 for a credit, by the row's word for the direction, else 0."""
         if "debit_currency" not in self.layout.columns:
             return 0
         sign = plain(self.cell(row, "sign"))
         return -1 if sign in csv_words.OUT else 1 if sign in csv_words.IN else 0
 
     def counterparty_name(self, row: CsvRow, *, is_debit: bool) -> str:
-        """Return the other party's name; of payer and payee if a row names both."""
+        """Return the other party's name: the payer of a credit, the payee of a debit."""
         name = self.cell(row, "counterparty_name")
         return name or self.cell(row, "payee_name" if is_debit else "payer_name")
 
     def _is_total(self, row: CsvRow, day: str) -> bool:
-        """Return whether a row without a day is a total: amounts, and at most words for them."""
+        """Return whether a row without a day is a total: amounts, and at most labels of them."""
         words = [text for text in map(cell, row.cells) if text and not is_amount(text)]
         if not words:
             return True
         if any(map(str.isdigit, day)):
-            # A text with digits may be an impossible day, but also a label such as `Saldo 31.10.`.
+            # A text with digits may be an invalid day, but also a label such as `Saldo 31.10.`.
             words = [day]
         alone = bool(day) and words == [day] and not any(map(str.isdigit, day))
         if alone or any(map(_says_total, words)):
@@ -416,7 +416,7 @@ class CsvRows:
             self.notes[row.line] = note
 
     def check_quotes(self, row: CsvRow) -> None:
-        """Raise StatementError if an unclosed quote has taken in the rows below it."""
+        """Raise StatementError if an unclosed quote has swallowed the rows below it."""
         lines = row.raw.split("\n")
         if len(lines) == 1:
             return
@@ -449,7 +449,7 @@ def _says_total(text: str) -> bool:
 def stated_above(above: Sequence[CsvRow]) -> dict[str, str]:
     """Return the account, currency and balances stated above the table.
 
-    Values are right of their labels, or below them.
+    A value is right of its label or below it.
     """
     stated: dict[str, str] = {}
     rows = [[cell(text) for text in row.cells] for row in above[:200]]
@@ -459,7 +459,7 @@ def stated_above(above: Sequence[CsvRow]) -> dict[str, str]:
             if role is None:
                 continue
             texts = (*cells[place + 1 : place + 2], *below[place : place + 1])
-            # An account may have its name after it, as `DE02 1203 … / Girokonto`.
+            # A name may follow the account, as in `DE02 1203 … / Girokonto`.
             values = (part for text in texts for part in (text, text.partition(" / ")[0]))
             value = next(filter(_IS_STATED[role], values), None)
             if value is not None:
@@ -470,7 +470,7 @@ def stated_above(above: Sequence[CsvRow]) -> dict[str, str]:
 
 
 def looks_like_account(text: str) -> bool:
-    """Return whether a text can be an account number: it has digits, and no words."""
+    """Return whether a text can be an account number: it has digits and no words."""
     number = account_number(text.strip("'"))
     return _ACCOUNT.fullmatch(number) is not None
 
@@ -487,4 +487,4 @@ _IS_STATED: Final[dict[str, Callable[[str], bool]]] = {
     "opening": is_amount,
     "closing": is_amount,
 }
-"""Patterns of the value of each label."""
+"""Pattern of the value for each kind of label."""

@@ -1,6 +1,6 @@
-"""Text of a CSV file, readable several times in bounded memory.
+"""Text of a CSV file that can be read several times in bounded memory.
 
-Only the whole file shows its decimal sign and the order of its rows, so it is read more than once.
+The decimal sign and the order of the rows depend on the whole file, so it is read more than once.
 Its bytes are spooled to disk while the encoding is determined.
 """
 
@@ -35,9 +35,9 @@ _CHUNK: Final = 1 << 18
 _IN_MEMORY: Final = 16 << 20
 _LONGEST_LINE: Final = 1 << 20
 _MOST_NUL: Final = 1000
-"""Bytes of text for each zero byte in it."""
+"""Minimum number of bytes of text for each zero byte; with more zeros the file is binary."""
 _SAMPLE: Final = 60
-"""Lines that show the account and the headers."""
+"""Number of lines at the beginning that are searched for the account and the headers."""
 _IBAN: Final = re.compile(r"(?<![A-Z0-9])[A-Z]{2}\d\d[A-Z0-9]{11,30}(?![A-Z0-9])")
 _PARTS: Final = re.compile(r"[;,\t|]")
 _MOST_WORDS: Final = 1000
@@ -46,7 +46,7 @@ _DO: Final = "export it from the bank again; the file was not stored"
 
 
 class CsvRow(msgspec.Struct, frozen=True, gc=False):
-    """A row of the file: its cells, the lines it was written on, the first line's number."""
+    """A row of the file: its cells, its text as written, and the number of its first line."""
 
     cells: list[str]
     raw: str
@@ -56,8 +56,8 @@ class CsvRow(msgspec.Struct, frozen=True, gc=False):
 class CsvText:
     """The text of a file in `encoding`; `has_nul` is true for a binary file.
 
-    `readings` maps each plausible single-byte encoding to the words that others read differently;
-    it is empty for a file in UTF-8 or UTF-16.
+    `readings` maps each plausible single-byte encoding to the words that differ in the other
+    encodings; it is empty for a file in UTF-8 or UTF-16.
     """
 
     def __init__(self, source: ByteSource, file_name: str, kept: IO[bytes]) -> None:
@@ -71,17 +71,17 @@ class CsvText:
     @classmethod
     @contextmanager
     def opened(cls, source: ByteSource, file_name: str) -> Iterator[Self]:
-        """Open the text of a source, which is read to its end."""
+        """Read a source to its end, and return its text."""
         with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as kept:
             yield cls(source, file_name, kept)
 
     @property
     def has_nul(self) -> bool:
-        """Return whether the file is binary; single zero bytes in a text are removed."""
+        """Return whether the file is binary; a few zero bytes in a text are removed instead."""
         return not self.encoding.startswith("utf-16") and self._nul_count * _MOST_NUL > self._size
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines from the start. Raises StatementError for an extremely long line."""
+        """Yield the lines from the start. Raises StatementError for a line that is too long."""
         self._kept.seek(0)
         byte_decoder = codecs.getincrementaldecoder(self.encoding)("replace")
         decoder = io.IncrementalNewlineDecoder(byte_decoder, translate=True)
@@ -102,10 +102,10 @@ class CsvText:
         return rows_of(self.lines(), delimiter, self._file_name)
 
     def bank_regions(self, account: str) -> set[str]:
-        """Return the parts of Europe that the bank of the file may be in.
+        """Return the parts of Europe in which the bank of the file may be.
 
-        `account` is the IBAN of files that name none, if it is known. The IBAN in most lines is the
-        account's own; without one the headers count, as each plausible encoding reads them.
+        `account` is the IBAN to use if the file has none. The IBAN in most lines is the account's
+        own; without an IBAN the headers decide, as read in each plausible encoding.
         """
         lines = list(islice(self.lines(), _SAMPLE))
         ibans = Counter(iban for line in lines for iban in set(_IBAN.findall(line)))
@@ -145,7 +145,7 @@ class CsvText:
             while len(words) < _MOST_WORDS and self._kept.tell() < min(self._size, _IN_MEMORY):
                 chunk = self._kept.read(_CHUNK) + self._kept.readline(_CHUNK)
                 words |= dict.fromkeys(_WORD.findall(chunk))
-            # A currency in the text shows its language better than the spelling does.
+            # A currency in the text is better evidence of the language than its spelling.
             sample = [] if letters.is_hinted else list(words)[:_MOST_WORDS]
             self.readings = plausible_readings(sample, self.encoding)
             self.encoding = next(iter(self.readings))
@@ -160,9 +160,9 @@ def _decodes(decoder: codecs.IncrementalDecoder, data: bytes, *, final: bool) ->
 
 
 def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[CsvRow]:
-    """Yield the rows in lines of text; a quoted cell may continue over several lines.
+    """Yield the rows in lines of text; a quoted cell may span several lines.
 
-    Raises StatementError if a quote is still open at the end, as it would swallow all later rows.
+    Raises StatementError if a quote is still open at the end: its cell would have swallowed rows.
     """
     consumed: list[str] = []
     ended = False
@@ -173,7 +173,7 @@ def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[Cs
             consumed.append(line)
             yield line
         ended = True
-        yield "\n"  # The blank line makes a separate row, unless a cell is open.
+        yield "\n"  # After a blank line the parser starts a new row, unless a quoted cell is open.
 
     reader = csv.reader(consumed_lines(), delimiter=delimiter)
     before = 0

@@ -1,7 +1,7 @@
-"""Cells of a bank's CSV as values: days in any usual order, amounts with either decimal sign.
+"""Conversion of CSV cells: days in any usual order, amounts with either decimal sign.
 
 The decimal sign is derived from the whole file and then applied strictly: an amount that does not
-fit is an error, never another amount.
+fit raises an error and is never misread.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ _NUMBER: Final = re.compile(r"[0-9](?:[0-9.,'’ \u00a0\u202f]*[0-9])?[.,]?", re
 _WITHOUT_ZERO: Final = re.compile(r"[.,][0-9]+", re.ASCII)
 _CURRENCY: Final = re.compile(rf"^(?:{CURRENCY_MARK})\s*|\s*(?:{CURRENCY_MARK})$")
 _WAY: Final = re.compile(r"(?<=[0-9.,])\s*(?:(DR|Dr|D|S)|CR|Cr|C|H)$", re.ASCII)
-"""Debit or credit after an amount, as in `12,50 S`."""
+"""Mark for debit or credit after an amount, as in `12,50 S`."""
 _BREAK: Final = re.compile(r"<br ?/?>", re.IGNORECASE)
 _LONGEST: Final = 60
-"""Most characters of an amount with everything around it."""
+"""Maximum length of a cell with an amount."""
 _GROUPING: Final = str.maketrans("", "", "'’ \u00a0\u202f")
 _SPACES: Final = "'’ \u00a0\u202f"
 
 
 def cell(text: str) -> str:
-    """Return a cell's text, without the formula that some banks put around it for spreadsheets."""
+    """Return a cell's text, without the spreadsheet formula that some banks write around it."""
     text = text.strip().strip("|")
     if text.startswith("="):
         formula = _EXCEL.fullmatch(text)
@@ -64,7 +64,7 @@ def cell(text: str) -> str:
 
 
 def day_in(text: str, order: str) -> date:
-    """Return the day in a cell, in the order dmy, mdy or ymd. Raises InputError for none."""
+    """Return the day in a cell, by the order dmy, mdy or ymd. Raises InputError without a day."""
     if first := _YEAR_FIRST.fullmatch(text):
         return _date(first[1], first[2] or first[5], first[3] or first[6], text)
     if last := _YEAR_LAST.fullmatch(text):
@@ -81,7 +81,7 @@ def day_in(text: str, order: str) -> date:
 
 
 def _month(name: str) -> str:
-    """Return the number of the month with this name, 0 if there is none."""
+    """Return the number of the month with this name; 0 if it is unknown."""
     letters = plain(name)
     return str(_MONTHS.get(letters[:4]) or _MONTHS.get(letters[:3], 0))
 
@@ -106,7 +106,7 @@ def is_day(text: str) -> bool:
 
 
 def _bare(text: str) -> tuple[str, bool]:
-    """Return the digits and signs of an amount, and whether it is negative."""
+    """Return an amount without currency and sign, and whether it is negative."""
     text = text.strip()
     if _PLAIN.fullmatch(text):
         return text.lstrip("-"), text.startswith("-")
@@ -127,25 +127,25 @@ def _bare(text: str) -> tuple[str, bool]:
 
 
 def is_amount(text: str) -> bool:
-    """Whether a cell could be an amount."""
+    """Return whether a cell can be an amount."""
     return len(text) < _LONGEST and all(
         _NUMBER.fullmatch(_bare(part)[0]) is not None for part in _BREAK.split(text)
     )
 
 
 def is_signed(text: str) -> bool:
-    """Return whether an amount states its direction: a sign, brackets, or a word for it."""
+    """Return whether an amount states its direction by a sign, brackets or a word."""
     if len(text) >= _LONGEST:
         return False
     return _bare(text)[1] or "+" in text or _WAY.search(text) is not None
 
 
 def decimal_sign(texts: Iterable[str]) -> Literal["", ",", ".", "none"]:
-    """Return which of comma and point separates the decimals in a file's amounts.
+    """Return the decimal sign of a file's amounts, a comma or a point.
 
     A sign groups thousands if another sign follows it or it occurs twice; it separates decimals if
-    not exactly three digits follow. The result is empty if every sign may be either, as in `1.234`,
-    and "none" if no amount has one.
+    not exactly three digits follow. The result is empty if every sign may have either meaning, as
+    in `1.234`, and "none" if no amount has a sign.
     """
     votes = Counter(map(_vote, texts))
     if votes[","] or votes["."]:
@@ -159,7 +159,7 @@ def without_breaks(text: str) -> str:
 
 
 def _vote(text: str) -> str:
-    """Return the decimal sign of an amount, `open` if it may also group thousands."""
+    """Return the decimal sign of an amount; `open` if its sign may also group thousands."""
     text = _BREAK.split(text)[0]
     bare = _bare(text)[0]
     points, commas = bare.count("."), bare.count(",")
@@ -177,7 +177,7 @@ def _vote(text: str) -> str:
 
 
 def amount_in(text: str, decimal: str) -> Decimal:
-    """Return the signed amount in a cell. Raises InputError if it contradicts the decimal sign."""
+    """Return the signed amount in a cell. Raises InputError if it does not fit the decimal sign."""
     if len(text) >= _LONGEST:
         raise InputError(f"{text[:40]!r}... is not an amount")
     if _BREAK.search(text):
@@ -187,7 +187,7 @@ def amount_in(text: str, decimal: str) -> Decimal:
     if pattern is None:
         if set(bare) & {".", ","}:
             raise InputError(
-                f"{text[:40]!r}: is that sign for decimals or for thousands?",
+                f"{text[:40]!r}: its sign may separate decimals or group thousands",
                 do='set decimal = "," or "." in a profile',
             )
         pattern = _STRICT["."]
@@ -203,7 +203,7 @@ def amount_in(text: str, decimal: str) -> Decimal:
 
 
 def _total_in(text: str, decimal: str) -> Decimal:
-    """Return the total of a cell that lists it with its parts, as `702.00<br />2.00<br />700.00`.
+    """Return the total in a cell such as `702.00<br />2.00<br />700.00`, which has its parts too.
 
     Raises InputError if no amount in it is the sum of the others.
     """
@@ -212,9 +212,7 @@ def _total_in(text: str, decimal: str) -> Decimal:
         one for at, one in enumerate(amounts) if one == total(amounts[:at] + amounts[at + 1 :])
     }
     if len(totals) != 1:
-        raise InputError(
-            f"{text[:40]!r} are several amounts, of which none is the sum of the others"
-        )
+        raise InputError(f"{text[:40]!r} has several amounts, and none is the sum of the others")
     return totals.pop()
 
 

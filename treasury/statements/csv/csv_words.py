@@ -1,4 +1,4 @@
-"""Words in CSV files of banks by their meaning, read from `bank_words.toml`."""
+"""Words that banks use in CSV files, by meaning, read from `bank_words.toml`."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ IN: Final = frozenset(_ROW["in"])
 STATUS: Final = {word: code for code, words in _WORDS["status"].items() for word in words}
 LABELS: Final = {word: role for role, words in _WORDS["label"].items() for word in words}
 BALANCES: Final = frozenset(_WORDS["label"]["opening"] + _WORDS["label"]["closing"])
-"""Labels of rows with a day that state a balance in the column of amounts."""
+"""Labels of rows that have a day but state a balance in the column of amounts."""
 HEADERS: Final[dict[str, list[str]]] = _WORDS["header"]
 OTHER: Final[dict[str, list[str]]] = _WORDS["other"]
-"""Words of headers that distinguish similar columns, or other tables from statements."""
+"""Words in headers that distinguish similar columns, and statements from other tables."""
 REGION_HEADERS: Final = {name: frozenset(words) for name, words in _WORDS["region"].items()}
-"""Headers of banks in each part of Europe, which has its own code pages."""
+"""Headers that only banks in one part of Europe write; each part has its own code pages."""
 SIGNS: Final = {"€": "EUR", "$": "USD", "£": "GBP", "zł": "PLN", "Kč": "CZK", "Ft": "HUF"}
 _SIGN: Final = "|".join(map(re.escape, SIGNS))
 CURRENCY_MARK: Final = f"[A-Z]{{3}}|{_SIGN}|kr"
-"""Currency next to an amount; `kr` does not show which currency."""
+"""Currency next to an amount; `kr` alone is ambiguous, so it gives no currency."""
 CODE: Final = re.compile(rf"^[A-Z]{{3}}(?![A-Z])|(?<![A-Z])[A-Z]{{3}}$|{_SIGN}")
-"""A currency at the beginning or end of a text, or its sign anywhere."""
+"""Pattern of a currency code at the beginning or end of a text, or a currency sign anywhere."""

@@ -1,8 +1,8 @@
-"""CSV profiles: the layout of one bank's export, by the names of its columns.
+"""CSV profiles, each the layout of one bank's export, by the names of its columns.
 
-A profile maps roles to the header names that a bank gives their columns. It fits a file that has
-all required headers, on any row. The built-in profiles are in `built_in_profiles.toml`; other banks
-are described in TOML files of the workspace, which `treasury statements profile` proposes.
+A profile maps roles, such as `amount`, to the headers of the columns. It fits a file that has all
+required headers in one row. The built-in profiles are in `built_in_profiles.toml`; the workspace
+describes other banks in TOML files, which `treasury statements profile` proposes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from treasury.core.files.regular_files import read_regular
 from treasury.core.toml_text import parse_toml
 
 FOLDER: Final = "profiles"
-"""Folder of a workspace with its own profiles."""
+"""Folder with a workspace's own profiles."""
 
 ROLES: Final = (
     "booking_date", "value_date", "amount", "debit", "credit", "sign", "currency", "balance",
@@ -38,27 +38,27 @@ _Headers = tuple[str, ...]
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The layout of one bank's CSV files.
 
-    `columns` lists for each role its possible headers. If a file has several of them, `text` joins
-    their cells and any other role takes the first one that is not empty. A header may be `#3`, the
-    third column, for files without a header row; `shape` then describes a row with one letter
-    per cell: d date, a amount, t text, i IBAN, c currency, - empty, ? amount or empty, * anything.
+    `columns` lists the possible headers of each role. If a file has several of them, `text` joins
+    their cells, and any other role uses the first one that is not empty. For files without a header
+    row, `#3` means the third column, and `shape` describes a row with one letter per cell: d date,
+    a amount, t text, i IBAN, c currency, - empty, ? amount or empty, * anything.
     """
 
     name: str
     columns: dict[str, _Headers]
     needs: _Headers = ()
-    """Headers that only this bank's files have together; by default the first one of each role."""
+    """Required headers, which identify the bank's files; by default the first one of each role."""
     day_order: Literal["dmy", "mdy", "ymd"] = "dmy"
     decimal: Literal["", ",", "."] = ""
-    """Decimal sign; derived from the file if empty."""
+    """Decimal sign; if empty, it is derived from the file."""
     encoding: Literal["", "windows-1250", "windows-1252", "windows-1257", "iso-8859-2"] = ""
-    """Code page of files that are not UTF-8; derived from their letters if empty."""
+    """Code page of files that are not UTF-8; if empty, it is derived from their letters."""
     currency: str = ""
     """Currency of files that do not state one."""
     positive: Literal["in", "out", "balance"] = "in"
-    """Direction of an amount without a minus: `out` for cards that write purchases so.
+    """Direction of an amount without a minus: `in`, or `out` for cards with positive purchases.
 
-    `balance` if every amount lacks a sign and the balance column shows its direction.
+    With `balance` no amount has a sign, and the balance column shows the directions.
     """
     fee_included: bool = True
     """Whether the amount includes the fee."""
@@ -75,7 +75,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def plain(header: str) -> str:
-    """Return a header in the form for comparison: letters and digits, without accents or case.
+    """Return a header in the form that is compared: letters and digits, without accents or case.
 
     A replacement character stands for a lost letter.
     """

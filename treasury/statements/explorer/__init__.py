@@ -1,1 +1,1 @@
-"""Explorers' exports of company wallets: what moved on the chain, and the gas that was paid."""
+"""Exports of company wallets from blockchain explorers: movements of coins, and gas fees."""

@@ -1,8 +1,8 @@
-"""Lines of an explorer's export in any form, and their common rules.
+"""Lines of an explorer's export, in any of its forms, and the rules common to all forms.
 
 The plain form has a line for each movement: hash, time, from, to, asset, amount, and the gas of its
-transaction if the explorer states it. The sender pays the gas: a line that only brings coins to the
-wallet names the gas of another payer.
+transaction if the explorer states it. The sender pays the gas: a line that brings coins to the
+wallet states gas that another wallet paid.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ _FAILURE: Final = ("0", "error", "fail", "false", "revert")
 
 
 class ExportLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of an export. `place` is its number, `amount` what moved, None if nothing did.
+    """A line of an export. `place` is its number; `amount` is None if no coins moved.
 
     `gas` is the transaction fee in the chain's native coin, None if the line does not state it;
-    `gas_text` has its digits as written. `index` separates otherwise equal movements of a
-    transaction.
+    `gas_text` has its digits as written. `index` distinguishes equal movements of one transaction.
     """
 
     place: int
@@ -47,15 +46,17 @@ class ExportLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def at_instant(cell: str, label: str) -> datetime:
-    """Return a cell as an instant; without a zone it is in UTC."""
+    """Return a cell as an instant; without a time zone it is in UTC."""
     try:
         return parse_instant(cell)
     except InputError as error:
         raise InputError(f"{label}: {error.what}", do=error.do) from None
 
 
-def positive(cell: str, label: str, do: str = "from and to give the direction") -> Decimal:
-    """Return a cell as an exact amount that is not negative."""
+def positive(
+    cell: str, label: str, do: str = "write it without a sign: from and to give the direction"
+) -> Decimal:
+    """Return a cell as an exact amount. Raises InputError if it is negative or not a number."""
     number = amount(cell, label)
     if number < 0:
         raise InputError(f"{label}: {cell[:40]} is negative", do=do)
@@ -63,12 +64,12 @@ def positive(cell: str, label: str, do: str = "from and to give the direction") 
 
 
 def gas_paid(cell: str, label: str) -> Decimal:
-    """Return a cell as the gas of a transaction."""
-    return positive(cell, label, do="a fee is zero or above; export it again")
+    """Return a cell as the gas fee of a transaction."""
+    return positive(cell, label, do="a fee is zero or more; export the wallet again")
 
 
 def has_failed(cell: str, label: str) -> bool:
-    """Return whether a transaction failed, by the words of explorers.
+    """Return whether a transaction failed, by the words that explorers use.
 
     Raises InputError for any other word.
     """
@@ -95,7 +96,7 @@ EXPORT_COLUMNS: Final = (
     CsvColumn("gas_coin", text, required=False),
     CsvColumn("status", has_failed, required=False),
 )
-"""Columns of the plain form; `gas` is in `gas_coin`, the chain's native coin."""
+"""Columns of the plain form; `gas` is an amount of `gas_coin`, the chain's native coin."""
 
 
 def plain_lines(
@@ -105,7 +106,7 @@ def plain_lines(
     names: Mapping[str, str],
     word: str,
 ) -> Iterator[ExportLine]:
-    """Yield the lines of a file in the plain form; `names` gives its own headings."""
+    """Yield the lines of a file in the plain form; `names` maps columns to the file's headings."""
     own = {column.name for column in EXPORT_COLUMNS}
     strange = sorted(names.keys() - own)
     if strange:
@@ -143,16 +144,16 @@ def plain_lines(
 def require_native(coin: str, place: WalletPlace, where: str) -> str:
     """Return the chain's native coin.
 
-    Raises InputError if the gas is in another coin, or the chain's coin is unknown.
+    Raises InputError if the export has gas in another coin, or the chain's coin is unknown.
     """
     if not place.native_coin:
         raise InputError(
-            f"{where}: the coin that {place.chain} takes gas in is not known",
+            f"{where}: the coin of gas fees on {place.chain} is not known",
             do="add the export without its gas",
         )
     if current_coin(coin) != place.native_coin:
         raise InputError(
-            f"{where}: gas in {coin[:40]!r}, and {place.chain} takes it in {place.native_coin}",
-            do="name the wallet's own chain, or export it again",
+            f"{where}: gas in {coin[:40]!r}, but {place.chain} takes it in {place.native_coin}",
+            do="name the chain of the wallet, or export the wallet again",
         )
     return place.native_coin

@@ -1,4 +1,4 @@
-"""Rows of a Parquet file as text cells with every digit, like those of a CSV."""
+"""Conversion of a Parquet file to text cells with every digit, like those of a CSV."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from treasury.core.errors import InputError
 from treasury.core.money import plain_digits
 
 _MOST: Final = 2_000_000
-"""Rows that a Parquet file may have."""
+"""Maximum number of rows in a Parquet file."""
 _EXACT: Final = (
     pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_decimal,
     pa.types.is_timestamp, pa.types.is_null,
 )  # fmt: skip
-"""Types with exact digits."""
+"""Column types whose values have exact digits as text."""
 
 
 def parquet_cells(path: Path, content: bytes) -> list[tuple[int, list[str]]]:
-    """Return the headings and cells of a Parquet file as text; refuse a column of floats."""
+    """Return the headings and cells of a Parquet file as text. Raises InputError for floats."""
     import pyarrow.parquet as pq
 
     try:

@@ -1,9 +1,9 @@
-"""The transaction list that Etherscan and similar explorers export: native coin and gas.
+"""Reader of the transaction list that Etherscan and similar explorers export.
 
-A column `TxnFee(ETH)` identifies the form. Incoming and outgoing amounts have their own columns;
-the gas is that of the transaction, paid by its sender. A failed transaction moved nothing and paid
-its gas. Transfers by contracts (internal transactions) are in another list: its lines may be
-appended, with the fee left empty.
+A column such as `TxnFee(ETH)` identifies the form, which shows only the native coin and gas.
+Incoming and outgoing amounts have their own columns; the sender of a transaction pays its gas. A
+failed transaction moves no coins but pays its gas. Explorers list transfers by contracts (internal
+transactions) separately: these lines may be appended with an empty fee.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from treasury.statements.explorer.wallet_place import WalletPlace
 
 _FEE: Final = re.compile(r"txnfee\((.*)\)")
 _MONEY: Final = "USD"
-"""Dollar values, at a price of the explorer, which are not used."""
+"""Ignored columns: values in dollars at the explorer's price."""
 _HASHES: Final = ("transaction hash", "txhash")
 _ZERO: Final = Decimal(0)
 
 
 def fee_coins(head: Sequence[str]) -> list[str]:
-    """Return the coins of the fee columns, as spelt in the headings."""
+    """Return the coins in the headings of the fee columns."""
     fees = (_FEE.fullmatch(name.strip().lower()) for name in head)
     coins = (match[1].strip().upper() for match in fees if match)
     return [coin for coin in coins if coin != _MONEY]
@@ -44,7 +44,7 @@ def transaction_lines(
     coins = fee_coins(head)
     if len(coins) != 1:
         raise InputError(
-            f"{where}: fees in {' and in '.join(coins)[:80]}", do="export one chain's at a time"
+            f"{where}: fees in {' and in '.join(coins)[:80]}", do="export each chain separately"
         )
     coin = export_lines.require_native(coins[0], place, where)
     columns = _columns(coins[0], [name.strip().lower() for name in head])
@@ -54,7 +54,7 @@ def transaction_lines(
 
 
 def _columns(coin: str, head: Sequence[str]) -> dict[str, CsvColumn]:
-    """Return the columns by meaning; the hash has two names, and the time two forms."""
+    """Return the columns by meaning; the heading of the hash and the form of the time vary."""
     unit = coin.lower()
     time = (
         CsvColumn("unixtimestamp", _unix_instant)
@@ -80,14 +80,14 @@ def _line(
 ) -> ExportLine:
     sender, receiver = cells["from"], cells["to"] or cells["contract"]
     if receiver is None:
-        raise InputError(f"{where}: to is empty", do="fill in the address or the contract's")
+        raise InputError(f"{where}: to is empty", do="fill in the recipient or the contract")
     is_sender, is_receiver = place.is_at(sender), place.is_at(receiver)
     came, went = cells["came"] or _ZERO, cells["went"] or _ZERO
     amounts = {side for side in (came, went) if side}
     wrong_way = (came and not is_receiver) or (went and not is_sender)
     if wrong_way or len(amounts) > 1:
         raise InputError(
-            f"{where}: {came} in and {went} out do not go with from and to",
+            f"{where}: {came} in and {went} out contradict from and to",
             do="export it again, for this wallet",
         )
     if is_sender and cells["fee"] is None:
@@ -115,10 +115,10 @@ def _line(
 
 
 def _unix_instant(cell: str, label: str) -> datetime:
-    """Seconds since 1970 as an instant."""
+    """Return seconds since 1970 as an instant."""
     is_number = cell.isascii() and cell.isdigit() and len(cell) <= len("9999999999")
     if not is_number:
         raise InputError(
-            f"{label}: {cell[:40]!r} is no number of seconds", do="write it as 1790931600"
+            f"{label}: {cell[:40]!r} is not a number of seconds", do="write it as 1790931600"
         )
     return export_lines.at_instant(datetime.fromtimestamp(int(cell), UTC).isoformat(), label)

@@ -1,4 +1,4 @@
-"""Comparison of an export with stored ones: contradictions, and what it lacks."""
+"""Comparison of an export with stored exports: contradictions and missing rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from treasury.statements.explorer.wallet_tables import (
 
 
 def call_as_stored(writer: Writer, rows: Sequence[dict[str, Any]]) -> None:
-    """Name a movement between two own wallets as the other wallet's export did."""
+    """Give movements between two own wallets the ids that the other wallet's export gave them."""
     stored = writer.read(WALLET_MOVEMENTS, columns=["movement_id"], where="vanished_at IS NULL")
     ids = set(stored["movement_id"].to_pylist())
     for row in rows:
@@ -34,7 +34,7 @@ def lacking_movements(
     span: tuple[datetime, datetime],
     here: set[str],
 ) -> list[dict[str, Any]]:
-    """Return movements of earlier exports within this one's span that it lacks."""
+    """Return stored movements within this export's period that the export lacks."""
     chain, address = place.key
     return [
         row
@@ -66,8 +66,8 @@ def require_moved(writer: Writer, export: WalletExport, dropped: set[str]) -> No
         is_another = line is not None and (line.gas is None or not place.is_at(line.sender))
         if line is not None and line.amount is not None and is_another and is_of_chain:
             raise InputError(
-                f"{export.where(line)}: {line.transaction} moved coins, and {row['file_name']} has"
-                " that it failed",
+                f"{export.where(line)}: {line.transaction} moved coins, but"
+                f" failed in {row['file_name']}",
                 do="export both again; nothing was stored",
             )
 
@@ -78,9 +78,9 @@ def lacking_payments(
     payments: Sequence[Mapping[str, Any]],
     span: tuple[datetime, datetime] | None,
 ) -> list[dict[str, Any]]:
-    """Return gas of earlier exports that this one lacks although its list is complete.
+    """Return stored gas payments that this export lacks although its list is complete.
 
-    Raises InputError in the reverse case: this export has gas that an earlier complete list lacks.
+    Raises InputError if this export has gas that a stored complete list lacks.
     """
     place = export.place
     own = {payment["payment_id"] for payment in payments}
@@ -118,7 +118,7 @@ def lacking_payments(
 def disagreeing_payments(
     writer: Writer, payments: Sequence[dict[str, Any]]
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Return payments that differ in an earlier export, each with the earlier text."""
+    """Return gas payments that differ from a stored export, each with the stored one as text."""
     stored = {
         row["payment_id"]: row
         for row in writer.read(WALLET_GAS, where="vanished_at IS NULL").to_pylist()
@@ -133,12 +133,12 @@ def disagreeing_payments(
 
 
 def without_payer(payment: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a payment without its payer if another wallet paid it."""
+    """Return a gas payment, without its payer if another wallet paid it."""
     return {name: cell for name, cell in payment.items() if cell or name != "payer_address"}
 
 
 def gas_words(payment: Mapping[str, Any]) -> str:
-    """Return `0.0021 ETH by 0x…`: the amount, the payer, and whether the transaction failed."""
+    """Return amount, payer and failure of a gas payment as text, such as `0.0021 ETH by 0x…`."""
     paid = f"{plain_digits(payment['amount'])} {payment['coin']}"
     by = f" by {payment['payer_address'].lower()}" if payment["payer_address"] else ""
     return f"{paid}{by}{' and failed' if payment['failed'] else ''}"

@@ -1,7 +1,7 @@
-"""An explorer's export of a wallet, read as a whole: its lines, its evidence, its rows.
+"""An explorer's export of one wallet, read as a whole and converted to rows.
 
-It is CSV or Parquet, in the plain form or a transaction list, which shows only native coin and gas.
-Equal lines are refused: they may be repeats.
+The export is CSV or Parquet, in the plain form or as a transaction list, which shows only native
+coin and gas. Equal lines are refused, because they may be duplicates.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from treasury.statements.explorer.wallet_tables import evidence_key
 
 
 class WalletExport(msgspec.Struct, frozen=True, kw_only=True):
-    """The lines of a wallet's export. `shows_gas`: it has the gas of all that the wallet sent.
+    """A wallet's export. With `shows_gas` it has the gas of every transaction of the wallet.
 
-    `native` is the only coin that it shows, empty for the plain form. `content` are its bytes;
-    `word` is the name of a position in errors, `line` or `row`.
+    `native` is the only coin in it, empty for the plain form. `content` has its bytes; errors call
+    a position `word`, which is `line` or `row`.
     """
 
     path: Path
@@ -39,17 +39,17 @@ class WalletExport(msgspec.Struct, frozen=True, kw_only=True):
     content: bytes
 
     def where(self, line: ExportLine) -> str:
-        """Return file and position of a line, for an error."""
+        """Return file and position of a line, for an error message."""
         return f"{self.path}, {self.word} {line.place}"
 
     def require_sound(self) -> None:
-        """Raise InputError for a line of another wallet, or two that disagree on a transaction."""
+        """Raise InputError for lines of another wallet or lines that disagree on a transaction."""
         first: dict[str, ExportLine] = {}
         for line in self.lines:
             if not (self.place.is_at(line.sender) or self.place.is_at(line.receiver)):
                 raise InputError(
                     f"{self.where(line)}: neither from nor to is {self.place.address}",
-                    do="name the wallet that the export is of",
+                    do="name the wallet to which the export belongs",
                 )
             if line.gas is None:
                 continue
@@ -59,12 +59,12 @@ class WalletExport(msgspec.Struct, frozen=True, kw_only=True):
                     f"{self.where(line)}: {line.transaction} paid {line.gas_text} for gas"
                     f"{' and failed' if line.failed else ''}, and {before.gas_text}"
                     f"{' and failed' if before.failed else ''} on {self.word} {before.place}",
-                    do="leave the right one; nothing was stored",
+                    do="delete the wrong one; nothing was stored",
                 )
 
 
 def read_wallet_export(path: Path, place: WalletPlace, names: Mapping[str, str]) -> WalletExport:
-    """Return the lines of a wallet's export; `names` gives the headings of a plain form.
+    """Return a wallet's export; `names` maps columns of the plain form to the file's headings.
 
     Raises InputError with file and line for an invalid value, for a line of another wallet, and for
     lines that disagree on a transaction.
@@ -97,7 +97,7 @@ def read_wallet_export(path: Path, place: WalletPlace, names: Mapping[str, str])
 
 
 def movement_rows(export: WalletExport) -> list[dict[str, Any]]:
-    """Return the movements to store. Equal lines are refused: one may be a repeat."""
+    """Return the movements to store. Raises InputError for equal lines, a possible duplicate."""
     place = export.place
     line_numbers: dict[tuple[str, ...], dict[str, int]] = defaultdict(dict)
     rows = []
@@ -112,7 +112,7 @@ def movement_rows(export: WalletExport) -> list[dict[str, Any]]:
         if line.index in line_numbers[core]:
             raise InputError(
                 f"{export.where(line)}: repeats {export.word} {line_numbers[core][line.index]}",
-                do="remove it, or add a column index that numbers the two transfers",
+                do="delete the duplicate, or add a column index that numbers the two transfers",
             )
         line_numbers[core][line.index] = line.place
         turn = str(len(line_numbers[core]))
@@ -121,7 +121,7 @@ def movement_rows(export: WalletExport) -> list[dict[str, Any]]:
         rows.append(
             {
                 "movement_id": evidence_key(chain, address, *core, turn),
-                # The export of the wallet at the other end gave the movement this index first.
+                # The export of the other wallet has already given the movement this index.
                 "other_id": evidence_key(chain, other.lower(), *core, turn),
                 "chain": place.chain,
                 "transaction_hash": line.transaction,
@@ -137,10 +137,10 @@ def movement_rows(export: WalletExport) -> list[dict[str, Any]]:
 
 
 def payment_rows(export: WalletExport) -> list[dict[str, Any]]:
-    """Return the gas of each transaction, once.
+    """Return one gas payment for each transaction.
 
-    `payer_address` is empty if the wallet only received. Gas that the wallet paid is stored; gas of
-    another payer is compared with what is stored.
+    `payer_address` is empty if the wallet only received coins. Gas that the wallet paid is stored;
+    gas of another payer is compared with stored gas.
     """
     place = export.place
     lines: dict[str, ExportLine] = {}

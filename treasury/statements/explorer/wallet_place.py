@@ -1,4 +1,4 @@
-"""A wallet's place: its chain and its address."""
+"""Identity of a wallet: its chain and its address."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from treasury.core.coins import native_coin
 
 
 class WalletPlace(msgspec.Struct, frozen=True):
-    """A wallet: its chain and its address."""
+    """A wallet, identified by its chain and its address."""
 
     chain: str
     address: str
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return the key that identifies the wallet: addresses are case-insensitive."""
+        """Return a key equal for the same wallet: case of the address is ignored."""
         return self.chain.upper(), self.address.lower()
 
     @property
     def native_coin(self) -> str:
-        """Return the coin in which the chain takes gas; empty if it is unknown."""
+        """Return the coin of the chain's gas fees; empty if it is unknown."""
         return native_coin(self.chain)
 
     def is_at(self, address: str) -> bool:
-        """Whether an address is the wallet's."""
+        """Return whether an address is the wallet's."""
         return address.lower() == self.key[1]
 
     def __str__(self) -> str:

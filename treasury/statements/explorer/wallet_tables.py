@@ -1,4 +1,4 @@
-"""The tables of company wallets: evidence, movements on the chain, and the gas that was paid."""
+"""Tables of company wallets: evidence, movements on the chain, and gas payments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treasury.lake import Table
 WALLET_EVIDENCE: Final = Table(
     name="wallet_evidence",
     key=("evidence_id",),
-    title="Evidence of company wallets: spans that exports cover, and stated balances",
+    title="Evidence of company wallets: periods that exports cover, and stated balances",
     columns=columns_of("treasury.statements", "wallet_evidence"),
 )
 WALLET_MOVEMENTS: Final = Table(
@@ -25,12 +25,12 @@ WALLET_MOVEMENTS: Final = Table(
 WALLET_GAS: Final = Table(
     name="wallet_gas",
     key=("payment_id",),
-    title="Gas that company wallets paid, once a transaction, from explorer exports",
+    title="Gas that company wallets paid, one row per transaction, from explorer exports",
     columns=columns_of("treasury.statements", "wallet_gas"),
 )
 WALLET_TABLES: Final = (WALLET_EVIDENCE, WALLET_MOVEMENTS, WALLET_GAS)
 
 
 def evidence_key(*parts: str) -> str:
-    """Return an id that is the same for the same facts."""
+    """Return a hash of the parts: equal facts get equal ids."""
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:32]

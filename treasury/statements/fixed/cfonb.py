@@ -1,8 +1,9 @@
 """Reader of CFONB 120, the account statements of French banks.
 
 The standard is CFONB's, "Relevé de compte sur support informatique, 120 caractères". A statement
-has a record 01 (old balance), records 04 (movements), each followed by records 05 with details, and
-a record 07 (new balance). The last digit of an amount is a letter that includes its sign.
+has a record 01 (old balance), records 04 (movements), each followed by its records 05 (details),
+and a record 07 (new balance). A letter in place of an amount's last digit encodes the digit and the
+sign.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ _NEGATIVE: Final = "}JKLMNOPQR"
 _KEY_DIGITS: Final = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "12345678912345678923456789")
 _MODULUS: Final = 97
 _FRANCE: Final = "152700"
-"""`FR00` as digits, for the check digits of an IBAN."""
+"""`FR00` as digits, from which the check digits of an IBAN are computed."""
 
 
 def french_iban(bank: str, branch: str, account: str) -> str:
-    """Return the IBAN of a French account, with its key and check digits computed.
+    """Return the IBAN of a French account; its key and check digits are computed.
 
     Raises InputError if the parts do not form an account.
     """
@@ -43,7 +44,7 @@ def french_iban(bank: str, branch: str, account: str) -> str:
     if [len(part) for part in digits] != [5, 5, 11] or not all(
         part.isascii() and part.isdigit() for part in digits
     ):
-        raise InputError(f"{bank} {branch} {account} is no account number")
+        raise InputError(f"{bank} {branch} {account} is not a French account number")
     weighted = sum(weight * int(part) for weight, part in zip((89, 15, 3), digits, strict=True))
     number = f"{bank}{branch}{account}{_MODULUS - weighted % _MODULUS:02d}"
     as_number = "".join(str(int(char, 36)) for char in number) + _FRANCE
@@ -65,8 +66,8 @@ class CfonbFile(FixedFile):
         self._account = ""
 
     def take(self, record: FixedRecord) -> Iterator[EntryRow]:
-        """Return the rows that are complete with this record."""
-        # Mail and editors cut the blanks at the end of a line.
+        """Read a record, and return the rows that are complete by then."""
+        # Mail programs and editors cut the blanks at the end of a line.
         record = FixedRecord(record.text.ljust(self.width), record.line)
         kind = record.text[:2]
         if kind == "05" and self._entry:
@@ -78,13 +79,13 @@ class CfonbFile(FixedFile):
             self._begin(record)
             return
         if self._draft is None:
-            raise self.refused(record, "a record before any old balance")
+            raise self.refused(record, "a record precedes the first old balance")
         if kind == "04":
             self._entry = [record]
         elif kind == "07":
             self._end(self._draft, record)
         else:
-            reason = f"a record of kind {kind!r} is not known, or not here"
+            reason = f"a record of kind {kind!r} is unknown, or not allowed here"
             self._draft.problem(f"line {record.line}", reason, record.line)
 
     def close(self) -> Iterator[EntryRow]:
@@ -127,7 +128,7 @@ class CfonbFile(FixedFile):
         self.complete(draft.finish("\n".join(self._raws)), draft)
 
     def _flush(self) -> Iterator[EntryRow]:
-        """Return the row of the entry with its records complete."""
+        """Return the row of the entry whose records are complete."""
         records, self._entry = self._entry, []
         if not records or self._draft is None:
             return
@@ -154,15 +155,15 @@ class CfonbFile(FixedFile):
 
 
 def _currency_of(record: FixedRecord, currency: str | None) -> str:
-    """Return the currency of a record: some banks leave it blank below the old balance."""
+    """Return the currency of a record; if it is blank, that of the statement."""
     return record.field(16, 19) or currency or ""
 
 
 def _account_of(record: FixedRecord, currency: str | None = None) -> str:
-    """Return branch, currency and account number, which every record repeats.
+    """Return branch, currency and account number, which each record repeats.
 
-    The bank code does not identify the account: banks that merged write another one in some
-    movements (direct debits, fees), and the balances of the statement include those.
+    The bank code is not included: banks that merged write another code in some movements (direct
+    debits, fees) that are part of the statement all the same.
     """
     return f"{record.text[11:16]}{_currency_of(record, currency)}{record.text[21:32]}"
 
@@ -177,7 +178,7 @@ def _balance(record: FixedRecord, code: str, currency: str | None = None) -> Sta
 
 
 def _signed(text: str, decimals: str) -> Decimal:
-    """Return an amount with its sign, which its last letter includes; negative for a debit."""
+    """Return a signed amount, negative for a debit; its last letter encodes the sign."""
     if not _AMOUNT.fullmatch(text) or not decimals.isdigit():
         raise InputError(f"{text!r} with {decimals!r} decimals is not an amount")
     last = text[-1]
@@ -188,7 +189,7 @@ def _signed(text: str, decimals: str) -> Decimal:
 
 
 def _entry_of(record: FixedRecord, currency: str | None) -> EntryRow:
-    """Return the row of a record 04."""
+    """Return the row of a record 04, a movement."""
     record.require_width(CfonbFile.width)
     text = record.text
     booked = six_digit_day(text[34:40])
@@ -212,11 +213,11 @@ def _entry_of(record: FixedRecord, currency: str | None) -> EntryRow:
 
 
 def _add_more(row: EntryRow, qualifier: str, text: str) -> None:
-    """Add the values of a record 05; identifiers of the parties stay in `raw` alone."""
+    """Add the values of a record 05; identifiers of the parties remain in `raw` only."""
     match qualifier:
         case "" | "LIB" | "LCC":
             row.remittance = (*row.remittance, text.strip())
-        # The second half of a text of 140 characters, possibly split within a word.
+        # The second half of a text of 140 characters, which may be split within a word.
         case "LC2":
             *before, last = row.remittance or ("",)
             row.remittance = (*before, f"{last}{text}".strip())
@@ -224,7 +225,7 @@ def _add_more(row: EntryRow, qualifier: str, text: str) -> None:
             row.structured_references = (*row.structured_references, text.strip())
         case "RCN":
             row.end_to_end_id = reference(text[:35].strip() or None) or row.end_to_end_id
-        # As ordered: currency, number of decimals, fourteen digits.
+        # Instructed amount: currency, number of decimals, fourteen digits.
         case "MMO":
             currency, decimals, digits = text[:3], text[3], text[4:18]
             if currency.isalpha() and decimals.isdigit() and digits.isascii() and digits.isdigit():
@@ -235,8 +236,7 @@ def _add_more(row: EntryRow, qualifier: str, text: str) -> None:
         case _ if name := _COLUMN.get(qualifier):
             setattr(row, name, getattr(row, name) or text.strip())
         case _ if qualifier not in _IDENTIFIERS:
-            # Any text may have a reference, so several texts are kept, and those of unknown kinds
-            # too.
+            # Every text may have a reference, so all texts are added, even those of unknown kinds.
             texts = (row.additional_information, " ".join(text.split()))
             row.additional_information = " ".join(filter(None, texts))
 

@@ -1,8 +1,8 @@
 """Reader of CODA, version 2: the coded account statements of Belgian banks.
 
 The standard is Febelfin's, "Coded statement of account (CODA)". A movement is a record 21 followed
-by 22, 23 and 31 to 33; a total is followed by its parts as details with its number. Details of
-types 5 to 7 are payments and replace the total; those of types 8 and 9 only explain the amount.
+by records 22, 23 and 31 to 33; a total is followed by details with its number. Details of types 5
+to 7 are payments and replace the total; details of types 8 and 9 only explain the amount.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from treasury.statements.fixed.fixed_records import (
 from treasury.statements.statement_draft import StatementDraft, StatementHead
 
 _ACCOUNTS: Final = {"0": (0, 12, 13), "1": (0, 34, 34), "2": (0, 31, 34), "3": (0, 34, 34)}
-"""Positions of account and currency in their field, by the structure of the account."""
+"""Positions of account and currency in their field, by the code of the account's structure."""
 _PAYMENTS: Final = frozenset("567")
 _THOUSANDTHS: Final = Decimal("0.001")
 _DIGITS: Final = re.compile(r"[0-9]{15}", re.ASCII)
@@ -39,17 +39,17 @@ _BELGIAN: Final = re.compile(r"[0-9]{12}[ 0-9](?:[A-Z]{3}| {3})", re.ASCII)
 _REASON: Final = re.compile(r"[A-Z]{2}[A-Z0-9]{2}", re.ASCII)
 _MODULUS: Final = 97
 _BELGIUM: Final = "111400"
-"""`BE00` as digits, for the check digits of an IBAN."""
+"""`BE00` as digits, from which the check digits of an IBAN are computed."""
 
 _COMMUNICATION: Final = {"21": (62, 115), "22": (10, 63), "23": (82, 125)}
 _INFORMATION: Final = {"31": (40, 113), "32": (10, 115), "33": (10, 100)}
-"""Positions of the communication in each record; in 21 and 31 its type comes first."""
+"""Positions of the communication in each record; in records 21 and 31 its type comes first."""
 _SILENT: Final = frozenset({"105", "106", "108", "111", "113", "114", "115"})
-"""Types of communication that describe the amount or the card, and carry no message."""
+"""Types of communication about the amount or the card, without a message."""
 
 
 class _Statement(msgspec.Struct):
-    """A statement being read: its draft, the records outside its entries, and the counts."""
+    """A statement being read: its draft, the records outside its entries, and its counts."""
 
     header: FixedRecord
     draft: StatementDraft | None = None
@@ -76,21 +76,21 @@ class CodaFile(FixedFile):
         account: str | None = None,
         currencies: Mapping[str, str] | None = None,
     ) -> None:
-        """`account` is used for files that name none; `currencies` are those of our accounts."""
+        """Create a reader; `account` and `currencies` are used if the file states none."""
         super().__init__(source, file_name)
         self._account = account
         self._currencies = currencies or {}
         self._statement: _Statement | None = None
 
     def take(self, record: FixedRecord) -> Iterator[EntryRow]:
-        """Return the rows that are complete with this record."""
+        """Read a record, and return the rows that are complete by then."""
         kind = record.text[0]
         if kind == "0":
             yield from self.close()
             self._begin(record)
             return
         if self._statement is None:
-            raise self.refused(record, "a record before any header")
+            raise self.refused(record, "a record precedes the first header")
         if kind in "1238":
             self._statement.records += 1
         if kind in "23":
@@ -114,7 +114,7 @@ class CodaFile(FixedFile):
     def _begin(self, record: FixedRecord) -> None:
         version = record.text[127:128]
         if version != "2":
-            raise self.refused(record, f"CODA of version {version!r}; version 2 is read")
+            raise self.refused(record, f"CODA version {version!r} is not supported, only version 2")
         self._statement = _Statement(record, raws=[record.text])
 
     def _take_other(self, statement: _Statement, kind: str, record: FixedRecord) -> None:
@@ -127,7 +127,7 @@ class CodaFile(FixedFile):
                 balance = StatementBalance("CLBD", amount, statement.currency or "", day)
                 self._draft_of(statement, record).balances.append(balance)
             elif kind == "9":
-                # The bank states its own count of records and sums of movements.
+                # The trailer states the bank's own count of records and sums of movements.
                 statement.is_ended = True
                 draft, currency = self._draft_of(statement, record), statement.currency or ""
                 stated = record.field(16, 22)
@@ -151,13 +151,13 @@ class CodaFile(FixedFile):
     def _take_old_balance(self, statement: _Statement, record: FixedRecord) -> None:
         text = record.text
         structure = text[1:2]
-        # A blank structure is derived from the account number.
+        # Some banks leave the structure blank; then the account number shows it.
         if structure == " ":
             is_domestic = _BELGIAN.match(text[5:42]) is not None
             structure = "3" if is_iban(text[5:39].strip()) else "0" if is_domestic else "1"
         places = _ACCOUNTS.get(structure)
         if places is None:
-            raise InputError(f"{text[1:2]!r} is not a structure of an account number")
+            raise InputError(f"{text[1:2]!r} is not a code for the structure of an account number")
         start, end, at = places
         account, currency = text[5:42][start:end].strip(), text[5:42][at : at + 3].strip()
         if structure == "0":
@@ -193,7 +193,7 @@ class CodaFile(FixedFile):
         return statement.draft
 
     def _flush(self) -> Iterator[EntryRow]:
-        """Return the rows of the entry with its records complete."""
+        """Return the rows of the entry whose records are complete."""
         records, self._entry = self._entry, []
         if not records:
             return
@@ -234,7 +234,7 @@ class CodaFile(FixedFile):
 def _movement_of(
     parts: Sequence[Sequence[FixedRecord]], currency: str | None
 ) -> tuple[EntryRow, list[EntryRow]]:
-    """Return the row of an entry and those of the payments in it, texts of details added."""
+    """Return the row of an entry and the rows of its payments, with the texts of details."""
     parent = _entry_of(parts[0], currency)
     payments: list[EntryRow] = []
     for part in parts[1:]:
@@ -243,7 +243,7 @@ def _movement_of(
         else:
             _add_detail_texts(payments[-1] if payments else parent, part)
     if parent.amount and not any(row.amount for row in payments):
-        # Payments of 0 only describe the movement.
+        # Details with an amount of 0 only describe the movement.
         for part in parts[1:] if payments else ():
             _add_detail_texts(parent, part)
         payments = []
@@ -270,7 +270,7 @@ def _parts(records: Sequence[FixedRecord]) -> list[list[FixedRecord]]:
 
 
 def _amount_of(text: str) -> Decimal:
-    """Return an amount of fifteen digits, three of them decimals.
+    """Return an amount of fifteen digits, of which three are decimals.
 
     Raises InputError for anything else.
     """
@@ -280,7 +280,7 @@ def _amount_of(text: str) -> Decimal:
 
 
 def _signed_amount(text: str) -> Decimal:
-    """Return an amount with its sign before it: 0 for a credit, 1 for a debit."""
+    """Return a signed amount; the digit before it is 0 for a credit, 1 for a debit."""
     if text[:1] not in {"0", "1"}:
         raise InputError(f"{text[:1]!r} is neither credit nor debit")
     amount = _amount_of(text[1:])
@@ -288,14 +288,14 @@ def _signed_amount(text: str) -> Decimal:
 
 
 def belgian_iban(number: str) -> str:
-    """Return the IBAN of a Belgian account number of twelve digits; other numbers unchanged."""
+    """Return the IBAN for a Belgian account number of twelve digits; return others unchanged."""
     if not (number.isascii() and number.isdigit()) or len(number) != len("539007547034"):
         return number
     return f"BE{_MODULUS + 1 - int(number + _BELGIUM) % _MODULUS:02d}{number}"
 
 
 def belgian_reference(digits: str) -> str | None:
-    """Return a Belgian structured communication as printed, if its check digits hold."""
+    """Return a Belgian structured communication as printed; None if its check digits fail."""
     if not (digits.isascii() and digits.isdigit()) or len(digits) != len("090933755493"):
         return None
     if int(digits[10:]) != (int(digits[:10]) % _MODULUS or _MODULUS):
@@ -306,9 +306,9 @@ def belgian_reference(digits: str) -> str | None:
 def _entry_of(
     records: Sequence[FixedRecord], currency: str | None, parent: EntryRow | None = None
 ) -> EntryRow:
-    """Return the row of a movement or of one of its details, which has its parent's day.
+    """Return the row of a movement, or of a detail, which has the booking day of its movement.
 
-    Its `position` is the line of its first record. Raises InputError if it cannot be read.
+    `position` is the line of the first record. Raises InputError if a value cannot be read.
     """
     first = records[0]
     text = first.text
@@ -355,7 +355,7 @@ def _add_texts(row: EntryRow, records: Sequence[FixedRecord]) -> None:
 
 
 def _add_detail_texts(row: EntryRow, records: Sequence[FixedRecord]) -> None:
-    """Add the texts of a detail that is not a payment: only they may have the payer's words."""
+    """Add the texts of a detail that is not a payment: the payer's words may be only there."""
     detail = EntryRow()
     _add_texts(detail, records)
     for text in (*detail.remittance, detail.additional_information or ""):
@@ -366,7 +366,7 @@ def _add_detail_texts(row: EntryRow, records: Sequence[FixedRecord]) -> None:
 
 
 def _joined(records: Sequence[FixedRecord], places: dict[str, tuple[int, int]]) -> str:
-    """Return a communication that continues over several records, joined."""
+    """Return the joined parts of a communication that spans several records."""
     parts = (places.get(record.text[:2]) for record in records)
     return "".join(
         record.text[place[0] : place[1]]
@@ -376,7 +376,7 @@ def _joined(records: Sequence[FixedRecord], places: dict[str, tuple[int, int]]) 
 
 
 def _add_communication(row: EntryRow, kind: str, text: str) -> None:
-    """Add the message of a payment: free text, or a structure by its three digits."""
+    """Add the message of a payment: a free text, or a structure with a code of three digits."""
     if kind != "1":
         row.remittance = _squeezed(text)
         row.structured_references = _printed(text)
@@ -389,7 +389,7 @@ def _add_communication(row: EntryRow, kind: str, text: str) -> None:
     elif code == "100":
         row.structured_references = tuple(filter(None, [message.strip()]))
     elif code == "105":
-        # Gross amount in both currencies, rate, currency, and a structured communication.
+        # The fields: gross amount in both currencies, rate, currency, structured communication.
         if _DIGITS.fullmatch(message[15:30]) and message[42:45].isalpha():
             row.instructed_amount = _amount_of(message[15:30])
             row.instructed_currency = message[42:45]
@@ -409,7 +409,7 @@ def _squeezed(text: str) -> tuple[str, ...]:
 
 
 def _printed(text: str) -> tuple[str, ...]:
-    """Return the printed structured communications in a free text with valid check digits."""
+    """Return the printed structured communications in a free text that have valid check digits."""
     references = (belgian_reference("".join(digits)) for digits in _PRINTED.findall(text))
     return tuple(filter(None, references))
 
@@ -428,14 +428,14 @@ def _add_information(row: EntryRow, records: Sequence[FixedRecord]) -> None:
         if code in _NAMES:
             row.counterparty_name = row.counterparty_name or text[3:73].strip() or None
         elif code not in _AMOUNTS:
-            # Any of several records may have the payer's words, so every text is kept.
+            # Any of these records may have the payer's words, so every text is added.
             _append(row, text[len(code) :])
 
 
 _NAMES: Final = frozenset({"001", "008", "009"})
-"""Types of information that begin with the name of the other party, or its principal."""
+"""Types of information that begin with the name of the other party, or of its principal."""
 _AMOUNTS: Final = frozenset({"004", "005", "006", "007", "010", "011"})
-"""Types of information about banks, amounts, coins and securities, which carry no message."""
+"""Types of information about banks, amounts, cash and securities, without a message."""
 
 
 def _append(row: EntryRow, text: str) -> None:
@@ -447,4 +447,4 @@ _INHERITED: Final = (
     "counterparty_name", "counterparty_account", "counterparty_agent", "end_to_end_id",
     "additional_information",
 )  # fmt: skip
-"""Values that a detail takes from its parent if it does not state them."""
+"""Columns that a detail copies from its movement if it has no value of its own."""

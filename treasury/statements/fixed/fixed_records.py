@@ -1,8 +1,7 @@
-"""Shared reader of formats with records of a fixed width, such as CODA and CFONB 120.
+"""Base class of the readers of formats with fixed-width records, CODA and CFONB 120.
 
-A reader takes one record at a time and returns the rows that are complete by then, so that it holds
-no more than an entry with its details. A record is a line; files fetched by EBICS may lack line
-ends.
+A reader gets one record at a time and returns the rows that are complete by then, so memory holds
+one entry with its details. A record is a line, but files fetched by EBICS may lack line ends.
 """
 
 from __future__ import annotations
@@ -23,42 +22,42 @@ from treasury.statements.mt.mt_text import MtText
 from treasury.statements.statement_draft import BankFile
 
 _CENTURY: Final = 80
-"""Two-digit years from here on are of the 1900s."""
+"""Two-digit years from this one on belong to the 1900s."""
 
 
 class FixedRecord(msgspec.Struct, frozen=True):
-    """A line of the file and its number; its slices are the fields."""
+    """A line of the file and its number; fields are slices of the line."""
 
     text: str
     line: int
 
     def field(self, start: int, end: int) -> str:
-        """Return the text of a field without the blanks around it."""
+        """Return the text of a field without surrounding blanks."""
         return self.text[start:end].strip()
 
     def require_width(self, width: int) -> None:
-        """Raise InputError if the line is shorter or longer."""
+        """Raise InputError unless the line has this number of characters."""
         if len(self.text) != width:
             count = len(self.text)
             raise InputError(f"line {self.line} has {count} characters instead of {width}")
 
 
 class FixedFile(BankFile):
-    """A file of records: a format defines `take` for each line and `close` for the end."""
+    """A file of records; a format implements `take` for each record and `close` for the end."""
 
     begins: re.Pattern[bytes]
-    """How a file in the format begins."""
+    """Pattern of the first bytes of a file in the format."""
     width: int
-    """Characters of a record."""
+    """Number of characters in a record."""
     most_records: int
-    """Most records of one entry: no bank's file has more."""
+    """Maximum number of records of one entry."""
 
     def __init__(self, source: ByteSource, file_name: str) -> None:
         super().__init__(source, file_name)
         self._entry: list[FixedRecord] = []
 
     def take(self, record: FixedRecord) -> Iterator[EntryRow]:
-        """Return the rows that are complete with this line."""
+        """Read a record, and return the rows that are complete by then."""
         raise NotImplementedError
 
     def close(self) -> Iterator[EntryRow]:
@@ -75,7 +74,7 @@ class FixedFile(BankFile):
         self.end()
 
     def keep(self, record: FixedRecord) -> None:
-        """Keep a record until its entry is complete."""
+        """Hold a record until its entry is complete."""
         self._entry.append(record)
         if len(self._entry) > self.most_records:
             raise self.refused(record, f"more than {self.most_records} records of one entry")
@@ -89,10 +88,10 @@ class FixedFile(BankFile):
 
 
 def _records(text: MtText, width: int) -> Iterator[FixedRecord]:
-    """Yield the records: each line of a file, or each part of a line that is a run of them."""
+    """Yield the records, which are lines, or parts of a line if the file has no line ends."""
     number, unfinished, is_run = 0, "", False
     for part in chain(text, ["\n"]):
-        # A file made for a printer has a form feed at the start of each page.
+        # A file made for printing has a form feed at the start of each page.
         *lines, unfinished = (unfinished + part.replace("\f", "")).split("\n")
         for line in lines:
             is_run = is_run or len(line) >= 2 * width
@@ -101,7 +100,7 @@ def _records(text: MtText, width: int) -> Iterator[FixedRecord]:
                 if record.strip():
                     yield FixedRecord(record[:width] + record[width:].rstrip(), number)
             is_run = False
-        # A run may be the whole file, so it is split as it comes.
+        # Without line ends the line is the whole file, so it is split while it is read.
         is_run = is_run or len(unfinished) >= 2 * width
         whole = len(unfinished) // width * width if is_run else 0
         for record in _cut(unfinished[:whole], width):
@@ -115,7 +114,7 @@ def _cut(run: str, width: int) -> list[str]:
 
 
 def six_digit_day(text: str) -> date | None:
-    """Return the day in DDMMYY; None for zeros or blanks. Raises InputError for an invalid day."""
+    """Return the day in the form DDMMYY; None for zeros or blanks. Raises InputError otherwise."""
     if not text.strip("0 "):
         return None
     try:

@@ -1,1 +1,1 @@
-"""Bank statements in MT940 and MT942, in the dialects that banks write."""
+"""Bank statements in MT940 and MT942, in the various dialects of banks."""

@@ -1,11 +1,11 @@
-"""Dialects of MT940's field 86, the text with everything without a separate field.
+"""Dialects of field 86 of MT940, a text with all values that have no field of their own.
 
 SWIFT gives six lines of free text. German and central European banks split them into numbered
 subfields (`?20`), in which SEPA put keywords (`EREF+`); Dutch banks write keywords between slashes
-(`/EREF/`); others number lines in a separate field (`:NS:`). Any other text is kept as lines.
+(`/EREF/`); others number lines in a separate field (`:NS:`). Any other text is read line by line.
 
-Texts of a bank repeat: those with the same subfields or keywords in the same order are parsed
-together, with each part as a column.
+Texts with the same subfields or keywords in the same order are parsed together, each part as a
+column, because a bank repeats the form of its texts.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from typing import Any, Final, TypeVar
 from treasury.statements.field_values import account_number, reference
 
 Columns = dict[str, list[Any]]
-"""Map from a name to a value for each text: columns of `statement_entries` and of `WORKING`."""
+"""Map from a column, of `statement_entries` or `WORKING`, to a list with a value for each text."""
 
 WORKING: Final = ("code", "instructed", "charges", "rate", "name_in_id")
-"""Working values for the rules of `mt_rows`.
+"""Names of intermediate values for the rules of `mt_rows`.
 
-They are the booking code, amounts as text, and the other party's name as its separate parts, from
-which ids are made.
+They are the booking code, amounts as text, and the parts of the other party's name, which ids
+depend on.
 """
 
 _Row = Sequence[str]
@@ -60,17 +60,17 @@ _PARTY_PATTERNS: Final = tuple(
         ("RACH.:", r"(?i:\brach\.:\s*(\w{4,34});\s*(?:od|dla):)\s*([^;]+);"),
     )
 )
-"""Patterns of single banks: what identifies them, and where the other party's account and name are.
+"""Patterns of single banks: what identifies the bank, and the other party's account and name.
 """
 _LEADING_IBAN: Final = re.compile(r"([A-Z]{2}\d\d[A-Z]{4}[A-Z0-9]{6,26}) ([^\n]+)\n")
 _NO_VALUE: Final = re.compile(r"[\s/]*")
 
 
 def details_of(texts: Sequence[str], numbered: frozenset[int] = frozenset()) -> Columns:
-    """Return the columns in texts of field 86; those at the places `numbered` are of field NS."""
+    """Return the columns in texts of field 86, or of field NS at the positions `numbered`."""
     way = _dialect(texts[0])
     if len(way.strip("/+")) == 1 and not numbered and _whole(way).fullmatch("\0".join(texts)):
-        # As a rule a bank writes one dialect.
+        # Usually all texts of a bank have one dialect.
         return _subfields(way, texts)
     ways = list(map(_dialect, texts))
     for at in numbered:
@@ -79,7 +79,7 @@ def details_of(texts: Sequence[str], numbered: frozenset[int] = frozenset()) -> 
 
 
 def _dialect(text: str) -> str:
-    """Return the sign before the numbers of subfields, or the beginning of another dialect."""
+    """Return the dialect of a text: the sign before the numbers of subfields, or a name."""
     matched = _BEGINS.match(text.replace("\n", ""))
     return matched[matched.lastindex or 0] if matched else ""
 
@@ -113,9 +113,10 @@ def _cut(
     texts: Sequence[str],
     read: Callable[[tuple[str, ...], Sequence[_Row]], Columns],
 ) -> Columns:
-    """Return the columns of one-line texts, split at the keys that a pattern finds.
+    """Return the columns of texts without line breaks, split at the keys that a pattern finds.
 
-    `read` gets the keys, and as columns the text before the first key and after each key.
+    `read` gets the keys, and one column of texts for the part before the first key and after each
+    key.
     """
     if alike := _cut_alike(pattern, texts):
         return read(*alike)
@@ -130,13 +131,13 @@ def _cut(
 def _cut_alike(
     pattern: re.Pattern[str], texts: Sequence[str]
 ) -> tuple[tuple[str, ...], Sequence[_Row]] | None:
-    """Return the same for texts with the keys of the first text in its order, split together."""
+    """Return the same for texts that have the keys of the first text in the same order."""
     count, keys = len(texts), tuple(pattern.findall(texts[0]))
     pieces = pattern.split("\n".join(texts)) if keys else []
     if not keys or pieces[1::2] != list(keys) * count:
         return None
     *columns, last = [pieces[2 * at :: 2 * len(keys)] for at in range(1, len(keys) + 1)]
-    # Each text has to end within its own last value.
+    # The texts are joined, so each text must end within its own last value.
     ends = "\n".join(last).split("\n")
     if len(ends) != 2 * count - 1 or not all(map(contains, last[:-1], repeat("\n"))):
         return None
@@ -148,7 +149,7 @@ def _together(
     rows: Sequence[_Part],
     read: Callable[[_Key, Sequence[_Part]], Columns],
 ) -> Columns:
-    """Return the columns of rows, reading rows with the same key together."""
+    """Return the columns of rows; rows with the same key are read together."""
     if len(set(keys)) == 1:
         return read(keys[0], rows)
     places: dict[_Key, list[int]] = {}
@@ -192,7 +193,7 @@ def _of_lines(numbers: tuple[str, ...], rows: Sequence[_Row]) -> Columns:
 
 
 _Parts = dict[str, list[_Row]]
-"""Columns by the number before each part; a number may occur more than once."""
+"""List of pairs: the number of a part, and the column of its texts; a number may repeat."""
 
 
 def _parts_of(numbers: Sequence[str], columns: Sequence[_Row]) -> _Parts:
@@ -203,7 +204,7 @@ def _parts_of(numbers: Sequence[str], columns: Sequence[_Row]) -> _Parts:
 
 
 def _between(parts: _Parts, first: str, last: str) -> list[_Row]:
-    """Return the columns with these numbers, in the order of the numbers."""
+    """Return the columns whose numbers are in a range, ordered by number."""
     return [
         column for number in sorted(parts) if first <= number <= last for column in parts[number]
     ]
@@ -218,7 +219,7 @@ def _numbered(
     pieces: Sequence[_Row],
     where: tuple[tuple[str, str], str, str, str],
 ) -> Columns:
-    """Return the columns in numbered parts, with the numbers of each column in `where`."""
+    """Return the columns in numbered parts; `where` maps each column to its numbers."""
     names, booking, account, agent = where
     details: Columns = {}
     for name, number in (("additional_information", booking), ("counterparty_agent", agent)):
@@ -234,7 +235,7 @@ def _numbered(
 
 
 def _named_in(parts: Sequence[_Row]) -> Columns:
-    """Return the other party's name in parts of 27 characters: a shorter part ends with a word."""
+    """Join the other party's name from parts of 27 characters; a shorter part ends a word."""
     if not parts:
         return {}
     plain = _stripped(_put_together(parts))
@@ -251,11 +252,11 @@ def _named_in(parts: Sequence[_Row]) -> Columns:
 
 
 _NAME_PART: Final = 27
-"""Characters of `?32` and of `?33`, and of lines 15 and 16 of field NS."""
+"""Number of characters in `?32` and `?33`, and in lines 15 and 16 of field NS."""
 
 
 def _remittance(texts: Sequence[str], pieces: Sequence[_Row]) -> Columns:
-    """Read texts in pieces: by the keywords in them, or else each piece separately."""
+    """Read texts that consist of pieces, by the keywords in them or else piece by piece."""
     if alike := _cut_alike(_KEYWORD, texts):
         return _of_keywords(*alike)
     ways = [
@@ -263,7 +264,7 @@ def _remittance(texts: Sequence[str], pieces: Sequence[_Row]) -> Columns:
         for text in texts
     ]
     if ":" in ways:
-        # A keyword counts only at the beginning of a word, and so of a piece.
+        # A keyword is recognised only at the beginning of a word.
         texts = [
             "".join(f" {piece}" if _COLON_KEYWORD.match(piece) else piece for piece in row)
             for row in zip(*pieces, strict=True)
@@ -282,7 +283,7 @@ _BY_WAY: Final = {"+": _KEYWORD, ":": _COLON_KEYWORD}
 
 
 def _of_keywords(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
-    """Read SEPA keywords; the text before the first one is remittance too."""
+    """Read texts with SEPA keywords; the text before the first keyword is remittance too."""
     details: Columns = {}
     remittance: list[_Row] = [columns[0]]
     for key, values in zip(keys, columns[1:], strict=True):
@@ -295,7 +296,7 @@ def _of_keywords(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
 
 
 def _of_slashed(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
-    """Read keywords between slashes; one may open a group, such as the ultimate party's."""
+    """Read texts with keywords between slashes; a keyword may open a group, as for a party."""
     details: Columns = {}
     remittance: list[_Row] = []
     if any(columns[0]):
@@ -309,7 +310,7 @@ def _of_slashed(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
                 _offer(details, _ULTIMATE[group], [value or None for value in values], first=True)
         elif key in {"CNTP", "ACCW"}:
             cut = column if key == "CNTP" else [text.replace(",", "/") for text in column]
-            # `/CNTP/account/agent/name/town/`: parts without keywords.
+            # `/CNTP/account/agent/name/town/` has parts without keywords.
             rows = [[part.strip() for part in f"{value}///".split("/")[1:4]] for value in cut]
             accounts, agents, names = zip(*rows, strict=True)
             for name, parts in {
@@ -336,7 +337,7 @@ def _of_slashed(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
 
 
 def _remitted(value: str) -> tuple[str, str]:
-    """Return reference and text of `USTD//text`, `STRD/issuer/reference`, or just the text."""
+    """Return reference and text of `USTD//text` or `STRD/issuer/reference`, else only the text."""
     kind, _, text = value.partition("/")
     if kind == "STRD":
         return text.rpartition("/")[2], ""
@@ -344,7 +345,7 @@ def _remitted(value: str) -> tuple[str, str]:
 
 
 def _free(texts: Sequence[str]) -> Columns:
-    """Read a text in no dialect, line by line; some banks name the other party in it."""
+    """Read texts of no known dialect, line by line; some banks name the other party in them."""
     details: Columns = {
         "remittance": [tuple(filter(None, map(str.strip, text.split("\n")))) for text in texts]
     }
@@ -366,7 +367,7 @@ def _party_in(text: str) -> re.Match[str] | None:
 
 
 def _take(details: Columns, key: str, values: Sequence[str]) -> None:
-    """Store the values of a keyword in its column, if it has one; `raw` keeps them anyhow."""
+    """Store the values of a keyword in its column; without a column they remain in `raw`."""
     name = _COLUMN.get(key)
     if name == "counterparty_account":
         _offer(details, name, _accounts(values))
@@ -375,7 +376,7 @@ def _take(details: Columns, key: str, values: Sequence[str]) -> None:
 
 
 def references(texts: Sequence[str]) -> list[str | None]:
-    """Return references, None for placeholders."""
+    """Return the references, with None for placeholders."""
     distinct = set(texts)
     if len(distinct) * 4 < len(texts):
         by_text = {text: reference(text) or None for text in distinct}
@@ -384,7 +385,7 @@ def references(texts: Sequence[str]) -> list[str | None]:
 
 
 def _offer(details: Columns, name: str, values: list[Any], *, first: bool = False) -> None:
-    """Fill missing values; with `first`, prefer these values to existing ones."""
+    """Fill missing values of a column; with `first`, these values override existing ones."""
     before = details.get(name)
     if before is None:
         details[name] = values
@@ -456,4 +457,4 @@ _COLUMN: Final = {
     "TYPE": "additional_information",
     "TXTP": "additional_information",
 }
-"""Column of each keyword; the other keywords only end the value before them."""
+"""Column of each keyword; a keyword without a column only ends the value before it."""

@@ -1,8 +1,8 @@
-"""Reader of MT940 and MT942, statement by statement, in the dialects of banks.
+"""Reader of MT940 and MT942, statement by statement.
 
-A statement may continue over several messages: a page that ends with an interim balance (62M) is
-continued by the one that opens with it (60M), and both form one statement. MT942 has no balances
-and is never proved; its movements are pending until a statement has them.
+A statement may span several messages, its pages: the next page opens with the interim balance (60M)
+with which the page before ends (62M). MT942 has no balances and is never proved; its movements are
+pending until a statement has them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST_HEAD: Final = 1 << 18
 
 
 class _Block(msgspec.Struct):
-    """A message being read: its fields other than movements."""
+    """A message being read, with its fields other than movements."""
 
     line: int
     tags: dict[str, str] = {}
@@ -48,7 +48,7 @@ class _Block(msgspec.Struct):
 
 
 class MtFile(BankFile):
-    """A file of messages; `accounts` are the declared ones."""
+    """One MT940 or MT942 file being read; `accounts` are the declared ones."""
 
     format = "MT940"
 
@@ -149,7 +149,7 @@ class MtFile(BankFile):
             block.draft.balances.append(balance)
 
     def _goes_on(self, block: _Block, opening: StatementBalance) -> bool:
-        """Return whether this message is the next page of the one before, and append it if so."""
+        """If this message is the next page of the one before, append it and return true."""
         page = self._page
         if page is None or page.closing is None:
             return False
@@ -170,7 +170,7 @@ class MtFile(BankFile):
         return block.draft
 
     def _close(self) -> None:
-        """End the message; one that ends with an interim balance may be continued."""
+        """End the message; its statement stays open if it ends with an interim balance."""
         block, self._block = self._block, None
         if block is None:
             return
@@ -187,10 +187,10 @@ class MtFile(BankFile):
 
     def _finish_block(self, block: _Block) -> None:
         if not (block.draft or block.balances or "25" in block.tags):
-            # A file may end with the beginning of a message.
+            # A file may be cut off at the beginning of a message.
             return
         draft = self._draft(block)
-        # The bank states its own sums in some interim reports.
+        # Some interim reports state the bank's own sums.
         for tag, direction in (("90C", "CRDT"), ("90D", "DBIT")):
             matched = _COUNTED.match(block.tags.get(tag, ""))
             if matched is None:
@@ -239,7 +239,7 @@ def _head(block: _Block, file_name: str, accounts: Collection[str]) -> Statement
 
 
 def _account(text: str, currency: str | None) -> str:
-    """Return the account: an IBAN without BIC before it and currency after it, else the text."""
+    """Return the account, an IBAN without the BIC and currency around it, else the text."""
     account = account_number(text)
     for part in account.split("/"):
         for number in (part, part.removesuffix(currency or "")):
@@ -250,7 +250,7 @@ def _account(text: str, currency: str | None) -> str:
 
 
 def _number(block: _Block) -> tuple[int, int]:
-    """Return the statement's number and its page, 0 if they are missing."""
+    """Return the numbers of the statement and of its page; 0 if they are missing."""
     number, _, page = block.tags.get("28", "").strip().partition("/")
     return count_in(number) or 0, count_in(page) or 0
 

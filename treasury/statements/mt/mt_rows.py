@@ -1,8 +1,8 @@
-"""Movements of MT940 and MT942 as columns of `statement_entries`.
+"""Conversion of MT940 and MT942 movements to columns of `statement_entries`.
 
-The head of a statement gives the shared values; field 61 gives amount, direction and days; field 86
-gives the rest (`mt_details`). Every value is a list with one item per movement, so that large files
-are read in a few passes over each column.
+The head of a statement has the values common to all; field 61 has amount, direction and days; field
+86 has the rest (`mt_details`). Every column is a list with one item per movement, so that large
+files are read in a few passes.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from treasury.statements.statement_draft import StatementDraft, StatementHead
 
 
 def movement_columns(draft: StatementDraft, movements: MtMovements) -> Columns:
-    """Return the columns of some movements of a statement; columns without a value are left out.
+    """Return the columns of some movements of a statement, without empty columns.
 
-    A movement that cannot be read is noted in the draft as lost.
+    A movement that cannot be read is recorded in the draft as lost.
     """
     try:
         lines = lines_of(movements.first)
@@ -59,7 +59,7 @@ def _only(movements: MtMovements, places: Sequence[int]) -> MtMovements:
 def _columns(
     head: StatementHead, lines: Lines, movements: MtMovements
 ) -> tuple[Columns, list[str | None] | None]:
-    """Return the columns, and the names for ids if they are spelt differently there."""
+    """Return the columns, and the names of the other parties if ids use another spelling."""
     count = len(lines.sides)
     columns = details_of(movements.texts, movements.numbered)
     working: Columns = {name: columns.pop(name) for name in WORKING if name in columns}
@@ -95,9 +95,9 @@ _DIRECTIONS: Final = {
 def _add_status(
     columns: Columns, head: StatementHead, lines: Lines, details: Sequence[tuple[str, ...]] | None
 ) -> None:
-    """Add the status, and note the columns so far that the bank did not state.
+    """Add the status, and list in `inferred` the columns that the bank did not state.
 
-    MT940 never states the booking day completely: its year is missing, or the whole day.
+    The booking day is always inferred: MT940 omits its year, or the whole day.
     """
     count = len(lines.sides)
     is_report = head.format == "MT942"
@@ -120,7 +120,7 @@ _POINTERS: Final = frozenset({"EREF", "KREF+", "KREF", "EREF+", "MREF+", "IREF+"
 
 
 def _add_own_references(columns: Columns, lines: Lines) -> None:
-    """Add the reference for the account owner: usually the payment's end-to-end id."""
+    """Add the account owner's reference, usually the payment's end-to-end id."""
     own = references(lines.references)
     if not any(own):
         return
@@ -147,7 +147,7 @@ def _add_own_references(columns: Columns, lines: Lines) -> None:
 
 
 def _add_parties(columns: Columns, lines: Lines) -> None:
-    """Add payer and payee; in a return the two are swapped."""
+    """Add payer and payee, swapped for a return."""
     reasons = columns.get("return_reason")
     returned = columns["is_reversal"]
     if reasons is not None or "NRTI" in lines.kinds:
@@ -178,13 +178,13 @@ def _where(selected: Sequence[bool], values: list[Any]) -> list[Any]:
 
 _EXTRA: Final = re.compile(r"/(OCMT|CHGS|EXCH)/([^/\n]+)(?:/(?=[/\s]|$))?")
 _KEEP: Final = {"OCMT": "instructed", "CHGS": "charges", "EXCH": "rate"}
-"""Amounts of a movement that did not move the account."""
+"""Names of amounts that did not move the account."""
 
 
 def _add_amounts(columns: Columns, lines: Lines, working: Columns) -> None:
-    """Add the instructed amount, charges and rate from a movement's second line or its text.
+    """Add instructed amount, charges and rate, from a movement's second line or its text.
 
-    Few movements have any, so each is handled separately.
+    Few movements have such values, so they are handled one by one.
     """
     count = len(lines.sides)
     stated = {name: working.get(name, [None] * count) for name in _KEEP.values()}
@@ -195,7 +195,7 @@ def _add_amounts(columns: Columns, lines: Lines, working: Columns) -> None:
         amounts |= {_KEEP[key]: value for key, value in _EXTRA.findall(more)}
         leftover = " ".join(_EXTRA.sub("", more).strip().rstrip("/").split())
         if is_iban(leftover):
-            # Some banks write nothing below a movement but the other party's account.
+            # Some banks write only the other party's account below a movement.
             accounts = _column(columns, "counterparty_account", count)
             accounts[at] = accounts[at] or leftover
         elif leftover and _column(columns, "additional_information", count)[at] is None:

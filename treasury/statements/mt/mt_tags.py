@@ -1,9 +1,9 @@
-"""Fields of an MT940 or MT942 file, in order, without SWIFT's envelope.
+"""Split of an MT940 or MT942 file into its fields, without SWIFT's envelope.
 
-A field begins on a line that begins with a known tag. Any other line continues the field before it,
-even if it looks like a tag: banks wrap their texts at 65 characters, and a time of day may come to
-the beginning of a line. The text is split chunk by chunk, and consecutive movements are returned
-together, as lists: a statement may have very many of them.
+A line that begins with a known tag starts a field. Any other line continues the field before it,
+even if it looks like a tag: banks wrap texts at 65 characters, so a line may begin with a time of
+day. The text is split chunk by chunk, and consecutive movements are returned together as lists,
+because a statement may have very many.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from treasury.statements.byte_stream import ByteSource
 from treasury.statements.mt.mt_text import MtText, plain_head
 
 END: Final = "-"
-"""The tag given for the end of a message."""
+"""Tag used here for the end of a message."""
 ENVELOPE: Final = "{"
-"""The tag given for SWIFT's blocks before one."""
+"""Tag used here for SWIFT's blocks before a message."""
 
 _TAGS: Final = r"20|21|25P?|28C?|34F|13[DC]?|60[FM]|61|86|62[FM]|64|65[A-Z]?|90[CD]|NS|94[02]"
 _FIRST_TAGS: Final = re.compile(
@@ -31,14 +31,14 @@ _FIRST_TAGS: Final = re.compile(
 _BREAK: Final = re.compile(
     rf"\n[^\S\n]*(?::({_TAGS}):|(-{{1,2}}[^\S\n]*(?=\n)|(?:-[}}{{]|\{{[124]:)[^\n]*))"
 )
-"""Beginning of a field: its tag, or a whole line that ends a message or is an envelope."""
+"""Pattern of a field's beginning: a tag, or a whole line with the end or envelope of a message."""
 _LONGEST_FIELD: Final = 1 << 16
 _MOST_TOGETHER: Final = 1 << 20
 _DETAILS: Final = re.compile(r"\s*\d{3,4}\?\d\d")
 
 
 class MtField(msgspec.Struct, frozen=True, gc=False):
-    """A field: its tag, its lines joined by line breaks, the line of the file it begins on."""
+    """A field: its tag, its text with line breaks, and the number of its first line."""
 
     tag: str
     text: str
@@ -46,10 +46,10 @@ class MtField(msgspec.Struct, frozen=True, gc=False):
 
 
 class MtMovements(msgspec.Struct, frozen=True):
-    """Consecutive movements: their fields 61, their explanations, and the text of both as sent.
+    """Consecutive movements: their fields 61, their texts, and the raw text of both.
 
-    `texts` has the field or fields 86 of each, empty if there is none; `numbered` are the positions
-    of lines of a field NS.
+    `texts` has the fields 86 of each movement, empty if it has none; `numbered` has the positions
+    of texts from a field NS.
     """
 
     first: Sequence[str]
@@ -60,12 +60,12 @@ class MtMovements(msgspec.Struct, frozen=True):
 
 
 def looks_like_mt(head: bytes) -> bool:
-    """Return whether the beginning of a file has fields of SWIFT."""
+    """Return whether the beginning of a file has fields of an MT message."""
     return _FIRST_TAGS.search(plain_head(head)) is not None
 
 
 class MtFields:
-    """The fields of a file; `text.encoding` is its encoding."""
+    """Iterator over the fields of a file; `text.encoding` is its encoding."""
 
     def __init__(self, source: ByteSource, file_name: str) -> None:
         self.text = MtText(source, file_name)
@@ -73,7 +73,7 @@ class MtFields:
         self._line = 0
 
     def __iter__(self) -> Iterator[MtField | MtMovements]:
-        """Yield fields and movements. Raises StatementError for extremely long lines and fields."""
+        """Yield fields and movements. Raises StatementError for too long lines and fields."""
         unfinished = "\n"
         for text in self.text:
             unfinished += text
@@ -87,13 +87,13 @@ class MtFields:
         yield from self._cut(unfinished.removesuffix("\n"))
 
     def _cut(self, text: str, following: str = END) -> Iterator[MtField | MtMovements]:
-        """Yield the fields in a text of whole fields; `following` is the tag after it."""
+        """Yield the fields in a text of complete fields; `following` is the tag after it."""
         pieces = _BREAK.split(f"{text}\n")
         tags = [tag or END for tag in pieces[1::3]]
         texts = pieces[3::3]
         breaks = [piece.count("\n") + 1 for piece in pieces[::3]]
         lines = list(accumulate(breaks, initial=self._line))
-        # The last break was added, and none follows it.
+        # The last line break was added here and is removed.
         self._line = lines[-1] - 2
         texts[-1:] = [last[:-1] for last in texts[-1:]]
         lines = lines[1:-1]
@@ -103,9 +103,9 @@ class MtFields:
         if texts and max(map(len, texts)) > _LONGEST_FIELD:
             at = next(i for i, text in enumerate(texts) if len(text) > _LONGEST_FIELD)
             raise self._refused(lines[at], "a field of more than 64 KB")
-        # A letter a field: m for a movement, t and n for what explains it, h for anything else.
+        # One letter per field: m for a movement, t and n for its texts, h for any other field.
         kinds = "".join([_KINDS.get(tag, "h") for tag in tags])
-        # One bank writes field 86 under this tag.
+        # One bank writes field 86 with this tag.
         if "25" in tags:
             kinds = "".join(
                 "t" if tag == "25" and _DETAILS.match(text) else kind
@@ -132,10 +132,10 @@ class MtFields:
 def _join_lookalikes(
     tags: list[str], texts: list[str], lines: list[int], envelopes: list[str], following: str
 ) -> None:
-    """Join lines that only look like an end or a field to the field that contains them.
+    """Join a line that only looks like a field or an end to the field that contains it.
 
-    The next field decides: a message has no field after its end, and a reference is followed by the
-    account. Texts are wrapped at 65 characters, so a time of day may begin a line like `:20:30`.
+    The next field decides: a message has no field after its end, and the account follows a
+    reference. Texts are wrapped at 65 characters, so a line may begin with a time such as `:20:30`.
     """
     is_dash = [
         tag == END and (envelope or "").strip() in _DASHES
@@ -153,7 +153,7 @@ def _join_lookalikes(
             is_none = at in inner_closings or (is_closed and not _BALANCE_BEGINS.match(texts[at]))
             is_inner = previous in _TEXTS and is_none
         elif is_dash[at]:
-            # A text that continues below a dash has more lines; the end of a message has none.
+            # After a dash within a text more lines follow; after the end of a message none.
             has_more = main == "61" and previous in _TEXTS and bool(texts[at].strip())
             is_inner = has_more or _goes_on(main, after)
         else:
@@ -166,7 +166,7 @@ def _join_lookalikes(
         if tag not in _EXPLAINS:
             main = "" if tag == END else tag
     for at in reversed(inner):
-        # Below a balance or in a head a dash has no meaning.
+        # Below a balance or in a head a dash does not end the message.
         if tags[at - 1] in _TEXTS or at - 1 in inner:
             texts[at - 1] += f"\n-{texts[at]}" if is_dash[at] else f"\n:{tags[at]}:{texts[at]}"
         for column in (tags, texts, lines, envelopes):
@@ -176,14 +176,14 @@ def _join_lookalikes(
 def _inner_closings(
     tags: Sequence[str], texts: Sequence[str], is_dash: Sequence[bool], afters: Sequence[str]
 ) -> set[int]:
-    """Return the false closing balances, which a later field of the message shows.
+    """Return the positions of texts that only look like a closing balance.
 
-    A false one does not read as a balance, or movements follow before the message is closed.
+    Such a text is not a valid balance, or movements follow it in the same message.
     """
     found: set[int] = set()
     following = afters[-1]
-    # A text is split before a movement: the message is most likely closed further on, unless a dash
-    # ended it already.
+    # Chunks are split before a movement, so the true closing balance is probably in a later chunk,
+    # unless a dash already ended the message.
     is_cut, has_dash = following == "61", False
     next_main, is_closed = following, is_cut or following in _CLOSINGS
     for at in range(len(tags) - 1, -1, -1):
@@ -207,7 +207,7 @@ def _inner_closings(
 
 
 def _goes_on(main: str, after: str) -> bool:
-    """Return whether a dash is within a message; `main` is the last field but texts before it."""
+    """Return whether a dash is within a message; `main` is the last field before its texts."""
     if not main or after == END:
         return False
     if main.startswith(("62", "64", "65")):
@@ -231,10 +231,10 @@ _FOLLOWERS: Final = {
     "25": frozenset({"28", "28C", "34F", "13C", "13D", "60F", "60M"}),
     "28": frozenset({"34F", "13C", "13D", "60F", "60M"}),
 }
-"""Fields that may follow a field of a head below a text; otherwise it is a line of that text."""
+"""Fields that may follow a head field below a text; before others the line belongs to the text."""
 _CLOSINGS: Final = frozenset({"62F", "62M"})
 _STARTS: Final = frozenset({"20", "25", "25P", "28", "28C", "60F", "60M", "940", "942"})
-"""Fields at the beginning of a message: movements after them belong to that message."""
+"""Fields at the beginning of a message; movements after them belong to this message."""
 _BALANCE_BEGINS: Final = re.compile(r"\s*R?[CD]\s*\d{6}")
 _LOOKALIKES: Final = frozenset({END, *_FOLLOWERS, *_CLOSINGS})
 _KINDS: Final = {"61": "m", "86": "t", "NS": "n"}
@@ -246,7 +246,7 @@ _NOT_A_BEGINNING: Final = re.compile(
 
 
 def _last_beginning(text: str) -> int:
-    """Return where the last movement or other field begins that later text may belong to."""
+    """Return where the last field begins that text of the next chunk may continue."""
     at = len(text)
     while (at := text.rfind("\n", 0, at)) > 0:
         if _BREAK.match(text, at) and not _NOT_A_BEGINNING.match(text, at):
@@ -257,7 +257,7 @@ def _last_beginning(text: str) -> int:
 def _movements(
     tags: Sequence[str], texts: Sequence[str], lines: Sequence[int], kinds: str
 ) -> MtMovements:
-    """Return fields as movements; most consist of one field 61 and one field 86."""
+    """Return fields as movements; most movements have one field 61 and one field 86."""
     count = len(kinds) // 2
     if kinds == "mt" * count and "25" not in tags:
         first, more = texts[::2], texts[1::2]
@@ -272,7 +272,7 @@ def _movements(
     )
     return MtMovements(
         [texts[begin] for begin, _ in spans],
-        # A field NS alone explains a movement if it comes first, otherwise all fields do.
+        # If a field NS comes first, only its text is used, otherwise all fields are.
         [
             "\n".join(texts[begin + 1 : begin + 2 if at in numbered else end])
             for at, (begin, end) in enumerate(spans)

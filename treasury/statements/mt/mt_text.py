@@ -1,7 +1,7 @@
-"""Text of an MT940 or MT942 file in whole lines, with encoding and line breaks normalised.
+"""Text of a file in whole lines, in UTF-8 and with uniform line breaks.
 
-The encoding is decided once for the whole file: ASCII is passed on directly, and from the first
-other byte the file is spooled to disk until its end is read.
+The encoding is determined once for the whole file: ASCII is passed on directly, and from the first
+other byte on the file is spooled to disk until its end.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _IN_MEMORY: Final = 16 << 20
 _UNFINISHED: Final = b"\r" + bytes(range(0x80, 0x100))
 _AT_SIGNS: Final = re.compile(rb"@@:\d\d[A-Z]?:")
 _BREAKS: Final = b"@@"
-"""Some banks write this for a line break."""
+"""Bytes that some banks write in place of a line break."""
 
 
 def plain_head(head: bytes) -> bytes:
-    """Return the beginning of a file in UTF-8, with line breaks."""
+    """Return the beginning of a file in UTF-8, with uniform line breaks."""
     encoding = utf_16(head)
     if encoding:
         head = codecs.getincrementaldecoder(encoding)("replace").decode(head).encode()
@@ -37,9 +37,9 @@ def plain_head(head: bytes) -> bytes:
 
 
 class MtText:
-    """The lines of a file. `odd_lines` counts lines in `encoding` and not in UTF-8.
+    """The lines of a file. `odd_lines` is the number of lines that are not UTF-8 but `encoding`.
 
-    With `whole_lines` false a file may be one line of any length, which is returned in parts.
+    With `whole_lines` false a line of any length is allowed and returned in parts.
     """
 
     def __init__(self, source: ByteSource, file_name: str, *, whole_lines: bool = True) -> None:
@@ -51,12 +51,12 @@ class MtText:
         self._is_mixed = False
 
     def __iter__(self) -> Iterator[str]:
-        """Yield whole lines, many at a time, with uniform line breaks.
+        """Yield texts of many whole lines, with uniform line breaks.
 
-        Raises StatementError for an extremely long line.
+        Raises StatementError for a line that is too long.
         """
         unfinished, lines = b"", 0
-        # A line with only ":" is the first character of the next one.
+        # A line with only ":" belongs to the beginning of the next line.
         broken = ""
         first = True
         for chunk in chain(self._decided(), (b"",)):
@@ -90,7 +90,7 @@ class MtText:
         )
 
     def _decided(self) -> Iterator[bytes]:
-        """Yield the bytes; none beyond ASCII is yielded before the encoding is known."""
+        """Yield the bytes; bytes beyond ASCII only after the encoding is known."""
         chunks = self._plain()
         for chunk in chunks:
             if chunk.isascii():
@@ -115,7 +115,7 @@ class MtText:
             self._judge(spooled)
 
     def _judge(self, spooled: IO[bytes]) -> None:
-        """Determine the encoding if it is not UTF-8, of the whole file or of a few lines."""
+        """Determine the encoding of a file that is not UTF-8, or of the few lines that are not."""
         everything, odd = Letters(), Letters()
         utf_8_count = odd_count = 0
         spooled.seek(0)
@@ -132,7 +132,7 @@ class MtText:
         self.encoding = (odd if self._is_mixed else everything).encoding
 
     def _plain(self) -> Iterator[bytes]:
-        """Yield the bytes with UTF-16 as UTF-8, and with real line breaks for the bank's signs."""
+        """Yield the bytes, with UTF-16 converted to UTF-8 and replaced line breaks restored."""
         chunk, at_sign = self._source.read(_CHUNK), b""
         encoding = utf_16(chunk)
         decode = codecs.getincrementaldecoder(encoding or "utf-8")("replace").decode

@@ -18,17 +18,17 @@ from treasury.statements.balance_proof import StatementBalance
 
 _BALANCE: Final = re.compile(r"\s*(R?[CD])\s*(\d{6})\s*([A-Z]{3})?\s*([0-9.,' ]+?)\s*$", re.ASCII)
 _LONGEST: Final = 100
-"""Most characters of a balance with everything around it."""
+"""Maximum length of a field with a balance."""
 _LINE: Final = (
     r"[^\S\n]*(\d{6}|\d{8})(\d{4})? *(R[CD]|E[CD]|[CD])[A-Z]?"
     r"(,[0-9][0-9.]*|[0-9][0-9.]*,[0-9.]*|[0-9]+\.[0-9]+|[0-9]+(?=[NSF][A-Z0-9]{3})) ?"
     r"((?!NONREF)[A-NP-Z](?:[A-Z0-9 ]{3}|[A-Z0-9]{2}))"
     r"([^\n/]*(?:/(?!/)[^\n/]*)*)(?://([^\n]*))?"
 )
-"""Days, mark, amount, kind, and two references: the owner's, and the bank's after `//`.
+"""Pattern of field 61: days, mark, amount, kind, owner's reference, bank's reference after `//`.
 
-A decimal sign or one of SWIFT's kinds must follow an amount, and no kind begins with O: otherwise a
-mistyped zero would end the amount.
+A decimal sign or one of SWIFT's kinds must follow the digits of an amount, and no kind begins with
+O: otherwise a letter O typed for a zero would end the amount.
 """
 _LINES: Final = re.compile(f"^{_LINE}$", re.ASCII | re.MULTILINE)
 _ONE_LINE: Final = re.compile(rf"{_LINE}(?:\n(.*))?", re.ASCII | re.DOTALL)
@@ -36,14 +36,14 @@ _MONEY: Final = re.compile(r"([A-Z]{3})?\s*([0-9][0-9.,]*)", re.ASCII)
 _PLAIN: Final = re.compile(r"[0-9]{1,18},[0-9]{0,18}", re.ASCII)
 _ALL_PLAIN: Final = re.compile(r"(?:[0-9]{1,18},[0-9]{0,18}(?: |$))+", re.ASCII)
 _CENTURY: Final = 80
-"""Two-digit years from here on are of the 1900s: no bank has older statements in a file."""
+"""Two-digit years from this one on belong to the 1900s; files have no older statements."""
 
 
 class Lines(msgspec.Struct, frozen=True):
-    """Fields 61, with a list for each part. `sides`: C, D, RC, RD, EC or ED.
+    """The parts of fields 61, one list per part. `sides` has C, D, RC, RD, EC or ED.
 
-    `references` are the customer's, `own` the bank's; `more` are further lines, `moved` the
-    positions of movements with a value date that does not exist.
+    `references` has the customer's references, `own` the bank's, `more` the further lines, `moved`
+    the positions of movements with a value date that does not exist.
     """
 
     value_dates: list[date]
@@ -58,14 +58,14 @@ class Lines(msgspec.Struct, frozen=True):
 
 
 def lines_of(texts: Sequence[str]) -> Lines:
-    """Return the parts of some fields 61. Raises InputError if one does not have their form."""
+    """Return the parts of some fields 61. Raises InputError for a field in another form."""
     together = "\n".join(texts)
     rows = _LINES.findall(together) if together.count("\n") < len(texts) else []
     more: dict[int, str] = {}
     if len(rows) != len(texts):
         matches = []
         for text in texts:
-            # Some files break the line within the amount; SWIFT itself does not.
+            # Some files have a line break within the amount, which SWIFT does not allow.
             unbroken = text.replace("\n", "", 1)
             matched = _ONE_LINE.fullmatch(text.lstrip()) or _ONE_LINE.fullmatch(unbroken.lstrip())
             if matched is None:
@@ -94,7 +94,7 @@ def lines_of(texts: Sequence[str]) -> Lines:
 
 
 def balance_of(text: str, code: str, currency: str | None) -> tuple[StatementBalance, bool]:
-    """Return a balance, and whether its missing currency was filled in.
+    """Return a balance, and whether its currency was missing and replaced by the default.
 
     Raises InputError if it cannot be read.
     """
@@ -114,9 +114,9 @@ def balance_of(text: str, code: str, currency: str | None) -> tuple[StatementBal
 
 @lru_cache(maxsize=4096)
 def short_day(text: str) -> tuple[date, bool]:
-    """Return the day in YYMMDD or YYYYMMDD, and whether it was moved back to one that exists.
+    """Return the day in YYMMDD or YYYYMMDD, and whether a day that does not exist was moved back.
 
-    Banks that count 30 days to a month write 30 February.
+    Banks that count 30 days per month write 30 February.
     """
     if len(text) == 8:
         year, month_day = int(text[:4]), text[4:]
@@ -133,7 +133,7 @@ def short_day(text: str) -> tuple[date, bool]:
 
 @lru_cache(maxsize=4096)
 def near(reference_day: date, month_day: str) -> date:
-    """Return the day with this month and day that is nearest to a known one, in any year."""
+    """Return the date with this month and day, in the year that is nearest to a known date."""
     month, day = int(month_day[:2]), int(month_day[2:])
     candidates: list[date] = []
     for year in (reference_day.year, reference_day.year - 1, reference_day.year + 1):
@@ -148,7 +148,7 @@ def near(reference_day: date, month_day: str) -> date:
 
 
 def amounts_of(texts: Sequence[str]) -> list[Decimal]:
-    """Return the amounts in texts, mostly in the form of SWIFT."""
+    """Return the amounts in texts, fast if all have SWIFT's form."""
     if _ALL_PLAIN.fullmatch(" ".join(texts)):
         return [Decimal(text.replace(",", ".")) for text in texts]
     return [amount_of(text) for text in texts]
@@ -166,7 +166,7 @@ def amount_of(text: str) -> Decimal:
 
 
 def with_currency(text: str | None) -> tuple[Decimal | None, str | None]:
-    """Return amount and currency of `EUR11,85`; None for anything else."""
+    """Return amount and currency of a text such as `EUR11,85`; None for any other text."""
     matched = _MONEY.match(text or "")
     if matched is None:
         return None, None

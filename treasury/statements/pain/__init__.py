@@ -1,1 +1,1 @@
-"""Answers of banks to payment files: payment status reports, pain.002."""
+"""Payment status reports (pain.002), the answers of banks to payment files."""

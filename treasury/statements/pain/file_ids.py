@@ -1,9 +1,10 @@
-"""Recognition of payment file ids in bank lines: the one rule for whether a debit is a file's.
+"""Search for the ids of payment files in bank lines, to decide which file a debit pays.
 
-A bank repeats a file's id in the line of its debit, in its ISO 20022 field or in a text. It may
+In the line of a debit the bank repeats the file's id, in its ISO 20022 field or in a text. It may
 break the id, change its case, append text, or cut it off at the end of the field. A complete id
-proves that the file is meant; a longer id that begins like it is another id. The beginning alone
-proves nothing, but it is reason enough to pay nothing of the file: the debit may be that file's.
+proves that the debit is the file's; a longer id with the same beginning is another id. The
+beginning alone proves nothing, but then the file must not be paid again, because the debit may be
+that file's.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ import msgspec
 _IDS: Final = ("message_id", "payment_information_id")
 _TEXTS: Final = ("end_to_end_id", "creditor_reference", "remittance", "additional_information")
 _BEGINNING: Final = 9
-"""Length that distinguishes ids: PAY and six characters of its hash."""
+"""Number of first characters that distinguish ids: PAY and six characters of the file's hash."""
 
 
 class NamedFiles(msgspec.Struct, frozen=True):
-    """Ids of payment files in a line: certain ones, and possible ones."""
+    """Ids of payment files in a line, either certain or possible."""
 
     whole: frozenset[str]
-    """Ids that occur completely, even if broken."""
+    """Ids that occur completely, even if line breaks or blanks interrupt them."""
     perhaps: frozenset[str]
-    """Ids of which the line has at least the beginning: cut off, damaged or continued."""
+    """Ids of which the line has at least the beginning; the rest may be missing or different."""
 
 
 class FileIds:
-    """Ids of payment files to find in many lines."""
+    """Index of payment file ids, to find them in many lines."""
 
     def __init__(self, message_ids: Iterable[str]) -> None:
         self._ids = {message.upper(): message for message in message_ids if message}
@@ -60,7 +61,7 @@ class FileIds:
         return NamedFiles(frozenset(whole), frozenset(whole | perhaps))
 
     def _whole_in(self, text: str) -> Iterator[str]:
-        """Return the complete ids in a text, even if blanks or line ends break them."""
+        """Return the complete ids in a text, even if blanks or line ends interrupt them."""
         places = [place for place, char in enumerate(text) if not char.isspace()]
         unbroken = "".join(text[place] for place in places)
         for begin in _each(self._start, unbroken):
@@ -73,7 +74,7 @@ class FileIds:
 
 
 def _each(start: str, text: str) -> Iterator[int]:
-    """Where in a text something starts so."""
+    """Yield the positions at which a text contains `start`."""
     place = text.find(start)
     while 0 <= place < len(text):
         yield place
@@ -81,7 +82,7 @@ def _each(start: str, text: str) -> Iterator[int]:
 
 
 def _goes_on(char: str) -> bool:
-    """Return whether a character next to an id makes it part of a longer id."""
+    """Return whether the character next to an id makes it part of a longer id."""
     return char.isalnum() or char == "-"
 
 

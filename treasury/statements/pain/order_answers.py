@@ -1,10 +1,10 @@
-"""The result of a bank's answers for one payment of a payment file.
+"""The result of all answers of the bank about one payment of a payment file.
 
-A bank answers several times, for the whole file, its batch or a payment, and its reports may be
+A bank answers several times, about the whole file, its batch or a payment, and its reports may be
 added in any order. A later answer overrides an earlier one, and an answer about the payment
-overrides one about the file. A rejection is final only if no later answer, and no answer of another
-level, contradicts it: a payment both rejected and accepted is undecided. A rejection that names
-another amount, account or batch, or is older than the file, is not final either.
+overrides an answer about the file. A rejection is final unless a later answer, or an answer of
+another level, contradicts it: a payment both rejected and accepted is undecided. A rejection is not
+final either if it names another amount, account or batch, or is older than the file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _Stage = Literal[
 _SAYS_DUPLICATE: Final = re.compile(
     r"\b(?:AM05|DU0[1-5])|DUPLI|DOUBLE|DOUBLON|DOPPEL|DOPPI|DUBBEL|ALREADY", re.IGNORECASE
 )
-"""Codes and bank-specific words of a rejection because the bank already has the payment."""
+"""Codes and words of banks that reject a payment as a duplicate."""
 _LEVELS: Final = {"file": 0, "batch": 1, "payment": 2}
 _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 _UNDECIDED: Final = ("received", "signature", "accepted", "settled")
@@ -49,23 +49,23 @@ ORDER BY created_at, status_id
 
 
 class OrderAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a payment at the bank, by the bank's answers."""
+    """The state of a payment at the bank, according to the bank's answers."""
 
     stage: _Stage
     words: str
-    """The code and its words, and why."""
+    """Status code, its meaning, and the reasons."""
     at: datetime | None
-    """Time of the bank's last answer."""
+    """Time at which the bank created its last answer."""
     payee: Literal["", "match", "close", "accepted", "none", "not_possible"] = ""
-    """Result of verifying the payee's name; a close match may have been accepted."""
+    """Result of the verification of the payee's name; people may have accepted a close match."""
     payee_name: str = ""
-    """For a close match, the payee's name that the bank knows."""
+    """For a close match, the payee's name as the bank knows it."""
 
 
 def stored_statuses(
     read: Callable[[str, dict[str, Any]], pa.Table], messages: Iterable[str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return the bank's statuses of payment files by the file's message id, oldest first.
+    """Return the stored statuses of payment files, oldest first, by the file's message id.
 
     `read` returns the rows of a query with its values, like `Snapshot.sql`.
     """
@@ -89,13 +89,13 @@ def order_answer(
     accepted: Collection[str] = (),
     rejections_alone: bool = False,
 ) -> OrderAnswer | None:
-    """Return the answer of the bank about a payment; None if no row of `payment_statuses` has one.
+    """Return the bank's answer about a payment; None if no row of `payment_statuses` has one.
 
-    A payment file has one batch with the file's id, so a status of the batch applies to all its
-    payments. `made` is when the file was made; `amount` (in EUR) and `payee_iban` are what it
-    orders; each is empty if it is unknown. `accepted` are payee names from the bank that people
-    accepted. With `rejections_alone` a bank that rejected other payments of the file, and does not
-    mention this one, has accepted it.
+    A payment file has one batch with the file's id, so a status of the batch applies to all
+    payments. `made` is the time when the file was written; `amount` (in EUR) and `payee_iban` are
+    those ordered; each is empty if unknown. `accepted` has the payee names from the bank that
+    people accepted. With `rejections_alone` the bank only reports rejections: a payment that its
+    report on the file does not mention is accepted.
     """
     of_file = sorted(
         (row for row in statuses if folded_id(message_id) in _files_named(row)),
@@ -122,7 +122,7 @@ def order_answer(
     answer = _of_money(by_stage, about[-1], strange)
     if not verified:
         return answer
-    # A verification of another account does not apply to this payee.
+    # A verification of another account is not about this payee.
     result = "not_possible" if strange(verified[-1]) else PAYEE_RESULTS[verified[-1]["status"]]
     name = " ".join(verified[-1]["details"]) if result == "close" else ""
     if result == "close" and name in accepted:
@@ -131,18 +131,18 @@ def order_answer(
 
 
 def _stage(row: _Row) -> str:
-    """Return the stage that a status shows; an unknown status decides nothing."""
+    """Return the stage that a status code shows; an unknown code is ignored."""
     status = STATUSES.get(row["status"])
     return "accepted" if status is None else status.stage
 
 
 def folded_id(name: str | None) -> str:
-    """Return an id as banks may write it: in other case, with blanks around it."""
+    """Return an id normalised for comparison: without surrounding blanks, case ignored."""
     return (name or "").strip().upper()
 
 
 def _files_named(row: _Row) -> frozenset[str]:
-    """Return the payment file of a status, by its id or, if the bank gives only that, its batch.
+    """Return the ids of the payment file in a status: the file's own, and its batch's.
 
     Both are normalised by `folded_id`: a payment file has one batch, with the file's own id.
     """
@@ -153,7 +153,7 @@ def _files_named(row: _Row) -> frozenset[str]:
 def _strangeness(
     row: _Row, *, message_id: str, made: datetime | None, amount: Decimal | None, payee_iban: str
 ) -> str:
-    """Return how a status differs from the order, in words; empty if it does not."""
+    """Return as text how a status contradicts the order; empty if it does not."""
     for name, word in (("original_message_id", "file"), ("original_batch_id", "batch")):
         other = named_reference(row[name])
         if other and folded_id(other) != folded_id(message_id):
@@ -204,11 +204,11 @@ def _of_money(
 
 
 def _speaks_against(row: _Row, rejection: _Row) -> bool:
-    """Return whether a status that does not reject puts a rejection in doubt.
+    """Return whether a status other than a rejection contradicts a rejection.
 
-    An executed payment always does, and so does any later answer. In the same report, so does an
-    answer about the payment next to its rejection, or one about the payment if only the whole file
-    was rejected. Banks reuse report ids, so a report is the same only if its time is the same too.
+    An executed payment always contradicts it, and so does any later answer. In the same report, an
+    answer about the payment contradicts a rejection of the payment or of the whole file. Banks
+    reuse report ids, so two rows are of one report only if the time is the same too.
     """
     if _stage(row) == "settled":
         return True

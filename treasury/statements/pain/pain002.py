@@ -1,8 +1,7 @@
-"""Reader of payment status reports, pain.002 of any version: answers of banks to payment files.
+"""Reader of payment status reports, the answers of banks to payment files: pain.002, any version.
 
-A report names the payment file, and states a status of the whole file, of batches, or of payments;
-payments that it does not name have no status of their own. Each status becomes a row, and moves
-no money.
+A report names the payment file, and states a status of the whole file, of batches, or of payments.
+Each stated status becomes a row; no row moves money.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _IDENTITY: Final = (
     "message_id", "created_at", "level", "original_message_id", "original_batch_id",
     "original_end_to_end_id", "original_instruction_id", "status",
 )  # fmt: skip
-"""Columns that identify a status, apart from its reasons."""
+"""Columns that identify a status, besides its reasons."""
 _REASONS: Final = {
     "StsRsnInf/Rsn/Cd": "reasons*",
     "StsRsnInf/Rsn/Prtry": "reasons*",
@@ -77,7 +76,7 @@ def looks_like_status_report(head: bytes) -> bool:
 
 
 class StatusReportFile(BankFile):
-    """A report being read: it has no statement and no entry, but a `status_table` at the end."""
+    """One report being read, with a `status_table` in place of statements and entries."""
 
     format = FORMAT
 
@@ -90,7 +89,7 @@ class StatusReportFile(BankFile):
         self._batch: dict[str, Any] = {}
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield no rows: the statuses are read meanwhile."""
+        """Read all statuses; yield no rows, because a report has no entries."""
         cut = Cut(
             self._source,
             self.file_name,
@@ -112,9 +111,9 @@ class StatusReportFile(BankFile):
         yield from ()
 
     def _end_document(self, cut: Cut) -> None:
-        """Refuse a document that is no report, or that names no payment file."""
+        """Refuse a document that is not a report or names no payment file."""
         if not cut.roots:
-            # None was read yet.
+            # No document was read before this one.
             return
         if self._original.get("original_message_id"):
             self._head, self._original, self._batch = {}, {}, {}
@@ -128,7 +127,7 @@ class StatusReportFile(BankFile):
         raise StatementError(f"{self.file_name}: {problem}", do=step)
 
     def status_table(self) -> pa.Table:
-        """Return the statuses in the columns of PAYMENT_STATUSES and `raw`."""
+        """Return the statuses with the columns of `payment_statuses` and `raw`."""
         schema, rows = PAYMENT_STATUSES.row_schema, self._statuses
         columns = [column([row[at] for row in rows], field.type) for at, field in enumerate(schema)]
         table = pa.table(columns, schema=schema)
@@ -144,7 +143,7 @@ class StatusReportFile(BankFile):
         self._state("file", values, piece.text, line)
 
     def _inside(self, piece: Piece, line: int) -> None:
-        """Read a piece of a batch; the status of the batch is known once all pieces are read."""
+        """Read a piece of a batch; the batch's status is complete after its last piece."""
         batch = self._batch
         match piece.kind, piece.name:
             case "begin", _:
@@ -175,7 +174,7 @@ class StatusReportFile(BankFile):
             self._problem(position, f"status not read: {error.what}", line)
 
     def _status_above(self) -> str:
-        """Return the status above, to which reasons without a status of their own belong."""
+        """Return the status above, to which reasons without a status belong."""
         return self._batch.get("PmtInfSts") or self._original.get("status") or ""
 
     def _problem(self, position: str, what: str, line: int) -> None:

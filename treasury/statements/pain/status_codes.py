@@ -1,6 +1,6 @@
-"""Codes of payment status reports in words, and their effect on the money.
+"""Meaning of the codes in payment status reports, and their effect on the money.
 
-They are in `status_codes.toml`, with their sources.
+The codes and their sources are in `status_codes.toml`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _Stage = Literal["received", "signature", "accepted", "settled", "rejected", "pa
 
 
 class BankStatus(msgspec.Struct, frozen=True):
-    """A status code: its words, and the stage of the order that it shows.
+    """A status code: its meaning in words, and the stage of the order.
 
-    `received`: checked, nothing decided. `signature`: waits for one at the bank. `accepted`: may
-    still be rejected. `settled`: the account is debited. `rejected`: no money leaves. `parts`: see
-    its single orders. `payee`: the result of verifying the payee's name, without effect on the
-    money.
+    The stages: `received`, the bank has the order but has not decided. `signature`, the order waits
+    for a signature at the bank. `accepted`, the order may still be rejected. `settled`, the account
+    is debited. `rejected`, no money leaves. `parts`, each payment has its own status. `payee`, the
+    result of verifying the payee's name, without effect on the money.
     """
 
     words: str
@@ -32,7 +32,7 @@ _CODES: Final = package_toml(__package__, "status_codes.toml")
 STATUSES: Final = convert(_CODES["statuses"], dict[str, BankStatus])
 REASONS: Final = convert(_CODES["reasons"], dict[str, str])
 PAYEE_RESULTS: Final = {"RCVC": "match", "RVMC": "close", "RVNM": "none", "RVNA": "not_possible"}
-"""Results of verifying a payee's name, by code."""
+"""Result of verifying the payee's name, by code."""
 
 
 def status_words(code: str) -> str:

@@ -1,7 +1,7 @@
-"""Table of the banks' answers to payment files: one row for each status.
+"""Table of the banks' answers to payment files, with one row per status.
 
-The columns, in the columns.csv of statements, have ISO 20022's own terms, and each names the
-element it is read from, relative to `CstmrPmtStsRpt`.
+The columns are declared in columns.csv in the terms of ISO 20022; the source of a column is an XML
+element, relative to `CstmrPmtStsRpt`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from treasury.lake import Table
 PAYMENT_STATUSES: Final = Table(
     name="payment_statuses",
     key=("status_id",),
-    title="What banks answered to payment files: a status of a file, a batch or a payment",
+    title="Answers of banks to payment files: one status of a file, a batch or a payment per row",
     columns=columns_of("treasury.statements", "payment_statuses"),
 )
 STATUS_TABLES: Final = (PAYMENT_STATUSES,)

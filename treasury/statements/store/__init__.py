@@ -1,1 +1,1 @@
-"""Storage of statements: each is proved, compared with those before it, and merged."""
+"""Storage of statements in the lake: proof, comparison, merge and withdrawal."""

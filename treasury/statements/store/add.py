@@ -1,8 +1,8 @@
-"""Adding bank files to the lake: all files of a call in one commit, or none.
+"""Adding bank files to the lake, in one commit for all files of a call.
 
-Adding is safe to repeat. A known movement stays as it is unless a better version comes: booked
-after pending, proved after not proved, or in a later statement with other content
-(`movement_identity`). The rows are kept on disk until it is known which of them are written.
+Adding is safe to repeat. A stored movement is only changed by a better version: booked instead of
+pending, proved instead of not proved, or other content in a later statement (`movement_identity`).
+The rows are staged on disk until all comparisons are done.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from treasury.statements.store.written_rows import (
 
 
 class AddedStatement(msgspec.Struct, frozen=True):
-    """One statement of the added files, and whether it was known already."""
+    """One statement of the added files, and whether it is new, known or changed."""
 
     state: statement_heads.State
     statement_id: str
@@ -60,13 +60,13 @@ class AddedStatement(msgspec.Struct, frozen=True):
 
 _MOST_NAMED = 5
 _ADDED = schema_of(AddedStatement)
-"""A report's statements as a table."""
+"""Columns of a report's statements as a table."""
 _SHOWN_COLUMNS = ["state", "file_name", "from_date", "to_date", "entry_count", "proved", "proof"]
-"""Columns that a notebook shows of each statement."""
+"""Names of the columns that a notebook shows."""
 
 
 class AddReport(Tables, msgspec.Struct, frozen=True):
-    """Result of adding: the statements in the order of the files, counts of rows, problems."""
+    """Result of adding files: their statements in order, counts of rows, and problems."""
 
     statements: tuple[AddedStatement, ...]
     entries_new: int
@@ -74,11 +74,11 @@ class AddReport(Tables, msgspec.Struct, frozen=True):
     entries_known: int
     problems: tuple[Problem, ...]
     statuses_new: int = 0
-    """Number of new statuses, which banks answered to payment files."""
+    """Number of new statuses in payment status reports."""
     statuses_known: int = 0
     statuses_lost: int = 0
     answered: tuple[tuple[str, str, frozenset[str | None]], ...] = ()
-    """Name of each report's file, and the ids of the payment file and batches it answers to."""
+    """For each payment status report, its file name and the ids of the payment file and batches."""
 
     def sheets(self) -> Mapping[str, Table]:
         """Return a row for each statement of the files."""
@@ -92,22 +92,22 @@ class AddReport(Tables, msgspec.Struct, frozen=True):
 
     @property
     def sql(self) -> str:
-        """Return the query of all stored statements."""
+        """Return a SQL query for all stored statements."""
         return "SELECT * FROM statements ORDER BY account, closing_date, statement_id"
 
     @property
     def statements_new(self) -> int:
-        """How many statements were not known before."""
+        """Return the number of statements that are new."""
         return sum(statement.state == "new" for statement in self.statements)
 
     @property
     def not_proved(self) -> tuple[AddedStatement, ...]:
-        """Return the statements that their balances do not prove."""
+        """Return the statements without a valid proof of their balances."""
         return tuple(statement for statement in self.statements if not statement.proved)
 
     @property
     def failed(self) -> tuple[AddedStatement, ...]:
-        """Return the statements with a failed proof: they are not matched automatically."""
+        """Return the statements with a failed proof, which are not matched automatically."""
         return tuple(statement for statement in self.not_proved if is_provable(statement.proof))
 
     def __str__(self) -> str:
@@ -153,11 +153,11 @@ def add_statements(
 ) -> AddReport:
     """Read files of bank statements and add what is new in one commit.
 
-    `declared` maps each account of ours to `own_bank` or `provider_report`, `currencies` to its
-    currencies: a single one is used if a file states none. `account` is used for files that name
-    none; `kept_input` is the content of `-`. The workspace's own CSV profiles are in its folder
-    `profiles`. Raises StatementError if a file is refused: then no file is stored. Raises
-    WorkspaceLocked while another process writes.
+    `declared` maps each account of the company to `own_bank` or `provider_report`, `currencies`
+    to its currencies; a single currency is used if a file states none. `account` is used for files
+    that name none; `kept_input` is the content of `-`. CSV profiles of the workspace's folder
+    `profiles` are used too. Raises StatementError if a file is refused: then no file is stored.
+    Raises WorkspaceLocked while another process writes.
     """
     declared_in = currencies or {}
     only_currencies = declared_currencies(declared, declared_in)
@@ -179,7 +179,7 @@ def add_statements(
             doubtful, moved = doubtful_rows(staging), moved_days(staging)
             statement_heads.write_heads(writer, statements, heads)
             statuses_new, statuses_known = _write_statuses(writer, files)
-            # Rows of these statements that a repair could not recover have now been read again.
+            # If a repair could not recover rows of these statements, they are no longer missing.
             writer.refetch -= {
                 mark_of(table.name, key) for table in TABLES for key in heads.came.states
             }
@@ -241,7 +241,7 @@ def _moved_problem(file_name: str, days: Sequence[tuple[date, date]]) -> Problem
 
 
 def _write_statuses(writer: Writer, files: Iterable[StatementFile]) -> tuple[int, int]:
-    """Store the banks' answers to payment files; return how many are new, and how many known."""
+    """Store the banks' answers to payment files; return the numbers of new and of known ones."""
     reports = [file.statuses for file in files if file.statuses is not None]
     if not reports:
         return 0, 0
@@ -259,7 +259,7 @@ def _write_statuses(writer: Writer, files: Iterable[StatementFile]) -> tuple[int
 def _staged(
     staging: Staging, reading: Iterable[StatementFile | Problem]
 ) -> tuple[list[StatementFile], list[Problem]]:
-    """Return the files without their rows, which are staged, and the problems of other files."""
+    """Stage the rows of the files; return the files without them, and notes on other files."""
     files: list[StatementFile] = []
     skipped: list[Problem] = []
     nothing = STATEMENT_ENTRIES.row_schema.empty_table()
@@ -270,7 +270,7 @@ def _staged(
         if file.format == GUESSED:
             raise StatementError(
                 f"{file.name}: a CSV of a bank without a profile",
-                do=f"keep what `treasury statements profile {file.name}` proposes, then add it",
+                do=f"save what `treasury statements profile {file.name}` proposes, then add it",
             )
         staging.add(file.batches(), is_export=file.format.startswith("CSV"))
         files.append(msgspec.structs.replace(file, entries=nothing, rows=""))
@@ -278,7 +278,7 @@ def _staged(
 
 
 def _in_doubt(heads: statement_heads.Heads) -> tuple[Problem, ...]:
-    """Return what is missing before a statement, and stored statements with a changed state."""
+    """Return notes on missing statements, and on stored statements with a changed proof."""
     incoming = (heads.incoming[key] for key in heads.came.accepted)
     doubtful = (row for row in incoming if (row["proved"] and row["doubt"]) or row["rivals"])
     return tuple(

@@ -1,4 +1,4 @@
-"""Proofs of bank files, statement by statement, as a table."""
+"""Proofs of the statements in bank files, as a table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CHECKED: Final = (
 )  # fmt: skip
 _SOURCE: Final = {"source": pa.field("source", TEXT)}
 CHECKS: Final = pa.schema([_SOURCE.get(name) or STATEMENTS.schema.field(name) for name in _CHECKED])
-"""One row per statement; `source` is null for an account that is not declared."""
+"""One row per statement; `source` is null if the account is not declared."""
 
 
 def check_statements(
@@ -29,16 +29,33 @@ def check_statements(
     declared: Mapping[str, str] | None = None,
     currencies: Currencies | None = None,
 ) -> pa.Table:
-    """Return the proof or failure of each statement, also in comparison with the others.
+    """Return whether each statement is proved, by itself and in comparison with the others.
 
-    With `declared` (account -> source) a statement of another account fails too; with `currencies`
-    (account -> currencies) one in another currency.
+    Parameters
+    ----------
+    reading
+        Result of `read_statements`.
+    declared
+        Map from an account to `own_bank` or `provider_report`. If given, a statement of any other
+        account fails.
+    currencies
+        Map from an account to its currencies. If given, a statement in any other currency fails.
+
+    Returns
+    -------
+    pyarrow.Table
+        One row per statement: account, days, balances in the account's currency, `proved`, and
+        `proof` with the sum that holds or the failure.
+
+    Examples
+    --------
+    >>> check_statements(read_statements(["october.xml"])).column("proved")
     """
     sources = {account_number(k): v for k, v in (declared or {}).items()}
     rows = reading.statements.select(list(HEAD)).to_pylist()
     counts = Counter(row["statement_id"] for row in rows)
     if counts.total() > len(counts):
-        # Each of several versions of a statement notes which others are equally proved and new.
+        # Each version of a statement names the versions that are equally proved and equally new.
         entries: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         for file in reading.files:
             for batch in file.batches():

@@ -1,4 +1,4 @@
-"""Balances of a bank account read by a person: evidence if the bank writes no statement."""
+"""Balances of a bank account stated by a person, for days without a statement."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def confirm_balance(
     source: str,
     by: str,
 ) -> pa.Table:
-    """Store the balance of an account at the end of a day, in place of an earlier one."""
+    """Store the balance of an account at the end of a day; it replaces a stored one of that day."""
     number = account_number(account)
     row: dict[str, Any] = {
         "confirmation_id": content_id((number, currency, day)),

@@ -1,10 +1,10 @@
-"""Continuity: whether a statement opens with the closing balance of the one before.
+"""Continuity of statements: each should open with the closing balance of the one before.
 
-If it does not, one of the two statements is wrong or a third one is missing, provided that it
-directly follows the other from one day to the next, or the bank's counter shows what is missing, or
-both have the same days or number. The later one is then not proved until added files explain it.
-Numbers may be missing although the balance continues, as banks count over several accounts: that is
-only a note.
+If a statement does not, one of the two is wrong or a third one is missing. This is only certain if
+the later statement follows on the next day, or the bank's counter shows which statements are
+missing, or both have the same days or number. The later statement is then not proved until added
+files explain the difference. If numbers are missing although the balance continues, there is only a
+note, because banks count over several accounts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WEEKS: Final = 15
 
 
 class Continuity(msgspec.Struct, frozen=True):
-    """A remark on a statement and the one before it; with `holds` it may still be proved."""
+    """A remark on a statement and the one before it; with `holds` it does not affect the proof."""
 
     text: str
     holds: bool
@@ -35,7 +35,7 @@ class Continuity(msgspec.Struct, frozen=True):
 def continuity(statements: Iterable[StatementFacts]) -> dict[int, Continuity]:
     """Return the remarks on statements with a valid sum, by their position in `statements`.
 
-    Positions, not ids: several versions of a statement have one id, and each has its own remark.
+    The keys are positions because several versions of a statement share an id.
     """
     accounts: dict[tuple[str | None, str | None], dict[int, StatementFacts]] = defaultdict(dict)
     for place, facts in enumerate(statements):
@@ -46,7 +46,7 @@ def continuity(statements: Iterable[StatementFacts]) -> dict[int, Continuity]:
             accounts[facts.account, facts.currency][place] = facts
     remarks: dict[int, Continuity] = {}
     for placed in accounts.values():
-        # A person may export a CSV at noon: its last day is not over.
+        # A CSV may be exported at noon, so its last day may be incomplete.
         whole = {place: facts for place, facts in placed.items() if not facts.is_csv}
         places = sorted(whole, key=lambda place: _ended(whole[place]))
         closed = [whole[place] for place in places]
@@ -71,9 +71,9 @@ def _before(
     closed: list[StatementFacts],
     numbered: Mapping[tuple[int, int], list[StatementFacts]],
 ) -> StatementFacts | None:
-    """Return the statement before by the bank's counter, else the last one that ended earlier.
+    """Return the previous statement by the bank's counter, else the last one that ended earlier.
 
-    The pages of a statement have one number.
+    Pages of one statement have the same number.
     """
     if facts.sequence:
         year = facts.first.year
@@ -89,7 +89,7 @@ def _before(
 
 
 def _between(before: StatementFacts, facts: StatementFacts) -> Continuity | None:
-    """Return the remark on two consecutive statements."""
+    """Return the remark on two consecutive statements, if there is one."""
     follows = facts.continues(before)
     mismatch = (
         f"opening {facts.amount_text(facts.opening)}, but the statement before it"
@@ -107,16 +107,16 @@ def _between(before: StatementFacts, facts: StatementFacts) -> Continuity | None
 
 
 def _overlapping(closed: Sequence[StatementFacts]) -> Iterator[tuple[int, str]]:
-    """Return statements that begin within the days of another and end after it, with reasons.
+    """Return the reasons against statements that begin within another one and end after it.
 
-    If the balance continues, the two share a day and no movement. A statement with all its days in
-    another one, as the days of a month, contradicts nothing.
+    If the balance continues, the two share a day but no movement. A statement whose days are all in
+    another one, such as a day in a statement of the month, is no contradiction.
     """
     ends = {(facts.last, facts.closing) for facts in closed}
     for at, facts in enumerate(closed):
         if (facts.first, facts.opening) in ends:
             continue
-        # Sorted by end: statements that end before this one does, but not before it begins.
+        # Statements sorted by end: those that end before this one ends, but not before it begins.
         start = bisect_left(closed, (facts.first, 0), key=_ended)
         end = bisect_left(closed, (facts.last, 0), key=_ended)
         for before in closed[start:end]:
@@ -132,15 +132,15 @@ def _overlapping(closed: Sequence[StatementFacts]) -> Iterator[tuple[int, str]]:
 
 
 def _numbered_alike(closed: Sequence[StatementFacts]) -> Iterator[tuple[int, str]]:
-    """Return statements with the number of the one before but other content.
+    """Return the reasons against statements that repeat a number with other content.
 
-    Pages of a statement, and statements of a bank with a fixed number, share a number too: their
-    balance continues, or no other number is known.
+    Pages of one statement share a number too, and some banks always write the same number: then the
+    balance continues, or the account has no other number.
     """
     kinds: dict[tuple[int, int], list[int]] = defaultdict(list)
     for at, facts in enumerate(closed):
         if facts.sequence:
-            # Banks number statements of days, of a week and of longer periods separately.
+            # Banks number daily, weekly and longer statements separately.
             days = (facts.last - facts.first).days
             kinds[facts.last.year, 0 if days < _DAYS else 1 if days < _WEEKS else 2].append(at)
     for places in kinds.values():
@@ -159,7 +159,7 @@ def _numbered_alike(closed: Sequence[StatementFacts]) -> Iterator[tuple[int, str
             ):
                 yield at, _alike_text(before)
                 if same_days and before.written == facts.written:
-                    # It is unknown which is the later one.
+                    # Neither of the two is known to be the later one.
                     yield before_at, _alike_text(facts)
 
 

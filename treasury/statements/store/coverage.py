@@ -1,9 +1,9 @@
-"""Coverage: the days of each account that a chain of proved statements covers.
+"""Coverage: the days of each account for which proved statements form an unbroken chain.
 
-Only for covered days is it certain that a payment was not made. A statement continues a chain if it
-overlaps it, or if it opens with the chain's closing balance and no statement is missing between
-them: by the bank's counter, or because the bank writes none on the days between. A balance
-confirmed by a person bridges the days of a dormant account.
+Only on covered days a missing payment certainly was not made. A statement continues a chain if it
+overlaps the chain, or if it opens with the chain's closing balance and no statement is missing
+between them. The bank's counter shows whether one is missing, or the setting on which days the bank
+writes none. A balance confirmed by a person bridges the days of a dormant account.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ COVERAGE: Final = pa.schema([
     ("account", TEXT), ("source", TEXT), ("currency", TEXT), ("covered_from", DATE),
     ("covered_to", DATE), ("statements", INTEGER), ("not_proved", INTEGER), ("gaps", TEXTS),
 ])  # fmt: skip
-"""One row per account and currency; the days are those of the latest unbroken chain, the gaps are
-before it, or after it up to yesterday.
+"""One row per account and currency: the days of the latest unbroken chain, and the gaps.
+
+Gaps are before the chain, or after it up to yesterday.
+
 """
 
 MONTH_COVERAGE: Final = grouped_schema(
@@ -42,14 +44,14 @@ MONTH_COVERAGE: Final = grouped_schema(
 )
 """One row per account and currency: whether a month is covered, and its first uncovered day.
 
-`balance` is the opening and closing balance of a month without a statement.
+`balance` is the constant balance during a month without a statement.
 """
 
-_LONGEST_WEEKEND: Final = 5  # Thursday before Easter to the Tuesday after
+_LONGEST_WEEKEND: Final = 5  # From the Thursday before Easter to the Tuesday after it.
 _DAY: Final = timedelta(days=1)
 
 _CONFIRMED: Final = "confirmed balance"
-"""Format of the facts from a person's confirmation."""
+"""Value of `format` in the facts of a balance that a person confirmed."""
 
 _Key = tuple[str, str | None]
 
@@ -62,11 +64,30 @@ def coverage(
     undeclared: Iterable[str] = (),
     today: date | None = None,
 ) -> pa.Table:
-    """Return how far the proved statements of each account reach in each of its currencies.
+    """Return how far the proved statements of each account and currency reach.
 
-    `statements` and `confirmations` are the lake's rows that count. Accounts that are not declared
-    come last, without a source, as do the `known` ones. With `today` the gaps include the days up
-    to yesterday without a statement.
+    Parameters
+    ----------
+    statements
+        Rows of the table `statements` that count.
+    accounts
+        The declared accounts.
+    confirmations
+        Rows of the table `balance_confirmations`.
+    undeclared
+        Further accounts; they come last and without a source, like accounts of statements that are
+        not declared.
+    today
+        If given, the gaps include the days without a statement up to yesterday.
+
+    Returns
+    -------
+    pyarrow.Table
+        One row per account and currency, with the columns of COVERAGE.
+
+    Examples
+    --------
+    >>> coverage(reading.statements, settings.accounts, today=date(2026, 11, 3))
     """
     groups = _Groups(statements, accounts, confirmations)
     strangers = {(account_number(account), None) for account in undeclared}
@@ -99,7 +120,7 @@ def stored_coverage(
     undeclared: Iterable[str] = (),
     today: date | None = None,
 ) -> pa.Table:
-    """Return the coverage of each account by the statements stored in a snapshot."""
+    """Return the coverage of each account by the statements in a snapshot of the lake."""
     stored, confirmed = (
         snapshot.sql(f"SELECT * FROM {table.name} WHERE {COUNTING}")  # noqa: S608 - our own names
         for table in (STATEMENTS, BALANCE_CONFIRMATIONS)
@@ -113,7 +134,7 @@ def month_coverage(
     confirmations: pa.Table | None,
     month: Month,
 ) -> pa.Table:
-    """Return whether the proved statements cover a month of each account, as MONTH_COVERAGE."""
+    """Return whether proved statements cover a month of each account, as MONTH_COVERAGE."""
     groups = _Groups(statements, accounts, confirmations)
     rows = []
     for key in groups.keys:
@@ -135,7 +156,7 @@ def month_coverage(
 
 
 class _Groups:
-    """Statements, confirmations and settings by account and currency, declared ones first."""
+    """Statements, confirmations and settings by account and currency, declared accounts first."""
 
     def __init__(
         self, statements: pa.Table, accounts: Iterable[BankAccount], confirmations: pa.Table | None
@@ -152,7 +173,7 @@ class _Groups:
             self.statements[self._key(facts)].append(facts)
         self.confirmed: dict[_Key, list[StatementFacts]] = defaultdict(list)
         for row in () if confirmations is None else confirmations.to_pylist():
-            # A confirmed balance shows nothing else about its day.
+            # The movements of the day of a confirmed balance are unknown.
             facts = StatementFacts(
                 row["confirmation_id"],
                 row["account"],
@@ -170,7 +191,7 @@ class _Groups:
         self.keys = (*self.declared, *sorted(others, key=lambda key: (key[0], key[1] or "")))
 
     def _key(self, facts: StatementFacts) -> _Key:
-        """Return account and currency; if a file states none, the only declared currency."""
+        """Return account and currency; the only declared currency if the statement has none."""
         account = account_number(facts.account or "")
         codes = self._currencies.get(account, [])
         return account, codes[0] if facts.currency is None and len(codes) == 1 else facts.currency
@@ -191,7 +212,7 @@ class _Groups:
 
 
 def _since(chain: Sequence[StatementFacts], last: date, days: StatementDays | None) -> list[str]:
-    """Return what is missing after the last statement: whole days, so not today."""
+    """Return the gap after the last statement, up to yesterday because today is not over."""
     if not chain:
         return ["no proved statement"]
     first = chain[-1].last + _DAY
@@ -203,7 +224,7 @@ def _since(chain: Sequence[StatementFacts], last: date, days: StatementDays | No
 def _missing_from(
     chain: Sequence[StatementFacts], first: date, last: date, days: StatementDays | None
 ) -> date | None:
-    """Return the first day from `first` to `last` with a missing statement, if there is one."""
+    """Return the first day from `first` to `last` without a due statement; None without a gap."""
     if not chain:
         return first if first <= last else None
     before = _statement_day(first, min(chain[0].since - _DAY, last), days)
@@ -211,7 +232,7 @@ def _missing_from(
 
 
 def _standing_balance(chain: Sequence[StatementFacts], month: Month) -> Decimal | None:
-    """Return what an account held during a whole month without a statement."""
+    """Return the balance of an account during a month without a due statement, if it is known."""
     stated = (facts for facts in chain if not _is_confirmed(facts))
     if any(facts.since <= month.last and facts.last >= month.first for facts in stated):
         return None
@@ -220,9 +241,9 @@ def _standing_balance(chain: Sequence[StatementFacts], month: Month) -> Decimal 
 
 
 def _statement_day(first: date, last: date, days: StatementDays | None) -> date | None:
-    """Return the first day from `first` to `last` on which the bank writes a statement.
+    """Return the first day from `first` to `last` on which the bank should write a statement.
 
-    Without a setting these are the TARGET days; for `movements` they are unknown.
+    Without a setting these are the TARGET business days; with `movements` they are unknown.
     """
     for day in (first + count * _DAY for count in range((last - first).days + 1)):
         if days is None or days == "business":
@@ -249,7 +270,7 @@ def _chain(
         if end is None or (facts.last == end and facts.continues(chain[-1])):
             chain.append(facts)
         elif facts.last < end or (facts.last == end and not _is_confirmed(facts)):
-            # A longer statement, or the same one again, covers the days already.
+            # A longer statement, or another copy of it, covers the days already.
             continue
         elif facts.since < end or _follows(chain[-1], facts, days):
             chain.append(facts)
@@ -260,14 +281,14 @@ def _chain(
 
 
 def _follows(before: StatementFacts, facts: StatementFacts, days: StatementDays | None) -> bool:
-    """Return whether no statement is missing between two that share no day."""
+    """Return whether no statement is missing between two without a common day."""
     if not facts.continues(before):
         return False
     if _is_confirmed(before) or _is_confirmed(facts) or days == "movements":
         return True
     between = (facts.since - before.last).days
     if between > 1 and before.sequence is not None and facts.sequence is not None:
-        # The number restarts with the year.
+        # The counter restarts with the year.
         return facts.has_next_number(before) or facts.sequence == 1
     if days is None and between <= _LONGEST_WEEKEND:
         return True
@@ -275,7 +296,7 @@ def _follows(before: StatementFacts, facts: StatementFacts, days: StatementDays 
 
 
 def _gap(before: StatementFacts, facts: StatementFacts) -> str:
-    """Return the days between two statements, and the balances on either side."""
+    """Return the gap between two statements: its days, and the balances on either side."""
     balances = (
         f"closing {before.amount_text(before.closing)},"
         f" next {'confirmed' if _is_confirmed(facts) else 'opening'}"

@@ -1,8 +1,8 @@
-"""Identity of movements over all stored statements: none is counted twice, no twin is lost.
+"""Identity of movements across statements: no movement counts twice, and no twin is lost.
 
-An incoming row is a known movement if it has the same content and day, or if the known one was
-pending; if their statements follow one another, both are genuine. A movement missing from a later,
-proved statement of the same days is superseded: it stays stored, but no longer counts.
+An incoming row is a stored movement if content and day are equal, or if the stored one was pending.
+If the statements of the two follow one another, they are different movements. A movement missing in
+a later proved statement of the same days is superseded: it stays stored but no longer counts.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from treasury.statements.store.statement_facts import StatementFacts
 SUPERSEDED: Final = "SUPERSEDED"
 
 _PENDING_AT_MOST: Final = timedelta(days=10)
-"""Longest time from the first report of a pending movement to its booking."""
+"""Maximum time from the first report of a pending movement to its booking."""
 _PENDING_LASTS: Final = timedelta(days=7)
-"""A pending movement is void once proved statements have continued without it for this long."""
+"""A pending movement is void if proved statements continue without it for this long."""
 
 
 class MovementVersion(msgspec.Struct, gc=False):
-    """A movement as one statement has it. `place` is its row among the incoming ones, if any."""
+    """A movement in one statement. `place` is its position among the incoming rows, else None."""
 
     entry_id: str
     statement: StatementFacts
@@ -36,22 +36,22 @@ class MovementVersion(msgspec.Struct, gc=False):
     is_twin: bool = False
     place: int | None = None
     is_total: bool = False
-    """A total, replaced by the details from another message (`batch_details`)."""
+    """Whether it is a total replaced by details from another message (`batch_details`)."""
     is_detail: bool = False
-    """One of the details that replace a total."""
+    """Whether it is one of the details that replace a total."""
 
     @property
     def is_booked(self) -> bool:
-        """Whether it counts, or its details do."""
+        """Return whether it is booked, itself or by its details."""
         return self.status == "BOOK" or self.is_total
 
     def differs(self, stored: MovementVersion) -> bool:
-        """Return whether it has other content than the known version."""
+        """Return whether its content differs from the stored version."""
         content = (self.raw, self.is_booked, self.statement.proved)
         return content != (stored.raw, stored.is_booked, stored.statement.proved)
 
     def replaces(self, stored: MovementVersion) -> bool:
-        """Return whether this version is better than the known one."""
+        """Return whether this version is better than the stored one."""
         if self.statement.statement_id == stored.statement.statement_id:
             versions = self.statement.version[1:], stored.statement.version[1:]
             return versions[0] >= versions[1] and self.differs(stored)
@@ -63,10 +63,10 @@ class MovementVersion(msgspec.Struct, gc=False):
 
 
 class MovementRegister:
-    """The known movements, and the changes that incoming rows make to them.
+    """The stored movements, and their changes by incoming rows.
 
-    Afterwards `chosen` has the versions to write by id, and `patches` the stored ones with a new
-    status or twin flag only.
+    In the end `chosen` has the versions to write by id, and `patches` the stored movements of which
+    only status or twin flag changes.
     """
 
     def __init__(self, stored: Iterable[MovementVersion]) -> None:
@@ -79,9 +79,9 @@ class MovementRegister:
             self._known[content_of(version.entry_id)][version.entry_id] = version
 
     def add(self, rows: Iterable[MovementVersion], *, corrects: bool = False) -> set[str]:
-        """Add the rows of one statement, in order; return the ids of their movements.
+        """Add the rows of one statement in order; return the ids of their movements.
 
-        With `corrects` they replace the rows of another version of the statement.
+        With `corrects` the rows replace those of another version of the statement.
         """
         several = list(rows)
         unchanged = self._unchanged(several)
@@ -92,7 +92,8 @@ class MovementRegister:
             content = content_of(row.entry_id)
             key = content, row.booked, row.status
             if key not in candidates:
-                # Equal rows, however many, search the movements known before them only once.
+                # Many equal rows search the movements stored before only once, which keeps the time
+                # linear.
                 candidates[key] = _candidates(row, list(self._known[content].values()))
             counterpart = unchanged.get(at) or next(
                 (
@@ -113,7 +114,7 @@ class MovementRegister:
         return used
 
     def keep_superseded(self, rows: Iterable[MovementVersion]) -> None:
-        """Add the rows of a version that does not count; unique ones are superseded."""
+        """Add the rows of a version that does not count; rows only in it are superseded."""
         unmatched: dict[tuple[str, date], deque[MovementVersion]] = {}
         for row in rows:
             key = content, booked = content_of(row.entry_id), row.booked
@@ -127,9 +128,9 @@ class MovementRegister:
                 self._add_new(row, content)
 
     def _unchanged(self, rows: Sequence[MovementVersion]) -> dict[int, MovementVersion]:
-        """Return the rows that equal known ones of their day, by position.
+        """Return by position the rows that equal stored ones of their day.
 
-        Twins keep their ids in any order of a file.
+        Twins keep their ids even if their order in the file changes.
         """
         unmatched: dict[tuple[str, date, str], deque[MovementVersion]] = defaultdict(deque)
         for content in {content_of(row.entry_id) for row in rows}:
@@ -179,10 +180,9 @@ class MovementRegister:
                 self._supersede(version)
 
     def settle(self, statements: Iterable[StatementFacts], repeated: Collection[str] = ()) -> None:
-        """Supersede movements that proved statements of their days lack.
+        """Supersede movements that are missing in proved statements of their days.
 
-        `repeated` are the ids of statements that others repeat completely in a more detailed
-        format.
+        `repeated` has the ids of statements completely repeated in a more detailed format.
         """
         final: dict[str | None, list[StatementFacts]] = defaultdict(list)
         for facts in statements:
@@ -221,7 +221,7 @@ class MovementRegister:
 def _candidates(
     row: MovementVersion, versions: Sequence[MovementVersion]
 ) -> Iterator[MovementVersion]:
-    """Return the known movements that a row can be: its statement's first, pending ones last."""
+    """Return the stored movements that a row may be: its statement's first, pending ones last."""
     statement = row.statement
     for version in versions:
         if (
@@ -238,7 +238,7 @@ def _candidates(
 
 
 def _was_pending(before: MovementVersion, after: MovementVersion) -> bool:
-    """Return whether one is the other before booking; its day may have changed."""
+    """Return whether one is the pending state of the other; the day may have changed."""
     if before.is_booked or not after.is_booked or before.status == "INFO":
         return False
     return timedelta(0) <= after.booked - before.booked <= _PENDING_AT_MOST

@@ -1,8 +1,8 @@
-"""Statements of the same days in two formats, for example after a change to camt.053.
+"""Statements of the same days in two formats, for example while a bank changes to camt.053.
 
-Formats describe a movement in different words, so rows cannot be compared. But two statements of
-one account and the same days have the same movements: those in the more detailed format count, and
-in equally detailed ones those already stored.
+Formats describe a movement in different words, so single rows cannot be compared. But two
+statements of one account and the same days have the same movements. The statement in the more
+detailed format counts; if both are equally detailed, the stored one counts.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from treasury.core.errors import StatementError
 from treasury.statements.store.statement_facts import StatementFacts
 
 _WHOLE: Final = frozenset({"MT940", "camt.053", "CODA", "CFONB 120"})
-"""Formats with all movements of their days; a CSV may have been exported earlier."""
+"""Formats that have all movements of their days; a CSV may have been exported during the day."""
 _MOST_DAYS: Final = 400
 _ONE_DAY: Final = timedelta(days=1)
 
 
 class DaysByFormat:
-    """The statements that count, by the days of each account."""
+    """The statements that count, by account and day."""
 
     def __init__(self, statements: Iterable[StatementFacts]) -> None:
         self._days: dict[tuple[str | None, date], list[StatementFacts]] = defaultdict(list)
@@ -30,15 +30,15 @@ class DaysByFormat:
             self.add(facts)
 
     def add(self, facts: StatementFacts) -> None:
-        """Add a statement that counts from now on."""
+        """Add a statement that counts."""
         for day in _days(facts):
             self._days[facts.account, day].append(facts)
 
     def holders(self, facts: StatementFacts) -> list[StatementFacts]:
-        """Return statements in other formats that together have all movements of this one.
+        """Return statements in other formats that together have all movements of this statement.
 
-        Return None if this one is more detailed for all shared days. Raises StatementError naming
-        both files if they share only some days, or contradict each other.
+        Return None if this statement is more detailed on all shared days. Raises StatementError
+        with both files if they share only some days or contradict each other.
         """
         others = self.others(facts)
         for holder in others:
@@ -52,7 +52,7 @@ class DaysByFormat:
         has_parts = equal and all(_has_all(facts, part) for part in equal)
         moved = sum(part.credits for part in equal), sum(part.debits for part in equal)
         if has_parts and moved == (facts.credits, facts.debits):
-            # Together they have its movements, in both directions.
+            # Together they must have the same movements, and no others.
             return equal
         for holder in others:
             if holder in equal or not _has_all(facts, holder):
@@ -60,7 +60,7 @@ class DaysByFormat:
         return []
 
     def others(self, facts: StatementFacts) -> list[StatementFacts]:
-        """Return those in another format that share a day and a movement with it."""
+        """Return statements in another format that share a day and a movement with this one."""
         sharing = {
             holder.statement_id: holder
             for day in _days(facts)
@@ -73,7 +73,7 @@ class DaysByFormat:
 
 
 def repeated_elsewhere(statements: Iterable[StatementFacts]) -> frozenset[str]:
-    """Return the ids of statements repeated completely in a more detailed format."""
+    """Return the ids of statements that are repeated completely in a more detailed format."""
     several = list(statements)
     weak = [facts for facts in several if not facts.is_provisional and _rank(facts) < (True, True)]
     if not weak:
@@ -89,12 +89,12 @@ def repeated_elsewhere(statements: Iterable[StatementFacts]) -> frozenset[str]:
 
 
 def _rank(facts: StatementFacts) -> tuple[bool, bool]:
-    """Return the level of detail of a statement; a proved one ranks higher."""
+    """Return the level of detail of a statement; a proof raises it."""
     return facts.proved, facts.format in _WHOLE
 
 
 def _days(facts: StatementFacts) -> Iterable[date]:
-    """Return the days of a statement; none without an account."""
+    """Return the days of a statement; empty without an account."""
     if facts.is_provisional or facts.account is None:
         return
     for number in range(min((facts.last - facts.first).days + 1, _MOST_DAYS)):
@@ -102,7 +102,7 @@ def _days(facts: StatementFacts) -> Iterable[date]:
 
 
 def _has_all(holder: StatementFacts, facts: StatementFacts) -> bool:
-    """Return whether the other has all its days, or the same balances at both ends."""
+    """Return whether the other statement has all its days, or the same two balances."""
     if holder.first <= facts.first and facts.last <= holder.last:
         return True
     between = (facts.opening, facts.closing, facts.last)

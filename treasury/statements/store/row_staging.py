@@ -1,8 +1,8 @@
-"""Rows on their way to the lake, kept on disk: memory holds neither them nor an index.
+"""Staging of incoming rows on disk, so that memory holds neither the rows nor an index.
 
-The columns that identify a movement go into a database with bounded memory, which compares them
-with the stored ones (`written_rows`). The rows themselves are read again, some megabytes at a time,
-once it is known which of them to write. A row is identified by its position in the call.
+The columns that identify a movement are inserted into a database with bounded memory, where they
+are compared with stored rows (`written_rows`). Afterwards the rows to write are read from disk,
+some megabytes at a time. A row is identified by its position among the rows of the call.
 """
 
 from __future__ import annotations
@@ -31,24 +31,27 @@ _INDEX: Final = pa.schema(
         ("has_words", BOOL),
     ]
 )  # fmt: skip
-"""Columns that identify the movement of a row. `raw` is a hash of the bank's text without spaces;
-`is_bare` marks a row without any text of a payment, `has_words` one with a text or a reference of
-the payer."""
+"""Columns that identify the movement of a row.
+
+`raw` is a hash of the bank's text without spaces;
+`is_bare` marks a row without any text about the payment, `has_words` a row with a text or a
+reference of the payer.
+"""
 
 _TEXTS: Final = ("end_to_end_id", "counterparty_name", "counterparty_account")
 _TEXT_LISTS: Final = ("remittance", "structured_references")
 WORDLESS: Final = " AND ".join(
     ("end_to_end_id IS NULL", *(f"len({name}) = 0" for name in _TEXT_LISTS))
 )
-"""SQL condition: a stored row has neither a text nor a reference of the payer."""
+"""SQL condition for a stored row without a text or a reference of the payer."""
 BARE: Final = f"{WORDLESS} AND counterparty_name IS NULL AND counterparty_account IS NULL"
-"""Whether a stored row states no text of a payment, in SQL."""
+"""SQL condition for a stored row without any text about the payment."""
 
 PART: Final = (
     "list_contains(inferred, 'amount') AND charges_amount IS NULL AND instructed_amount IS NULL"
     " AND NOT contains(position, '/')"
 )
-"""SQL condition: the only detail of an entry states another amount, so its texts cover a part."""
+"""SQL condition for a sole detail with another amount than the entry: its texts cover a part."""
 
 EXPORT_COLUMNS: Final = (
     "entry_id", "statement_id", "account", "currency", "booking_date", "direction", "amount",
@@ -58,17 +61,17 @@ EXPORT_COLUMNS: Final = (
 """Columns by which rows of CSV exports are compared."""
 
 RAW_HASH: Final = "md5(translate(raw, e' \\t\\r\\n', ''))"
-"""SQL of the same hash for a stored row; it only shows whether a text is unchanged."""
+"""SQL expression of the same hash for a stored row, to see whether its text is unchanged."""
 
 _SPACES: Final = b" \t\r\n"
 _AT_ONCE: Final = 4 << 20
-"""Bytes of rows that are indexed, and read again, together."""
+"""Number of bytes of rows that are processed together."""
 _MEMORY: Final = "64MB"
-"""Memory limit of the database; it spills the rest to disk."""
+"""Memory limit of the database, which spills to disk beyond it."""
 
 
 def _is_part(batch: pa.RecordBatch) -> pa.Array:
-    """Return `PART` for incoming rows."""
+    """Return for incoming rows whether the condition `PART` holds."""
     states_whole = [
         pc.is_valid(batch["charges_amount"]),
         pc.is_valid(batch["instructed_amount"]),
@@ -79,7 +82,7 @@ def _is_part(batch: pa.RecordBatch) -> pa.Array:
 
 
 class Staging(ExitStack):
-    """The rows of a call: a file of them, and the table `came` with their identifying columns."""
+    """The rows of a call in a file on disk, and their identifying columns in the table `came`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,9 +128,9 @@ class Staging(ExitStack):
             self._sink.close()
 
     def add(self, batches: Iterable[pa.RecordBatch], *, is_export: bool = False) -> None:
-        """Add the rows of one bank file; files are numbered from 0.
+        """Add the rows of the next bank file; files are numbered from 0.
 
-        Rows of a CSV export are added to `export_rows` too.
+        Rows of a CSV export are also added to the table `export_rows`.
         """
         for batch in batches:
             self._writer.write_batch(batch)
@@ -155,7 +158,7 @@ class Staging(ExitStack):
             arrays = [computed[name] if name in computed else batch[name] for name in _INDEX.names]
             self._held.append(pa.RecordBatch.from_arrays(arrays, schema=_INDEX))
             self.rows += batch.num_rows
-            # Some columns of a batch keep the whole batch in memory.
+            # Slices of some columns would hold the whole batch in memory.
             self._holds += batch.nbytes
             if self._holds > _AT_ONCE:
                 self._flush()
@@ -167,7 +170,7 @@ class Staging(ExitStack):
             self._held, self._holds = [], 0
 
     def keep(self, table: str, rows: pa.Table) -> None:
-        """Insert rows into a table of the database, by the names of its columns."""
+        """Insert rows into a table of the database; columns are matched by name."""
         self._database.register("held", rows)
         self._execute(f"INSERT INTO {table} BY NAME FROM held")
         self._database.unregister("held")
@@ -175,7 +178,7 @@ class Staging(ExitStack):
     def run(
         self, query: str, values: Mapping[str, object] | None = None
     ) -> duckdb.DuckDBPyConnection:
-        """Run our own SQL over the table `came` and tables made from it.
+        """Run trusted SQL on the table `came` and the tables derived from it.
 
         Raises StorageError if the disk is full.
         """
@@ -189,12 +192,12 @@ class Staging(ExitStack):
             return self._database.execute(query, values)
         except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
             raise StorageError(
-                f"the rows cannot be compared in {self._folder}: {error}",
+                f"comparing the rows failed in {self._folder}: {error}",
                 do="free space on that disk, or set TMPDIR to a larger one, and add them again",
             ) from error
 
     def parts(self) -> Iterator[tuple[int, pa.Table]]:
-        """Yield all rows again, some megabytes at a time, with the position of each part."""
+        """Yield all rows from disk, some megabytes at a time, each part with its position."""
         self._end()
         place = size = 0
         batches: list[pa.RecordBatch] = []

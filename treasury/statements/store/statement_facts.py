@@ -1,8 +1,8 @@
-"""Facts of a statement that matter for its neighbours, and which one continues it.
+"""Facts of a statement for comparison with its neighbours.
 
-The proof of a statement, the coverage of days and the comparison of movements all use this struct
-and its rule: a statement continues another if it opens with the closing balance of the other; the
-bank's counter shows if one is missing between them.
+The proof of a statement, the coverage of days and the comparison of movements use the same rule: a
+statement continues another if it opens with its closing balance; the bank's counter shows whether a
+statement is missing between the two.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ FACT_COLUMNS: Final = (
     "opening_date", "closing_date", "opening_balance", "closing_balance", "sequence_number",
     "created_at", "entry_count", "credit_total", "debit_total", "proved", "movements_hash",
 )  # fmt: skip
-"""Columns of `statements` from which the facts are made."""
+"""Columns of `statements` from which the facts are derived."""
 
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 _ONE_DAY: Final = timedelta(days=1)
 
 
 class StatementFacts(msgspec.Struct, frozen=True):
-    """Days, balances and number of a statement, or of a balance that a person confirmed.
+    """Days, balances and number of a statement, or of a balance confirmed by a person.
 
-    `first` and `last` are the days whose movements it has; without both it has no days.
+    `first` and `last` are the first and last day of its movements, None for a statement without
+    days.
     """
 
     statement_id: str
@@ -51,42 +52,43 @@ class StatementFacts(msgspec.Struct, frozen=True):
     entry_count: int = 0
     movements_hash: str = ""
     since: date = date.max
-    """Return the day from which its balance is known: the first, else that of the opening balance.
+    """Return the first day, else the day of the opening balance, on which its balance is known.
     """
 
     @property
     def is_final(self) -> bool:
-        """Return whether it is a proved statement of bookings, so that it lacks no movement."""
+        """Return whether it is a proved statement of bookings and so has all movements."""
         return self.proved and not self.is_provisional
 
     @property
     def is_csv(self) -> bool:
-        """Return whether it is a CSV export, with days and an hour chosen by a person."""
+        """Return whether it is a CSV export, of which a person chose the days and the time."""
         return self.format.startswith("CSV")
 
     @property
     def version(self) -> tuple[bool, datetime, int, str]:
-        """Return the key that decides between two versions: the greater one counts.
+        """Return a sort key: of two versions the one with the greater key counts.
 
-        Only proof and age show which is right; the rest is a tie-break until a person decides.
+        Only proof and age show which version is right; the rest is a tie-break until a person
+        decides.
         """
         return self.proved, self.written, self.entry_count, self.movements_hash
 
     @property
     def is_provisional(self) -> bool:
-        """Return whether it only reports movements that a later statement will have."""
+        """Return whether it is a report of movements that a later statement will repeat."""
         return self.format in {"camt.052", "camt.054", "MT942"}
 
     def covers(self, account: str | None, day: date) -> bool:
-        """Return whether it has every movement of the account on that day."""
+        """Return whether it has every movement of the account on a day."""
         return self.is_final and self.account == account and self.first <= day <= self.last
 
     def continues(self, before: StatementFacts) -> bool:
-        """Return whether it opens with the closing balance of the one before it."""
+        """Return whether it opens with the closing balance of `before`."""
         return before.closing is not None and self.opening == before.closing
 
     def has_next_number(self, before: StatementFacts) -> bool:
-        """Return whether the bank's counter shows that it directly follows the one before it."""
+        """Return whether it follows `before` directly by the bank's counter."""
         return before.sequence is not None and self.sequence == before.sequence + 1
 
     def missing_numbers(self, before: StatementFacts) -> range:
@@ -99,18 +101,18 @@ class StatementFacts(msgspec.Struct, frozen=True):
         return range(1, self.sequence) if begins_anew else range(0)
 
     def amount_text(self, amount: Decimal | None) -> str:
-        """Return an amount with the currency of the statement."""
+        """Return an amount as text with the currency of the statement."""
         return format_amount(amount or Decimal(0), self.currency or "").strip()
 
     def is_apart_from(self, statement: StatementFacts) -> bool:
-        """Return whether the two have no movement in common although they share a day."""
+        """Return whether the two share a day but no movement."""
         if self.statement_id == statement.statement_id:
             return False
         if not (self.is_final and statement.is_final):
             return False
         if self.currency != statement.currency:
             return True
-        # Some banks write several numbered statements a day.
+        # Some banks write several numbered statements per day.
         days = {self.first, self.last, statement.first, statement.last}
         counted = None not in {self.sequence, statement.sequence}
         is_other = self.sequence != statement.sequence and self.format == statement.format
@@ -121,7 +123,7 @@ class StatementFacts(msgspec.Struct, frozen=True):
         )
 
     def _continues_on_its_last_day(self, before: StatementFacts) -> bool:
-        """Return whether it continues the one before on the same day, without repeating it."""
+        """Return whether it continues `before` on the same day without repeating its movements."""
         moved = before.opening != before.closing
         return (
             self.continues(before)
@@ -132,12 +134,12 @@ class StatementFacts(msgspec.Struct, frozen=True):
 
 
 def facts_of(row: Mapping[str, Any]) -> StatementFacts:
-    """Return the facts in a row of `statements`, which has the FACT_COLUMNS."""
+    """Return the facts of a row with the FACT_COLUMNS of `statements`."""
     first, opened = row["from_date"], row["opening_date"]
-    # Banks also write midnight of the next day for the end of a period.
+    # Some banks write midnight of the next day as the end of a period.
     last = min((day for day in (row["to_date"], row["closing_date"]) if day), default=None)
     if first is None and opened is not None and last is not None:
-        # An opening balance is as of the day before, unless both balances have one day.
+        # The opening balance is that of the day before, unless both balances have the same day.
         first = min(opened + _ONE_DAY, last)
     return convert(
         {

@@ -1,8 +1,8 @@
-"""State of each statement of a call: new, known or changed, and its proof.
+"""State (new, known or changed) and proof of each statement of a call.
 
-A statement is proved if its own sum holds, its currency is that of the declared account, and it
-continues the statement before it. Added statements may fill gaps, so each call checks the stored
-statements again too.
+A statement is proved if its own sum holds, its currency is declared for the account, and it
+continues the statement before it. Added statements may fill gaps, so each call also checks stored
+statements again.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ State = Literal["new", "changed", "known"]
 _Row = dict[str, Any]
 
 HEAD: Final = (*FACT_COLUMNS, "file_sha256", "proof", "doubt", "added_at", "rivals")
-"""Columns of a statement that decide, without its text."""
+"""Columns of a statement that the comparison needs, without `raw`."""
 _COMPARED: Final = ("entry_count", "credit_total", "debit_total", "closing_balance", "proved")
 _PROOF: Final = ("proved", "proof", "doubt", "rivals")
 _STORED: Final = -1
-"""File number of stored statements."""
+"""File number that marks stored statements."""
 _ROWS: Final = STATEMENT_ENTRIES.name
 
 
 class Versions(msgspec.Struct, frozen=True):
-    """Results of comparing rows, for statements that came with several versions."""
+    """Comparison of rows for statements with several versions."""
 
     superseded: frozenset[tuple[str, str]] = frozenset()
-    """Id and SHA-256 of the file of each version that is or was stored, and of their rivals."""
+    """Id and file hash of each version that is or was stored, and of its rivals."""
     hashes: Mapping[tuple[int, str], str] = {}
-    """Hash of the rows of each version, by file and id."""
+    """Hash of the rows of each version, by file number and statement id."""
     extended: frozenset[tuple[str, int, int]] = frozenset()
-    """Id of a CSV, and the numbers of two files: the first has all rows of the second."""
+    """Id of a CSV statement, and the numbers of two files: the first has all rows of the second."""
     contradictions: Mapping[tuple[int, str], str] = {}
-    """Contradictions between rows and a known CSV, by file and id."""
+    """Contradictions to stored CSV exports, by file number and statement id."""
 
 
 class Heads(msgspec.Struct, frozen=True):
-    """The statements that came and the stored ones, by statement id, before writing.
+    """The incoming and the stored statements by id, before they are written.
 
-    Of several versions of one, the result is as if they came one after the other. Rows have their
-    current proof.
+    Several versions of a statement have the same result as if they were added one after the other.
+    Rows have their current proof.
     """
 
     came: IncomingStatements
@@ -61,13 +61,13 @@ class Heads(msgspec.Struct, frozen=True):
     doubted: tuple[_Row, ...]
     """Stored statements with a changed proof."""
     listed: tuple[_Row, ...]
-    """The statements that came, each with its `state`, in the order of the files."""
+    """The incoming statements in the order of the files, each with its `state`."""
     repeated: frozenset[str]
-    """Ids of statements that count but have their movements in another format."""
+    """Ids of statements that count, but whose movements are stored in another format."""
 
     @property
     def counting(self) -> dict[str, StatementFacts]:
-        """Return all statements that count from now on."""
+        """Return all statements that count after this call."""
         rows = {**self.stored, **{key: self.incoming[key] for key in self.came.accepted}}
         return {key: facts_of(row) for key, row in rows.items()}
 
@@ -75,7 +75,7 @@ class Heads(msgspec.Struct, frozen=True):
 def heads_of(
     writer: Writer, files: Sequence[pa.Table], declared: Currencies, versions: Versions
 ) -> Heads:
-    """Compare the statements that came, one table per file, with the stored ones.
+    """Compare incoming statements, one table per file, with stored ones.
 
     `declared` has the currencies of our accounts.
     """
@@ -102,7 +102,7 @@ def heads_of(
 def _beside_others(
     counting: Mapping[str, _Row], declared: Currencies, lacking: Collection[str]
 ) -> dict[str, _Row]:
-    """Return the statements that count, by id, each with its proof in view of the others."""
+    """Return the statements that count, by id, with the proof after comparison with the others."""
     remarks = doubts(counting.values(), declared, lacking)
     return {
         key: doubted(row, remarks.get(place)) for place, (key, row) in enumerate(counting.items())
@@ -113,7 +113,7 @@ def _listed(
     came: IncomingStatements, number: int, row: _Row, counting: Mapping[str, _Row],
     now: Mapping[str, _Row],
 ) -> _Row:  # fmt: skip
-    """Return a statement that came with its own state and proof, not those of another version."""
+    """Return an incoming statement with its own state and proof, not those of another version."""
     key = row["statement_id"]
     if holders := came.repeats.get((number, key)):
         names = ", ".join(dict.fromkeys(holder.file_name for holder in holders[:_MOST_NAMED]))
@@ -132,9 +132,9 @@ _MOST_NAMED: Final = 5
 
 
 class IncomingStatements:
-    """The statements of a call in order, each with the version that counted before.
+    """The statements of a call in order, compared with the versions that counted before.
 
-    A version is identified by the number of its file and the statement's id.
+    A version is identified by file number and statement id.
     """
 
     def __init__(self, stored: Mapping[str, _Row], versions: Versions) -> None:
@@ -142,13 +142,13 @@ class IncomingStatements:
         self.rows: dict[str, _Row] = {}
         self.states: dict[str, State] = {}
         self.overtaken: dict[tuple[int, str], None] = {}
-        """Versions that add nothing: another version has all their movements."""
+        """Versions whose movements are all in another version."""
         self.outvoted: dict[tuple[int, str], None] = {}
-        """Versions replaced by a rival: their rows are kept as superseded."""
+        """Versions replaced by a rival; their rows are stored as superseded."""
         self.corrected: set[str] = set()
-        """Ids with stored rows of a version that no longer counts."""
+        """Ids of statements with a stored version that no longer counts."""
         self.repeats: dict[tuple[int, str], list[StatementFacts]] = {}
-        """Statements of days that others have in another format."""
+        """Statements whose days are stored in another format."""
         self._counts = dict(stored)
         self._days = DaysByFormat(map(facts_of, stored.values()))
         self._files: dict[str, int] = {}
@@ -157,12 +157,12 @@ class IncomingStatements:
 
     @property
     def accepted(self) -> tuple[str, ...]:
-        """Return the ids of statements that came with new content."""
+        """Return the ids of statements with new content."""
         return tuple(key for key, state in self.states.items() if state != "known")
 
     @property
     def places(self) -> Iterable[tuple[int, str]]:
-        """Return file and id of each, in the order of the files."""
+        """Return file number and statement id of each version, in the order of the files."""
         return dict.fromkeys((number, row["statement_id"]) for number, row in self.listed)
 
     def add(self, number: int, row: _Row) -> None:
@@ -189,7 +189,7 @@ class IncomingStatements:
         is_read_anew = (
             row["file_sha256"] == before["file_sha256"] and row["proof"] != before["proof"]
         )
-        # The same file was added before, and another version counts since.
+        # The same file was added before, and another version has replaced it.
         was_superseded = (
             key in self._stored
             and row["file_sha256"] != before["file_sha256"]
@@ -202,7 +202,7 @@ class IncomingStatements:
             self.overtaken[number, key] = None
             self._know(row)
         elif not (_is_whole(row) or _is_whole(before)):
-            # Reports and exports without proof: each may have movements that the other lacks.
+            # Reports, and exports without proof, may each have movements that the other lacks.
             if facts_of(row).version[1:] >= facts_of(before).version[1:]:
                 self._count(number, row, "changed" if key in self._stored else "new")
             else:
@@ -211,7 +211,7 @@ class IncomingStatements:
             self._choose(number, row, before)
 
     def _choose(self, number: int, row: _Row, before: _Row) -> None:
-        """Choose between two versions, in any order of arrival; the other may be right too."""
+        """Choose between two versions, whichever came first; the other one may still be right."""
         key, file = row["statement_id"], self._files.get(row["statement_id"], _STORED)
         version, counted_version = facts_of(row).version, facts_of(before).version
         is_same_file = row["file_sha256"] == before["file_sha256"]
@@ -236,7 +236,7 @@ class IncomingStatements:
         self.states.setdefault(row["statement_id"], "known")
 
     def counts(self, place: tuple[int, str]) -> bool:
-        """Return whether the rows of a statement that came count."""
+        """Return whether the rows of an incoming statement count."""
         return place not in self.overtaken and place not in self.outvoted
 
     def _count(self, number: int, row: _Row, state: State) -> None:
@@ -247,9 +247,10 @@ class IncomingStatements:
 
 
 def _is_whole(row: _Row) -> bool:
-    """Return whether only one of several versions counts.
+    """Return whether only one version of the statement counts.
 
-    Not so for reports, and for exports without proof, which may have only some movements.
+    Reports, and exports without proof, may have only some of the movements, so all their versions
+    count.
     """
     facts = facts_of(row)
     return not facts.is_provisional and (facts.proved or not facts.is_csv)
@@ -258,9 +259,9 @@ def _is_whole(row: _Row) -> bool:
 def doubts(
     rows: Iterable[_Row], declared: Currencies, lacking: Collection[str] = ()
 ) -> dict[int, Continuity]:
-    """Return why statements that add up are still doubtful, by their position in `rows`.
+    """Return the reasons to doubt statements whose sum holds, by their position in `rows`.
 
-    `lacking` are the ids of those with movements that are no longer stored.
+    `lacking` has the ids of statements with movements that are no longer stored.
     """
     several = list(rows)
     remarks = continuity(map(facts_of, several))
@@ -281,9 +282,10 @@ def doubts(
 
 
 def find_rivals(rows: Sequence[_Row], movements: Mapping[tuple[str, str], Counter[str]]) -> None:
-    """Note rivals among unstored versions that were read together.
+    """Set the rivals among versions that are read together and not stored.
 
-    `movements` has the bank's text of each, by the file's SHA-256 and the statement's id.
+    `movements` counts the texts of each version's movements, by the file's SHA-256 and the
+    statement's id.
     """
     versions: dict[str, list[_Row]] = defaultdict(list)
     for row in rows:
@@ -307,7 +309,7 @@ def find_rivals(rows: Sequence[_Row], movements: Mapping[tuple[str, str], Counte
 
 
 def _age(row: _Row) -> tuple[bool, datetime]:
-    """Return the key that shows which of two versions is right: its proof, then its age."""
+    """Return a sort key of versions, by proof and then by age."""
     facts = facts_of(row)
     return facts.proved, facts.written
 
@@ -317,7 +319,7 @@ def _rival(row: _Row) -> str:
 
 
 def rivals_of(row: Mapping[str, Any]) -> str:
-    """Return the remark on a statement with other versions of equal age."""
+    """Return the doubt about a statement if other versions are of equal age."""
     names = [f"{rival[65:]} (SHA-256 {rival[:12]})" for rival in row["rivals"][:_MOST_NAMED]]
     more = len(row["rivals"]) - len(names)
     others = ", ".join([*names, *([f"{more} more"] if more else [])])
@@ -337,7 +339,7 @@ def _stored(writer: Writer) -> dict[str, _Row]:
 
 
 def restate(writer: Writer, declared: Currencies, without: str) -> None:
-    """Write the proofs of stored statements again after one of them no longer counts."""
+    """Update the proofs of stored statements after one of them was withdrawn."""
     before = _stored(writer)
     del before[without]
     lacking = {key for key in before if mark_of(_ROWS, key) in writer.refetch}
@@ -346,7 +348,7 @@ def restate(writer: Writer, declared: Currencies, without: str) -> None:
 
 
 def doubted(row: _Row, remark: Continuity | None) -> _Row:
-    """Return the statement with its proof in view of others; without a proof it stays as it is."""
+    """Return the statement with its doubt added to the proof; unchanged if it is not proved."""
     if remark is None or not row["proved"]:
         return {**row, "doubt": None}
     proof = f"{remark.text}; {row['proof']}"
@@ -354,7 +356,7 @@ def doubted(row: _Row, remark: Continuity | None) -> _Row:
 
 
 def _alone(row: _Row) -> _Row:
-    """Return a stored statement with its own proof: only a proved one can be in doubt."""
+    """Return a stored statement with the proof that it had before a doubt."""
     if row["doubt"] is None:
         return dict(row)
     return {**row, "proved": True, "proof": row["proof"].removeprefix(f"{row['doubt']}; ")}
@@ -375,10 +377,10 @@ def write_heads(writer: Writer, statements: pa.Table, heads: Heads) -> None:
 
 
 def _write_proofs(writer: Writer, doubted_rows: Sequence[_Row]) -> None:
-    """Write stored statements with their current proof."""
+    """Write the current proofs of stored statements."""
     for start in range(0, len(doubted_rows), _AT_ONCE):
         several = {row["statement_id"]: row for row in doubted_rows[start : start + _AT_ONCE]}
-        # The hashes are our own, so they are safe in SQL.
+        # The hashes are computed here, so they are safe in SQL.
         quoted = ", ".join(f"'{key}'" for key in several)
         names = STATEMENTS.row_schema.names
         rows = writer.read(STATEMENTS, names, f"statement_id IN ({quoted})")
@@ -390,7 +392,7 @@ _AT_ONCE: Final = 1000
 
 
 def _with(statements: pa.Table, rows: Sequence[_Row], now: datetime) -> pa.Table:
-    """Return the statements with the proof of the rows, and when they were first added."""
+    """Return the statements with the current proof, and the time when they were first added."""
     for name, kind in _FOUND_OUT:
         values = [row[name] for row in rows]
         if name == "added_at":

@@ -1,8 +1,8 @@
-"""Evidence for a company's own wallets: explorer exports, and balances read by a person.
+"""Evidence for a company's own wallets: explorer exports, and balances stated by a person.
 
-No service shows these wallets. An export holds every movement of an asset over a period, and may
-name the gas that the wallet paid, once per transaction over all exports. A balance is stated by a
-person with its source. All are stored in the lake as facts, known from when they were added.
+No service reports these wallets. An export has every movement of an asset in a period, and may have
+the gas that the wallet paid, which is stored once per transaction. A person states a balance
+together with its source. All evidence is stored in the lake with the time when it was added.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from treasury.statements.explorer.wallet_tables import (
 
 
 class WalletEvidence(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """Result of adding: the evidence, one row per asset, and the rows that were new.
+    """Result of adding: the evidence, one row per asset, and the new rows.
 
-    `movements` are transfers of coins, `gas` the fees of transactions.
+    `movements` has transfers of coins, `gas` the fees of transactions.
     """
 
     title: str
@@ -46,7 +46,7 @@ class WalletEvidence(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
     sql: str = "SELECT * FROM wallet_evidence ORDER BY chain, address, asset, evidence_id"
 
     def sheets(self) -> Mapping[str, Table]:
-        """Return the evidence, its movements and the gas."""
+        """Return the evidence, the movements and the gas as tables."""
         return {"Evidence": self.evidence, "Movements": self.movements, "Gas": self.gas}
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class WalletEvidence(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
 
 
 def require_company_wallet(lake: Lake, chain: str, address: str) -> WalletPlace:
-    """Return the wallet as the service writes it.
+    """Return the wallet in the spelling of the service.
 
     Raises InputError if the company has no such wallet.
     """
@@ -70,7 +70,7 @@ def require_company_wallet(lake: Lake, chain: str, address: str) -> WalletPlace:
     place = next((wallet for wallet in wallets if wallet.key == typed.key), None)
     if place is None:
         names = "; ".join(map(str, wallets)) or "none: run `treasury sync` first"
-        raise InputError(f"{typed} is no wallet of the company", do=f"it has {names}")
+        raise InputError(f"{typed} is not a wallet of the company", do=f"it has {names}")
     return place
 
 
@@ -88,13 +88,13 @@ def add_export(
     names: Mapping[str, str] | None = None,
     replace: bool = False,
 ) -> WalletEvidence:
-    """Add an explorer's export of a wallet; adding the same file again has no effect.
+    """Add an explorer's export of a wallet; adding a file twice has no effect.
 
-    It covers the time from its first line to its last, or from `first` to before `last`; `assets`
-    are those it covers beyond the ones in it. `names` gives its own headings: {"hash": "Txhash"}.
-    With `replace`, movements of an earlier export that this one lacks are dropped, and its gas
-    overrides conflicting gas. Raises InputError with the line that is wrong, or that another export
-    contradicts; then nothing is stored.
+    The export covers the time from its first line to its last, or from `first` to before `last`;
+    `assets` are further assets that it covers. `names` maps columns to its headings, such as
+    {"hash": "Txhash"}. With `replace`, stored movements that this export lacks are withdrawn, and
+    its gas overrides conflicting gas. Raises InputError with the line that is wrong, or that
+    another export contradicts; then nothing is stored.
     """
     export = wallet_export.read_wallet_export(file, place, names or {})
     span = _span(export, first, last, now)
@@ -108,7 +108,7 @@ def add_export(
         )
     covered_assets = sorted({*(row["asset"] for row in rows), *further, export.native} - {""})
     if not covered_assets:
-        raise InputError(f"{file} has no movement", do="name the assets that it would show")
+        raise InputError(f"{file} has no movement", do="name the assets that the export covers")
     digest = hashlib.sha256(export.content).hexdigest()
     evidence = [
         {
@@ -182,16 +182,20 @@ def add_balance(
     by: str,
     source: str,
 ) -> WalletEvidence:
-    """State what a wallet held at an instant, and where that was read.
+    """Store the balance of a wallet at an instant, with its source.
 
-    It replaces another balance of the same instant, which stays in the history.
+    It replaces a stored balance of the same instant, which remains in the history.
     """
     if not source.strip():
-        raise InputError("a balance needs its source", do="state where it was read")
+        raise InputError("a balance needs a source", do="state where you read the balance")
     if not asset.strip() or balance < 0:
-        raise InputError("a balance is of an asset and not negative", do="write it as 1234.56 USDC")
+        raise InputError(
+            "a balance needs an asset and must not be negative", do="write it as 1234.56 USDC"
+        )
     if at > now:
-        raise InputError(f"{at:%Y-%m-%d %H:%M} UTC has not come yet", do="state a balance that was")
+        raise InputError(
+            f"{at:%Y-%m-%d %H:%M} UTC is in the future", do="state a balance of the past"
+        )
     stated = {
         "evidence_id": evidence_key("balance", *place.key, asset.strip(), str(at)),
         "kind": "balance",
@@ -210,20 +214,21 @@ def add_balance(
 def _span(
     export: wallet_export.WalletExport, first: datetime | None, last: datetime | None, now: datetime
 ) -> tuple[datetime, datetime]:
-    """Return the period of the export.
+    """Return the period that the export covers.
 
-    Raises InputError if it is empty, ends later than now, or excludes a row.
+    Raises InputError if the period is empty, ends in the future, or excludes a row.
     """
     times = [line.at for line in export.lines]
     since, until = first or min(times, default=None), last or max(times, default=None)
     if since is None or until is None:
         raise InputError(
-            f"{export.path} has no movement", do="state the period in which it would show one"
+            f"{export.path} has no movement", do="state the period that the export covers"
         )
     if since > until or until > now:
         raise InputError(
-            f"{export.path}: no export covers {since:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M} UTC",
-            do="give the days that it was made for, none later than now",
+            f"{export.path}: an export cannot cover {since:%Y-%m-%d %H:%M} to"
+            f" {until:%Y-%m-%d %H:%M} UTC",
+            do="give the period of the export, which must not end in the future",
         )
     for line in export.lines:
         if not since <= line.at <= until:
@@ -236,7 +241,7 @@ def _span(
 
 
 def _new(writer: Writer, table: LakeTable, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows with keys that are not stored."""
+    """Return the rows with keys that are not stored yet."""
     (key,) = table.key
     stored = writer.read(table, columns=[key], where="vanished_at IS NULL")[key].to_pylist()
     return [row for row in rows if row[key] not in set(stored)]
@@ -271,7 +276,7 @@ def _added(
 
 
 def _table(table: LakeTable, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """Return the rows as a table for the lake; `raw` is the record as it was given."""
+    """Return the rows as a table for the lake; `raw` is the record as passed in."""
     names = [column.name for column in table.columns]
     records = ({name: row.get(name) for name in names} for row in rows)
     return pa.Table.from_pylist(

@@ -1,7 +1,7 @@
-"""Withdrawing a stored statement: it no longer counts, but nothing is deleted.
+"""Withdrawal of a stored statement: it no longer counts, but its rows are not deleted.
 
-A movement in two files is stored with one of them. If that one is withdrawn, the other lacks the
-movement: it is no longer proved, and its file has to be added again.
+A movement in two files is stored with one of them. If this one is withdrawn, the other statement
+lacks the movement: it is no longer proved, and its file has to be added again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, ST
 from treasury.statements.store.statement_heads import restate
 
 _SHORTEST: Final = 6
-"""Shortest prefix of an id that may stand for it."""
+"""Minimum length of a prefix accepted in place of an id."""
 
 _STANDING: Final = f"""
 SELECT statement_id, file_name, account, currency, coalesce(from_date, opening_date) AS first_day,
@@ -36,13 +36,12 @@ _MOVEMENTS: Final = f"""
 SELECT entry_id FROM statement_entries WHERE {COUNTING} AND statement_id = $id
 """  # noqa: S608 - names of our own
 _LACKING: Final = step_sql("treasury.statements.store.steps", "lacking_statements")
-"""Other statements of the account with movements of the same days stored with this one, and reports
-and exports of a day that this statement decided.
+"""Query of the statements that lack movements after the withdrawal; the step says which.
 """
 
 
 class StoredStatement(msgspec.Struct, frozen=True):
-    """A stored statement in the form that a person names it."""
+    """A stored statement, with the values by which a person recognises it."""
 
     statement_id: str
     file_name: str | None
@@ -62,10 +61,10 @@ _WITHDRAWN: Final = pa.schema([("withdrawn", TEXT), ("add_again", TEXT)])
 
 
 class Withdrawal(Tables, msgspec.Struct, frozen=True, kw_only=True):
-    """The withdrawn statement, and the files to add again because they share days with it.
+    """The withdrawn statement, and the files to add again because they lack movements now.
 
-    `entry_ids` are its movements, including pending ones; `is_planned` is true if nothing was
-    written.
+    `entry_ids` are its movements, including pending ones; `is_planned` is true for a preview that
+    changed nothing.
     """
 
     statement: StoredStatement
@@ -75,7 +74,7 @@ class Withdrawal(Tables, msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def movements(self) -> int:
-        """How many movements count no more."""
+        """Return the number of movements that no longer count."""
         return len(self.entry_ids)
 
     def sheets(self) -> Mapping[str, Table]:
@@ -86,21 +85,21 @@ class Withdrawal(Tables, msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sql(self) -> str:
-        """Return the query of every statement that no longer counts."""
+        """Return a SQL query for all statements that no longer count."""
         return "SELECT * FROM statements WHERE vanished_at IS NOT NULL ORDER BY vanished_at"
 
     def __str__(self) -> str:
-        """Return a summary in a line, then the files to add again."""
+        """Return a summary line, then a line for each file to add again."""
         verb = "would be withdrawn" if self.is_planned else "withdrawn"
-        first = f"{verb}: {self.statement}, {self.movements:,} movements count no more"
+        first = f"{verb}: {self.statement}, {self.movements:,} movements no longer count"
         files = (
-            f"add {clean(file)} again: it has movements of these days" for file in self.add_again
+            f"add {clean(file)} again: it has movements of the same days" for file in self.add_again
         )
         return "\n".join((first, *files))
 
 
 def find_statement(snapshot: Snapshot, name: str) -> StoredStatement:
-    """Return the stored statement with an id, a prefix of an id, or a file name.
+    """Return the stored statement with this id, prefix of an id, or file name.
 
     Raises InputError if there is none, or several.
     """
@@ -114,7 +113,9 @@ def find_statement(snapshot: Snapshot, name: str) -> StoredStatement:
         return matching[0]
     if matching:
         ids = ", ".join(str(row) for row in matching[:_SHORTEST])
-        raise InputError(f"{clean(typed)!r} stands for {len(matching)}: {ids}", do="give the id")
+        raise InputError(
+            f"{clean(typed)!r} stands for {len(matching)}: {ids}", do="give the id of the statement"
+        )
     raise InputError(
         f"no stored statement has the id or the file name {clean(typed)[:60]!r}",
         do="run `treasury statements list`: it shows the id of each",
@@ -122,14 +123,14 @@ def find_statement(snapshot: Snapshot, name: str) -> StoredStatement:
 
 
 def planned_withdrawal(snapshot: Snapshot, statement: StoredStatement) -> Withdrawal:
-    """Return what would no longer count, and what to add again, without writing."""
+    """Return the effect of a withdrawal without writing it."""
     return _withdrawal(snapshot, statement, is_planned=True)[0]
 
 
 def _withdrawal(
     snapshot: Snapshot, statement: StoredStatement, *, is_planned: bool
 ) -> tuple[Withdrawal, list[dict[str, Any]]]:
-    """Return what no longer counts, and the statements that lack movements then."""
+    """Return the withdrawal of a statement, with the statements that would lack movements."""
     movements, lacking = (
         snapshot.sql(query, {"id": statement.statement_id}).to_pylist()
         for query in (_MOVEMENTS, _LACKING)

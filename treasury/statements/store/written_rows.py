@@ -1,8 +1,8 @@
-"""The rows of a call to write: movements that are new, or better than the known version.
+"""Choice of the rows to write: movements that are new, or better than the stored version.
 
-Most rows are unlike any other, or equal the stored ones: SQL recognises them by their ids. Only the
-others are compared one by one (`movement_identity`), some ten thousand at a time, with rows of
-equal content together.
+SQL handles most rows by their ids: they are unlike any other row, or equal to a stored one. Only
+the remaining rows are compared one by one (`movement_identity`), some ten thousand at a time; rows
+of equal content are compared together.
 """
 
 # ruff: noqa: S608 - names, numbers, days and hashes of our own are all that is put into queries
@@ -54,16 +54,16 @@ _PART: Final = {
     name: step_sql(_STEPS, name)
     for name in ("contents_repeated", "rows_unchanged", "rows_compared", "rows_known")
 }
-"""SQL steps of a part, in order; rows of equal content are in the same part."""
+"""SQL steps in order, run for each part of the rows; rows of equal content are in one part."""
 
 
 def versions_of(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Table]) -> Versions:
-    """Compare the rows that came with stored ones, which are looked up.
+    """Look up the stored rows like the incoming ones, and compare the versions of statements.
 
-    `files` has the statements of the rows, one table per file.
+    `files` has the statements of the incoming rows, one table per file.
     """
     statements = pa.concat_tables(files)
-    # The stored movements that the incoming ones could be, of days close to theirs.
+    # Stored movements that may equal incoming ones are of the same days or close to them.
     first, last = _days(staging, statements)
     names = "entry_id, statement_id, entry_status, booking_date, is_twin"
     where = f"{COUNTING} AND booking_date BETWEEN DATE '{first}' AND DATE '{last}'"
@@ -73,7 +73,7 @@ def versions_of(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Table])
             f" FROM ({snapshot.views()[STATEMENT_ENTRIES.name]}) WHERE {where}"
         )
     except StorageError:
-        # If a stored file cannot be read, the lake's error names it and the remedy.
+        # If a stored file cannot be read, the lake raises an error with the file and the remedy.
         snapshot.sql(f"SELECT count({RAW_HASH}) FROM {STATEMENT_ENTRIES.name} WHERE {where}")
         raise
     exports = statements.filter(pc.starts_with(statements["format"], "CSV"))
@@ -98,12 +98,12 @@ def versions_of(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Table])
 def write_rows(
     writer: Writer, staging: Staging, heads: Heads, statements: pa.Table
 ) -> tuple[int, int]:
-    """Write movements that are new or better than the known version; return the counts.
+    """Write movements that are new or better than the stored version; return the counts.
 
-    `statements` are the statements of the rows. A version that a later one of the same call reverts
-    is not a change.
+    `statements` are the statements of the rows. A change that a later version in the same call
+    reverts is not counted.
     """
-    # Rows of these statements may change in any case: reports, and corrected ones.
+    # Rows of reports and corrected statements may change even if they equal stored rows.
     reports = {key for key, facts in heads.counting.items() if facts.is_provisional}
     reports |= {key for key, row in heads.incoming.items() if facts_of(row).is_provisional}
     changed = {key for key, state in heads.came.states.items() if state == "changed"}
@@ -111,7 +111,7 @@ def write_rows(
     staging.run(_TABLES)
     ids = sorted(reports | changed | outvoted | heads.repeated)
     staging.keep("looked_at", _table(statement_id=(ids, TEXT)))
-    # An export that another one replaces may still have texts that the other lacks.
+    # An export that is replaced by another one may have texts that the other lacks.
     staging.run(
         "CREATE TABLE exported_texts AS SELECT place, entry_id, has_words FROM came"
         " SEMI JOIN exports USING (statement_id) WHERE NOT is_bare"
@@ -147,7 +147,7 @@ def write_rows(
 
 
 def doubtful_rows(staging: Staging) -> dict[int, list[date]]:
-    """Return the days of written rows that may be known movements in other words, by file."""
+    """Return by file the days of written rows that may be stored movements in other words."""
     found: dict[int, list[date]] = defaultdict(list)
     query = "SELECT file, booking_date FROM doubtful JOIN came USING (file, place) ORDER BY ALL"
     for file, day in staging.run(query).fetchall():
@@ -156,7 +156,7 @@ def doubtful_rows(staging: Staging) -> dict[int, list[date]]:
 
 
 def moved_days(staging: Staging) -> dict[int, list[tuple[date, date]]]:
-    """Return the day of each row that is a known movement of another day, and that day, by file."""
+    """Return by file both days of each row that is a stored movement of another day."""
     found: dict[int, list[tuple[date, date]]] = defaultdict(list)
     query = "SELECT file, booking_date, known_date FROM moved_rows ORDER BY ALL"
     for file, day, known_day in staging.run(query).fetchall():
@@ -165,8 +165,8 @@ def moved_days(staging: Staging) -> dict[int, list[tuple[date, date]]]:
 
 
 def _mark_doubtful(staging: Staging) -> None:
-    """Mark rows that may be known movements in other words as twins, with those movements."""
-    # A row that is not written, as of a version that does not count, puts nothing in doubt.
+    """Mark rows that may be stored movements in other words, and these movements, as twins."""
+    # Rows that are not written, such as those of a version that does not count, are skipped.
     staging.run("DELETE FROM doubtful WHERE place NOT IN (SELECT place FROM chosen)")
     alike = "place IN (SELECT place FROM doubtful) OR entry_id IN (SELECT entry_id FROM doubtful)"
     for table in ("chosen", "patches"):
@@ -183,7 +183,7 @@ def _table(**columns: tuple[Sequence[Any], pa.DataType]) -> pa.Table:
 
 
 def _days(staging: Staging, statements: pa.Table) -> tuple[date, date]:
-    """Return the first and last day between which stored movements may match."""
+    """Return the first and the last day of stored movements that may match."""
     query = "SELECT min(booking_date), max(booking_date) FROM came"
     days = [day for row in staging.run(query).fetchall() for day in row if day]
     for facts in map(facts_of, statements.select(list(FACT_COLUMNS)).to_pylist()):
@@ -200,12 +200,12 @@ def _count(staging: Staging, table: str) -> int:
 
 
 def _compare(staging: Staging, heads: Heads, details: BatchDetails) -> None:
-    """Compare the rows of a part one by one, and keep the chosen ones."""
+    """Compare the rows of a part one by one, and record the chosen ones."""
     if not _count(staging, "rows_compared") and not _count(staging, "rows_known"):
         return
     before = {key: facts_of(row) for key, row in heads.stored.items()}
     incoming = {key: facts_of(row) for key, row in heads.incoming.items()}
-    # The stored rows to compare with, twins in the order of counting.
+    # Read the stored rows to compare, with twins in the order of their counters.
     names = "entry_id, statement_id, entry_status, booking_date, raw, is_twin"
     stored = staging.run(f"SELECT {names} FROM rows_known ORDER BY length(entry_id), entry_id")
     statements = {**incoming, **before}
@@ -246,7 +246,7 @@ def _compare(staging: Staging, heads: Heads, details: BatchDetails) -> None:
 def _incoming_versions(
     staging: Staging, statements: Mapping[str, StatementFacts], details: BatchDetails
 ) -> dict[tuple[int, str], list[MovementVersion]]:
-    """Return the incoming rows to compare, by file and statement, with twins marked."""
+    """Return the incoming rows to compare by file and statement, with `is_twin` set."""
     alike = "file, statement_id, content, booking_date"
     compared = staging.run(
         "SELECT file, entry_id, statement_id, entry_status, booking_date, raw,"
@@ -270,7 +270,7 @@ def _incoming_versions(
 
 
 def _write(writer: Writer, staging: Staging, texts: dict[str, dict[str, Any]]) -> Iterator[Changes]:
-    """Write the chosen rows as read, with their ids, status and twin flag."""
+    """Write the chosen rows from disk, with their final ids, status and twin flag."""
     for place, rows in staging.parts():
         identities = staging.run(
             "SELECT place, entry_id, entry_status, is_twin FROM chosen"
@@ -283,7 +283,7 @@ def _write(writer: Writer, staging: Staging, texts: dict[str, dict[str, Any]]) -
 
 
 def _patch(writer: Writer, staging: Staging, texts: dict[str, dict[str, Any]]) -> Iterator[Changes]:
-    """Write the stored rows with a changed status or twin flag."""
+    """Update the status or twin flag of stored rows."""
     for start in range(0, _count(staging, "patches"), _PATCHED_AT_ONCE):
         identities = staging.run(
             f"FROM patches ORDER BY entry_id LIMIT {_PATCHED_AT_ONCE} OFFSET {start}"
@@ -298,7 +298,7 @@ def _patch(writer: Writer, staging: Staging, texts: dict[str, dict[str, Any]]) -
 
 
 def _with_identities(rows: pa.Table, identities: pa.Table) -> pa.Table:
-    """Return the rows with the given ids, statuses and twin flags, in the same order."""
+    """Return the rows with these ids, statuses and twin flags, which are in the same order."""
     for name in ("entry_id", "entry_status", "is_twin"):
         rows = rows.set_column(rows.schema.get_field_index(name), name, identities[name])
     return rows.cast(STATEMENT_ENTRIES.row_schema)

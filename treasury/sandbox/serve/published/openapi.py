@@ -1,8 +1,8 @@
-"""OpenAPI 3.1 documents of both services, made from the route tables.
+"""OpenAPI 3.1 documents of both services, generated from the route tables.
 
-A document has every operation with its parameters, body, answer and all possible statuses, from the
-routes and the bodies' types, and the enums, formats and examples of `openapi_fields`. There is one
-document for each service and one for both, which includes the token address.
+Operations with parameters, bodies, answers and statuses come from the routes and the types of the
+bodies; enums, formats and examples come from `openapi_fields`. There is one document for each
+service, and one for both with the token address.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PARTS: Final = decode_json(
     package_text(__package__, "openapi_parts.json"),
     dict[str, dict[str, Any]],
 )
-"""Parts that all operations share: shapes, the token address, descriptions of statuses."""
+"""Fixed parts of the documents: common schemas, the token address, descriptions of statuses."""
 _PARTS["scheme"]["flows"]["clientCredentials"]["scopes"] = {
     scope: f"Held by {', '.join(role for role in SCOPES if scope in SCOPES[role])}."
     for scope in sorted(SCOPES["COMPANY_ADMIN"])
@@ -47,9 +47,10 @@ _ABOUT: Final = (
 
 @cache
 def document(profile: str, service: str = "") -> dict[str, Any]:
-    """Return the document of one service, `FINANCE` or `RAMP`, with relative paths; or of both.
+    """Return the document of one service, `FINANCE` or `RAMP`, or by default of both.
 
-    The one of both has whole paths and the token address. It is shared: change a copy.
+    The document of one service has relative paths; that of both has full paths and the token
+    address. The result is cached, so change only a copy.
     """
     tables = {FINANCE: finance_routes.routes(profile), RAMP: ramp_routes.routes(profile)}
     chosen = {address: tables[address] for address in ([service] if service else tables)}
@@ -67,7 +68,7 @@ def document(profile: str, service: str = "") -> dict[str, Any]:
             operation = _operation(route, address, schemas, components)
             path = route.path if service else address + route.path
             paths.setdefault(path, {})[route.method.lower()] = operation
-    # Events for registered addresses, defined by the sandbox itself.
+    # The webhooks, which the sandbox itself defines.
     webhooks = {
         event: {"post": _PARTS["webhook"] | {"operationId": event.replace(".", "_")}}
         for event in EVENTS
@@ -87,12 +88,12 @@ def document(profile: str, service: str = "") -> dict[str, Any]:
 
 
 def statuses(route: Route) -> list[int]:
-    """Return every status with which an operation can be answered."""
+    """Return all statuses with which an operation may answer."""
     guarded = bool(route.scope) or route.roles != EVERYONE
     codes = {route.status, *route.refuses, *_ANY_TIME}
     if route.method not in {"GET", "DELETE"}:
         codes |= {400, 415}
-        # Any body may have a key.
+        # Every body may have an idempotency key.
         codes |= {422} if guarded else set()
     codes |= {400} if route.query else set()
     codes |= {403} if guarded else set()
@@ -101,7 +102,7 @@ def statuses(route: Route) -> list[int]:
 
 
 def _plainly(schema: Any) -> Any:
-    """Return the schema with amounts as the services write them: as JSON numbers."""
+    """Return the schema with exact amounts as JSON numbers, as the services write them."""
     if isinstance(schema, Mapping):
         if schema.get("format") == "decimal":
             return {"type": "number"}
@@ -117,7 +118,7 @@ def _bodies(route: Route) -> tuple[Any, ...]:
 
 
 def _each(route: Route) -> Any:
-    """Return the type of the result, or of each of its items."""
+    """Return the type of the result, or of the items of a list."""
     return get_args(route.gives)[0] if get_origin(route.gives) is list else route.gives
 
 
@@ -163,7 +164,7 @@ def _operation(
 def _answer(
     route: Route, schemas: Mapping[Any, Any], components: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the body of an answer: none with 204, a file without envelope, else JSON."""
+    """Return the content of an answer: none for 204, a file, or JSON."""
     if route.media_type != "application/json":
         return {"content": {route.media_type: {"schema": {"type": "string"}}}}
     if route.status == HTTPStatus.NO_CONTENT:

@@ -1,8 +1,8 @@
-"""Enums, formats and examples that the published documents add to the types' schemas.
+"""Enums, formats and examples that the OpenAPI documents add to the schemas of the types.
 
-The services' enums are open, so the types of their answers are text, and `openapi_fields.json`
-lists the known values. An entry is for one field of one schema (`Party.status`) or for every field
-of that name (`kycStatus`); the first match wins.
+The services' enums may grow, so their types are text here, and `openapi_fields.json` lists the
+known values. An entry is for one field of one schema (`Party.status`) or for every field with a
+name (`kycStatus`); the first match wins.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class _Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enums: dict[str, list[str]]
     formats: dict[str, str]
     bare_times: frozenset[str]
-    """Schemas with times without a zone, which are not a `date-time` of RFC 3339."""
+    """Schemas whose times have no zone and are therefore not a `date-time` of RFC 3339."""
     examples: dict[str, Any]
 
 
@@ -40,7 +40,7 @@ def _schema(name: str, schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _field(schema: str, field: str, value: dict[str, Any]) -> dict[str, Any]:
-    """Return one field's schema; in a nullable field the other branch gets the details."""
+    """Return one field's schema; in a nullable field the details go to the non-null branch."""
     if "anyOf" in value:
         branches = [
             branch if branch.get("type") == "null" else _field(schema, field, branch)

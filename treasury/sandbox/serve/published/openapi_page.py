@@ -1,6 +1,6 @@
-"""Addresses of the published documents, and a page to browse them.
+"""Addresses of the OpenAPI documents, and an HTML page to browse them.
 
-The page is self-contained: it loads nothing from elsewhere and runs no script.
+The page is self-contained: it loads no other files and has no script.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PAGE: Final = "/openapi.html"
 
 
 def document_routes(profile: str) -> list[WebRoute]:
-    """Return the documents' addresses: one for each service, one for both, and the page."""
+    """Return the routes of the documents (one for each service, one for both) and of the page."""
 
     def answering(path: str, make: Callable[[], bytes], media_type: str) -> WebRoute:
         async def serve(_: Request) -> Response:
@@ -62,7 +62,7 @@ def _groups(contract: dict[str, Any]) -> dict[str, list[tuple[str, str, dict[str
 
 
 def _words(schema: dict[str, Any]) -> str:
-    """Return a schema in a few words; a component by its name."""
+    """Return a short description of a schema; for a component its name."""
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
     if "anyOf" in schema:

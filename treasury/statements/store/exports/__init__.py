@@ -1,1 +1,1 @@
-"""Movements that overlapping CSV exports write in other words or on another day."""
+"""Movements that overlapping CSV exports describe in other words or date on another day."""

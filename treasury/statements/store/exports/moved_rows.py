@@ -1,10 +1,10 @@
-"""Rows of CSV exports that are known movements on another day, and contradicting exports.
+"""Rows of CSV exports that are stored movements with another day, and contradicting exports.
 
-Two proved exports that share days are combined: the opening balance of the first and all rows of
-both must lead to the closing balance of the last. If they do only when a row with the amount and
-balance of a known movement is that movement, it is, although its day differs. If they do in no way,
-the new export is not proved. If no balances show it, or days between the two are in neither, a
-person decides.
+Two proved exports that share days are checked together: the opening balance of the first plus all
+rows of both must give the closing balance of the last. If this holds only when a row with the
+amount and balance of a stored movement is taken for that movement, the two are one movement,
+although the day differs. If it does not hold at all, the new export is not proved. Without
+balances, or with uncovered days between the two exports, a person decides.
 """
 
 # ruff: noqa: S608 - names of our own tables are all that is put into queries
@@ -30,11 +30,11 @@ _STEPS: Final = "treasury.statements.store.steps"
 _MOVED: Final = step_sql(_STEPS, "export_rows_moved")
 _COMPARED: Final = step_sql(_STEPS, "exports_compared")
 _MOST_DAYS: Final = 10
-"""Days by which the day of a movement may differ between two exports."""
+"""Maximum number of days by which the day of a movement may differ between two exports."""
 
 
 class MovedRow(msgspec.Struct, frozen=True):
-    """A row of the new export and the known movement of another day that it may be."""
+    """A row of the new export, and a stored movement of another day that may be the same."""
 
     place: int
     entry_id: str
@@ -44,46 +44,46 @@ class MovedRow(msgspec.Struct, frozen=True):
     known_date: date
     moved: Decimal
     is_in_known_days: bool
-    """Whether the export with the known movement has the row's day."""
+    """Whether the stored movement's export covers the row's day."""
     is_in_new_days: bool
-    """Whether the new export has the known movement's day."""
+    """Whether the new export covers the stored movement's day."""
 
     @property
     def may_be_same(self) -> bool:
-        """Whether one export has the other's day and lacks its row; without balances both have."""
+        """Return whether one export has the other's day but not its row; without balances, both."""
         days = (self.is_in_known_days, self.is_in_new_days)
         return any(days) if self.states_balance else all(days)
 
 
 class ComparedExports(msgspec.Struct, frozen=True):
-    """The days and balances of a new export and a known one together, and what their rows move."""
+    """A new and a stored export taken together: their days, outer balances, and sum of rows."""
 
     statement_id: str
     known_file_name: str
     first_day: date
     last_day: date
     is_overlapping: bool
-    """Whether they share days, so that there are no movements between them."""
+    """Whether the two share days, so that no movement can be between them."""
     is_version: bool
-    """Whether the two are versions of one statement, which are compared as a whole."""
+    """Whether the two are versions of one statement, which are compared elsewhere."""
     openings: list[Decimal]
     closings: list[Decimal]
     currency: str | None
     moved: Decimal
 
     def holds(self, without: Decimal = Decimal(0)) -> bool:
-        """Whether the rows lead from the first balance to the last, `without` those known twice."""
+        """Return whether first balance + rows = last balance, `without` rows counted twice."""
         reached = {total((opening, self.moved, -without)) for opening in self.openings}
         return not reached.isdisjoint(self.closings)
 
     def has(self, row: MovedRow) -> bool:
-        """Whether a row is of the new export and both its days are among these."""
+        """Return whether a row is in the new export and both its days are in the common period."""
         days = sorted((row.booking_date, row.known_date))
         is_within = self.first_day <= days[0] and days[1] <= self.last_day
         return row.statement_id == self.statement_id and is_within
 
     def contradiction(self) -> str:
-        """Describe how the balances and the rows of the two disagree."""
+        """Return how the balances and the rows of the two exports disagree."""
         opening, closing = self.openings[0], self.closings[0]
         off = format_amount(total((closing, -opening, -self.moved)), self.currency or "").strip()
         return (
@@ -94,7 +94,7 @@ class ComparedExports(msgspec.Struct, frozen=True):
 
 
 class ComparedRows(msgspec.Struct, frozen=True):
-    """Rows that are known movements, doubtful rows, and contradictions by statement."""
+    """Result: rows that are stored movements, doubtful rows, and contradictions by statement."""
 
     same: list[MovedRow]
     doubtful: list[MovedRow]
@@ -102,12 +102,12 @@ class ComparedRows(msgspec.Struct, frozen=True):
 
 
 def compare_moved(staging: Staging, file: int) -> ComparedRows:
-    """Compare the rows of a new export that are unmatched with known movements of other days."""
+    """Compare unmatched rows of new exports with stored movements of other days."""
     alike = staging.run(_MOVED, {"days": _MOST_DAYS}).to_arrow_table().to_pylist()
     rows: list[MovedRow] = []
     places: set[int] = set()
     movements: set[str] = set()
-    # Each row and each movement is used once, by its balance before its words.
+    # Each row and each movement is in one pair; pairs with equal balances come first.
     for row in sorted(convert(alike, list[MovedRow]), key=lambda row: not row.states_balance):
         if row.place not in places and row.entry_id not in movements:
             rows.append(row)
@@ -125,7 +125,7 @@ def compare_moved(staging: Staging, file: int) -> ComparedRows:
         if exports.holds():
             new |= {row.place for row in within}
         elif within and exports.holds(without=total(row.moved for row in within)):
-            # Days that neither has may hold movements that lead to the same balance again.
+            # If neither export covers some days between, movements on these may cancel out.
             if exports.is_overlapping:
                 same |= {row.place: row for row in within}
             else:
@@ -141,7 +141,7 @@ def compare_moved(staging: Staging, file: int) -> ComparedRows:
 
 
 def mark_moved(staging: Staging, file: int, rows: Sequence[MovedRow]) -> None:
-    """Give rows the id and, for the comparison, the day of the movement that they are."""
+    """Give rows the id and, for the comparison, the day of the stored movement that they are."""
     fields = {
         "file": column([file] * len(rows), INTEGER),
         "place": column([row.place for row in rows], INTEGER),

@@ -1,9 +1,9 @@
-"""Rows of CSV exports that are known movements in other words.
+"""Rows of CSV exports that are stored movements in other words.
 
-Exports of one account overlap, and a bank may spell the texts of a later one in another way. A row
-with unknown words is compared with the known movements of its day that the export lacks. It takes
-the id of a movement that is surely the same. If only day and amount agree, both are marked as
-twins: a person matches them. Rows with another day follow (`moved_rows`).
+Exports of one account overlap, and the texts of a movement may differ between two exports. A row
+with new words is compared with the stored movements of its day that the export lacks. If the two
+are surely one movement, the row gets the id of the stored one. If only day and amount agree, both
+are marked as twins, which a person matches. Then rows with another day are compared (`moved_rows`).
 """
 
 # ruff: noqa: S608 - names, numbers and days of our own are all that is put into queries
@@ -43,7 +43,7 @@ _Moved = tuple[str | None, str | None, date, str, Decimal, str | None]
 
 
 class ExportRow(msgspec.Struct, frozen=True, gc=False):
-    """A movement as an export has it; `place` is None for a stored one."""
+    """A movement in an export; `place` is its position, None if it is stored."""
 
     place: int | None
     entry_id: str
@@ -62,7 +62,7 @@ class ExportRow(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def moved(self) -> _Moved:
-        """The values that two rows of one movement share in any words."""
+        """Return the values that all rows of one movement share, however it is described."""
         return (
             self.account, self.currency, self.booking_date, self.direction, self.amount,
             self.entry_status,
@@ -73,7 +73,7 @@ class ExportRow(msgspec.Struct, frozen=True, gc=False):
         account, name = self.counterparty_account, self.counterparty_name or ""
         texts = [*self.remittance, *self.structured_references]
         words = plain("".join([name, *texts]))
-        # A word with several digits may be a reference.
+        # Words with several digits may be references.
         codes = frozenset(
             plain(word)
             for word in _WORD.findall(" ".join(texts))
@@ -90,11 +90,12 @@ class ExportRow(msgspec.Struct, frozen=True, gc=False):
 def join_exports(
     snapshot: Snapshot, staging: Staging, files: Sequence[pa.Table], first: date, last: date
 ) -> dict[tuple[int, str], str]:
-    """Give staged rows of CSV exports the ids of the movements that they are.
+    """Give staged rows of CSV exports the ids of the stored movements that they are.
 
     `files` has the statements of each file; stored rows between the days `first` and `last` are
-    compared. The table `doubtful` gets the pairs that a person decides about, `moved_rows` the rows
-    that are known on another day. Return the contradictions to known exports by file and statement.
+    compared. The table `doubtful` receives the pairs about which a person decides, `moved_rows` the
+    rows that are stored with another day. Returns the contradictions to stored exports by file and
+    statement.
     """
     names = ", ".join(EXPORT_COLUMNS)
     _keep_statements(snapshot, staging, files)
@@ -125,7 +126,7 @@ def join_exports(
 
 
 def _keep_statements(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Table]) -> None:
-    """Create the table of stored exports, as file -1, and incoming ones."""
+    """Create the table of exports, incoming ones and stored ones, which have -1 as file."""
     names = ", ".join(FACT_COLUMNS)
     query = f"SELECT {names} FROM {STATEMENTS.name} WHERE {COUNTING} AND format LIKE 'CSV%'"
     statements = [(-1, row) for row in snapshot.sql(query).to_pylist()]
@@ -136,7 +137,7 @@ def _keep_statements(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Ta
     for file, row in statements:
         export = facts_of(row)
         if export.entry_count == 1 and export.opening is None and export.closing is not None:
-            # The row shows the balance before it, which proves nothing within the export.
+            # The opening balance is derived from the row itself, so it proves nothing.
             opening = total((export.closing, export.debits, -export.credits))
             export = msgspec.structs.replace(export, opening=opening, proved=True)
         facts.append((file, export))
@@ -163,7 +164,7 @@ _SQL_TYPES: Final = {
 
 
 def _pairs_table(file: int, found: Sequence[tuple[int | None, str]]) -> pa.Table:
-    """Return pairs of the place of a row and the id of a known movement as a table."""
+    """Return pairs as a table: the position of a row, and the id of a stored movement."""
     return pa.table(
         {
             "file": column([file] * len(found), INTEGER),
@@ -210,7 +211,7 @@ _Pairs = list[tuple[ExportRow, ExportRow]]
 
 
 def pairs(known: Iterable[ExportRow], incoming: Iterable[ExportRow]) -> tuple[_Pairs, _Pairs]:
-    """Pair incoming rows with known ones: pairs of one movement first, then doubtful pairs.
+    """Pair incoming with stored rows; return sure pairs, and doubtful pairs.
 
     Each row is in one pair at most.
     """
@@ -233,7 +234,7 @@ def pairs(known: Iterable[ExportRow], incoming: Iterable[ExportRow]) -> tuple[_P
 
 
 _PROOFS: Final = ("balance", "end-to-end id", "words", "references")
-"""Names of the keys in `ExportRow.proofs`."""
+"""Key functions of `ExportRow.proofs`, by name."""
 
 
 def _joined(stored: Iterable[ExportRow], came: Iterable[ExportRow], number: int) -> Iterator[Any]:

@@ -1,1 +1,1 @@
-"""Details that notifications add to a booked movement: the payments of a total, and texts."""
+"""Details that notifications add to booked movements: single payments of a total, and texts."""

@@ -1,9 +1,9 @@
-"""Payments of a batch that another message reports: they count in place of the booked total.
+"""Payments of a batch reported by another message, which count instead of the booked total.
 
-Many banks book a batch as one entry of the statement (camt.053) and report its payments in
-notifications (camt.054), under the bank's reference of the entry: all in one, or each in its own.
-The payments take the place of the total if day, currency and reference are the same and they add up
-to it exactly. The total stays stored as superseded. The order of the files does not matter.
+Many banks book a batch as one entry of the statement (camt.053) and report its payments in one or
+several notifications (camt.054) with the bank's reference of the entry. The payments replace the
+total if day, currency and reference are equal and their sum is exactly the total. The total stays
+stored as superseded. The order of the files does not matter.
 """
 
 # ruff: noqa: S608 - names, numbers and days of our own are all that is put into queries
@@ -38,14 +38,14 @@ _REFERENCE: Final = re.compile(r"<(?:[\w.-]+:)?AcctSvcrRef(?:\s[^>]*)?>\s*([^<]*
 _DETAILS: Final = re.compile(r"<(?:[\w.-]+:)?(?:NtryDtls|TxDtls)[\s>]")
 
 _REPORTS: Final = frozenset({"camt.052", "camt.054"})
-"""Formats that report the payments of a batch one by one; MT942 has one line per entry."""
+"""Formats that report the single payments of a batch; MT942 has one line per entry."""
 
 _Key = tuple[str | None, date, str | None, str]
-"""Account, day, currency and the bank's reference of an entry."""
+"""Key of an entry: account, day, currency and the bank's reference."""
 
 
 class BatchDetails(msgspec.Struct, frozen=True):
-    """Totals and their details: incoming rows by their places, stored rows by their ids."""
+    """Totals and their details; incoming rows by position, stored rows by id."""
 
     came_totals: frozenset[int] = frozenset()
     stored_totals: frozenset[str] = frozenset()
@@ -54,7 +54,7 @@ class BatchDetails(msgspec.Struct, frozen=True):
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """A row that may be a total or one of its details; `place` is None if it is stored."""
+    """A row that may be a total or a detail of one; `place` is None if the row is stored."""
 
     entry_id: str
     statement_id: str
@@ -63,12 +63,12 @@ class _Row(msgspec.Struct, frozen=True):
     moved: Decimal
     entry: str
     is_whole_entry: bool
-    """Whether it is a complete entry: a total, or a payment with its own entry."""
+    """Whether the row is a complete entry, that is a total or a single payment."""
     place: int | None = None
 
     @property
     def counts(self) -> bool:
-        """Whether it is not superseded."""
+        """Whether the row counts, that is, is not superseded."""
         return self.status != SUPERSEDED
 
 
@@ -77,7 +77,7 @@ def find_batch_details(
 ) -> BatchDetails:
     """Return the totals with details among the incoming rows and the stored ones of these days.
 
-    Incoming rows of statements that do not count were removed before.
+    The caller has removed incoming rows of statements that do not count.
     """
     facts = heads.counting
     reports = {key for key, statement in facts.items() if statement.format in _REPORTS}
@@ -86,7 +86,7 @@ def find_batch_details(
     details: dict[_Key, list[_Row]] = defaultdict(list)
     for row in (*_stored_rows(snapshot, days, reports), *_incoming_rows(staging, reports)):
         details[row.key].append(row)
-    # A single row with a reference is one payment, not one of several.
+    # A single row with a reference cannot be a total with details.
     details = {key: rows for key, rows in details.items() if _moved(rows) is not None}
     references = {key[-1] for key in details}
     if not references:
@@ -97,7 +97,7 @@ def find_batch_details(
         *_stored_rows(snapshot, days, references=references),
         *_incoming_rows(staging, references=references),
     ):
-        # If its statement came in a newer version, only the incoming rows identify a stored row.
+        # A newer version of a statement replaces its stored rows, so only the incoming ones count.
         is_replaced = row.place is None and row.statement_id in changed
         if not is_replaced and row.statement_id not in heads.repeated:
             totals[row.key].append(row)
@@ -108,7 +108,7 @@ def find_batch_details(
     }
     pairs = []
     for key, rows in totals.items():
-        # Only the statements that decide about the day count.
+        # Use only statements that have every movement of the day.
         final = [
             row
             for row in rows
@@ -131,15 +131,15 @@ def find_batch_details(
 def _explained(
     totals: list[_Row], details: Sequence[_Row], facts: Mapping[str, StatementFacts]
 ) -> tuple[list[_Row], list[_Row]] | None:
-    """Return the rows of one total and those of its details, if there are any."""
+    """Return the rows of one total and the rows of its details; empty without details."""
     if len({(row.entry_id, row.moved) for row in totals}) != 1:
-        # None, or several with the same reference.
+        # There is no total, or several have the same reference.
         return None
     by_entry: dict[tuple[str, str], list[_Row]] = defaultdict(list)
     payments = [row for row in details if not (row.is_whole_entry and row.moved == totals[0].moved)]
     for row in payments:
         by_entry[row.statement_id, row.entry].append(row)
-    # Payments that two messages report alike are stored once, with either of them.
+    # A payment that two messages report equally is stored once, with either of them.
     ranked = sorted(by_entry.values(), key=lambda parts: _rank(parts, facts), reverse=True)
     candidates = [*ranked, payments]
     fitting = next((parts for parts in candidates if _moved(parts) == totals[0].moved), None)
@@ -147,8 +147,8 @@ def _explained(
         return None
     ids = {row.entry_id for row in fitting}
     parts = [row for row in payments if row.entry_id in ids]
-    # A stored total may be superseded for another reason: only stored details that count show that
-    # they replace it.
+    # A stored total may be superseded for another reason; it is replaced only if stored details
+    # count.
     if not any(row.place is not None or row.counts for row in totals) and not any(
         row.place is None and row.counts for row in parts
     ):
@@ -157,13 +157,13 @@ def _explained(
 
 
 def _rank(parts: list[_Row], facts: Mapping[str, StatementFacts]) -> tuple[bool, datetime]:
-    """Return a greater value for notifications than for reports of the day, and for newer ones."""
+    """Return a sort key: notifications rank above reports, newer messages above older ones."""
     statement = facts[parts[0].statement_id]
     return statement.format == "camt.054", statement.written
 
 
 def _moved(parts: list[_Row]) -> Decimal | None:
-    """Return the sum of an entry's rows; repeated rows count once."""
+    """Return the sum of an entry's rows without duplicates."""
     moved = {row.entry_id: row.moved for row in parts}
     return total(moved.values()) if len(moved) > 1 else None
 
@@ -174,7 +174,7 @@ def _stored_rows(
     statements: Iterable[str] = (),
     references: Iterable[str] = (),
 ) -> Iterator[_Row]:
-    """Yield the stored rows of some statements, or the totals with some references."""
+    """Yield stored rows: those of some statements, and totals with some references."""
     where = f"{COUNTING} AND booking_date BETWEEN DATE '{days[0]}' AND DATE '{days[1]}'"
     names = ", ".join((*_COLUMNS, "raw"))
     query = f"SELECT {names} FROM {STATEMENT_ENTRIES.name} WHERE {where}"
@@ -189,7 +189,7 @@ def _stored_rows(
 def _incoming_rows(
     staging: Staging, statements: Iterable[str] = (), references: Iterable[str] = ()
 ) -> Iterator[_Row]:
-    """Yield the same among the incoming rows that count."""
+    """Yield the corresponding incoming rows that count."""
     ids, texts = (pa.array(sorted(several), TEXT) for several in (statements, references))
     for place, rows in staging.parts():
         is_detail = pc.match_substring(rows["position"], "/")
@@ -208,11 +208,11 @@ def _incoming_rows(
 
 
 def _rows(table: pa.Table, places: list[int] | None = None) -> Iterator[_Row]:
-    """Yield the rows of a table that have an amount, a day and a reference of their entry."""
+    """Yield the rows of a table that have an amount, a day and the entry's reference."""
     for at, row in enumerate(table.to_pylist()):
         reference = row["account_servicer_reference"]
         if "/" in row["position"]:
-            # The column of a detail may hold its own reference.
+            # For a detail this column may hold the detail's own reference.
             matched = _REFERENCE.search(_DETAILS.split(row["raw"], maxsplit=1)[0])
             reference = (matched[1] or None) if matched else None
         if row["amount"] is None or row["booking_date"] is None or reference is None:

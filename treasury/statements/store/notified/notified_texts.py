@@ -1,8 +1,8 @@
-"""Texts of a payment from another message or a later export, for a row that lacks them.
+"""Texts of a payment copied from another message or export to a row without them.
 
 Some banks book a payment in camt.053 with only amount, day and reference, and state payer and
-purpose in camt.054. Both are one movement: the statement's row counts and takes over the texts. A
-row of a CSV export does the same from an overlapping one with a text.
+purpose in camt.054. Both are one movement: the statement's row counts and receives the texts. In
+the same way a row of a CSV export receives the text of an overlapping export.
 """
 
 # ruff: noqa: S608 - numbers, days and hashes of our own are all that is put into queries
@@ -38,9 +38,9 @@ _BARE_PAYMENTS: Final = step_sql(_STEPS, "stored_bare_payments")
 def notified_texts(
     snapshot: Snapshot, staging: Staging, heads: Heads, days: tuple[date, date]
 ) -> dict[str, dict[str, Any]]:
-    """Return the texts for rows that lack some, by the id of the movement.
+    """Return the texts for rows without them, by the id of the movement.
 
-    Stored rows that take over a text are added to the table `patches`.
+    Stored rows that receive a text are added to the table `patches`.
     """
     reports = [key for key, facts in heads.counting.items() if facts.is_provisional]
     ((exports,),) = staging.run("SELECT count(*) FROM exports").fetchall()
@@ -88,7 +88,7 @@ def _incoming_texts(staging: Staging, ids: dict[int, str]) -> Iterator[tuple[str
 
 
 def with_texts(rows: pa.Table, texts: dict[str, dict[str, Any]]) -> pa.Table:
-    """Return the rows with the texts that were found for them."""
+    """Return the rows with the found texts added."""
     if not texts or not pc.any(pc.is_in(rows["entry_id"], pa.array(list(texts), TEXT))).as_py():
         return rows
     sources = [texts.get(entry_id, {}) for entry_id in rows["entry_id"].to_pylist()]

@@ -1,1 +1,1 @@
-"""The SQL steps of the stored statements."""
+"""SQL steps that compare incoming statements and movements with stored ones."""

@@ -1,5 +1,6 @@
--- One row per pair of exports of the same days of which the first, a later one of an unfinished day, has all rows of
--- the second. File -1 are the stored rows. Not stored.
+-- One row per pair of exports of the same days in which the first has all rows of the second,
+-- because the second was exported before the end of the last day. File -1 means stored rows. Not
+-- stored.
 WITH versions AS (
     SELECT file, statement_id, entry_id FROM came SEMI JOIN exports USING (statement_id)
     UNION ALL

@@ -1,6 +1,6 @@
--- One row per statement that lacks movements once statement $id is withdrawn: other statements of its account with
--- movements of the same days stored with it, reports and exports of a day that it decided, and statements with a total
--- of which it had the details. Not stored.
+-- One row per statement that lacks movements after statement $id is withdrawn: statements of the
+-- same account and days whose movements are stored with $id, reports and exports of days for which
+-- $id was decisive, and statements with a total whose details are in $id. Not stored.
 WITH gone AS (
     SELECT booking_date FROM statement_entries WHERE vanished_at IS NULL AND statement_id = $id
 ), others AS (

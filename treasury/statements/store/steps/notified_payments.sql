@@ -1,5 +1,5 @@
--- One row per incoming row of a report or an export that is not written, but has texts of a payment that the row
--- written or stored with its id lacks. Not stored.
+-- One row per incoming row of a report or an export that is not written itself, but has texts about
+-- the payment that the written or stored row with its id lacks. Not stored.
 WITH wordless AS (
     FROM chosen_wordless
     UNION ALL

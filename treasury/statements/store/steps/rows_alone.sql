@@ -1,4 +1,5 @@
--- One row per incoming row that is unlike any other: it is written as it is. Not stored.
+-- One row per incoming row that is unlike any other and is therefore written without comparison.
+-- Not stored.
 SELECT place, entry_id, entry_status, FALSE AS is_twin
 FROM mine
 WHERE statement_id NOT IN (SELECT statement_id FROM looked_at)

@@ -1,4 +1,5 @@
--- One row per incoming row that equals the only stored row like it, and its statement too. Not stored.
+-- One row per incoming row that equals the only similar stored row, including its statement. Not
+-- stored.
 SELECT m.place
 FROM mine AS m
 JOIN theirs AS t ON t.entry_id = m.entry_id AND t.statement_id = m.statement_id

@@ -1,4 +1,5 @@
--- One row per stored movement that takes over the texts of a notified payment and has no other change. Not stored.
+-- One row per stored movement that receives the texts of a notified payment and is otherwise
+-- unchanged. Not stored.
 SELECT NULL AS place, entry_id, entry_status, is_twin
 FROM stored
 WHERE entry_id IN (SELECT entry_id FROM notified_payments)
