@@ -74,10 +74,10 @@ $ treasury exceptions --month 2026-10 --format json   # every column
 items = t.open_items("2026-10")  # .groups, .turns, .blocking, .select(kind="overdue"), .table, .df
 ```
 
-One list holds everything that is not settled in a month, each item once: unexplained bank lines,
-requests, transfers, conversions, balances and statements without proof, actions and decisions. The
-first screen, the exceptions panel, and a close's checklist, report, workbook and notebook show and
-count rows of this list.
+One list contains everything that is not settled in a month: unexplained bank lines, requests,
+transfers, conversions, balances and statements without proof, actions and decisions. Each item is
+in it once. The first screen, the exceptions panel, and a close's checklist, report, workbook and
+notebook all show and count rows of this list.
 
 - [The list](#the-list)
 - [Payment files and hashes](#payment-files-and-hashes)
@@ -87,63 +87,69 @@ count rows of this list.
 
 ## The list
 
-- **Open in a month** means begun by its end and not settled: an item that stays open is in the list
-  of every later month. `month` is the one in which it began, `since` the day, `age` the days since
-  on the clock of its rail. An action of unknown outcome is in every list, as it may concern any
-  month.
+- **Open in a month** means that the item began before the month's end and is not settled. It is
+  also in the list of every later month in which it is still open. `month` is the month in which it
+  began, `since` the day, and `age` the number of days since then (for euros, TARGET days). An
+  action of unknown outcome is in every list, because it may concern any month.
 - **`item_id`** identifies the item and stays the same across syncs and imports.
-- **Money is counted once.** The money of a request may be a line that needs a decision. The request
-  then names the line in `counted_in`, and only the line counts. A line counts no more requests than
-  its amount pays.
-- **A line above the expected amount** is matched, and its rest stays open (*more than was
-  expected*) until it is returned or the line is divided. For your own wire it counts with the
-  request while that is open.
-- **`blocks`**: *never acceptable* always blocks the close, *until accepted* blocks it until two
-  people agree to carry that item, *never* is listed and carried. An agreement lapses when the
-  amount or the state changes, when the day passes by which the item should clear, or after two
-  closes.
-- **Carrying an item** takes two people: `treasury items carry ITEM --owner NAME --by DATE --reason
-  WHY` (`t.items.carry`) proposes it, and another person runs `treasury items accept ITEM`
-  (`t.items.accept`). `treasury items list` shows accepted, waiting and lapsed proposals. Under a
-  policy of one person it is marked as signed alone.
-- **Materiality**: `policy.toml` may name, per currency, an amount up to which an item is listed and
-  does not block, and a limit for their sum. Two people put the limits in force (`treasury items
-  limits`). Statements, payments made twice and unknown outcomes block at any amount.
-- **Not known**: if the services were never read, no statement is stored, or the instant is before
-  the first sync, the answer is *not known*, with the next step. Nothing is then listed as open.
+- **Money is counted once.** The payment of a request may be a bank line that needs a decision. The
+  request then names the line in `counted_in`, and only the line counts. A line counts for as many
+  requests as its amount can pay.
+- **A line above the expected amount** is matched, and the excess stays open (*more than was
+  expected*) until it is returned or the line is divided. The excess of your own wire counts with
+  its request as long as the request is open.
+- **`blocks`** states whether the item blocks the close. *never acceptable* always blocks it. *until
+  accepted* blocks it until two people agree to carry the item. *never* does not block: the item is
+  listed and carried. An agreement lapses when the amount or the state changes, when the day has
+  passed by which the item should be settled, or after two closes.
+- **Carrying an item** to the next month takes two people. One proposes it with `treasury items
+  carry ITEM --owner NAME --by DATE --reason WHY` (`t.items.carry`). Another runs `treasury items
+  accept ITEM` (`t.items.accept`). `treasury items list` shows accepted, waiting and lapsed
+  proposals. In a company of one person the agreement is marked as signed alone.
+- **Materiality**: `policy.toml` may set, for each currency, an amount up to which an item is listed
+  but does not block, and a limit for the sum of these items. Two people put the limits in force
+  (`treasury items limits`). Statements, payments made twice and unknown outcomes block at any
+  amount.
+- **Not known**: if the services were never read, no statement is stored, or the requested time is
+  before the first sync, the result is *not known*, with the next step. An empty list then does not
+  mean that all items are settled.
 
 ## Payment files and hashes
 
-A request that left in a payment file is IN FILE. It has no Copy and goes into no second file until
-its debit is in a statement or a person runs `treasury request not-uploaded NAME --reason …`
-(`t.funding.not_uploaded`). The item is marked if the statements reach past the day of its expected
-debit.
+A request is IN FILE after it was paid in a downloaded payment file. Its Copy button is hidden, and
+it cannot be added to another file, until its debit is on a statement or a person runs `treasury
+request not-uploaded NAME --reason …` (`t.funding.not_uploaded`). The item is marked if the
+statements already cover the expected day of the debit.
 
-A request with a transaction hash from here is HASH PROPOSED until the service's record has it. The
-coins are sent; the hash still has to be approved and executed.
+A request is HASH PROPOSED after a transaction hash was proposed in this workspace and until the
+service's record has the hash. The coins were sent, but the hash still has to be approved and
+submitted.
 
 ## Remarks
 
 `treasury items remark ITEM TEXT` (`t.items.remark`, *Remark* and *Answer* in the exceptions panel)
-adds a remark to an open item, under your name; `--answers N` answers a colleague's. The last three
-appear with the item in every list, panel, sheet and report, and `treasury items remarks` lists all.
-A remark proves nothing and changes no state. A field of unknown meaning is settled by a remark that
-explains it.
+adds a remark to an open item, under your name. `--answers N` answers a colleague's remark. The last
+three remarks appear with the item in every list, panel, sheet and report; `treasury items remarks`
+lists all. A remark does not count as evidence and does not change the item, with one exception: the
+item of an unknown field is settled by a remark that explains the field.
 
 ## Deciding in a sheet
 
 `treasury exceptions --sheet FILE` (`t.exceptions_sheet`, *Download sheet* in the exceptions panel)
-writes the open items as a workbook with instructions: a row for each item with its facts and
-candidates, a list of choices, a reason, and the proposer. `treasury decide FILE` (`t.decide`,
-*Decide from a sheet…*) first shows the effect of each row, in items and in currency, and the
-refused rows with their reasons: facts or remarks that changed since, a choice that is not offered,
-no reason, a person without permission. Then all shown decisions are journaled, or none; a second
-time changes nothing. The author is the person who applies it, and "proposed by" is kept with it.
-[With your bank and your colleagues](colleagues.md) is an example.
+writes the open items as a workbook with instructions. Each item is a row with its facts, its
+candidates, a list of choices, and cells for the reason and the person who proposes the choice.
+`treasury decide FILE` (`t.decide`, *Decide from a sheet…*) first shows the effect of each row, in
+items and in currency. It also shows the refused rows with their reasons: facts or remarks changed
+in the meantime, the choice is not offered, the reason is missing, or the person lacks the
+permission. Then all shown decisions are journaled together, or none. Applying the sheet a second
+time has no effect. The author of the decisions is the person who applies the sheet; the name under
+"proposed by" is stored with them. [With your bank and your colleagues](colleagues.md) is an
+example.
 
 ## Kinds
 
-By the party that has to act, in the order of the first screen; `--kind` takes the name.
+The kinds are grouped by the party that has to act, in the order of the first screen. `--kind`
+accepts the name.
 """
 
 

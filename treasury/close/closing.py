@@ -369,7 +369,7 @@ class VerifiedMonth(msgspec.Struct, frozen=True, eq=False):
         if self.closing.stored_by:
             return f"{self.answer.month}: {self.closing.stored_by}"
         lines = count(len(self.answer.lines), "line")
-        return f"{self.answer.month} comes out as it was closed: {lines}"
+        return f"{self.answer.month} gives the same result as at its close: {lines}"
 
 
 def verify_period(journal: Journal, lake: Lake, period: Period) -> VerifiedMonth:
