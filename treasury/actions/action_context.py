@@ -22,7 +22,7 @@ from treasury.lake import Snapshot
 
 
 class Present:
-    """The person at this process, identified anew for each decision.
+    """The person at this process, who is identified for each decision.
 
     The result of a call is journaled under the name of the person who sent it. That name is
     remembered, because the hub or the policy may be unreachable when the result arrives.
@@ -52,7 +52,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     snapshot: Callable[[], Snapshot] | None
     now: Callable[[], datetime]
     wall: Callable[[], datetime]
-    """The clock that limits sending. `now` cannot: it stands still in a practice company."""
+    """The clock that limits sending. `now` may be fixed in a practice company."""
     boot: Callable[[], BootTime] = boot_time
     """A clock that also runs while the machine sleeps."""
     who: Present
@@ -93,7 +93,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     def credential_for(self, kind: Kind) -> str:
         """Return the name of the credential for a kind.
 
-        A workspace with one credential uses it for every kind, whatever its name.
+        A workspace with one credential uses that credential for every kind.
         """
         names = sorted(self.settings.credentials)
         return names[0] if kind.credential not in names and len(names) == 1 else kind.credential

@@ -31,7 +31,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Moved(msgspec.Struct, frozen=True):
-    """A fact whose value differs from the value that the person saw."""
+    """A fact with another value than the person saw."""
 
     fact: str
     was: str

@@ -19,7 +19,7 @@ from treasury.journal import Actor, Draft, Entry, Head, Journal
 
 _EMPTY: Final = Head(0, "0" * 64)
 MAKES: Final = frozenset({"ramp_request.create", "ramp_request.change_amount"})
-"""Kinds of action whose author counts as a maker of the request and may never approve it."""
+"""Kinds of action that make their author a maker of the request, who may never approve it."""
 
 
 class ActionBook:
@@ -54,7 +54,7 @@ class ActionBook:
     ) -> list[Entry]:
         """Append the entries that `build` makes from the current state.
 
-        `thorough` is passed to `Journal.decide`, whose errors are raised. If `build` raises an
+        `thorough` is passed to `Journal.decide`, and its errors are raised. If `build` raises an
         error, no entry is appended.
         """
 
@@ -134,7 +134,7 @@ class ActionBook:
         return None
 
     def look_alikes(self, fingerprint: str) -> list[Action]:
-        """Return the twins that are open or done, which the person is told about."""
+        """Return the twins that are open or done, to show them to the person."""
         return [twin for twin in self.twins(fingerprint) if twin.state in OPEN | {"done"}]
 
     def wished_since(self, fingerprint: str, moment: datetime) -> datetime:

@@ -6,7 +6,7 @@
        |          |-> lapsed              a fact that was approved has changed
        |-> rejected, withdrawn
 
-An action returns from sending to ready if no byte of it was sent. An action that needs one person
+An action returns from sending to ready if no byte was sent. An action that needs one person
 is ready when it is proposed.
 """
 
@@ -36,7 +36,7 @@ OPEN: Final = frozenset({"proposed", "ready"})
 DROPPED: Final = frozenset({"lapsed", "refused", "rejected", "withdrawn"})
 """States of actions that ended without an effect at the service."""
 UNSETTLED: Final = frozenset({"sending", "unknown"})
-"""States of actions whose outcome is unknown."""
+"""States of actions with an unknown outcome."""
 ALLOWED_SKEW: Final = timedelta(minutes=1)
 """The largest allowed difference between the wall clocks of two machines."""
 Seconds = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
@@ -195,7 +195,7 @@ class Action(ProposedContent, frozen=True, kw_only=True):
 
     @property
     def waits_for(self) -> int:
-        """The number of people whose approval is missing."""
+        """The number of approvals that are missing."""
         return max(0, self.needed - 1 - len(self.approvals)) if self.state == "proposed" else 0
 
     @property
@@ -389,7 +389,7 @@ class ActionFold:
     """The state of all actions after the entries added so far.
 
     `alike` maps a fingerprint (`twins`) to the ids of the actions with that content. `policies` are
-    the hashes of the policies whose text the journal has. `proposals` is the number of actions.
+    the hashes of the policies in the journal. `proposals` is the number of actions.
     """
 
     def __init__(self) -> None:

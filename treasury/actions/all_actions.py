@@ -169,7 +169,7 @@ class Actions:
         return self._book.get(action_id)
 
     def unsettled(self) -> tuple[Action, ...]:
-        """Return the actions that were sent and whose outcome is unknown.
+        """Return the actions that were sent and have an unknown outcome.
 
         Returns
         -------

@@ -2,7 +2,7 @@
 
 Two actions have the same content if they differ only in the notation of amounts and addresses. If a
 record at the service equals an action and no entry here explains it, another user made it, or this
-journal did before it was restored from an older copy. A person has to see such a record before the
+journal did before it was restored from an older copy. A person has to see that record before the
 action is sent. So the service's records are read back to `WINDOW` before the proposal, even if
 there are many.
 """

@@ -76,7 +76,7 @@ def _rule(entries: str) -> _Rule:
 
 _RULES: Final[Mapping[str, _Rule]] = {name: _rule(entries) for name, entries in IDENTITY.items()}
 _BY_ID: Final = _rule("id={id}")
-"""Rule for an operation without entries whose route ends in `/{id}`."""
+"""Rule for an operation without entries and with a route that ends in `/{id}`."""
 _BY_WRAPPER: Final = _rule("id=createdResourceId")
 """Rule for the wrapper in which the newest generation of the service returns a created record."""
 _NO_RULE: Final = _rule("")
@@ -121,7 +121,7 @@ def _differs(
 
 
 def wrong_record(operation: str, ids: tuple[str, ...], other: str) -> UnexpectedResponse:
-    """Return the error for a read whose answer is about another record."""
+    """Return the error for a read that was answered with another record."""
     return UnexpectedResponse(
         f"{operation}: the answer is {other}",
         do="read the record again; if the error stays, a proxy mixes up answers",

@@ -307,7 +307,7 @@ class PartyRoles(UnpagedList[models.PartyRole]):
 
 
 class _Sniff(msgspec.Struct, frozen=True):
-    """Fields of one row in a list of wallets; they tell a wallet from a bare balance."""
+    """Fields of one row in a list of wallets; they distinguish a wallet from a bare balance."""
 
     id: str | None = None
     asset: str | None = None

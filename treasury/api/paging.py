@@ -110,7 +110,7 @@ def walk(
 
 
 class PagedRecords(msgspec.Struct, Generic[T]):
-    """Reads one page after the other; removes records whose key was on an earlier page."""
+    """Reads one page after the other; removes records that were on an earlier page, by key."""
 
     first: Callable[[], ListPage[T]]
     key: Callable[[T], Hashable]

@@ -34,7 +34,7 @@ _QUESTIONS: Final = {"changed": _CHANGED, "late": _LATE, "vanished": _VANISHED}
 
 
 def newest_created(snapshot: Snapshot) -> Mapping[str, datetime | None]:
-    """Return the creation time of the newest record, for each table whose records settle."""
+    """Return the creation time of the newest record, for each table with records that settle."""
     return {
         name: snapshot.sql(f"SELECT max(created_at) AS newest FROM {name}")["newest"][0].as_py()
         for name in _SETTLING

@@ -262,7 +262,7 @@ FEES: Final = form(
 
 
 class ReceivedPair(ReceivedRecord, frozen=True, kw_only=True):
-    """A currency pair, and the direction (on-ramp or off-ramp) in whose list it is."""
+    """A currency pair, and the direction of its list (on-ramp or off-ramp)."""
 
     ramp_type: str
 

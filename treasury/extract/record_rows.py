@@ -29,7 +29,7 @@ _Take = Callable[[Any], Any]
 
 
 class ReceivedRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A received record: its model, its bytes, and the account in whose list it was."""
+    """A received record: its model, its bytes, and the account of its list."""
 
     value: Any
     raw: bytes
@@ -89,7 +89,7 @@ class Form(msgspec.Struct, frozen=True):
     table: Table
     takes: tuple[_Take, ...]
     source: Whole | PerAccount | None = None
-    """None if a module of its own fills the table, or the records of another table do."""
+    """None if another module fills the table, or the records of another table do."""
     model: type[Any] | None = None
     """The type that parses a record. A field that it does not know is reported as new, unless it is
     in `unread`.
@@ -120,7 +120,7 @@ def form(
     paths = {field.name for field in fields if isinstance(field.take, str)}
 
     def reread(names: Sequence[str], raws: Sequence[str]) -> dict[str, pa.Array]:
-        """Return the columns whose source is a path in the record."""
+        """Return the columns that have a path in the record as their source."""
         readable = [name for name in names if name in paths]
         if model is None or not readable:
             return {}
@@ -169,7 +169,7 @@ def rows(form: Form, records: Iterable[Received]) -> pa.Table:
 
 
 def first_of_each(table: pa.Table, key: tuple[str, ...]) -> pa.Table:
-    """Return the rows without those that repeat an earlier key."""
+    """Return the first row of each key."""
     if len(key) == 1 and len(pc.unique(table[key[0]])) == table.num_rows:
         return table
     place = pa.array(range(table.num_rows), pa.int64())

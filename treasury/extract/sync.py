@@ -219,7 +219,7 @@ class _RawBalances(msgspec.Struct, frozen=True):
 def _balances(
     run: SyncRun, wallets: list[ReceivedRecord]
 ) -> Iterator[finance_tables.ReceivedBalance]:
-    """Yield the balances of each wallet; report a balance whose parts do not add up."""
+    """Yield the balances of each wallet; report a balance if its parts do not add up."""
     for record in wallets:
         wallet: Wallet = record.value
         # A service that lists balances without wallets sends each balance as a row.

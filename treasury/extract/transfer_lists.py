@@ -1,4 +1,4 @@
-"""Syncs transfers, whose lists have no date filter and are read newest first.
+"""Syncs transfers: their lists have no date filter and are read newest first.
 
 All lists are read in parallel, one page of each per round. One query to the lake then shows which
 transfers are already stored. Reading of a list ends at the first page on which every transfer is

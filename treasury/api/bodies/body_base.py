@@ -22,7 +22,7 @@ __all__ = ["Amount", "Body", "Keyed", "Repeats", "new_key"]
 Amount = Decimal | int | str
 """Types of an exact amount; a float is refused, because it is not exact."""
 Repeats = Literal["keyed", "versioned", "write"]
-"""How safe it is to send a body twice: the kinds of `transport.Call` except `read`."""
+"""Whether a body may be sent twice: the kinds of `transport.Call` except `read`."""
 _WIDE = Context(prec=80)
 
 
@@ -35,7 +35,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     """A request body; fields that are None are not sent."""
 
     REPEATS: ClassVar[Repeats] = "write"
-    """How safe it is to send this body twice, in the least safe generation of the service."""
+    """Whether this body may be sent twice to every generation of the service."""
     NEEDED: ClassVar[tuple[str, ...]] = ()
     """Fields that must not be missing or blank."""
     LONGEST: ClassVar[dict[str, int]] = {}

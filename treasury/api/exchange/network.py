@@ -82,8 +82,8 @@ class Exchange(msgspec.Struct):
     def fenced(self, piece: bytes) -> Iterator[None]:
         """Send a piece of bytes; the fence may refuse bytes of the request itself.
 
-        Tunnels, SOCKS and TLS send bytes of their own before the request. The fence is not asked
-        about these.
+        Tunnels, SOCKS and TLS send bytes of their own before the request. The fence does not
+        check these.
         """
         if self.fence is None or not (self.has_begun or piece.startswith(self.start)):
             yield
@@ -292,7 +292,7 @@ class _Backend(httpcore.NetworkBackend):
 
 
 class _Stream(httpcore.NetworkStream):
-    """A connection whose reads and writes end at the deadline of the current exchange."""
+    """A connection; reads and writes end at the deadline of the current exchange."""
 
     def __init__(self, inner: httpcore.NetworkStream) -> None:
         self._inner = inner
@@ -345,7 +345,7 @@ class _Stream(httpcore.NetworkStream):
     def get_extra_info(self, info: str) -> Any:
         """Return information about the socket.
 
-        httpcore asks whether an idle connection is readable, and closes it if so.
+        httpcore closes an idle connection that is readable.
         """
         if info == "is_readable":
             tls = self._inner.get_extra_info("ssl_object")

@@ -5,7 +5,7 @@ The kind of a call decides when it is retried within its deadline, with growing 
 - A read, and a write with an idempotency key, after any temporary failure.
 - A write with a version, after the service's own 401 or 429.
 - Any other write, after the service's own 401.
-- Every call, if no byte of it has left this machine.
+- Every call, if no byte has left this machine.
 
 A write counts as refused only if the service itself refuses it (`is_refusal`). Any other failure of
 a write that may have left this machine raises `OutcomeUnknown`. The number of parallel calls adapts
@@ -124,7 +124,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     look_up: str = "read the record to see whether it was changed"
     brings_token: bool = False
-    """True if the call requests an access token, whose answer is short."""
+    """True if the call requests an access token; the answer is short."""
     retry_unauthorized: bool = True
     """True if a plain write is repeated with a new token after the service's own 401."""
     fence: Fence | None = None

@@ -134,7 +134,7 @@ class _Listing:
         self._spool.close()
 
     def queue(self) -> pa.Table:
-        """Return the requests whose detail is to be fetched, in order."""
+        """Return the queue of requests for which details are fetched, in order."""
         due = None if self._since is None else self._since + _OVERLAP
         missing = request_queue.unlisted(self._stored.unlisted(self._all_listed(), due))
         queue = first_of_each(pa.concat_tables([*self._queues, missing]), ("id",))
@@ -145,7 +145,7 @@ class _Listing:
         return chosen
 
     def store_without(self, detailed: pa.Array) -> None:
-        """Store the listed rows whose detail was not fetched."""
+        """Store the listed rows for which no detail was fetched."""
         for rows in self._spool:
             self._store(rows.filter(pc.invert(pc.is_in(rows["id"], value_set=detailed))))
         if self._waiting:

@@ -65,7 +65,7 @@ class Details:
 
     @property
     def ids(self) -> pa.Array:
-        """The ids of the requests whose detail was fetched."""
+        """The ids of the requests with a fetched detail."""
         parts = [*self._stored, *(part["id"].combine_chunks() for part in self._requests)]
         return pa.concat_arrays(parts) if parts else pa.array([], pa.string())
 
