@@ -292,7 +292,7 @@ def test_a_mapping_to_fill_in_reads_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('[accounts]\n"banq" = "5"', "'banq' is no role"),
+        ('[accounts]\n"banq" = "5"', "'banq' is not a role"),
         ('[accounts]\n"bank" = 5', "'bank' names no account"),
         ("[account]", "'account' is not known"),
         ("", r"no \[accounts\]"),

@@ -165,7 +165,7 @@ def reopen_period(journal: Journal, month: Month, reason: str, *, actor: Actor) 
         period = closed.get(str(month))
         if period is None:
             raise ActionRefused(
-                f"{month} is not closed", do="run `treasury periods list` to see which are"
+                f"{month} is not closed", do="run `treasury periods list` to see the closed months"
             )
         last = max(closed)
         if str(month) != last:

@@ -134,7 +134,7 @@ def test_a_file_that_was_not_made_and_a_credit_are_refused(batch: Batch) -> None
     with pytest.raises(InputError, match=r"no payment file 'other\.xml' was made here"):
         batch.desk.matches.accept_file(line, "other.xml")
     edit(batch.desk, "statement_entries", "entry_id", line, direction="CRDT")
-    with pytest.raises(ActionRefused, match="is no debit"):
+    with pytest.raises(ActionRefused, match="is not a debit"):
         batch.desk.matches.accept_file(line, FILE)
 
 

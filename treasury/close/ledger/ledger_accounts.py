@@ -78,7 +78,7 @@ def read_mapping(text: str, path: str) -> LedgerAccounts:
         )
     for key, value in accounts.items():
         if not any(key == role or key.startswith(f"{role} ") for role in ROLES):
-            raise InputError(f"{path}: {key!r:.60} is no role", do=f"use {', '.join(ROLES)}")
+            raise InputError(f"{path}: {key!r:.60} is not a role", do=f"use {', '.join(ROLES)}")
         if not isinstance(value, str) or not value.strip():
             raise InputError(f"{path}: {key!r:.60} names no account", do="give it as text")
     return LedgerAccounts({key: value.strip() for key, value in accounts.items()})

@@ -50,7 +50,7 @@ def orders_paid(
         )
     line = knowledge.line_rows([line_id])[line_id]
     if line["direction"] != "DBIT":
-        raise ActionRefused(f"the line {line_id} is no debit", do="give the debit of the file")
+        raise ActionRefused(f"the line {line_id} is not a debit", do="give the debit of the file")
     payers = {plain_account(file.payer) for file in orders.values() if file.payer}
     if payers - {plain_account(line["statement_account"])}:
         raise ActionRefused(
@@ -63,7 +63,7 @@ def orders_paid(
     missing = [request for request in paid if request not in rows]
     if missing or not paid:
         raise ActionRefused(
-            f"no request of {clean(file_name)} can be paid by it: they are rejected, or gone",
+            f"no request of {clean(file_name)} can be paid by this debit: all are rejected or gone",
             do="sync, then look at `treasury awaiting-funds`",
         )
     if (line_id, paid) in accepted:

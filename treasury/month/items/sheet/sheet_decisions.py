@@ -440,7 +440,7 @@ def _whole_groups(
             answer = answers.get(item_id)
             if item_id in otherwise:
                 number = otherwise[item_id]
-                problem = f"row {number} is about a line of the group: leave it empty, or this one"
+                problem = f"row {number} decides a line of this group otherwise: leave one empty"
             elif answer is None:
                 problem = f"{item_id}, a line of the group, is not among the open items"
             elif answer.outcome == "refused":
