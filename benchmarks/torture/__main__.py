@@ -79,7 +79,9 @@ def main() -> None:
     parser.add_argument("--class", dest="names", default=",".join(every), help="Some classes.")
     parser.add_argument("--sample", type=int, help="Number of runs; default: all.")
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--run", type=int, help="Number of a single run; earlier runs of its block are executed too.")
+    parser.add_argument(
+        "--run", type=int, help="Single run; it needs the earlier runs of its block."
+    )
     parser.add_argument("--workers", type=int, default=(os.cpu_count() or 1) + 1)
     given = parser.parse_args()
     names = given.names.split(",")

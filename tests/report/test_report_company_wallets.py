@@ -230,7 +230,7 @@ def test_a_repeated_line_is_refused_unless_an_index_tells_it_apart(
 def test_a_wallet_that_is_not_the_companys_and_a_day_to_come_are_refused(
     desk: Workspace, wallet: dict[str, str], export: Any
 ) -> None:
-    with pytest.raises(InputError, match="no wallet of the company"):
+    with pytest.raises(InputError, match="not a wallet of the company"):
         desk.wallets.add_evidence(export(), chain="BASE", address=OTHER, **OCTOBER)
     with pytest.raises(InputError, match="has no movement"):
         desk.wallets.add_evidence(export(), **wallet)

@@ -310,7 +310,7 @@ def test_a_balance_column_proves_the_rows_in_either_order(
 def test_no_profile_is_proposed_for_what_is_no_csv(tmp_path: Path, content: str) -> None:
     with pytest.raises(StatementError, match="not a CSV; only a CSV needs a profile") as caught:
         propose_profile(write(tmp_path, content, "bank.xml"))
-    assert caught.value.do == "read it as it is: treasury statements read bank.xml"
+    assert caught.value.do == "read it without a profile: treasury statements read bank.xml"
 
 
 FORTIS = (
