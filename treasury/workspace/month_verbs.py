@@ -92,7 +92,9 @@ class WorkspaceMonths(WorkspacePayments):
 
         read = _READ.findall(query.casefold())
         named = [name for name in (*ANSWERS, _AWAITING) if name in read]
-        snapshot = self.snapshot().beside({name: answer_of(name) for name in named})
+        snapshot = self.snapshot().beside(
+            {name: answer_of(name) for name in named}, (*ANSWERS, _AWAITING)
+        )
         return self._rows(snapshot.sql(query, params), query, as_stored=True)
 
     def reconcile(

@@ -9,6 +9,7 @@ left is an `OutcomeUnknown`. The number of parallel calls adapts to the service 
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 import weakref
@@ -39,6 +40,7 @@ from treasury.core.files.secret_places import call_unseen
 from treasury.core.machine.boot_clock import boot_seconds
 from treasury.core.settings import FILE_NAME, is_loopback, require_https
 
+_log = logging.getLogger(__name__)
 Kind = Literal["read", "keyed", "versioned", "write"]
 _Failure = httpx.Response | httpx.RequestError
 
@@ -204,6 +206,8 @@ class Transport:
                         reason = f"{reason} ({error.what})"
                     raise unknown(call, f"gave no answer, then {reason}") from error
                 raise
+            # The route has placeholders; a URL may have secrets in its query.
+            _log.info("%s: %s", call.operation, _answered(outcome))
             if isinstance(outcome, httpx.Response) and outcome.is_success:
                 return outcome
             unsure = unsure or _is_unsure(call, outcome)
@@ -357,6 +361,13 @@ def _error(call: Call, outcome: _Failure, unsure: bool, pause: float) -> errors.
         return unknown(call, failure)
     message += where(call.ids)
     return kind(message, do=do, operation=call.operation, ids=call.ids, key=call.key)
+
+
+def _answered(outcome: _Failure) -> str:
+    """Return the status of an answer, or the kind of failure."""
+    if isinstance(outcome, httpx.Response):
+        return str(outcome.status_code)
+    return f"no answer ({type(outcome).__name__})"
 
 
 def _silence(outcome: httpx.RequestError) -> str:

@@ -16,7 +16,7 @@ import click
 import pyarrow as pa
 
 from treasury.cli.command_view import CommandView, pass_view, print_options
-from treasury.cli.output import format_option, print_rows
+from treasury.cli.output import Choice, format_option, print_rows
 from treasury.core.errors import InputError
 from treasury.core.text import clean
 from treasury.core.wording import instant_words
@@ -109,7 +109,7 @@ def propose(view: CommandView, /, kind: str, fields: Sequence[str], **how: Any) 
 
 
 @actions.command("list")
-@click.option("--state", type=click.Choice(_STATES), help="Only actions in this state.")
+@click.option("--state", type=Choice(_STATES), help="Only actions in this state.")
 @click.option("--kind", help="Only actions of this kind.")
 @print_options
 def list_actions(view: CommandView, state: Any, kind: str | None) -> None:
@@ -222,9 +222,7 @@ def recover(view: CommandView, action_ids: Sequence[str]) -> None:
 
 @actions.command()
 @click.argument("action_id", metavar="ID")
-@click.option(
-    "--outcome", required=True, type=click.Choice(_OUTCOMES), help="The outcome of the action."
-)
+@click.option("--outcome", required=True, type=Choice(_OUTCOMES), help="The outcome of the action.")
 @click.option("--reason", required=True, help="Source of your information; kept in the journal.")
 @click.option("--record", help="The id of the record that it made, if known.")
 @pass_view

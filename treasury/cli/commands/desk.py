@@ -16,7 +16,7 @@ from treasury.cli.command_view import (
     view_options,
 )
 from treasury.cli.layout import echo_folded, terminal_width
-from treasury.cli.output import as_of_option
+from treasury.cli.output import Choice, as_of_option
 from treasury.core.errors import InputError
 from treasury.core.text import clean
 from treasury.month.items import KINDS, TURNS, OpenItems
@@ -73,7 +73,7 @@ def reconcile(
 
 @click.command()
 @month_argument
-@click.option("--turn", type=click.Choice(tuple(TURNS)), help="Only items that wait for this side.")
+@click.option("--turn", type=Choice(tuple(TURNS)), help="Only items that wait for this side.")
 @click.option("--kind", metavar="KIND", help="Only items of one kind.")
 @click.option("--blocking", is_flag=True, help="Only items that block the close.")
 @click.option(

@@ -14,6 +14,7 @@ import click
 import msgspec
 
 from treasury.cli.command_view import CommandView, pass_view
+from treasury.cli.output import Choice
 from treasury.cli.settings_file import NewSettings
 from treasury.core.errors import InputError, StatementError, TreasuryError
 from treasury.core.settings import (
@@ -39,7 +40,7 @@ _NAMES: Final = ("maker", "checker")
 @click.command()
 @click.option("--company", help="The company's name, as reports show it.")
 @click.option(
-    "--environment", type=click.Choice(get_args(Environment)), help="The services' environment."
+    "--environment", type=Choice(get_args(Environment)), help="The services' environment."
 )
 @click.option(
     "--time-zone",
@@ -156,9 +157,7 @@ class _Answers:
     def _addressed(self, new: NewSettings) -> NewSettings:
         options = self._given
         environment = options["environment"] or (
-            click.prompt(
-                "Environment", type=click.Choice(get_args(Environment)), default=new.environment
-            )
+            click.prompt("Environment", type=Choice(get_args(Environment)), default=new.environment)
             if self._asks
             else new.environment
         )
@@ -211,7 +210,7 @@ class _Answers:
         while self._asks and (file := click.prompt("A bank file, empty to end", default="")):
             try:
                 source = click.prompt(
-                    "Whose account is it", type=click.Choice(get_args(Source)), default="own_bank"
+                    "Whose account is it", type=Choice(get_args(Source)), default="own_bank"
                 )
                 accounts |= self._read(file, source)
             except TreasuryError as error:

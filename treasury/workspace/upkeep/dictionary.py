@@ -6,7 +6,6 @@ Stored tables are described by their declarations, answers by `answers.csv` and
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import Final
 
@@ -16,7 +15,7 @@ import pyarrow as pa
 from treasury.core.errors import InputError
 from treasury.core.files.package_files import package_rows, package_text
 from treasury.core.tables.column_types import INSTANT, INTEGER, TEXT, TEXTS, TYPE_WORDS, Column
-from treasury.core.text import clean
+from treasury.core.text import clean, is_it
 from treasury.extract.completeness import SYNC_FINDINGS, SyncFinding, stored_findings
 from treasury.extract.finance_tables import FINANCE
 from treasury.extract.ramp_tables import RAMP
@@ -171,9 +170,8 @@ def column_rows(name: str | None = None, found: Iterable[SyncFinding] = ()) -> p
     answers = [row for row in answer_columns() if name is None or row["table"] == name]
     if not chosen and not answers:
         known = [table.name for _, table in tables] + [row["table"] for row in answer_columns()]
-        close = difflib.get_close_matches(str(name), known, 1)
         raise InputError(
-            f"{name!r} is not a table" + (f"; is it {close[0]}?" if close else ""),
+            f"{name!r} is not a table{is_it(name, known)}",
             do="run `treasury tables` to see them all",
         )
     rows = []
