@@ -13,7 +13,8 @@ import pytest
 
 PAGE = (Path(__file__).parents[2] / "docs" / "setup.md").read_text("utf-8")
 LINES = {
-    shell: line for line, shell in re.findall(r"^(eval .*=(bash|zsh)_source .*\")", PAGE, re.MULTILINE)
+    shell: line
+    for line, shell in re.findall(r"^(eval .*=(bash|zsh)_source .*\")", PAGE, re.MULTILINE)
 }
 BEFORE = {"bash": "", "zsh": "autoload -U compinit; compinit -u; "}
 

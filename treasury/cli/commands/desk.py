@@ -60,7 +60,7 @@ def reconcile(
         echo_folded(reconciliation_summary(result, zone=workspace.settings.zone))
         late = len(workspace.periods.late(result.month)) if workspace.is_closed(result.month) else 0
         if late:
-            click.echo(f"LATE        {count(late, 'item')} since the close: treasury periods late")
+            echo_folded(f"LATE        {count(late, 'item')} since the close: treasury periods late")
         words = [outcome_word(row) for row in lines.to_pylist()]
         lines = lines.append_column("on_screen", pa.array(words, pa.string()))
     view.rows(
@@ -104,7 +104,7 @@ def exceptions(
     chosen = chosen.blocking if blocking else chosen
     if sheet is not None:
         workspace.exceptions_sheet(sheet, chosen)
-        click.echo(
+        echo_folded(
             f"{sheet}: {len(chosen):,} open items of {items.month.title}, ready for decisions"
         )
         return
@@ -120,7 +120,7 @@ def exceptions(
     )
     if closed and view.is_table:
         now = items.month.next
-        click.echo(f"For open items since then: treasury exceptions {now}, treasury periods late")
+        echo_folded(f"For open items since then: treasury exceptions {now}, treasury periods late")
 
 
 def items_view(items: pa.Table, among: OpenItems) -> pa.Table:

@@ -14,6 +14,7 @@ import click
 import msgspec
 
 from treasury.cli.command_view import CommandView, pass_view
+from treasury.cli.layout import echo_folded
 from treasury.cli.output import Choice
 from treasury.cli.settings_file import NewSettings
 from treasury.core.errors import InputError, StatementError, TreasuryError
@@ -101,7 +102,7 @@ def init(view: CommandView, /, **given: Any) -> None:
     if not given["offline"]:
         confirm(folder, settings, secret_settings(settings), "treasury init")
     click.echo(f"wrote {folder / FILE_NAME}")
-    click.echo(f"next: {Workspace(folder).doctor().next_step or 'all is in order'}")
+    echo_folded(f"next: {Workspace(folder).doctor().next_step or 'all is in order'}")
 
 
 class _Answers:
@@ -249,7 +250,7 @@ class _Answers:
             of = [row for row in checks if (row["account"], row["currency"]) == (number, code)]
             for row in of:
                 word = "proved" if row["proved"] else "NOT PROVED"
-                click.echo(
+                echo_folded(
                     f"{clean(number)} {code}: {row['opening_date']} to {row['closing_date']},"
                     f" {row['entry_count']:,} movements, {word}: {clean(row['proof'])}"
                 )
@@ -277,4 +278,4 @@ def _try(settings: Settings) -> None:
         credential.secret()
         with Client(settings.services, credential) as client:
             client.require_answers()
-        click.echo(f"{clean(name)}: the secret was found, and both services answer")
+        echo_folded(f"{clean(name)}: the secret was found, and both services answer")
