@@ -36,8 +36,8 @@ def nearest(name: object, known: Iterable[str]) -> str:
 
     Upper case, blanks and hyphens do not count as misspelt.
     """
-    by_spelling = {_spelling(each): each for each in known}
-    close = get_close_matches(_spelling(str(name)), by_spelling, 1)
+    by_spelling = {screen_code(each): each for each in known}
+    close = get_close_matches(screen_code(str(name)), by_spelling, 1)
     return by_spelling[close[0]] if close else ""
 
 
@@ -47,7 +47,8 @@ def is_it(name: object, known: Iterable[str]) -> str:
     return f"; is it {clean(near)}?" if near else ""
 
 
-def _spelling(name: str) -> str:
+def screen_code(name: str) -> str:
+    """Return a word of a screen in snake_case: `other_business` for `Other business`."""
     return name.casefold().replace("-", "_").replace(" ", "_")
 
 
