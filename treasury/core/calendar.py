@@ -100,8 +100,8 @@ class Month(msgspec.Struct, frozen=True, order=True):
         """Parse a month such as `2026-10`; raise InputError for other text."""
         matched = _MONTH.fullmatch(text.strip())
         if matched is None or not 1 <= int(matched[2]) <= 12 or int(matched[1]) < _FIRST_YEAR:
-            meant = _meant_month(text)
-            near = f"; is it {meant}?" if meant else ""
+            near_month = _respelled_month(text)
+            near = f"; is it {near_month}?" if near_month else ""
             raise InputError(f"{text[:40]!r} is not a month{near}", do="write it as 2026-10")
         return cls(int(matched[1]), int(matched[2]))
 
@@ -183,7 +183,7 @@ class Months(msgspec.Struct, frozen=True):
         return f"{self.first.title} to {self.last.title}"
 
 
-def _meant_month(text: str) -> str:
+def _respelled_month(text: str) -> str:
     """Return the month that a text means in another spelling, like `Oct 2026`; empty if unknown.
 
     The letters O and l stand for the digits 0 and 1.
@@ -191,11 +191,11 @@ def _meant_month(text: str) -> str:
     year = _YEAR.search(text)
     if year is None:
         return ""
-    rest = text[: year.start()] + text[year.end() :]
+    others = text[: year.start()] + text[year.end() :]
     for number, name in enumerate(_NAMES, start=1):
-        if name[:3].casefold() in rest.casefold():
+        if name[:3].casefold() in others.casefold():
             return f"{year[0]}-{number:02}"
-    digits = re.sub(r"[^0-9]", "", rest.translate(str.maketrans("OoIl", "0011")))
+    digits = re.sub(r"[^0-9]", "", others.translate(str.maketrans("OoIl", "0011")))
     return f"{year[0]}-{int(digits):02}" if digits.isdecimal() and 1 <= int(digits) <= 12 else ""
 
 

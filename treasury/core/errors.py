@@ -100,9 +100,9 @@ def unknown_name(owner: object, name: str) -> AttributeError:
     # IPython looks for its own hooks, `dir` for `__dict__`; a property may raise AttributeError.
     if name.startswith("_") or name in dir(type(owner)):
         return AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}")
-    known = [each for each in dir(owner) if not each.startswith("_")]
+    names = [each for each in dir(owner) if not each.startswith("_")]
     return UnknownName(
-        f"{type(owner).__name__} has no {name!r}{is_it(name, known)}",
+        f"{type(owner).__name__} has no {name!r}{is_it(name, names)}",
         do="press the tab key after the dot to see them all",
     )
 

@@ -31,19 +31,19 @@ def visible(text: str) -> str:
     )  # fmt: skip
 
 
-def nearest(name: object, known: Iterable[str]) -> str:
+def nearest(name: object, names: Iterable[str]) -> str:
     """Return the known name that a misspelt one is nearest to; empty if none is near.
 
     Upper case, blanks and hyphens do not count as misspelt.
     """
-    by_spelling = {screen_code(each): each for each in known}
+    by_spelling = {screen_code(each): each for each in names}
     close = get_close_matches(screen_code(str(name)), by_spelling, 1)
     return by_spelling[close[0]] if close else ""
 
 
-def is_it(name: object, known: Iterable[str]) -> str:
+def is_it(name: object, names: Iterable[str]) -> str:
     """Return `; is it NAME?` with the known name nearest to a misspelt one, or nothing."""
-    near = nearest(name, known)
+    near = nearest(name, names)
     return f"; is it {clean(near)}?" if near else ""
 
 

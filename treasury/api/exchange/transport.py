@@ -207,7 +207,8 @@ class Transport:
                     raise unknown(call, f"gave no answer, then {reason}") from error
                 raise
             # The route has placeholders; a URL may have secrets in its query.
-            _log.info("%s: %s", call.operation, _answered(outcome))
+            status = getattr(outcome, "status_code", type(outcome).__name__)
+            _log.info("%s: %s", call.operation, status)
             if isinstance(outcome, httpx.Response) and outcome.is_success:
                 return outcome
             unsure = unsure or _is_unsure(call, outcome)
@@ -361,13 +362,6 @@ def _error(call: Call, outcome: _Failure, unsure: bool, pause: float) -> errors.
         return unknown(call, failure)
     message += where(call.ids)
     return kind(message, do=do, operation=call.operation, ids=call.ids, key=call.key)
-
-
-def _answered(outcome: _Failure) -> str:
-    """Return the status of an answer, or the kind of failure."""
-    if isinstance(outcome, httpx.Response):
-        return str(outcome.status_code)
-    return f"no answer ({type(outcome).__name__})"
 
 
 def _silence(outcome: httpx.RequestError) -> str:
