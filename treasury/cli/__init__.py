@@ -66,7 +66,7 @@ class _Guarded(click.Group):
 )
 @click.option("--traceback", is_flag=True, help="Print the traceback of an error.")
 @click.pass_context
-def treasury(context: click.Context, workspace: str | None, verbose: bool, **_: bool) -> None:
+def treasury(context: click.Context, /, workspace: str | None, verbose: bool, **_: bool) -> None:
     """Close the month: pull, read the bank, reconcile, report, act."""
     # This applies until a workspace with other settings is opened.
     keep_to_user()

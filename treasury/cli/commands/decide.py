@@ -375,12 +375,12 @@ def bank_answers(view: CommandView, files: tuple[str, ...]) -> None:
     from treasury.statements import read_statements
 
     reading = read_statements(files) if files else None
-    answers = view.workspace.funding.answers(reading.statuses if reading else None)
+    answers = view.workspace.funding.answers(reading.statuses.arrow if reading else None)
     view.rows(answers.arrow, layout="bank_answers", title="Banks' answers")
     if reading is None:
         return
     view.notes(reading.problems)
-    if reading.entries.num_rows:
+    if len(reading.entries):
         click.echo("FILES contain statements: `treasury statements read` shows them", err=True)
     if reading.lost_count or not reading.files:
         view.context.exit(1)

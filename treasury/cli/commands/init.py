@@ -211,7 +211,7 @@ class _Answers:
         while self._asks and (file := click.prompt("A bank file, empty to end", default="")):
             try:
                 source = click.prompt(
-                    "Whose account is it", type=Choice(get_args(Source)), default="own_bank"
+                    "Whose account is it", type=click.Choice(get_args(Source)), default="own_bank"
                 )
                 accounts |= self._read(file, source)
             except TreasuryError as error:
@@ -234,7 +234,7 @@ class _Answers:
         if rows and account is None and not all(row["account"] for row in rows) and self._asks:
             account = click.prompt("The file names no account; its IBAN")
             reading = read_statements([file], account=account)
-        if currency is None and self._asks and not all(reading.statements["currency"].to_pylist()):
+        if currency is None and self._asks and not all(row["currency"] for row in rows):
             currency = click.prompt("The file states no currency; the account's", default="EUR")
         if account is not None and currency is not None:
             reading = read_statements([file], account=account, currencies={account: currency})

@@ -9,6 +9,7 @@ from typing import Final
 import pyarrow as pa
 
 from treasury.core.tables.column_types import TEXT
+from treasury.core.tables.table import Table
 from treasury.statements.field_values import Currencies, account_number
 from treasury.statements.read_files import Reading
 from treasury.statements.statement_tables import STATEMENTS
@@ -28,14 +29,14 @@ def check_statements(
     reading: Reading,
     declared: Mapping[str, str] | None = None,
     currencies: Currencies | None = None,
-) -> pa.Table:
+) -> Table:
     """Return the proof or failure of each statement, also in comparison with the others.
 
     With `declared` (account -> source) a statement of another account fails too; with `currencies`
     (account -> currencies) one in another currency.
     """
     sources = {account_number(k): v for k, v in (declared or {}).items()}
-    rows = reading.statements.select(list(HEAD)).to_pylist()
+    rows = reading.statements.arrow.select(list(HEAD)).to_pylist()
     counts = Counter(row["statement_id"] for row in rows)
     if counts.total() > len(counts):
         # Each of several versions of a statement notes which others are equally proved and new.
@@ -56,4 +57,5 @@ def check_statements(
             row["proved"] = False
             row["proof"] = f"account {row['account']} is not declared; {row['proof']}"
         checked.append(row)
-    return pa.Table.from_pylist(checked, schema=CHECKS)
+    checks = pa.Table.from_pylist(checked, schema=CHECKS)
+    return Table(checks, title="Statements", as_stored=True)

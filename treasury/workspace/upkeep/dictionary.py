@@ -169,9 +169,9 @@ def column_rows(name: str | None = None, found: Iterable[SyncFinding] = ()) -> p
     chosen = [(g, t) for g, t in tables if name is None or name in (t.name, t.history)]
     answers = [row for row in answer_columns() if name is None or row["table"] == name]
     if not chosen and not answers:
-        names = [table.name for _, table in tables] + [row["table"] for row in answer_columns()]
+        choices = [table.name for _, table in tables] + [row["table"] for row in answer_columns()]
         raise InputError(
-            f"{name!r} is not a table{is_it(name, names)}",
+            f"{name!r} is not a table{is_it(name, choices)}",
             do="run `treasury tables` to see them all",
         )
     rows = []

@@ -65,11 +65,13 @@ def read_files(
 
     reading = read_statements(files, profiles=_profiles(view, profile), account=account)
     if heads:
-        view.rows(reading.statements, title="Statements", layout="statements")
-    elif reading.entries.num_rows or not reading.statuses.num_rows:
-        view.rows(reading.entries, title="Entries", layout="entries")
-    if reading.statuses.num_rows:
-        view.rows(reading.statuses, layout="payment_statuses", title="Answers to payment files")
+        view.rows(reading.statements.arrow, title="Statements", layout="statements")
+    elif len(reading.entries) or not len(reading.statuses):
+        view.rows(reading.entries.arrow, title="Entries", layout="entries")
+    if len(reading.statuses):
+        view.rows(
+            reading.statuses.arrow, layout="payment_statuses", title="Answers to payment files"
+        )
     view.notes(reading.problems)
     if reading.lost_count or not reading.files:
         view.context.exit(1)
@@ -100,7 +102,7 @@ def check_files(
         currencies=declared_currencies(declared or (), currencies),
         go_on=True,
     )
-    checks = check_statements(reading, declared, currencies)
+    checks = check_statements(reading, declared, currencies).arrow
     view.rows(checks, title="Statements", empty="none in these files")
     view.notes(reading.problems)
     # A refused file is a valid result of a check.
