@@ -52,7 +52,18 @@ COMMANDS = (
     ("items", "list"),
     ("journal", "list"),
     ("tables",),
+    ("fees", "2026-10", "--gas"),
+    ("journal", "verify"),
 )
+SENTENCES = (
+    ("match", "open"),
+    ("trace", "PAY-2026-005175"),
+    ("fees", "2026-10", "--gas"),
+    ("exposure", "2026-10"),
+    ("lake", "status"),
+    ("doctor",),
+)
+"""Commands that print sentences or indented records below a table."""
 BROKEN = re.compile(
     r"[A-Z]{3,4} [0-9,]+,$|[A-Z]{3,4} [0-9,]+\.$|^\s*[,.][0-9]|[0-9]{4}-$|PAY-[0-9]*-?$",
     re.MULTILINE,
@@ -65,6 +76,20 @@ def run(folder: object, *arguments: str, width: int) -> Result:
     done = CliRunner().invoke(treasury, ["--workspace", str(folder), *arguments], env=env)
     assert done.exit_code == 0, done.output
     return done
+
+
+@pytest.mark.parametrize("command", SENTENCES, ids=" ".join)
+def test_no_line_is_wider_than_80_columns_and_no_value_is_broken(
+    month_end: Workspace, command: tuple[str, ...]
+) -> None:
+    out = run(month_end.folder, *command, width=80).output
+    assert [line for line in out.splitlines() if len(line) > 80] == []
+    assert [line for line in out.splitlines() if BROKEN.search(line)] == []
+    unfolded = run(month_end.folder, *command, width=1_000).output
+    values = re.compile(
+        r"[A-Z]{3,4} [0-9,.]+[0-9]|PAY-[0-9-]+|[0-9a-f]{8}-[0-9a-f-]{27}|0x[0-9a-f]+"
+    )
+    assert set(values.findall(unfolded)) <= set(values.findall(out))
 
 
 @pytest.mark.acceptance

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -16,6 +17,8 @@ from click.testing import CliRunner
 
 from treasury import Workspace
 from treasury.cli import treasury
+from treasury.cli.commands.practice import prepare
+from treasury.sandbox import Sandbox
 
 
 @pytest.mark.parametrize(
@@ -60,6 +63,44 @@ def test_bars_are_drawn_in_a_terminal_and_nowhere_else(
     assert sync() == ""
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert "ramp_requests" in sync()
+
+
+def test_bars_have_no_colour_if_the_user_wants_none(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from treasury.cli.progress import TerminalProgress
+
+    def colours() -> set[str]:
+        with TerminalProgress() as progress:
+            progress.start("ramp_requests", 2)
+            progress.advance("ramp_requests", 2)
+        return set(re.findall(r"\x1b\[[0-9;]*[34][0-9](?:;[0-9;]*)?m", capsys.readouterr().err))
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert colours()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not colours()
+
+
+def test_verbose_logs_each_request_without_its_values(tmp_path: Path) -> None:
+    company = Sandbox(7)
+    with company.serve() as served, pytest.MonkeyPatch.context() as patch:
+        for name in company.credentials:
+            patch.setenv(f"TREASURY_{name.upper()}_SECRET", "")
+        workspace = prepare(tmp_path, company, served)
+        command = ["--workspace", str(workspace.folder)]
+        loud = CliRunner().invoke(treasury, [*command, "--verbose", "sync"], catch_exceptions=False)
+        quiet = CliRunner().invoke(treasury, [*command, "sync"], catch_exceptions=False)
+    assert "GET /ramp-requests: 200" in loud.stderr
+    logged = [line for line in loud.stderr.splitlines() if "transport:" in line]
+    route = re.compile(
+        r"[0-9:]{8} treasury\.api\.exchange\.transport: [A-Z]+ [a-zA-Z{}/_-]+: [0-9]{3}"
+    )
+    assert [line for line in logged if not route.fullmatch(line)] == []
+    assert not any(secret in loud.stderr for _, secret in company.credentials.values())
+    assert "transport:" not in quiet.stderr
 
 
 def status(workspace: Workspace) -> str:

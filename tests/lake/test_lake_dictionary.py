@@ -9,6 +9,8 @@ import pytest
 
 from treasury.core.errors import InputError
 from treasury.core.tables.column_types import AMOUNT, TYPE_WORDS
+from treasury.workspace import Workspace
+from treasury.workspace.month_verbs import ANSWERS
 from treasury.workspace.upkeep import dictionary
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +43,7 @@ def test_every_column_says_what_it_means() -> None:
 
 def test_every_column_says_where_it_comes_from() -> None:
     rows = dictionary.column_rows().to_pylist()
-    assert len(rows) > 400
+    assert len(rows) > 600
     for row in rows:
         place = (row["table"], row["column"])
         assert row["source"], place
@@ -131,9 +133,29 @@ def test_a_table_or_its_history_is_found_by_name() -> None:
         "valid_from",
         "valid_to",
     ]
-    assert dictionary.table_rows().num_rows == len(TABLES)
+    origins = dictionary.table_rows()["origin"].to_pylist()
+    assert len(origins) - origins.count(dictionary.ANSWER) == len(TABLES)
     with pytest.raises(InputError, match="is not a table"):
         dictionary.column_rows("nothing")
+
+
+def test_every_column_of_an_answer_has_a_meaning_and_its_unit(month_end: Workspace) -> None:
+    closing = month_end.periods.month("2026-10")
+    answers = {name: answer_of(closing) for name, answer_of in ANSWERS.items()}
+    answers["awaiting_funds"] = month_end.awaiting_funds()
+    described = {name: month_end.tables(name).where(section=dictionary.OWN) for name in answers}
+    listed = month_end.tables().where(origin=dictionary.ANSWER)
+    assert set(listed["table"]) == set(answers)
+    assert not set(answers) & {table.name for table in TABLES}
+    for name, answer in answers.items():
+        rows = {row["column"]: row for row in described[name]}
+        assert list(rows) == answer.columns, name
+        units = {column: f"`{unit}`" for column, unit in answer.units.items()}
+        for row in rows.values():
+            assert row["meaning"], (name, row["column"])
+            if row["column"] in units:
+                assert row["unit"] == units[row["column"]], (name, row["column"])
+            assert set(re.findall(r"`(\w+)`", row["unit"])) <= set(rows), (name, row["column"])
 
 
 if __name__ == "__main__":

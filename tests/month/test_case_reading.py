@@ -116,7 +116,7 @@ def test_case_07_a_day_without_its_year_is_the_nearest_one(
     tmp_path: Path, value: str, booked: str, day: date
 ) -> None:
     path = mt940(tmp_path, f"{value}{booked}C10,00", f"{value}EUR110,00", f"{value}EUR100,00")
-    (row,) = read_statements([path]).entries.to_pylist()
+    (row,) = read_statements([path]).entries.arrow.to_pylist()
     assert row["booking_date"] == day
     assert "booking_date" in row["inferred"]
 
@@ -129,7 +129,9 @@ def test_case_08_amounts_are_read_with_the_files_own_sign(
 ) -> None:
     path = csv(tmp_path, *amounts)
     proposal = propose_profile(path, account=OWN)
-    read = read_statements([path], profiles=[proposal.profile], account=OWN).entries.to_pylist()
+    read = read_statements(
+        [path], profiles=[proposal.profile], account=OWN
+    ).entries.arrow.to_pylist()
     assert sorted((row["direction"], row["amount"]) for row in read) == [
         ("CRDT", Decimal("1234.56")),
         ("DBIT", Decimal(1)),
@@ -140,11 +142,11 @@ def test_case_08_an_amount_that_does_not_read_is_named_and_never_zero(tmp_path: 
     good = propose_profile(csv(tmp_path, "1.234,56", "-1,00"), account=OWN).profile
     path = csv(tmp_path, "1.234,56", "12,34,5")
     reading = read_statements([path], profiles=[good], account=OWN)
-    assert reading.entries["amount"].to_pylist() == [Decimal("1234.56")]
+    assert reading.entries.arrow["amount"].to_pylist() == [Decimal("1234.56")]
     problem, lost = reading.problems
     assert (problem.line, "12,34,5" in problem.what) == (3, True)
     assert lost.what == "1 entry is not read"
-    assert reading.statements["proved"].to_pylist() == [False]
+    assert reading.statements.arrow["proved"].to_pylist() == [False]
 
 
 def mt940(folder: Path, movement: str, closing: str, opening: str = "261001EUR100,00") -> Path:

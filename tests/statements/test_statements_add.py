@@ -94,7 +94,9 @@ def test_all_real_files_can_be_added_and_checked_and_settle(lake: Lake) -> None:
     again = add(lake, SHARED, days=2)
     assert (again.statements_new, again.entries_new, again.entries_changed) == (0, 0, 0)
     assert stored(lake) == before
-    assert check_statements(read_statements([SHARED], go_on=True)).num_rows == len(first.statements)
+    assert check_statements(read_statements([SHARED], go_on=True)).arrow.num_rows == len(
+        first.statements
+    )
 
 
 def test_the_same_file_twice_in_one_call_is_one(lake: Lake, tmp_path: Path) -> None:

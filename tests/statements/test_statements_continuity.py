@@ -160,7 +160,7 @@ def test_a_number_that_comes_twice_proves_only_one_unless_the_balance_goes_on(
     if not proved:
         path = write(desk.folder, document(day(4, "90.00", "100.00"), text), "check.xml")
         other = write(desk.folder, document(day(5, "100.00", "110.00")), "other.xml")
-        checks = check_statements(read_statements([other, path]))
+        checks = check_statements(read_statements([other, path])).arrow
         failed = [row["proof"] for row in checks.to_pylist() if not row["proved"]]
         assert [proof.partition(" (")[0] for proof in failed] == [
             "the bank gave number 5 to another statement too"
@@ -213,9 +213,9 @@ def test_a_statement_in_another_currency_than_declared_is_stored_not_proved(desk
 
 def test_check_says_the_same_of_files_read_together(tmp_path: Path) -> None:
     path = write(tmp_path, document(day(5, "100.00", "110.00"), day(6, "111.00", "115.00")))
-    checks = check_statements(read_statements([path]))
+    checks = check_statements(read_statements([path])).arrow
     assert rows(checks, "proved") == [(True,), (False,)]
-    other = check_statements(read_statements([path]), currencies={OURS: ("USD",)})
+    other = check_statements(read_statements([path]), currencies={OURS: ("USD",)}).arrow
     assert "declared in USD" in other["proof"][0].as_py()
 
 
@@ -245,7 +245,7 @@ def test_statements_that_say_no_currency_or_no_account_are_compared_with_none(
             f"{proof}the statement names no currency"
         ] * 2
         reading = read_statements([first, other], account=account)
-        assert check_statements(reading)["proved"].to_pylist() == [False, False]
+        assert check_statements(reading).arrow["proved"].to_pylist() == [False, False]
 
 
 def test_a_version_that_is_off_is_not_proved_by_another_with_its_id(
@@ -258,7 +258,7 @@ def test_a_version_that_is_off_is_not_proved_by_another_with_its_id(
         write(tmp_path, document(text), f"{name}.xml")
         for name, text in (("before", before), ("right", right), ("wrong", wrong))
     ]
-    checks = check_statements(read_statements(paths))
+    checks = check_statements(read_statements(paths)).arrow
     assert rows(checks, "file_name", "proved") == [
         ("before.xml", True), ("right.xml", True), ("wrong.xml", False)
     ]  # fmt: skip

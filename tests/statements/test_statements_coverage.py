@@ -24,7 +24,7 @@ def covered(
         write(folder, document(text), f"{number}.xml") for number, text in enumerate(statements)
     )
     account = BankAccount(account=OURS, source="own_bank", statement_days=days)
-    table = coverage(read.statements, [account])
+    table = coverage(read.statements.arrow, [account])
     return rows(table, "covered_from", "covered_to", "gaps")
 
 
@@ -90,7 +90,8 @@ def test_a_weekend_without_statements_is_no_gap_but_a_week_is(
 
 def test_an_account_without_statements_is_listed_with_none(tmp_path: Path) -> None:
     table = coverage(
-        read_statements([]).statements, [BankAccount(account="BE71", source="provider_report")]
+        read_statements([]).statements.arrow,
+        [BankAccount(account="BE71", source="provider_report")],
     )
     assert rows(table, "account", "source", "covered_to", "statements") == [
         ("BE71", "provider_report", None, 0)
@@ -100,7 +101,7 @@ def test_an_account_without_statements_is_listed_with_none(tmp_path: Path) -> No
 def test_an_account_that_is_not_declared_comes_last(tmp_path: Path) -> None:
     path = write(tmp_path, document(flat("1.00", OCTOBER)))
     table = coverage(
-        read_statements([path]).statements, [BankAccount(account="BE71", source="own_bank")]
+        read_statements([path]).statements.arrow, [BankAccount(account="BE71", source="own_bank")]
     )
     assert rows(table, "account", "source") == [("BE71", "own_bank"), (OURS, None)]
 
@@ -137,7 +138,7 @@ def test_each_currency_of_an_account_is_covered_by_its_own_statements(tmp_path: 
     accounts = [
         BankAccount(account=OURS, source="own_bank", currency=code) for code in ("EUR", "USD")
     ]
-    table = coverage(read.statements, accounts)
+    table = coverage(read.statements.arrow, accounts)
     assert rows(table, "currency", "covered_from", "covered_to", "gaps") == [
         ("EUR", date(2026, 10, 1), date(2026, 10, 31), []),
         ("USD", date(2026, 11, 1), date(2026, 11, 30), []),
@@ -182,6 +183,6 @@ def missing_from(folder: Path, text: str, **settings: Any) -> str | None:
     """The first day of October that one statement leaves open."""
     read = read_statements([write(folder, document(text))])
     account = BankAccount(account=OURS, source="own_bank", **settings)
-    (row,) = month_coverage(read.statements, [account], None, Month(2026, 10)).to_pylist()
+    (row,) = month_coverage(read.statements.arrow, [account], None, Month(2026, 10)).to_pylist()
     assert row["is_covered"] is (row["missing_from"] is None)
     return None if row["missing_from"] is None else str(row["missing_from"])

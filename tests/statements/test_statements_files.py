@@ -98,8 +98,8 @@ def test_files_read_together_keep_their_order(tmp_path: Path) -> None:
     first = write(tmp_path, GOOD, "a.xml")
     second = write(tmp_path, GOOD.replace("hello", "there"), "b.xml")
     reading = read_statements([second, first])
-    assert reading.entries["file_name"].to_pylist() == ["b.xml", "a.xml"]
-    assert reading.statements["file_name"].to_pylist() == ["b.xml", "a.xml"]
+    assert reading.entries.arrow["file_name"].to_pylist() == ["b.xml", "a.xml"]
+    assert reading.statements.arrow["file_name"].to_pylist() == ["b.xml", "a.xml"]
 
 
 def test_memory_does_not_hold_the_tree(tmp_path: Path) -> None:

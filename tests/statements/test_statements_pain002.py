@@ -39,8 +39,13 @@ def test_a_report_is_read_at_every_level(tmp_path: Path, version: str) -> None:
     )
     reading = read_statements([path])
     assert reading.files[0].format == "pain.002"
-    assert reading.statements.num_rows == reading.entries.num_rows == reading.lost_count == 0
-    rows = reading.statuses.to_pylist()
+    assert (
+        reading.statements.arrow.num_rows
+        == reading.entries.arrow.num_rows
+        == reading.lost_count
+        == 0
+    )
+    rows = reading.statuses.arrow.to_pylist()
     assert [(row["level"], row["status"]) for row in rows] == [
         ("file", "PART"), ("payment", "RJCT"), ("payment", "ACSP"), ("batch", "PART"),
     ]  # fmt: skip
@@ -58,7 +63,7 @@ def test_a_report_is_read_at_every_level(tmp_path: Path, version: str) -> None:
 def test_reports_one_after_the_other_in_a_file_are_each_about_their_own(tmp_path: Path) -> None:
     one = report(payment("PAY-1", "ACSC"), original="FILE-1", message_id="BANK-1")
     two = report(payment("PAY-2", "RJCT", "AC04"), original="FILE-2", message_id="BANK-2")
-    rows = read_statements([written(tmp_path, f"{one}\n{two}")]).statuses.to_pylist()
+    rows = read_statements([written(tmp_path, f"{one}\n{two}")]).statuses.arrow.to_pylist()
     names = ("message_id", "original_message_id", "original_end_to_end_id")
     assert [tuple(row[name] for name in names) for row in rows] == [
         ("BANK-1", "FILE-1", "PAY-1"), ("BANK-2", "FILE-2", "PAY-2"),
@@ -77,7 +82,7 @@ def test_prefixes_older_dates_and_utf_16_are_read(tmp_path: Path) -> None:
     text = text.replace("xmlns=", "xmlns:p=").replace("UTF-8", "UTF-16")
     path = tmp_path / "answer.xml"
     path.write_bytes(text.encode("utf-16"))
-    (row,) = read_statements([path]).statuses.to_pylist()
+    (row,) = read_statements([path]).statuses.arrow.to_pylist()
     assert (row["status"], row["execution_date"]) == ("ACSC", date(2026, 11, 2))
 
 
@@ -110,7 +115,7 @@ def test_a_large_report_is_read_in_a_process_of_its_own(tmp_path: Path) -> None:
     many = [payment(f"PAY-{n}", "ACSP", text="x" * 9_000) for n in range(1_000)]
     path = written(tmp_path, report(*many))
     assert path.stat().st_size > 8 << 20
-    assert read_statements([path], workers=2).statuses.num_rows == 1_000
+    assert read_statements([path], workers=2).statuses.arrow.num_rows == 1_000
 
 
 @pytest.mark.parametrize(
@@ -136,7 +141,7 @@ def test_what_cannot_be_read_of_a_report_is_told_by_place(tmp_path: Path) -> Non
         payment("PAY-3", "WHAT"),
     )
     reading = read_statements([written(tmp_path, text)])
-    assert [row["status"] for row in reading.statuses.to_pylist()] == ["WHAT"]
+    assert [row["status"] for row in reading.statuses.arrow.to_pylist()] == ["WHAT"]
     assert reading.lost_count == 2
     told = " | ".join(map(str, reading.problems))
     assert "TxInfAndSts[1]: status not read: amount: '1e3' is not a number" in told
@@ -151,7 +156,7 @@ def answer(
     *texts: str, reference: str = "PAY-1", folder: Path, **ordered: Any
 ) -> OrderAnswer | None:
     paths = [written(folder, text, f"{number}.xml") for number, text in enumerate(texts)]
-    statuses = read_statements(paths).statuses.to_pylist() if paths else []
+    statuses = read_statements(paths).statuses.arrow.to_pylist() if paths else []
     return order_answer(statuses, "PAY-ABC", reference, **ordered)
 
 

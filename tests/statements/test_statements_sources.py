@@ -54,7 +54,7 @@ def test_folders_patterns_and_archives_stand_for_what_is_in_them(tmp_path: Path)
     reading = read_statements([tmp_path / "in"])
     assert [file.name for file in reading.files] == ["a.xml", "b.sta", "z.zip/c.xml", "z.zip/d.sta"]
     assert [problem.file_name for problem in reading.skipped] == ["readme.txt"]
-    assert read_statements([str(tmp_path / "in" / "*.xml")]).entries.num_rows == 1
+    assert read_statements([str(tmp_path / "in" / "*.xml")]).entries.arrow.num_rows == 1
 
 
 def test_a_file_that_a_person_names_must_be_a_statement(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_file_that_a_person_names_must_be_a_statement(tmp_path: Path) -> None:
 )
 def test_standard_input_may_be_any_of_them(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-    assert read_statements(["-"]).entries.num_rows == 1
+    assert read_statements(["-"]).entries.arrow.num_rows == 1
 
 
 @pytest.mark.acceptance

@@ -186,7 +186,7 @@ def test_check_tells_of_versions_of_equal_rank_that_are_read_together(
 ) -> None:
     texts = (WORDS[0], WORDS[0] if is_same else WORDS[1])
     paths = [write(tmp_path, text, f"{n}.txt") for n, text in enumerate(texts)]
-    checks = check_statements(read_statements(paths))
+    checks = check_statements(read_statements(paths)).arrow
     assert checks["proved"].to_pylist() == [is_same, is_same]
     first, second = checks["proof"].to_pylist()
     assert ("1.txt (SHA-256 " in first, "0.txt (SHA-256 " in second) == (not is_same, not is_same)

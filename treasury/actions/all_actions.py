@@ -28,7 +28,7 @@ from treasury.core import errors
 from treasury.core.errors import ActionRefused, InputError, JournalError, TreasuryError
 from treasury.core.machine.boot_clock import BootTime, boot_time
 from treasury.core.settings import Settings
-from treasury.core.text import clean
+from treasury.core.text import clean, is_it
 from treasury.journal import ADOPTED, Actor, Draft, Journal
 from treasury.journal.person_names import same_name, same_person
 from treasury.journal.workspace_copies import adopt_copy, original_of
@@ -132,7 +132,7 @@ class Actions:
         """
         if state is not None and state not in get_args(State):
             raise InputError(
-                f"{clean(state)[:60]!r} is not a state of an action",
+                f"{clean(state)[:60]!r} is not a state of an action{is_it(state, get_args(State))}",
                 do=f"give one of {', '.join(get_args(State))}",
             )
         kind_name = None if kind is None else kind_of(kind).name

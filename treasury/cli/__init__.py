@@ -6,7 +6,9 @@ standard error with the next step, and a non-zero exit code.
 
 from __future__ import annotations
 
+import logging
 import sys
+from traceback import format_exception
 from typing import Any
 
 import click
@@ -38,6 +40,15 @@ class _Guarded(click.Group):
         with guarded_output():
             return super().main(*arguments, **options)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a verb; with `--traceback`, print the traceback of its error."""
+        try:
+            return super().invoke(ctx)
+        except TreasuryError as error:
+            if ctx.params["traceback"]:
+                click.echo("".join(format_exception(error)), err=True, nl=False)
+            raise
+
 
 @click.group(
     cls=_Guarded, commands=Verbs(), context_settings={"help_option_names": ["-h", "--help"]}
@@ -50,12 +61,36 @@ class _Guarded(click.Group):
     type=click.Path(file_okay=False),
     help="Folder of the workspace; default: the nearest one.",
 )
+@click.option(
+    "--verbose", "-v", is_flag=True, help="Log on standard error: the requests of a sync, and more."
+)
+@click.option("--traceback", is_flag=True, help="Print the traceback of an error.")
 @click.pass_context
-def treasury(context: click.Context, workspace: str | None) -> None:
+def treasury(context: click.Context, /, workspace: str | None, verbose: bool, **_: bool) -> None:
     """Close the month: pull, read the bank, reconcile, report, act."""
     # This applies until a workspace with other settings is opened.
     keep_to_user()
     context.obj = workspace
+    if verbose:
+        _show_log(context)
+
+
+def _show_log(context: click.Context) -> None:
+    """Print treasury's own log on standard error until the command ends.
+
+    Other libraries stay silent: httpx logs whole addresses, with their queries.
+    """
+    log, handler = logging.getLogger("treasury"), logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+
+    def end() -> None:
+        log.removeHandler(handler)
+        log.setLevel(level)
+
+    context.call_on_close(end)
 
 
 def main() -> None:

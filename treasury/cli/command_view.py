@@ -15,6 +15,7 @@ import click
 import pyarrow as pa
 
 from treasury.cli.address_question import terminal_question
+from treasury.cli.layout import echo_folded
 from treasury.cli.output import as_of_option, format_option, print_rows
 from treasury.core.tables.table import Tables
 from treasury.core.text import clean
@@ -62,14 +63,14 @@ class CommandView:
     def report(self, report: Tables) -> None:
         """Print a report: sentences for a person, the first table for a program."""
         if self.is_table:
-            click.echo(str(report))
+            echo_folded(str(report))
         else:
             self.rows(report.arrow)
 
     def notes(self, notes: Iterable[object]) -> None:
         """Print notes about the rows on standard error."""
         for note in notes:
-            click.echo(clean(str(note)), err=True)
+            echo_folded(clean(str(note)), err=True)
 
 
 def pass_view(function: Command) -> Command:

@@ -90,7 +90,7 @@ def print_table(
     a row on two lines of a terminal, which replace columns that would wrap.
     """
     if not table.num_rows:
-        click.echo(f"{title}: {empty}" if title else empty)
+        echo_folded(f"{title}: {empty}" if title else empty)
         return
     units = units_of(table.schema)
     grid = _Grid(
@@ -142,18 +142,23 @@ def terminal_width() -> int | None:
         return None
 
 
-def echo_folded(text: str) -> None:
-    """Print lines of text; wrap and indent lines wider than the terminal."""
+def echo_folded(text: str, *, err: bool = False) -> None:
+    """Print lines of text; wrap and indent lines wider than the terminal.
+
+    An indented line moves to the left if one of its unbroken parts would not fit.
+    """
     width = terminal_width()
     for line in text.split("\n"):
         if width is None or _width(line) <= width:
-            click.echo(line)
+            click.echo(line, err=err)
             continue
-        start = len(line) - len(line.lstrip(" "))
-        first, *more = _folded(line[start:], width - start - _INDENT)
-        click.echo(" " * start + first.rstrip())
+        words = line.lstrip(" ")
+        longest = max(map(_width, _pieces(words)))
+        start = max(0, min(len(line) - len(words), width - _INDENT - longest))
+        first, *more = _folded(words, width - start - _INDENT)
+        click.echo(" " * start + first.rstrip(), err=err)
         for each in more:
-            click.echo(" " * (start + _INDENT) + each.rstrip())
+            click.echo(" " * (start + _INDENT) + each.rstrip(), err=err)
 
 
 def _left_out(grid: _Grid, spare: Sequence[str], width: int) -> list[str] | None:

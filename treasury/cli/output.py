@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import cache
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import click
@@ -23,7 +24,17 @@ from treasury.core.files.package_files import package_toml
 from treasury.core.tables.column_texts import value_text as plain
 from treasury.core.tables.csv_output import csv_text, rows_of
 from treasury.core.tables.table import in_zone
-from treasury.core.text import clean, is_hidden
+from treasury.core.text import clean, is_hidden, is_it
+
+
+class Choice(click.Choice[str]):
+    """A choice between words; the error for any other word names the nearest one."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """Return the message for a word that is not a choice."""
+        message = super().get_invalid_choice_message(value, ctx).removesuffix(".")
+        return f"{message}{is_it(value, self.choices)}"
+
 
 as_of_option = click.option(
     "--as-of", metavar="INSTANT", help="As known at this instant, like 2026-11-01T09:00Z."
@@ -31,7 +42,7 @@ as_of_option = click.option(
 format_option = click.option(
     "--format",
     "form",
-    type=click.Choice(("table", "json", "csv", "parquet")),
+    type=Choice(("table", "json", "csv", "parquet")),
     default="table",
     show_default=True,
     help="Format of the rows.",

@@ -18,6 +18,7 @@ from dateutil.easter import easter
 
 from treasury.core.errors import InputError
 
+_YEAR = re.compile(r"(?:19|20)\d\d", re.ASCII)
 _MONTH = re.compile(r"(\d{4})-(\d{2})", re.ASCII)
 _DAY = timedelta(days=1)
 _DAYS_KEPT = 10_000
@@ -100,7 +101,9 @@ class Month(msgspec.Struct, frozen=True, order=True):
         """Parse a month such as `2026-10`; raise InputError for other text."""
         matched = _MONTH.fullmatch(text.strip())
         if matched is None or not 1 <= int(matched[2]) <= 12 or int(matched[1]) < _FIRST_YEAR:
-            raise InputError(f"{text[:40]!r} is not a month", do="write it as 2026-10")
+            near_month = _respelled_month(text)
+            near = f"; is it {near_month}?" if near_month else ""
+            raise InputError(f"{text[:40]!r} is not a month{near}", do="write it as 2026-10")
         return cls(int(matched[1]), int(matched[2]))
 
     @classmethod
@@ -179,6 +182,22 @@ class Months(msgspec.Struct, frozen=True):
         if self.first == self.last:
             return self.first.title
         return f"{self.first.title} to {self.last.title}"
+
+
+def _respelled_month(text: str) -> str:
+    """Return the month that a text means in another spelling, like `Oct 2026`; empty if unknown.
+
+    The letters O and l stand for the digits 0 and 1.
+    """
+    year = _YEAR.search(text)
+    if year is None:
+        return ""
+    others = text[: year.start()] + text[year.end() :]
+    for number, name in enumerate(_NAMES, start=1):
+        if name[:3].casefold() in others.casefold():
+            return f"{year[0]}-{number:02}"
+    digits = re.sub(r"[^0-9]", "", others.translate(str.maketrans("OoIl", "0011")))
+    return f"{year[0]}-{int(digits):02}" if digits.isdecimal() and 1 <= int(digits) <= 12 else ""
 
 
 _NAMES = (

@@ -5,7 +5,8 @@
      │   ├─ SettingsError          treasury.toml, an environment variable, a credential
      │   ├─ StatementError         a bank file, or one record in it
      │   ├─ TableError             a table passed to a function: missing column, wrong type
-     │   └─ QueryError             SQL that the lake cannot run
+     │   ├─ QueryError             SQL that the lake cannot run
+     │   └─ UnknownName            an attribute that an object does not have
      ├─ StorageError               the workspace on disk
      │   ├─ WorkspaceLocked        another process is writing
      │   ├─ NothingStored          there is no committed data yet
@@ -39,15 +40,17 @@ text from outside are made visible.
 
 from __future__ import annotations
 
+import traceback
 import typing
 
-from treasury.core.text import visible
+from treasury.core.text import is_it, visible
 
 
 class TreasuryError(Exception):
     """An error: `what` is the problem and `do` the next step; the text of the error has both."""
 
     exit_code: typing.ClassVar[int] = 1
+    _is_rendered = False
 
     def __init__(self, problem: str, *, do: str | None = None) -> None:
         super().__init__(problem)
@@ -55,8 +58,11 @@ class TreasuryError(Exception):
         self.do = do
 
     def _render_traceback_(self) -> list[str]:
-        """Return the line that IPython shows instead of a traceback; `%tb` shows the traceback."""
-        return [f"{type(self).__name__}: {self}"]
+        """Return one line for IPython; a second call, by `%tb`, returns the traceback."""
+        if self._is_rendered:
+            return "".join(traceback.format_exception(self)).splitlines()
+        self._is_rendered = True
+        return [f"{type(self).__name__}: {' '.join(str(self).split())}"]
 
     def __str__(self) -> str:
         text = self.what if self.do is None else f"{self.what} - {self.do}"
@@ -83,6 +89,22 @@ class TableError(InputError):
 
 class QueryError(InputError):
     """A query is not valid SQL, or not allowed, or the lake cannot run it."""
+
+
+class UnknownName(InputError, AttributeError):
+    """An object does not have an attribute of this name."""
+
+
+def unknown_name(owner: object, name: str) -> AttributeError:
+    """Return the error for a missing attribute, with the nearest name in completion."""
+    # IPython looks for its own hooks, `dir` for `__dict__`; a property may raise AttributeError.
+    if name.startswith("_") or name in dir(type(owner)):
+        return AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}")
+    names = [each for each in dir(owner) if not each.startswith("_")]
+    return UnknownName(
+        f"{type(owner).__name__} has no {name!r}{is_it(name, names)}",
+        do="press the tab key after the dot to see them all",
+    )
 
 
 class StorageError(TreasuryError):

@@ -10,6 +10,8 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Final
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
@@ -27,6 +29,27 @@ def visible(text: str) -> str:
         else f"⟨U+{ord(char):04X}⟩"
         for char in text
     )  # fmt: skip
+
+
+def nearest(name: object, names: Iterable[str]) -> str:
+    """Return the known name that a misspelt one is nearest to; empty if none is near.
+
+    Upper case, blanks and hyphens do not count as misspelt.
+    """
+    by_spelling = {screen_code(each): each for each in names}
+    close = get_close_matches(screen_code(str(name)), by_spelling, 1)
+    return by_spelling[close[0]] if close else ""
+
+
+def is_it(name: object, names: Iterable[str]) -> str:
+    """Return `; is it NAME?` with the known name nearest to a misspelt one, or nothing."""
+    near = nearest(name, names)
+    return f"; is it {clean(near)}?" if near else ""
+
+
+def screen_code(name: str) -> str:
+    """Return a word of a screen in snake_case: `other_business` for `Other business`."""
+    return name.casefold().replace("-", "_").replace(" ", "_")
 
 
 def utf8_text(text: str) -> str:

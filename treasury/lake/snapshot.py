@@ -8,8 +8,8 @@ waits for a writer.
 
 from __future__ import annotations
 
-import difflib
 import os
+import re
 import threading
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,12 +23,14 @@ import pyarrow.compute as pc
 
 from treasury.core.errors import InputError, QueryError
 from treasury.core.tables import duckdb_engine, query_checks
+from treasury.core.text import is_it
 from treasury.lake import engine
 from treasury.lake.commits import COMMITS, Commit
 from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
 from treasury.lake.store import delta
 from treasury.lake.table_declaration import HISTORY, Table
 
+_MISSING_TABLE = re.compile(r"Table with name (\S+) does not exist")
 _OF_THE_QUERY = (
     # Errors caused by the query; any other error is first checked against the stored files.
     duckdb.ParserException,
@@ -73,6 +75,7 @@ class Snapshot:
         self._altered = altered
         self._workspace = workspace
         self._beside: Mapping[str, Callable[[], pa.Table]] = {}
+        self._others: Collection[str] = ()
         self._rows: dict[str, pa.Table] = {}
         """Cached rows of tables without files, so that repeated reads agree."""
         self._database: duckdb.DuckDBPyConnection | None = None
@@ -80,12 +83,15 @@ class Snapshot:
         """The tables that its database defines."""
         self._lock = threading.Lock()
 
-    def beside(self, tables: Mapping[str, Callable[[], pa.Table]]) -> Snapshot:
+    def beside(
+        self, tables: Mapping[str, Callable[[], pa.Table]], others: Collection[str] = ()
+    ) -> Snapshot:
         """Return the same snapshot with further tables for `sql` and `table`.
 
         Each table is loaded when a query first names it, so that other queries neither wait for it
-        nor see its errors.
+        nor see its errors. A misspelt table may also be one of the `others`.
         """
+        self._others = others
         self._beside = {**self._beside, **tables}
         return self
 
@@ -287,9 +293,8 @@ class Snapshot:
                 f"{name} has no versions", do=f"read the whole table: SELECT * FROM {name}"
             )
         if name not in self._catalogue:
-            close = difflib.get_close_matches(name, self._catalogue, 1)
             raise InputError(
-                f"there is no table {name!r}" + (f"; is it {close[0]}?" if close else ""),
+                f"there is no table {name!r}{is_it(name, self._catalogue)}",
                 do="run `treasury tables` to see them all",
             )
         return self._catalogue[name]
@@ -317,6 +322,10 @@ class Snapshot:
             if not isinstance(error, _OF_THE_QUERY):
                 self._check_files(error)
             text = str(error).partition("\n\nLINE")[0]
+            missing = _MISSING_TABLE.search(text)
+            if missing is not None:
+                names = (*self._catalogue, *self._given, *self._others)
+                text = f"there is no table {missing[1]!r}{is_it(missing[1], names)}"
             raise QueryError(text, do="correct the query") from error
         except pa.ArrowException as error:
             self._check_files(error)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from treasury.core.calendar import Month
+from treasury.core.errors import unknown_name
 from treasury.panels.approvals_panel import ApprovalsPanel
 from treasury.panels.exceptions_panel import ExceptionsPanel
 from treasury.panels.frames.query_pages import SIZE
@@ -21,6 +24,11 @@ class Panels:
 
     def __init__(self, desk: PanelWorkspace) -> None:
         self._desk = desk
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise unknown_name(self, name)
 
     def approvals(self, *, size: int = SIZE) -> ApprovalsPanel:
         """Return the panel of pending decisions; decide one or several in two steps.

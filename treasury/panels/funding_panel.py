@@ -29,6 +29,7 @@ from treasury.core.files.package_files import step_sql
 from treasury.core.identifiers import plain_account
 from treasury.core.money import format_amount
 from treasury.core.text import clean, visible
+from treasury.core.wording import state_words
 from treasury.extract.ramp_tables import RAMP_REQUESTS, ReceivedRequest
 from treasury.extract.record_rows import rows
 from treasury.journal.decision_history import AcceptedPayee
@@ -510,7 +511,7 @@ def _row(row: Mapping[str, Any]) -> ListRow:
         payable = (Text(amount, "strong"), Text(digits, "code", "amount"))
         shown = payable if row["payable"] else (Text(amount),)
     return ListRow(
-        label=f"{name}, {row['direction']}, {amount}, {row['state']}",
+        label=f"{name}, {row['direction']}, {amount}, {state_words(row['state'])}",
         cells=(
             (
                 _copied(name, "reference", "strong") if row["payable"] else Text(name, "strong"),
@@ -543,7 +544,7 @@ def _state(row: Mapping[str, Any]) -> tuple[Text, ...]:
     evidence = f", statements to {row['evidence_to']:%d %b}" if row["evidence_to"] else ""
     at_bank = f"bank: {row['seen']}{evidence}" if row["direction"] == "on-ramp" else row["seen"]
     return cell(
-        Text(row["state"], _LOUD.get(row["state"], "warn")),
+        Text(state_words(row["state"]), _LOUD.get(row["state"], "warn")),
         Text(row["next_step"]),
         Text(at_bank, "quiet"),
         row["marked"] and Text(f"Remark, no evidence: {row['marked']}", "warn"),
@@ -576,7 +577,7 @@ def _require_order(row: Mapping[str, Any]) -> None:
         raise InputError(f"{name} is {row['marked']}", do="leave it out, or undo the remark first")
     if row["state"] not in {"PAY", REJECTED}:
         raise InputError(
-            f"{name} is {row['state']}, and only PAY is payable: {row['next_step']}",
+            f"{name} is {state_words(row['state'])}, and only PAY is payable: {row['next_step']}",
             do="leave it out",
         )
     if row["differs"]:

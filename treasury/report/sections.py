@@ -336,7 +336,7 @@ def _awaiting_row(
     beneficiary = row["to"].removesuffix(short_account(row["to_account"])).strip()
     evidence = f"bank seen to {day(row['evidence_to'])}" if row["evidence_to"] else ""
     return (
-        make_cell(row["state"], tone=tone),
+        make_cell(state_words(row["state"]), tone=tone),
         make_cell(day(row["due"]) or "–", f"overdue {overdue}" if overdue else ""),
         make_cell(row["reference"] or "no reference", f"{row['direction']}{approved}"),
         amount_cell(row, "send"),

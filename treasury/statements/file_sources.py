@@ -27,7 +27,7 @@ import msgspec
 from treasury.core.errors import StatementError
 from treasury.core.files.regular_files import NotRegular, kind_of_file, open_regular
 from treasury.core.files.zip_methods import unbounded_method
-from treasury.core.text import visible
+from treasury.core.text import is_it, visible
 from treasury.statements.byte_stream import ByteSource, UnknownFormat
 
 STDIN: Final = "-"
@@ -173,6 +173,8 @@ def plain_file(path: Path, *, is_asked_for: bool = True) -> Document:
                 yield source
         except OSError as error:
             why = error.strerror or "cannot be read"
+            if isinstance(error, FileNotFoundError) and path.parent.is_dir():
+                why += is_it(path.name, (each.name for each in path.parent.iterdir()))
             do = "name a file; - reads standard input"
             raise StatementError(
                 f"{path}: {why}",

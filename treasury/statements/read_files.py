@@ -12,6 +12,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.core.errors import StatementError
+from treasury.core.tables.table import Table as AnswerTable
 from treasury.lake import Table
 from treasury.statements.bank_file import (
     FileTerms,
@@ -39,17 +40,17 @@ class Reading(msgspec.Struct, frozen=True):
     refused: tuple[StatementError, ...] = ()
 
     @property
-    def statements(self) -> pa.Table:
+    def statements(self) -> AnswerTable:
         """Return all statements with the columns of the table `statements` and `raw`."""
         return _joined(STATEMENTS, (file.statements for file in self.files))
 
     @property
-    def entries(self) -> pa.Table:
+    def entries(self) -> AnswerTable:
         """Return all entries with the columns of the table `statement_entries` and `raw`."""
         return _joined(STATEMENT_ENTRIES, (file.entries for file in self.files))
 
     @property
-    def statuses(self) -> pa.Table:
+    def statuses(self) -> AnswerTable:
         """Return the answers to payment files with the columns of `payment_statuses` and `raw`."""
         return _joined(PAYMENT_STATUSES, (file.statuses for file in self.files))
 
@@ -64,8 +65,9 @@ class Reading(msgspec.Struct, frozen=True):
         return (*(problem for file in self.files for problem in file.problems), *self.skipped)
 
 
-def _joined(table: Table, parts: Iterable[pa.Table | None]) -> pa.Table:
-    return pa.concat_tables([table.row_schema.empty_table(), *filter(None, parts)])
+def _joined(table: Table, parts: Iterable[pa.Table | None]) -> AnswerTable:
+    rows = pa.concat_tables([table.row_schema.empty_table(), *filter(None, parts)])
+    return AnswerTable(rows, title=table.title, as_stored=True)
 
 
 def read_statements(

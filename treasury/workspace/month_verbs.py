@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from treasury.report.pack.pack_verification import Verified
 
 
-_ANSWERS: Final[Mapping[str, Callable[[Closing], Table]]] = {
+ANSWERS: Final[Mapping[str, Callable[[Closing], Table]]] = {
     "bank_lines": lambda closing: closing.r.lines,
     "earlier_lines": lambda closing: closing.r.earlier_lines,
     "virtual_account_credits": lambda closing: closing.r.virtual_accounts,
@@ -88,11 +88,13 @@ class WorkspaceMonths(WorkspacePayments):
         def answer_of(name: str) -> Callable[[], pa.Table]:
             if name == _AWAITING:
                 return lambda: self.awaiting_funds().to_arrow()
-            return lambda: _ANSWERS[name](self.periods.month(month)).to_arrow()
+            return lambda: ANSWERS[name](self.periods.month(month)).to_arrow()
 
         read = _READ.findall(query.casefold())
-        named = [name for name in (*_ANSWERS, _AWAITING) if name in read]
-        snapshot = self.snapshot().beside({name: answer_of(name) for name in named})
+        named = [name for name in (*ANSWERS, _AWAITING) if name in read]
+        snapshot = self.snapshot().beside(
+            {name: answer_of(name) for name in named}, (*ANSWERS, _AWAITING)
+        )
         return self._rows(snapshot.sql(query, params), query, as_stored=True)
 
     def reconcile(

@@ -221,12 +221,13 @@ class WorkspaceStores:
         return self._rows(self.snapshot().table(name), query, as_stored=True)
 
     def tables(self, name: str | None = None) -> Table:
-        """List every table and its purpose, or every column of one table.
+        """List every table and answer with its purpose, or every column of one of them.
 
         Parameters
         ----------
         name
-            A table. Its columns are followed by unknown fields that a sync found in its records.
+            A table or an answer. The columns of a table are followed by unknown fields that a sync
+            found in its records.
 
         Returns
         -------
@@ -240,7 +241,7 @@ class WorkspaceStores:
 
         Examples
         --------
-        >>> t.tables("ramp_requests")
+        >>> t.tables("bank_lines")
         """
         from treasury.core.tables.table import Table
         from treasury.workspace.upkeep.dictionary import column_rows, new_fields, table_rows

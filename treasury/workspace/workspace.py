@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from treasury.core.errors import NoticeError, SettingsError
+from treasury.core.errors import NoticeError, SettingsError, unknown_name
 from treasury.core.settings import FILE_NAME
 from treasury.workspace.month_verbs import WorkspaceMonths
 
@@ -88,6 +88,11 @@ class Workspace(WorkspaceMonths):
     >>> t = treasury.open()
     >>> t.status()
     """
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise unknown_name(self, name)
 
     @cached_property
     def panels(self) -> Panels:

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from items_october import (
     UNSEEN,
     action,
@@ -26,11 +27,13 @@ from items_october import (
     waiting,
 )
 
+from treasury.cli import treasury
 from treasury.close.closing import Closing
 from treasury.core.calendar import Month
+from treasury.core.errors import InputError
 from treasury.lake import Snapshot
 from treasury.month.items import KINDS, OPEN_ITEMS, TURNS, OpenItem, open_items
-from treasury.month.items.item_kinds import OWNERS, Blocks, CheckStep, Turn
+from treasury.month.items.item_kinds import OWNERS, Blocks, CheckStep, Turn, kind_named
 from treasury.month.items.open_item import items_table
 from treasury.month.reconciliation import requests_at_cut_off
 from treasury.workspace import Workspace
@@ -188,6 +191,24 @@ def made(october: Closing, kind: str) -> Iterator[OpenItem]:
         yield from october.items.select(kind=kind)
     else:
         yield from items_of(october, **BY_KIND[kind]).select(kind=kind)
+
+
+def test_a_kind_is_chosen_by_its_word_on_screen_as_by_its_name(month_end: Workspace) -> None:
+    items = month_end.open_items("2026-10")
+    for word, name in {"suggested": "needs_decision", "Conflict": "contradicted"}.items():
+        assert [item.item_id for item in items.select(kind=word)]
+        assert items.select(kind=word).items == items.select(kind=name).items
+        command = ["--workspace", str(month_end.folder), "exceptions", "2026-10", "--kind"]
+        by_word, by_name = (
+            CliRunner().invoke(treasury, [*command, kind], catch_exceptions=False).stdout
+            for kind in (word, name)
+        )
+        assert by_word == by_name
+        assert len(by_word.splitlines()) > 2
+    for name, kind in KINDS.items():
+        assert kind_named(kind.label) == kind_named(name) == name
+    with pytest.raises(InputError, match="is it overdue"):
+        items.select(kind="overdu")
 
 
 def test_each_kind_is_named_once_and_says_who_acts_and_whether_it_blocks() -> None:

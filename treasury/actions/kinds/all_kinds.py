@@ -15,7 +15,7 @@ from treasury.actions.kinds.onboarding_actions import ONBOARDING_KINDS
 from treasury.actions.kinds.ramp_actions import RAMP_KINDS
 from treasury.actions.kinds.transfer_actions import TRANSFER_KINDS
 from treasury.core.errors import InputError
-from treasury.core.text import clean
+from treasury.core.text import clean, is_it
 from treasury.core.wording import instant_words
 
 KINDS: Final = {
@@ -31,7 +31,8 @@ def kind_of(name: str) -> Kind:
         return KINDS[name]
     except KeyError:
         raise InputError(
-            f"{name!r} is not a kind of action", do=f"use one of: {', '.join(sorted(KINDS))}"
+            f"{name!r} is not a kind of action{is_it(name, KINDS)}",
+            do=f"use one of: {', '.join(sorted(KINDS))}",
         ) from None
 
 

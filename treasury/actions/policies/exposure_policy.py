@@ -8,14 +8,13 @@ TOML parsers read a number with a point as a float.
 from __future__ import annotations
 
 from decimal import Decimal
-from difflib import get_close_matches
 from typing import Any
 
 import msgspec
 
 from treasury.core.errors import InputError
 from treasury.core.money import EXPONENTS, typed_amount
-from treasury.core.text import clean
+from treasury.core.text import clean, nearest
 from treasury.core.toml_text import at_key
 
 
@@ -39,10 +38,10 @@ def with_exposure_amounts(limits: Any, text: str) -> None:
     for currency, limit in currencies.items():
         with at_key(text, "exposure", "currencies", currency) as name:
             if currency not in EXPONENTS:
-                near = get_close_matches(currency.upper(), EXPONENTS, 1)
+                near = nearest(currency, EXPONENTS)
                 raise InputError(
                     f"{name}: {clean(currency)[:40]!r} is not a currency or coin",
-                    do=f"write {near[0]}, if that is meant" if near else "write a code of ISO 4217",
+                    do=f"write {near}, if that is meant" if near else "write a code of ISO 4217",
                 )
             currencies[currency] = _limit(limit, name)
 

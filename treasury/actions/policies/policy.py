@@ -24,7 +24,6 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from decimal import Decimal
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -40,7 +39,7 @@ from treasury.core.errors import ActionRefused, InputError, SettingsError
 from treasury.core.files.regular_files import read_settings
 from treasury.core.money import format_amount, parse_amount, total
 from treasury.core.settings import require_https
-from treasury.core.text import clean
+from treasury.core.text import clean, is_it
 from treasury.core.toml_text import at_key, parse_toml, problem_place
 from treasury.journal import Actor, SignatureRules
 from treasury.journal.person_names import same_name
@@ -249,11 +248,9 @@ def _check_kinds(rules: tuple[Rule, ...], text: str) -> None:
                 continue
             groups = {f"{kind.partition('.')[0]}.*" for kind in KINDS}
             choices = sorted(groups if "*" in pattern else KINDS)
-            near = get_close_matches(pattern.lower(), choices, 1)
             with at_key(text, "rules", place, "kinds") as name:
                 raise InputError(
-                    f"{name}: {clean(pattern)[:60]!r} names no action"
-                    + (f"; is it {near[0]}?" if near else ""),
+                    f"{name}: {clean(pattern)[:60]!r} names no action{is_it(pattern, choices)}",
                     do=f"name one of {', '.join(sorted(KINDS))}, or several as ramp_request.*",
                 )
 

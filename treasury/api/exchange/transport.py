@@ -14,6 +14,7 @@ to the service (`limiter`).
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 import weakref
@@ -44,6 +45,7 @@ from treasury.core.files.secret_places import call_unseen
 from treasury.core.machine.boot_clock import boot_seconds
 from treasury.core.settings import FILE_NAME, is_loopback, require_https
 
+_log = logging.getLogger(__name__)
 Kind = Literal["read", "keyed", "versioned", "write"]
 _Failure = httpx.Response | httpx.RequestError
 
@@ -211,6 +213,9 @@ class Transport:
                         reason = f"{reason} ({error.what})"
                     raise unknown(call, f"gave no answer, then {reason}") from error
                 raise
+            # The route has placeholders; a URL may have secrets in its query.
+            status = getattr(outcome, "status_code", type(outcome).__name__)
+            _log.info("%s: %s", call.operation, status)
             if isinstance(outcome, httpx.Response) and outcome.is_success:
                 return outcome
             unsure = unsure or _is_unsure(call, outcome)

@@ -16,7 +16,8 @@ import click
 import pyarrow as pa
 
 from treasury.cli.command_view import CommandView, pass_view, print_options
-from treasury.cli.output import format_option, print_rows
+from treasury.cli.layout import echo_folded
+from treasury.cli.output import Choice, format_option, print_rows
 from treasury.core.errors import InputError
 from treasury.core.text import clean
 from treasury.core.wording import instant_words
@@ -109,7 +110,7 @@ def propose(view: CommandView, /, kind: str, fields: Sequence[str], **how: Any) 
 
 
 @actions.command("list")
-@click.option("--state", type=click.Choice(_STATES), help="Only actions in this state.")
+@click.option("--state", type=Choice(_STATES), help="Only actions in this state.")
 @click.option("--kind", help="Only actions of this kind.")
 @print_options
 def list_actions(view: CommandView, state: Any, kind: str | None) -> None:
@@ -126,17 +127,17 @@ def show(view: CommandView, action_id: str) -> None:
     if not view.is_table:
         view.rows(_table([action]))
         return
-    click.echo(f"{action.id}  {action.state}  {action.kind}\n{clean(action.text)}")
-    click.echo(f"agreed: {', '.join(map(clean, action.people))}; needed: {action.needed}")
+    echo_folded(f"{action.id}  {action.state}  {action.kind}\n{clean(action.text)}")
+    echo_folded(f"agreed: {', '.join(map(clean, action.people))}; needed: {action.needed}")
     for fact in action.facts:
-        click.echo(f"  {fact.name}: {clean(fact.value)}")
+        echo_folded(f"  {fact.name}: {clean(fact.value)}")
     if action.outcome is not None:
         outcome = action.outcome
         at = instant_words(outcome.at.astimezone(view.zone), "%Y-%m-%d %H:%M")
-        click.echo(f"done at {at} ({outcome.how}): {clean(outcome.status)}")
-        click.echo(f"record {clean(outcome.record)}; service user {clean(outcome.service_user)}")
+        echo_folded(f"done at {at} ({outcome.how}): {clean(outcome.status)}")
+        echo_folded(f"record {clean(outcome.record)}; service user {clean(outcome.service_user)}")
     if _why(action):
-        click.echo(clean(_why(action)))
+        echo_folded(clean(_why(action)))
     click.echo(f"content {action.content_hash}")
 
 
@@ -212,19 +213,17 @@ def recover(view: CommandView, action_ids: Sequence[str]) -> None:
     desk = desk_of(view)
     looked_at = desk.recover(*action_ids)
     if not looked_at:
-        click.echo("no action is open")
+        echo_folded("no action is open")
     for action in looked_at:
         _print_actions([action])
         if action.state in UNSETTLED and desk.wall() < desk.settling_until(action.id):
             until = desk.settling_until(action.id).astimezone(view.zone)
-            click.echo(f"  can be recovered from {instant_words(until, '%Y-%m-%d %H:%M:%S')} on")
+            echo_folded(f"  can be recovered from {instant_words(until, '%Y-%m-%d %H:%M:%S')} on")
 
 
 @actions.command()
 @click.argument("action_id", metavar="ID")
-@click.option(
-    "--outcome", required=True, type=click.Choice(_OUTCOMES), help="The outcome of the action."
-)
+@click.option("--outcome", required=True, type=Choice(_OUTCOMES), help="The outcome of the action.")
 @click.option("--reason", required=True, help="Source of your information; kept in the journal.")
 @click.option("--record", help="The id of the record that it made, if known.")
 @pass_view
@@ -255,7 +254,7 @@ def policy(view: CommandView) -> None:
     ]
     view.rows(pa.Table.from_pylist(rows), title=f"Policy {rules.hash[:12]}")
     if view.is_table and rules.one_person:
-        click.echo("This workspace has one person: no second person approves anything.")
+        echo_folded("This workspace has one person: no second person approves anything.")
 
 
 def _limits(limits: dict[str, Any] | None) -> str:
@@ -278,13 +277,13 @@ def _print_actions(several: Iterable[Action]) -> None:
         waits = f", waits for {action.waits_for} to approve" if action.waits_for else ""
         outcome = "" if action.outcome is None else f" ({clean(action.outcome.status)})"
         why = f": {clean(_why(action))}" if _why(action) else ""
-        click.echo(f"{action.id}  {action.state}{outcome}{waits}{why}  {clean(action.text)}")
+        echo_folded(f"{action.id}  {action.state}{outcome}{waits}{why}  {clean(action.text)}")
 
 
 def _confirm(verb: str, batch: Batch, *, yes: bool) -> None:
     """Show the full text of a decision, and ask for confirmation."""
     for action_id, line in zip(batch.ids, batch.lines, strict=True):
-        click.echo(f"{action_id}  {clean(line)}")
+        echo_folded(f"{action_id}  {clean(line)}")
     ask(f"{verb} {batch.text}", yes=yes)
 
 

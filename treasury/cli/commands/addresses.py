@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from treasury.cli.address_question import terminal_question
 from treasury.cli.command_view import CommandView, pass_view, print_options
+from treasury.cli.layout import echo_folded
 from treasury.core.errors import InputError
 from treasury.core.settings.confirmed_addresses import (
     COMMAND,
@@ -101,4 +102,4 @@ def addresses_confirm(view: CommandView, places: tuple[str, ...], reason: str | 
         confirm(folder, settings, [d.setting for d in differing], reason or answer)
     else:
         confirm_first_use(folder, settings)
-    click.echo("confirmed for you: this workspace sends secrets to no other address")
+    echo_folded("confirmed for you: this workspace sends secrets to no other address")

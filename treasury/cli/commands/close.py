@@ -58,7 +58,7 @@ def close(
     if withdraw:
         withdrawn = view.workspace.periods.withdraw(period, reason)
         by = clean(withdrawn.close.prepared_by)
-        click.echo(f"{withdrawn.month}: the preparation of {by} is withdrawn")
+        echo_folded(f"{withdrawn.month}: the preparation of {by} is withdrawn")
         return
     pack = view.workspace.close(period, out, **how)
     if not view.is_table:
@@ -101,7 +101,7 @@ def verify(view: CommandView, pack: str, with_workspace: bool) -> None:
 
     verified = view.workspace.verify_pack(pack) if with_workspace else verify_pack(Path(pack))
     if view.is_table:
-        click.echo(str(verified))
+        echo_folded(str(verified))
     else:
         view.rows(verified.arrow)
     if not verified.holds:

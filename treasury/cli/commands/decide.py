@@ -19,6 +19,7 @@ from treasury.cli.command_view import (
     print_options,
     view_options,
 )
+from treasury.cli.layout import echo_folded
 from treasury.cli.output import dry_run_option, say_verdict
 from treasury.core.text import clean
 from treasury.core.wording import group_words
@@ -55,7 +56,7 @@ def _say_decided(verdict: str, *decisions: Decision, dry_run: bool) -> None:
         say_verdict(decision.entry_id, verdict, dry_run=dry_run)
     for decision in decisions:
         if decision.closed_month:
-            click.echo(
+            echo_folded(
                 f"  {decision.closed_month} is closed and stays closed: it posts in"
                 f" {decision.posts_to}"
             )
@@ -95,7 +96,7 @@ def match_open(view: CommandView, assigned_to: str | None) -> None:
     groups = view.workspace.matches.look()[0].matches.groups()
     first = {min(group): len(group) for group in groups.values()}
     for row in table.filter(pc.is_in(table["entry_id"], pa.array(first, pa.string()))).to_pylist():
-        click.echo(f"{group_words(first[row['entry_id']])}: treasury match group {row['line']}")
+        echo_folded(f"{group_words(first[row['entry_id']])}: treasury match group {row['line']}")
 
 
 def with_short_ids(table: pa.Table) -> pa.Table:
@@ -150,9 +151,9 @@ def match_group(view: CommandView, line: str, reason: str, dry_run: bool) -> Non
 
     matches = view.workspace.matches
     planned = matches.accept_group(line, reason=reason, dry_run=True)
-    click.echo(f"{group_words(len(planned))}:")
+    echo_folded(f"{group_words(len(planned))}:")
     for decision in planned:
-        click.echo(f"  {sentence(decision)}")
+        echo_folded(f"  {sentence(decision)}")
     _require_agreed_lines(view.workspace, *planned, dry_run=dry_run, ask=True)
     if not dry_run:
         # Accept the pairs that were shown, even if the group has another line by now.
@@ -180,7 +181,7 @@ def _require_agreed_lines(
     """Print the objections to decisions on lines, and their other effects."""
     against = [objection for decision in planned for objection in decision.despite]
     for objection in against:
-        click.echo(f"although {clean(objection)}")
+        echo_folded(f"although {clean(objection)}")
     effects = desk.decision_effects(*planned)
     _require_agreed(effects, "also changes", dry_run=dry_run, ask=ask or bool(against))
 
@@ -190,13 +191,13 @@ def _require_agreed(
 ) -> None:
     """Print the effects; on a terminal, continue only if they are confirmed."""
     if effects.unknown:
-        click.echo(f"other effects are unknown: {clean(effects.unknown)}")
+        echo_folded(f"other effects are unknown: {clean(effects.unknown)}")
     if not ask and not len(effects):
         return
     if len(effects):
-        click.echo(f"{title}, in the open items of {effects.month}:")
+        echo_folded(f"{title}, in the open items of {effects.month}:")
     for effect in effects:
-        click.echo(f"  {clean(str(effect))}")
+        echo_folded(f"  {clean(str(effect))}")
     if not dry_run and sys.stdin.isatty():
         click.confirm("Write the decision", abort=True)
 
@@ -284,9 +285,9 @@ def decide(view: CommandView, file: Path, dry_run: bool) -> None:
     else:
         decisions = count(len(plan.planned), "decision")
         if plan.is_journaled:
-            click.echo(f"in the journal: {decisions}")
+            echo_folded(f"in the journal: {decisions}")
         else:
-            click.echo(f"would be journaled: {decisions} (not written)")
+            echo_folded(f"would be journaled: {decisions} (not written)")
     if plan.refused:
         raise SystemExit(1)
 
@@ -298,9 +299,9 @@ def _print_plan(view: CommandView, plan: SheetPlan) -> None:
     if plan.effects is None:
         return
     if plan.effects.unknown:
-        click.echo(f"other effects are unknown: {clean(plan.effects.unknown)}")
+        echo_folded(f"other effects are unknown: {clean(plan.effects.unknown)}")
     for effect in plan.effects:
-        click.echo(clean(f"also changes: {effect}"))
+        echo_folded(clean(f"also changes: {effect}"))
 
 
 # Remarks on ramp requests
@@ -359,7 +360,7 @@ def void_file(view: CommandView, file: str, reason: str, dry_run: bool) -> None:
     if not dry_run:
         requests = desk.funding.void_file(file, reason)
     would = "would be " if dry_run else ""
-    click.echo(f"{clean(file)}: {would}withdrawn, {len(requests)} requests are due again")
+    echo_folded(f"{clean(file)}: {would}withdrawn, {len(requests)} requests are due again")
 
 
 @request.command("answers")
@@ -374,12 +375,12 @@ def bank_answers(view: CommandView, files: tuple[str, ...]) -> None:
     from treasury.statements import read_statements
 
     reading = read_statements(files) if files else None
-    answers = view.workspace.funding.answers(reading.statuses if reading else None)
+    answers = view.workspace.funding.answers(reading.statuses.arrow if reading else None)
     view.rows(answers.arrow, layout="bank_answers", title="Banks' answers")
     if reading is None:
         return
     view.notes(reading.problems)
-    if reading.entries.num_rows:
+    if len(reading.entries):
         click.echo("FILES contain statements: `treasury statements read` shows them", err=True)
     if reading.lost_count or not reading.files:
         view.context.exit(1)
@@ -398,9 +399,9 @@ def accept_payee(view: CommandView, name: str, reason: str, dry_run: bool) -> No
     desk = view.workspace
     accept = partial(desk.funding.accept_payee, name, reason)
     payee = accept(dry_run=True)
-    click.echo(f"ordered:  {clean(payee.name)}, {clean(payee.iban)}")
-    click.echo(f"the bank: {clean(payee.known_as) or 'a similar name, which it does not give'}")
-    click.echo(LIABILITY)
+    echo_folded(f"ordered:  {clean(payee.name)}, {clean(payee.iban)}")
+    echo_folded(f"the bank: {clean(payee.known_as) or 'a similar name, which it does not give'}")
+    echo_folded(LIABILITY)
     if not dry_run:
         if sys.stdin.isatty():
             click.confirm("Accept the name", abort=True)
@@ -451,7 +452,7 @@ def rules_preview(view: CommandView, file: str) -> None:
     view.rows(effect.lines.arrow, layout="moved_lines", title="Each line")
     view.rows(effect.requests.arrow, layout="requests_due", title="Requests with another due date")
     if len(effect.closed):
-        click.echo(f"{len(effect.closed)} lines of closed months stay as they were closed")
+        echo_folded(f"{len(effect.closed)} lines of closed months stay as they were closed")
 
 
 @rules.command("save")
@@ -462,7 +463,7 @@ def rules_save(view: CommandView, file: str, reason: str) -> None:
     """Put the rules in FILE in force; content and effect are journaled."""
     effect = view.workspace.rules.save(file, reason)
     view.rows(effect.totals.arrow, title="Lines that moved")
-    click.echo(f"rules {effect.rules.hash[:12]} are in force")
+    echo_folded(f"rules {effect.rules.hash[:12]} are in force")
 
 
 @rules.command("history")
@@ -472,7 +473,7 @@ def rules_history(view: CommandView) -> None:
     changing = view.workspace.rules
     view.rows(changing.history().arrow, title="Rules")
     if view.is_table and not changing.is_journaled():
-        click.echo("rules.toml was changed by hand since: save it to journal it")
+        echo_folded("rules.toml was changed by hand since: save it to journal it")
 
 
 # Periods
@@ -490,7 +491,7 @@ def periods() -> None:
 def periods_reopen(view: CommandView, month: str, reason: str) -> None:
     """Reopen MONTH, which has to be the last closed one."""
     period = view.workspace.periods.reopen(month, reason)
-    click.echo(f"{period.month} is open again")
+    echo_folded(f"{period.month} is open again")
 
 
 @periods.command("list")
@@ -527,7 +528,7 @@ def periods_verify(view: CommandView, month: str) -> None:
     """Verify a closed MONTH against the facts that its close journaled and stored."""
     verified = view.workspace.periods.verify(month)
     if view.is_table:
-        click.echo(str(verified))
+        echo_folded(str(verified))
     else:
         view.rows(verified.facts())
 
@@ -555,6 +556,6 @@ def compare(view: CommandView, month: str | None, instants: tuple[str, ...]) -> 
     first, last = (end.reconcile(month) for end in ends)
     comparison = workspace.compare(first, last)
     if view.is_table:
-        click.echo(comparison.title)
+        echo_folded(comparison.title)
         view.rows(comparison.totals.arrow, title="Lines that moved")
     view.rows(comparison.arrow, layout="moved_lines", title="Each line")

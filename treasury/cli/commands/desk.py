@@ -16,10 +16,10 @@ from treasury.cli.command_view import (
     view_options,
 )
 from treasury.cli.layout import echo_folded, terminal_width
-from treasury.cli.output import as_of_option
+from treasury.cli.output import Choice, as_of_option
 from treasury.core.errors import InputError
 from treasury.core.text import clean
-from treasury.month.items import KINDS, TURNS, OpenItems
+from treasury.month.items import TURNS, OpenItems
 from treasury.month.items.item_kinds import OWNERS, Turn
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def reconcile(
         echo_folded(reconciliation_summary(result, zone=workspace.settings.zone))
         late = len(workspace.periods.late(result.month)) if workspace.is_closed(result.month) else 0
         if late:
-            click.echo(f"LATE        {count(late, 'item')} since the close: treasury periods late")
+            echo_folded(f"LATE        {count(late, 'item')} since the close: treasury periods late")
         words = [outcome_word(row) for row in lines.to_pylist()]
         lines = lines.append_column("on_screen", pa.array(words, pa.string()))
     view.rows(
@@ -73,8 +73,10 @@ def reconcile(
 
 @click.command()
 @month_argument
-@click.option("--turn", type=click.Choice(tuple(TURNS)), help="Only items that wait for this side.")
-@click.option("--kind", metavar="KIND", help="Only items of one kind.")
+@click.option("--turn", type=Choice(tuple(TURNS)), help="Only items that wait for this side.")
+@click.option(
+    "--kind", metavar="KIND", help="Only items of one kind: its word on screen or its name."
+)
 @click.option("--blocking", is_flag=True, help="Only items that block the close.")
 @click.option(
     "--sheet",
@@ -94,17 +96,13 @@ def exceptions(
     """List everything open in a month: each item once, who acts next, what to do."""
     from treasury.report.screen import open_words
 
-    if kind is not None and kind not in KINDS:
-        raise InputError(
-            f"{kind!r:.60} is not a kind of open item", do=f"give one of {', '.join(KINDS)}"
-        )
     workspace = view.workspace
     items = workspace.open_items(month)
     chosen = items.select(turn=turn, kind=kind)
     chosen = chosen.blocking if blocking else chosen
     if sheet is not None:
         workspace.exceptions_sheet(sheet, chosen)
-        click.echo(
+        echo_folded(
             f"{sheet}: {len(chosen):,} open items of {items.month.title}, ready for decisions"
         )
         return
@@ -120,7 +118,7 @@ def exceptions(
     )
     if closed and view.is_table:
         now = items.month.next
-        click.echo(f"For open items since then: treasury exceptions {now}, treasury periods late")
+        echo_folded(f"For open items since then: treasury exceptions {now}, treasury periods late")
 
 
 def items_view(items: pa.Table, among: OpenItems) -> pa.Table:

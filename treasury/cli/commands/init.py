@@ -14,6 +14,8 @@ import click
 import msgspec
 
 from treasury.cli.command_view import CommandView, pass_view
+from treasury.cli.layout import echo_folded
+from treasury.cli.output import Choice
 from treasury.cli.settings_file import NewSettings
 from treasury.core.errors import InputError, StatementError, TreasuryError
 from treasury.core.settings import (
@@ -39,7 +41,7 @@ _NAMES: Final = ("maker", "checker")
 @click.command()
 @click.option("--company", help="The company's name, as reports show it.")
 @click.option(
-    "--environment", type=click.Choice(get_args(Environment)), help="The services' environment."
+    "--environment", type=Choice(get_args(Environment)), help="The services' environment."
 )
 @click.option(
     "--time-zone",
@@ -100,7 +102,7 @@ def init(view: CommandView, /, **given: Any) -> None:
     if not given["offline"]:
         confirm(folder, settings, secret_settings(settings), "treasury init")
     click.echo(f"wrote {folder / FILE_NAME}")
-    click.echo(f"next: {Workspace(folder).doctor().next_step or 'all is in order'}")
+    echo_folded(f"next: {Workspace(folder).doctor().next_step or 'all is in order'}")
 
 
 class _Answers:
@@ -156,9 +158,7 @@ class _Answers:
     def _addressed(self, new: NewSettings) -> NewSettings:
         options = self._given
         environment = options["environment"] or (
-            click.prompt(
-                "Environment", type=click.Choice(get_args(Environment)), default=new.environment
-            )
+            click.prompt("Environment", type=Choice(get_args(Environment)), default=new.environment)
             if self._asks
             else new.environment
         )
@@ -234,7 +234,7 @@ class _Answers:
         if rows and account is None and not all(row["account"] for row in rows) and self._asks:
             account = click.prompt("The file names no account; its IBAN")
             reading = read_statements([file], account=account)
-        if currency is None and self._asks and not all(reading.statements["currency"].to_pylist()):
+        if currency is None and self._asks and not all(row["currency"] for row in rows):
             currency = click.prompt("The file states no currency; the account's", default="EUR")
         if account is not None and currency is not None:
             reading = read_statements([file], account=account, currencies={account: currency})
@@ -250,7 +250,7 @@ class _Answers:
             of = [row for row in checks if (row["account"], row["currency"]) == (number, code)]
             for row in of:
                 word = "proved" if row["proved"] else "NOT PROVED"
-                click.echo(
+                echo_folded(
                     f"{clean(number)} {code}: {row['opening_date']} to {row['closing_date']},"
                     f" {row['entry_count']:,} movements, {word}: {clean(row['proof'])}"
                 )
@@ -278,4 +278,4 @@ def _try(settings: Settings) -> None:
         credential.secret()
         with Client(settings.services, credential) as client:
             client.require_answers()
-        click.echo(f"{clean(name)}: the secret was found, and both services answer")
+        echo_folded(f"{clean(name)}: the secret was found, and both services answer")

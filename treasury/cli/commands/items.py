@@ -16,6 +16,7 @@ from treasury.cli.command_view import (
     pass_view,
     view_options,
 )
+from treasury.cli.layout import echo_folded
 from treasury.cli.output import dry_run_option, say_verdict
 from treasury.core.text import clean
 
@@ -116,4 +117,4 @@ def items_limits(workspace: Workspace) -> Limits:
 def _say(items: OpenItems, verdict: str, *, dry_run: bool, **_: object) -> None:
     for item in items:
         say_verdict(clean(item.item_id), verdict, dry_run=dry_run)
-        click.echo(clean(f"  {item}"))
+        echo_folded(clean(f"  {item}"))

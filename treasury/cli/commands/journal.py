@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from treasury.cli.command_view import CommandView, pass_view, print_options
 from treasury.cli.commands.actions import ask, desk_of, yes_option
+from treasury.cli.layout import echo_folded
 from treasury.core.errors import InputError
 from treasury.core.files.regular_files import read_regular
 from treasury.core.text import clean
@@ -40,8 +41,8 @@ def adopt(view: CommandView, reason: str, yes: bool) -> None:
     )
     lapsed = desk_of(view).adopt_journal(reason)
     for action in lapsed:
-        click.echo(f"{action.id}  lapsed: {clean(action.text)}")
-    click.echo(f"The journal is adopted; {len(lapsed)} open actions lapsed.")
+        echo_folded(f"{action.id}  lapsed: {clean(action.text)}")
+    echo_folded(f"The journal is adopted; {len(lapsed)} open actions lapsed.")
 
 
 @journal.command("list")
@@ -90,7 +91,7 @@ def head(view: CommandView) -> None:
     if last is None:
         raise InputError("the journal is empty", do="run it again after the first decision")
     if view.is_table:
-        click.echo(head_line(last))
+        echo_folded(head_line(last))
     else:
         facts = {"number": last.seq, "hash": last.hash, "at": last.at}
         view.rows(pa.Table.from_pylist([facts]))
@@ -135,18 +136,18 @@ def verify(view: CommandView, ends: Sequence[str], files: Sequence[str], keys: s
         facts = {"entries": end.seq, "end": str(end), "noted_ends": len(heads)}
         view.rows(pa.Table.from_pylist([facts | {"signed": signed, "false": false}]))
         raise SystemExit(int(false > 0))
-    click.echo(f"{end.seq} entries, none changed; the end is {end}")
+    echo_folded(f"{end.seq} entries, none changed; the end is {end}")
     if heads:
-        click.echo(f"It contains all {len(heads)} ends that were noted elsewhere.")
+        echo_folded(f"It contains all {len(heads)} ends that were noted elsewhere.")
     if rules.keys or any(signature.state != "unsigned" for signature in signatures.values()):
         counts = Counter(map(str, signatures.values()))
         for state, number in sorted(counts.items()):
-            click.echo(f"{number} {'entry' if number == 1 else 'entries'} {clean(state)}")
+            echo_folded(f"{number} {'entry' if number == 1 else 'entries'} {clean(state)}")
     wrong = [number for number, signature in signatures.items() if signature.state in _FALSE]
     for number in wrong[:_MOST_FALSE]:
-        click.echo(f"entry {number}: {clean(str(signatures[number]))}")
+        echo_folded(f"entry {number}: {clean(str(signatures[number]))}")
     if len(wrong) > _MOST_FALSE:
-        click.echo(f"and {len(wrong) - _MOST_FALSE} more")
+        echo_folded(f"and {len(wrong) - _MOST_FALSE} more")
     if wrong:
         raise SystemExit(1)
 
@@ -228,7 +229,7 @@ def enrol(view: CommandView, name: str, public: str) -> None:
     from treasury.actions.authority.enrolment import enrol_key
 
     enrol_key(view.folder, name, public)
-    click.echo(f"enrolled the key of {clean(name)}")
+    echo_folded(f"enrolled the key of {clean(name)}")
 
 
 def _place(view: CommandView) -> str:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from treasury.cli.address_question import terminal_question
 from treasury.cli.command_view import CommandView, pass_view, print_options, view_options
+from treasury.cli.layout import echo_folded
 from treasury.cli.output import format_option, print_rows
 from treasury.core.errors import InputError, SettingsError
 from treasury.core.settings import FILE_NAME, Settings
@@ -89,7 +90,7 @@ def doctor(view: CommandView, repair: bool, accept_loss: tuple[str, ...]) -> Non
     """Check the workspace for missing or damaged parts, and show the next steps."""
     examination = view.workspace.doctor(repair=repair, accept_loss=accept_loss)
     if view.is_table:
-        click.echo(str(examination))
+        echo_folded(str(examination))
     else:
         view.rows(examination.arrow)
     if examination.damaged:
@@ -110,7 +111,7 @@ def lake_status(view: CommandView) -> None:
     status = status_of(view.workspace.lake)
     view.rows(status.tables.arrow, title="Stored tables", empty="nothing is stored yet")
     if view.is_table:
-        click.echo(str(status))
+        echo_folded(str(status))
 
 
 @lake.command("sweep")
@@ -122,13 +123,13 @@ def sweep(view: CommandView) -> None:
     """
     lake = view.workspace.lake
     swept = lake.sweep()
-    click.echo(
+    echo_folded(
         f"removed {swept.files:,} files of {swept.size:,} bytes"
         f" and {swept.log_entries:,} log entries"
     )
     if lake.sharing is not None:
         at_home = lake.sharing.sweep()
-        click.echo(f"removed {at_home.objects:,} objects of {at_home.size:,} bytes from the home")
+        echo_folded(f"removed {at_home.objects:,} objects of {at_home.size:,} bytes from the home")
 
 
 @lake.command("clone")
@@ -165,14 +166,14 @@ def clone(url: str, folder: str, known: tuple[str, ...]) -> None:
             )
 
     cloned = clone_lake(url, Path(folder), lambda path: Workspace(path).lake, agree)
-    click.echo(str(cloned))
+    echo_folded(str(cloned))
 
 
 @lake.command("pull")
 @pass_view
 def pull(view: CommandView) -> None:
     """Download missing files from the lake's home, verifying each hash."""
-    click.echo(str(_sharing(view).pull()))
+    echo_folded(str(_sharing(view).pull()))
 
 
 @lake.command("push")
@@ -182,7 +183,7 @@ def push(view: CommandView) -> None:
 
     Commands that write do this automatically; run it the first time, and after being offline.
     """
-    click.echo(str(_sharing(view).push()))
+    echo_folded(str(_sharing(view).push()))
 
 
 def _sharing(view: CommandView) -> Sharing:
@@ -203,7 +204,7 @@ def pin(view: CommandView, why: str, commit: int | None) -> None:
     """Keep a commit readable permanently, file by file."""
     workspace = view.workspace
     pinned = workspace.lake.pin(why, workspace.now(), commit=commit)
-    click.echo(f"commit {pinned.commit.number} of {pinned.commit.at:%F %T}Z is kept: {pinned.why}")
+    echo_folded(f"commit {pinned.commit.number} of {pinned.commit.at:%F %T}Z is kept: {pinned.why}")
 
 
 @lake.command("unpin")
@@ -212,4 +213,4 @@ def pin(view: CommandView, why: str, commit: int | None) -> None:
 def unpin(view: CommandView, commit: int) -> None:
     """Unpin COMMIT; refused if a closed month depends on it."""
     view.workspace.lake.unpin(commit)
-    click.echo(f"commit {commit} is no longer kept")
+    echo_folded(f"commit {commit} is no longer kept")

@@ -20,6 +20,7 @@ from typing import Any
 import click
 
 from treasury.cli.command_view import CommandView, pass_view
+from treasury.cli.output import Choice
 from treasury.cli.practised_payments import begin_payments, play_payments
 from treasury.cli.progress import TerminalProgress
 from treasury.cli.settings_file import from_template
@@ -55,7 +56,7 @@ _MARK = "# Made by: "
 """Prefix of the line in a practice workspace's settings with its company's options."""
 _scenario_option = click.option(
     "--scenario",
-    type=click.Choice(SCENARIOS),
+    type=Choice(SCENARIOS),
     default="full",
     show_default=True,
     help="Variant of the company's bank files, wallets and provider.",
@@ -82,7 +83,7 @@ def _parsed_by(parse: Callable[[str], object]) -> Callable[..., object]:
 @click.command()
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
 @_seed_option
-@click.option("--profile", type=click.Choice(PROFILES), default="spec", show_default=True)
+@click.option("--profile", type=Choice(PROFILES), default="spec", show_default=True)
 @_scenario_option
 @click.option(
     "--bank-files", type=click.Path(file_okay=False), help="Also write the bank's files there."

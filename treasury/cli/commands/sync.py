@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import click
 
 from treasury.cli.command_view import CommandView, pass_view, print_options, view_options
+from treasury.cli.layout import echo_folded
 from treasury.cli.progress import TerminalProgress
 from treasury.core.errors import NoticeError
 from treasury.core.text import clean
@@ -109,7 +110,7 @@ def watch(view: CommandView, every: timedelta, credential: str | None) -> None:
         now = workspace.now().astimezone(workspace.settings.zone)
         sentence = part.trouble() or f"{part.name}: {part.brought}"
         if part.failures or part.brought != quiet.get(part.name):
-            click.echo(f"{instant_words(now, SECONDS)} {clean(sentence)}")
+            echo_folded(f"{instant_words(now, SECONDS)} {clean(sentence)}")
         quiet[part.name] = part.brought
 
     quiet = {"inbox": "no file", "notices": "no new items"}
@@ -118,7 +119,7 @@ def watch(view: CommandView, every: timedelta, credential: str | None) -> None:
             every=every, credential=credential, wait=stop.wait, tell=tell, progress=progress
         )
     now = workspace.now().astimezone(workspace.settings.zone)
-    click.echo(f"{instant_words(now, SECONDS)} stopped")
+    echo_folded(f"{instant_words(now, SECONDS)} stopped")
 
 
 @click.command()
@@ -131,7 +132,7 @@ def notify(view: CommandView, dry_run: bool) -> None:
     failed.
     """
     report = view.workspace.notices.send(dry_run=dry_run)
-    click.echo(str(report))
+    echo_folded(str(report))
     if report.failures:
         raise SystemExit(NoticeError.exit_code)
 
@@ -164,7 +165,7 @@ def notices_settle(
     if state is None:
         raise click.UsageError("give --arrived or --lost")
     notice = view.workspace.notices.settle(name, state, reason)
-    click.echo(f"{notice.id}: {notice.state}")
+    echo_folded(f"{notice.id}: {notice.state}")
 
 
 @contextmanager

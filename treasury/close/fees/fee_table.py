@@ -35,7 +35,7 @@ from treasury.core.tables.column_texts import wide
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.core.tables.schemas import amount_in, grouped_schema
 from treasury.core.tables.table import Table, Tables
-from treasury.core.text import safe_html
+from treasury.core.text import is_it, safe_html
 from treasury.core.wording import DIRECTIONS
 from treasury.lake import Snapshot
 from treasury.matching.engine.pipeline import load, run, steps_of
@@ -207,7 +207,8 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
         strange = [name for name in names if name not in GROUPS]
         if strange:
             raise InputError(
-                f"fees cannot be summed by {strange[0]!r:.40}", do=f"use {', '.join(GROUPS)}"
+                f"fees cannot be summed by {strange[0]!r:.40}{is_it(strange[0], GROUPS)}",
+                do=f"use {', '.join(GROUPS)}",
             )
         schema = pa.schema([*((name, TEXT) for name in names), *SUMS])
         keys = ("fiat_currency", *names)

@@ -13,7 +13,6 @@ computes, hashes or stores them. All other attributes have the values as shown t
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
@@ -26,13 +25,13 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.core.errors import QueryError, StorageError, TableError
+from treasury.core.errors import QueryError, StorageError, TableError, unknown_name
 from treasury.core.tables import duckdb_engine, query_checks
 from treasury.core.tables.column_texts import value_text
 from treasury.core.tables.column_types import FIAT
 from treasury.core.tables.schemas import fiat_columns, keys_first, units_of
 from treasury.core.tables.table_view import html_table, text_table
-from treasury.core.text import clean, safe_html, visible
+from treasury.core.text import clean, is_it, safe_html, visible
 from treasury.core.wording import LINE_DIRECTIONS
 
 if TYPE_CHECKING:
@@ -448,10 +447,8 @@ class Table:
         known = self.columns
         for name in names:
             if name not in known:
-                close = difflib.get_close_matches(str(name), known, 1)
                 raise TableError(
-                    f"there is no column {clean(name)!r}"
-                    + (f"; is it {close[0]}?" if close else ""),
+                    f"there is no column {clean(name)!r}{is_it(name, known)}",
                     do=f"use one of {', '.join(map(clean, known))}",
                 )
 
@@ -484,6 +481,11 @@ class Tables:
                     fiat=self.fiat_columns.get(name, ()),
                 )
                 msgspec.structs.force_setattr(cast("msgspec.Struct", self), name, table)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise unknown_name(self, name)
 
     def sheets(self) -> Mapping[str, Table]:
         """Return each table by the name of its sheet in Excel, the main table first."""

@@ -12,7 +12,10 @@ from typing import Final, Literal
 import msgspec
 
 from treasury.core.decoding import convert
+from treasury.core.errors import InputError
 from treasury.core.files.package_files import package_rows
+from treasury.core.text import is_it, screen_code
+from treasury.core.wording import STORED_WORDS
 
 Turn = Literal["us", "colleague", "provider", "bank", "time"]
 CheckStep = Literal["statements", "sync", "balances", "transit", "ledger", "lines", "decisions"]
@@ -53,4 +56,25 @@ class ItemKind(msgspec.Struct, frozen=True):
 
 _ROWS: Final = package_rows("treasury.month.items", "item_kinds.csv")
 KINDS: Final = {row["name"]: convert(row, ItemKind) for row in _ROWS}
-"""Every kind by its name, in the order of the first screen."""
+"""Every kind by its name, in the order of the first screen within its turn."""
+_BY_WORD: Final = {
+    **{screen_code(kind.label): name for name, kind in KINDS.items()},
+    **{outcome: name for name, outcome in STORED_WORDS.items()},
+    **{name: name for name in KINDS},
+}
+"""The name of each kind by the word on screen in snake_case, its outcome and its stored name."""
+
+
+def kind_named(word: str) -> str:
+    """Return the stored name of a kind, given as it is stored or as the screen shows it.
+
+    Raise InputError for any other word.
+    """
+    name = _BY_WORD.get(screen_code(word))
+    if name is None:
+        words = [STORED_WORDS.get(each, each) for each in KINDS]
+        raise InputError(
+            f"{word!r:.60} is not a kind of open item{is_it(word, _BY_WORD)}",
+            do=f"give one of {', '.join(words)}",
+        )
+    return name

@@ -22,7 +22,7 @@ from treasury.month.items import evidence_items
 from treasury.month.items.carry_proposals import Acceptance, carried
 from treasury.month.items.decision_items import action_items, late_items, moved_items
 from treasury.month.items.item_facts import Facts
-from treasury.month.items.item_kinds import KINDS, TURNS, Blocks, ItemKind, Turn
+from treasury.month.items.item_kinds import KINDS, TURNS, Blocks, ItemKind, Turn, kind_named
 from treasury.month.items.item_remarks import SETTLED_BY_REMARK, with_remarks
 from treasury.month.items.line_items import line_items
 from treasury.month.items.materiality import immaterial
@@ -148,8 +148,12 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         blocks: Blocks | None = None,
         subject: str | None = None,
     ) -> OpenItems:
-        """Return the items of a kind, turn, month of origin, way of blocking or subject."""
+        """Return the items of a kind, turn, month of origin, way of blocking or subject.
+
+        Raise InputError for an unknown kind; its word on screen is as good as its name.
+        """
         of = None if month is None else str(month)
+        kind = None if kind is None else kind_named(kind)
         filters = {"kind": kind, "turn": turn, "month": of, "blocks": blocks, "subject": subject}
         conditions = {name: value for name, value in filters.items() if value is not None}
         return self.where(

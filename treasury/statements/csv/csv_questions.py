@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 
 from treasury.core.errors import InputError
 from treasury.core.money import total
+from treasury.core.text import is_it
 from treasury.statements.csv.csv_course import courses_hold
 from treasury.statements.csv.csv_layout import Answer, CsvQuestion, Layout
 from treasury.statements.csv.csv_rows import MOVED, CsvMovement, CsvRows
@@ -120,7 +121,10 @@ def answer_to(question: CsvQuestion, answers: Mapping[str, str]) -> Answer | Non
         if answer.word == word:
             return answer
     known = ", ".join(repr(answer.word) for answer in question.answers)
-    raise InputError(f"{word!r} is not an answer to {question.name}", do=f"answer one of {known}")
+    near = is_it(word, (answer.word for answer in question.answers))
+    raise InputError(
+        f"{word!r} is not an answer to {question.name}{near}", do=f"answer one of {known}"
+    )
 
 
 def _kind_question(table: CsvTable) -> CsvQuestion | None:

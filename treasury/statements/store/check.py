@@ -9,6 +9,7 @@ from typing import Final
 import pyarrow as pa
 
 from treasury.core.tables.column_types import TEXT
+from treasury.core.tables.table import Table
 from treasury.statements.field_values import Currencies, account_number
 from treasury.statements.read_files import Reading
 from treasury.statements.statement_tables import STATEMENTS
@@ -28,7 +29,7 @@ def check_statements(
     reading: Reading,
     declared: Mapping[str, str] | None = None,
     currencies: Currencies | None = None,
-) -> pa.Table:
+) -> Table:
     """Return whether each statement is proved, by itself and in comparison with the others.
 
     Parameters
@@ -43,16 +44,16 @@ def check_statements(
 
     Returns
     -------
-    pyarrow.Table
+    Table
         One row per statement: account, days, balances in the account's currency, `proved`, and
         `proof` with the sum that holds or the failure.
 
     Examples
     --------
-    >>> check_statements(read_statements(["october.xml"])).column("proved")
+    >>> check_statements(read_statements(["october.xml"])).df["proved"]
     """
     sources = {account_number(k): v for k, v in (declared or {}).items()}
-    rows = reading.statements.select(list(HEAD)).to_pylist()
+    rows = reading.statements.arrow.select(list(HEAD)).to_pylist()
     counts = Counter(row["statement_id"] for row in rows)
     if counts.total() > len(counts):
         # Each version of a statement names the versions that are equally proved and equally new.
@@ -73,4 +74,5 @@ def check_statements(
             row["proved"] = False
             row["proof"] = f"account {row['account']} is not declared; {row['proof']}"
         checked.append(row)
-    return pa.Table.from_pylist(checked, schema=CHECKS)
+    checks = pa.Table.from_pylist(checked, schema=CHECKS)
+    return Table(checks, title="Statements", as_stored=True)

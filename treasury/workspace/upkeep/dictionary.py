@@ -1,11 +1,11 @@
-"""The data dictionary: the purpose of each table and the meaning of each column.
+"""The data dictionary: the purpose of each table and answer, and the meaning of each column.
 
-It is built from the declarations. `treasury tables`, `t.tables()` and `docs/tables.md` print it.
+Stored tables are described by their declarations, answers by `answers.csv` and
+`answer_columns.csv`. `treasury tables`, `t.tables()` and `docs/tables.md` print it.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import Final
 
@@ -13,9 +13,9 @@ import msgspec
 import pyarrow as pa
 
 from treasury.core.errors import InputError
-from treasury.core.files.package_files import package_text
+from treasury.core.files.package_files import package_rows, package_text
 from treasury.core.tables.column_types import INSTANT, INTEGER, TEXT, TEXTS, TYPE_WORDS, Column
-from treasury.core.text import clean
+from treasury.core.text import clean, is_it
 from treasury.extract.completeness import SYNC_FINDINGS, SyncFinding, stored_findings
 from treasury.extract.finance_tables import FINANCE
 from treasury.extract.ramp_tables import RAMP
@@ -114,6 +114,8 @@ GROUPS: Final = (
     ),
 )
 
+ANSWER: Final = "Answers"
+"""The origin of tables that treasury computes for queries and the notebook."""
 COLUMNS: Final = pa.schema(
     [(name, TEXT) for name in ("table", "column", "type", "unit", "meaning", "source", "section")]
 )
@@ -124,7 +126,7 @@ _TABLES: Final = pa.schema(
 
 
 def table_rows() -> pa.Table:
-    """Return one row per table: its title, origin, key and the name of its history."""
+    """Return one row per table or answer: its title, origin, key and the name of its history."""
     rows = [
         {
             "table": table.name,
@@ -137,7 +139,19 @@ def table_rows() -> pa.Table:
         for group in GROUPS
         for table in group.tables
     ]
+    for table in _answer_rows("answers.csv"):
+        columns = sum(row["table"] == table["table"] for row in answer_columns())
+        rows.append({**table, "origin": ANSWER, "key": "", "history": "", "columns": columns})
     return pa.Table.from_pylist(rows, _TABLES)
+
+
+def answer_columns() -> tuple[dict[str, str], ...]:
+    """Return one row per column of an answer: its table, name, type, unit and meaning."""
+    return _answer_rows("answer_columns.csv")
+
+
+def _answer_rows(file: str) -> tuple[dict[str, str], ...]:
+    return package_rows("treasury.workspace.upkeep", file)
 
 
 def new_fields(snapshot: Snapshot) -> tuple[SyncFinding, ...]:
@@ -146,16 +160,18 @@ def new_fields(snapshot: Snapshot) -> tuple[SyncFinding, ...]:
 
 
 def column_rows(name: str | None = None, found: Iterable[SyncFinding] = ()) -> pa.Table:
-    """Return one row per column of one table, or of all; raise InputError for an unknown one.
+    """Return one row per column of one table or answer, or of all.
 
-    Further rows show fields `found` in the table's records that no column holds.
+    Further rows show fields `found` in the table's records that no column holds. Raise InputError
+    for an unknown table.
     """
     tables = [(group, table) for group in GROUPS for table in group.tables]
     chosen = [(g, t) for g, t in tables if name is None or name in (t.name, t.history)]
-    if not chosen:
-        close = difflib.get_close_matches(str(name), [table.name for _, table in tables], 1)
+    answers = [row for row in answer_columns() if name is None or row["table"] == name]
+    if not chosen and not answers:
+        choices = [table.name for _, table in tables] + [row["table"] for row in answer_columns()]
         raise InputError(
-            f"{name!r} is not a table" + (f"; is it {close[0]}?" if close else ""),
+            f"{name!r} is not a table{is_it(name, choices)}",
             do="run `treasury tables` to see them all",
         )
     rows = []
@@ -187,6 +203,7 @@ def column_rows(name: str | None = None, found: Iterable[SyncFinding] = ()) -> p
             for finding in found
             if finding.table_name == table.name
         ]
+    rows += [{**row, "source": OWN, "section": OWN} for row in answers]
     return pa.Table.from_pylist(rows, COLUMNS)
 
 
@@ -196,9 +213,24 @@ def page() -> str:
         f"| `{c.name}` | {TYPE_WORDS[c.type]} | {_text(c.meaning)} | {c.source or OWN} |\n"
         for c in LAKE_COLUMNS
     )
-    groups = "\n".join(map(_group, GROUPS))
+    groups = "\n".join([*map(_group, GROUPS), _answers()])
     template = package_text("treasury.workspace.upkeep", "tables_page.md")
     return template.removesuffix("\n").format(groups=groups, added=added)
+
+
+def _answers() -> str:
+    """Describe the answers in Markdown; their columns have no field at a source."""
+    text = f"## {ANSWER}\n\nWhat treasury computes. `t.sql` reads these tables for a month.\n"
+    for table in _answer_rows("answers.csv"):
+        text += (
+            f"\n### {table['table']}\n\n{table['title']}.\n\n"
+            "| column | type | unit | meaning |\n|---|---|---|---|\n"
+        )
+        for row in answer_columns():
+            if row["table"] == table["table"]:
+                cells = (row["type"], row["unit"], row["meaning"])
+                text += f"| `{row['column']}` | {' | '.join(map(_text, cells))} |\n"
+    return text
 
 
 def _group(group: Group) -> str:

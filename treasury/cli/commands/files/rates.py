@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from treasury.cli.command_view import CommandView, pass_view, view_options
+from treasury.cli.layout import echo_folded
 
 
 @click.group()
@@ -31,7 +32,7 @@ def add_file(view: CommandView, file: Path, replace: bool) -> None:
     less, one that differs from another of its day, a future day, an unknown currency or a float is
     refused with its line number, and nothing is stored.
     """
-    click.echo(str(view.workspace.rates.add(file, replace=replace)))
+    echo_folded(str(view.workspace.rates.add(file, replace=replace)))
 
 
 @rates.command("list")

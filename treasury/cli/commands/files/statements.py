@@ -11,6 +11,7 @@ import click
 import pyarrow.compute as pc
 
 from treasury.cli.command_view import Command, CommandView, pass_view, print_options
+from treasury.cli.layout import echo_folded
 from treasury.cli.output import as_of_option, format_option
 from treasury.core.errors import InputError
 from treasury.core.money import format_amount
@@ -64,11 +65,13 @@ def read_files(
 
     reading = read_statements(files, profiles=_profiles(view, profile), account=account)
     if heads:
-        view.rows(reading.statements, title="Statements", layout="statements")
-    elif reading.entries.num_rows or not reading.statuses.num_rows:
-        view.rows(reading.entries, title="Entries", layout="entries")
-    if reading.statuses.num_rows:
-        view.rows(reading.statuses, layout="payment_statuses", title="Answers to payment files")
+        view.rows(reading.statements.arrow, title="Statements", layout="statements")
+    elif len(reading.entries) or not len(reading.statuses):
+        view.rows(reading.entries.arrow, title="Entries", layout="entries")
+    if len(reading.statuses):
+        view.rows(
+            reading.statuses.arrow, layout="payment_statuses", title="Answers to payment files"
+        )
     view.notes(reading.problems)
     if reading.lost_count or not reading.files:
         view.context.exit(1)
@@ -99,7 +102,7 @@ def check_files(
         currencies=declared_currencies(declared or (), currencies),
         go_on=True,
     )
-    checks = check_statements(reading, declared, currencies)
+    checks = check_statements(reading, declared, currencies).arrow
     view.rows(checks, title="Statements", empty="none in these files")
     view.notes(reading.problems)
     # A refused file is a valid result of a check.
@@ -137,10 +140,10 @@ def withdraw(view: CommandView, statement: str, reason: str, dry_run: bool) -> N
     planned = withdraw(dry_run=True)
     resting = workspace.rests_on(planned)
     for sentence in resting:
-        click.echo(sentence)
+        echo_folded(sentence)
     if not dry_run and resting and sys.stdin.isatty():
         click.confirm("Withdraw the statement", abort=True)
-    click.echo(str(planned if dry_run else withdraw()))
+    echo_folded(str(planned if dry_run else withdraw()))
 
 
 @statements.command("confirm")
@@ -157,12 +160,12 @@ def confirm(view: CommandView, account: str, balance: str, day: str, **where: An
     statements = view.workspace.statements
     stated = statements.confirm(account, balance, day, **where).arrow.to_pylist()[0]
     amount = format_amount(stated["balance"], stated["currency"])
-    click.echo(f"{stated['account']} held {amount} at the end of {stated['balance_date']}")
+    echo_folded(f"{stated['account']} held {amount} at the end of {stated['balance_date']}")
     for row in statements.coverage().arrow.to_pylist():
         if (row["account"], row["currency"]) == (stated["account"], stated["currency"]):
-            click.echo(f"covered from {row['covered_from']} to {row['covered_to']}")
+            echo_folded(f"covered from {row['covered_from']} to {row['covered_to']}")
             for gap in row["gaps"]:
-                click.echo(f"missing: {gap}")
+                echo_folded(f"missing: {gap}")
 
 
 @statements.command("list")
@@ -237,7 +240,7 @@ def propose(
     if proposal.questions:
         for question in proposal.questions:
             click.echo(_question_text(question))
-            click.echo(f"  answer it with --answer {question.name}=ANSWER")
+            echo_folded(f"  answer it with --answer {question.name}=ANSWER")
         if keeps:
             click.echo("treasury: a question is open: nothing is saved", err=True)
         view.context.exit(1)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from treasury.cli.command_view import CommandView, pass_view, view_options
+from treasury.cli.layout import echo_folded
 from treasury.core.errors import InputError
 
 _chain_option = click.option("--chain", required=True, help="Its chain, as the service names it.")
@@ -53,7 +54,7 @@ def add_file(view: CommandView, file: Path, columns: tuple[str, ...], **evidence
                 f"--column {pair[:40]!r} names no heading", do="write it as hash=Txhash"
             )
         headings[name.strip().lower()] = heading.strip()
-    click.echo(str(view.workspace.wallets.add_evidence(file, names=headings, **evidence)))
+    echo_folded(str(view.workspace.wallets.add_evidence(file, names=headings, **evidence)))
 
 
 @wallets.command("balance")
@@ -66,7 +67,7 @@ def add_file(view: CommandView, file: Path, columns: tuple[str, ...], **evidence
 @pass_view
 def state_balance(view: CommandView, balance: str, asset: str, **where: Any) -> None:
     """State that a wallet held BALANCE of ASSET."""
-    click.echo(str(view.workspace.wallets.add_balance(balance, asset, **where)))
+    echo_folded(str(view.workspace.wallets.add_balance(balance, asset, **where)))
 
 
 @wallets.command("list")

@@ -1,0 +1,27 @@
+"""The examples in the docstrings of `Table` run on the practice company's month."""
+
+from __future__ import annotations
+
+from doctest import DocTestFinder
+
+import pytest
+
+from treasury.core.tables import table
+from treasury.workspace import Workspace
+
+EXAMPLES = [
+    (test.name, example) for test in DocTestFinder().find(table) for example in test.examples
+]
+
+
+@pytest.mark.parametrize(("name", "example"), EXAMPLES)
+def test_an_example_runs_and_shows_its_result(
+    month_end: Workspace, name: str, example: object
+) -> None:
+    source, expected = example.source, example.want.strip()  # type: ignore[attr-defined]
+    shown = eval(source, {"t": month_end, "r": month_end.reconcile("2026-10")})
+    assert repr(shown) == expected if expected else shown is not None, name
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) >= 6
