@@ -209,7 +209,9 @@ def test_rules_are_previewed_saved_and_listed(desk: Workspace, tmp_path: Path) -
 @pytest.mark.acceptance
 def test_a_month_is_closed_verified_and_reopened(desk: Workspace) -> None:
     close_month(desk, "2026-10")
-    assert "gives the same result as at its close" in run(desk, "periods", "verify", "2026-10").stdout
+    assert (
+        "gives the same result as at its close" in run(desk, "periods", "verify", "2026-10").stdout
+    )
     assert [row["state"] for row in rows(desk, "periods", "list")] == ["closed"]
     assert rows(desk, "periods", "late") == []
     (kind, *_) = rows(desk, "periods", "roll-forward", "--month", "2026-10")
