@@ -240,7 +240,7 @@ def test_a_wallet_that_is_not_the_companys_and_a_day_to_come_are_refused(
         )
     with pytest.raises(InputError, match="is in the future"):
         desk.wallets.add_balance("1", "USDC", **wallet, at="2026-12-31", source="wallet app")
-    with pytest.raises(InputError, match="needs its source"):
+    with pytest.raises(InputError, match="needs a source"):
         desk.wallets.add_balance("1", "USDC", **wallet, at="2026-10-31", source=" ")
     with pytest.raises(InputError, match="cannot add evidence"):
         desk.at("2026-11-01T09:00Z").wallets.add_balance(
