@@ -1,4 +1,4 @@
--- One row per line with a text that may also mean another code than the one it names. Lines that a person accepted
+-- One row per line whose text may mean another code than the one that it names. Lines that a person accepted
 -- are excluded.
 SELECT DISTINCT r.entry_id
 FROM other_readings AS r

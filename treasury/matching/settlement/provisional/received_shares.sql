@@ -1,5 +1,5 @@
--- One row per line and expectation that it counts for, with the amount received before it (`before`, in booking
--- order) and how much of the line was still expected (`matched_amount`).
+-- One row per line and expectation that receives its money, with the amount received before the line (`before`,
+-- in booking order) and the part of the line that was still expected (`matched_amount`).
 SELECT
     *,
     CASE

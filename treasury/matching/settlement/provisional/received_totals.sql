@@ -1,5 +1,5 @@
--- One row per expectation, with what it received from lines that belong to it alone, and the day and id of the last
--- of these. Most expectations have one line, which needs no sum.
+-- One row per expectation, with the amount received from lines that belong to it alone, and the day and id of
+-- the last such line. Most expectations have one line, so only the others need a sum.
 SELECT r.expectation_id, r.expected, r.amount AS received, r.booking_date AS last_date, r.entry_id AS last_entry_id
 FROM received_shares AS r
 ANTI JOIN repeatedly_paid_expectations AS m ON m.expectation_id = r.expectation_id

@@ -1,4 +1,4 @@
--- One row per expectation that several lines belong to provisionally.
+-- One row per expectation with several lines in `provisional_pairs`.
 SELECT DISTINCT expectation_id
 FROM provisional_pairs
 WHERE before > 0
