@@ -87,9 +87,7 @@ def pack_rows(pack: ClosePack) -> pa.Table:
 @click.command()
 @click.argument("pack", type=click.Path(exists=True, file_okay=False))
 @click.option(
-    "--with-workspace",
-    is_flag=True,
-    help="Also compare it with the pinned commit and journal.",
+    "--with-workspace", is_flag=True, help="Also compare it with the pinned commit and journal."
 )
 @print_options
 def verify(view: CommandView, pack: str, with_workspace: bool) -> None:

@@ -110,9 +110,8 @@ def ask_verdict(desk: PanelWorkspace, verdict: Verdict) -> PendingVerdict | Mess
     head = desk.journal.head().seq
     planned = _say(desk, verdict, dry_run=True)
     if verdict.verb != "undo" and not any(decision.facts for decision in planned):
-        standing = _say(
-            desk, verdict, dry_run=False
-        )  # The decision is already in force, so this writes nothing.
+        # The decision is already in force, so this writes nothing.
+        standing = _say(desk, verdict, dry_run=False)
         return _already([decision for decision in standing if (decision.seq or 0) <= head])
     return PendingVerdict(
         verdict=verdict,

@@ -147,11 +147,7 @@ def withdraw(view: CommandView, statement: str, reason: str, dry_run: bool) -> N
 @click.argument("account", metavar="ACCOUNT")
 @click.option("--balance", required=True, help="The balance, like 1234.50; negative if overdrawn.")
 @click.option(
-    "--date",
-    "day",
-    required=True,
-    metavar="DAY",
-    help="The day that ended with this balance.",
+    "--date", "day", required=True, metavar="DAY", help="The day that ended with this balance."
 )
 @click.option("--source", required=True, help="Where the balance was read; stored with your name.")
 @click.option("--currency", help="Currency, if the account is declared in several.")
@@ -200,9 +196,7 @@ def list_statements(view: CommandView, reach: bool) -> None:
 )
 @click.option("--save", is_flag=True, help="Save the profile for use by `add`.")
 @click.option(
-    "--yes",
-    is_flag=True,
-    help="Save without confirmation; refused while a question is open.",
+    "--yes", is_flag=True, help="Save without confirmation; refused while a question is open."
 )
 @pass_view
 def propose(
