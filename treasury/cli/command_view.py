@@ -25,7 +25,7 @@ Command = Callable[..., Any]
 
 _LAST = "default: the last one that ended."
 month_option = click.option("--month", metavar="YYYY-MM", help=f"The month; {_LAST}")
-"""The option --month, for commands whose arguments are other things."""
+"""The option --month, for commands with other arguments."""
 
 
 class CommandView:
@@ -105,8 +105,8 @@ def by_two_people(
 ) -> Callable[[Command], Command]:
     """Add the options `--propose`, `--accept` and `--reason` to a command for terms.
 
-    The command's function returns the object whose methods `propose`, `accept` and `list` are
-    called. `subject` and `proposed` complete the help texts of `--propose` and `--reason`.
+    The command's function returns an object with the methods `propose`, `accept` and `list`.
+    `subject` and `proposed` complete the help texts of `--propose` and `--reason`.
     """
 
     def command_of(terms_of: Command) -> Command:

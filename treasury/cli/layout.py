@@ -1,8 +1,8 @@
 """Print tables for people: as columns if they fit the terminal, else one block of lines per row.
 
 An amount, a date, a reference or an account is never broken across lines; other texts may be. If
-the columns do not fit, the least important ones are omitted, and a note says how to see them. If
-the other columns still do not fit, the rows are printed as blocks.
+the columns do not fit, the least important ones are omitted, and a note names the format that has
+them. If the other columns still do not fit, the rows are printed as blocks.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ _RATE_ABSENT: Final = "no reference rate"
 _GAS_VALUE: Final = ("gas_value", "value_currency", _RATE_ABSENT)
 """The words for gas without a value, which is not zero."""
 _LACK_A_RATE: Final = (_RATE_ABSENT, "not provable: no file has")
-"""Beginnings of the reasons that only say that a rate is missing."""
+"""Beginnings of the reasons that mean only that a rate is missing."""
 
 
 def fees_section(r: Reconciliation, fees: Fees, *, is_unread: bool = False) -> Section:

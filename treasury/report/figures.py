@@ -266,7 +266,7 @@ def _pair_label(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> st
 
 
 def aged_items(items: Iterable[OpenItem], at: date) -> list[dict[str, Any]]:
-    """Return the items whose amounts are in totals, with their age on a day in calendar days."""
+    """Return the items with amounts in totals, with their age on a day in calendar days."""
     return [
         {
             "currency": item.currency,
@@ -478,8 +478,8 @@ def _rate_panel(axes: Axes, month: Month, currency: str, rows: Sequence[Mapping[
         ("on-ramp", "● on-ramp", INK["first"], "o"),
         ("off-ramp", "■ off-ramp", INK["second"], "s"),
     ):
-        # Requests of a day whose rates differ by less than a basis point share a point, because
-        # theirs would overlap.
+        # Requests of a day with rates within a basis point share one point, because separate points
+        # would overlap.
         points = sorted(
             {
                 (row["completed_on"].day, round(row["rate_bp"]))

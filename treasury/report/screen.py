@@ -346,7 +346,7 @@ FACTS: Final = grouped_schema(
     (INTEGER, "blocking", "oldest"),
     (TEXT, "clock", "command"),
 )
-"""The columns of the facts. `items` is a number of items, `blocking` of those that block the close.
+"""The columns of the facts. `items` and `blocking` are numbers of all and of blocking items.
 
 `amount` is null if there is money in and money out; then `coming` and `going` have the amounts.
 """

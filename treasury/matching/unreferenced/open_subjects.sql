@@ -1,5 +1,5 @@
--- One row per subject in `payer_facts` and its open expectation. `turn` numbers the expectations of one amount
--- and `place` all of them, the latest first.
+-- One row per subject in `payer_facts` and its open expectation. `turn` numbers the expectations of one amount,
+-- `place` all expectations of the subject, the latest first.
 SELECT
     subject, expectation_id, currency, direction, remaining, opened_on,
     row_number() OVER (

@@ -1,8 +1,8 @@
 """A digest: the message about new open items for one person or webhook, as text and as JSON.
 
-It lists the items and who acts next. It has no links and no account numbers, so nobody can decide
-from it; it has amounts only if the settings allow them. Names from outside are masked and on one
-line.
+It lists the items and who acts next. It has no links and no account numbers, so that no decision
+can be made from it. It has amounts only if the settings allow them. Names from outside are masked
+and on one line.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sections(self) -> Iterator[tuple[str, list[DueItem]]]:
-        """The items by who acts next; those that wait for this person come first."""
+        """The items by who acts next, beginning with the items that wait for this person."""
         personal = [item for item in self.items if item.action_id in self.waiting]
         others = [item for item in self.items if item.action_id not in self.waiting]
         if personal:

@@ -26,9 +26,9 @@ _IN_DOUBT: Final = "notice_unknown"
 class DueItem(msgspec.Struct, frozen=True, kw_only=True):
     """An open item in a message; `name` is masked, without account numbers and amounts.
 
-    `mark` identifies what was sent: an item whose state or side to act has changed is new.
-    `action_id` is the id of an action that waits for approval. `channel` is set for an item about a
-    notice that may not have arrived: its receiver.
+    `mark` identifies what was sent: an item with another state or side to act is new. `action_id`
+    is the id of an action that waits for approval. `channel` is set for an item about a notice that
+    may not have arrived: its receiver.
     """
 
     mark: str

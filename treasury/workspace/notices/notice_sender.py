@@ -225,7 +225,7 @@ class NoticeSender:
         return notices_of(entry for entry in entries if until is None or entry.at <= until)
 
     def _give_up(self) -> None:
-        """Journal an unknown outcome for notices whose sending process ended."""
+        """Journal an unknown outcome for notices if the process that sent them has ended."""
         who = self._journal.who()
         body = {"why": "its sender ended before the outcome was known"}
 

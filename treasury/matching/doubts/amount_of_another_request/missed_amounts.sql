@@ -1,4 +1,4 @@
--- One row per line whose amount differs from the request that it names, and amount that the payer may have sent
+-- One row per line with another amount than the request that it names, and amount that the payer may have sent
 -- (question 7: does the amount belong to another request?). Excluded are duplicates, our own debits that carry
 -- our end-to-end id, and instalments of a payer with an accepted payment for the same request. If charges
 -- explain the difference to the named request, the line's own amount is the only row.

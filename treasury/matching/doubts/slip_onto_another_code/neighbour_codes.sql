@@ -1,4 +1,4 @@
--- One row per line, code that its text is read as (`named`), and other expectation whose code is one slip away:
+-- One row per line, code that its text is read as (`named`), and other expectation with a code one slip away:
 -- the two codes are equal after each loses at most one character, with look-alike characters treated as equal.
 -- The line's amount, or the amount plus charges that the line states or a rule lists, pays the other
 -- expectation exactly and the named one not. Partly paid expectations are compared by their remaining amount,

@@ -1,5 +1,5 @@
 -- read through
--- One row per line whose money the expectation that it names receives, with the reason in words.
+-- One row per line that names an expectation which receives its money, with the reason in words.
 SELECT
     share.entry_id,
     share.expectation_id,
