@@ -1,4 +1,4 @@
--- One row per line and second code (question 2: is there a second code?): another code, split or damaged, in
+-- One row per line and second code (question 2): another code, split or damaged, in
 -- characters of the text that belong to no reading of the line's own code. A text that nearly equals the line's
 -- own code, or a piece of that code, is excluded, unless it is exactly another code and separate from the
 -- line's own.
