@@ -1,4 +1,4 @@
-"""The command line: the operations of the workspace, in a shell.
+"""The command line `treasury`, with the operations of the workspace as commands.
 
 Every command that prints rows takes `--format table|json|csv|parquet`. An error is one line on
 standard error with the next step, and a non-zero exit code.
@@ -23,10 +23,10 @@ __all__ = ["main", "treasury"]
 
 
 class _Guarded(click.Group):
-    """A group with guarded terminal output."""
+    """The group of all commands; its output cannot control the terminal."""
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs without loading them."""
+        """List the commands without importing their modules."""
         limit = formatter.width - 6 - max(map(len, VERBS))
         rows = [
             (name, click.Command(name, help=VERBS[name].about).get_short_help_str(limit))
@@ -36,7 +36,7 @@ class _Guarded(click.Group):
             formatter.write_dl(rows)
 
     def main(self, *arguments: Any, **options: Any) -> Any:
-        """Run the group like click, with guarded output."""
+        """Run a command like click, with control characters removed from the output."""
         with guarded_output():
             return super().main(*arguments, **options)
 
@@ -68,7 +68,7 @@ class _Guarded(click.Group):
 @click.pass_context
 def treasury(context: click.Context, /, workspace: str | None, verbose: bool, **_: bool) -> None:
     """Close the month: pull, read the bank, reconcile, report, act."""
-    # This applies until a workspace with other settings is opened.
+    # These settings apply until a workspace with other settings is opened.
     keep_to_user()
     context.obj = workspace
     if verbose:

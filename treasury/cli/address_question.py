@@ -11,7 +11,7 @@ from treasury.core.settings.confirmed_addresses import AddressDifference, Ask
 
 
 def terminal_question() -> Ask | None:
-    """Return the prompt, or None in a script."""
+    """Return the function that prompts, or None in a script."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
 

@@ -1,6 +1,6 @@
 """Shared options of commands: the workspace, the output format, the month.
 
-A month is an argument or --month; the default is the last month that ended.
+A month is given as an argument or as --month; the default is the last month that ended.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Command = Callable[..., Any]
 
 _LAST = "default: the last one that ended."
 month_option = click.option("--month", metavar="YYYY-MM", help=f"The month; {_LAST}")
-"""The option --month, for a command with other arguments."""
+"""The option --month, for commands with other arguments."""
 
 
 class CommandView:
-    """A workspace seen through the options of a command line: folder, point in time, format."""
+    """The workspace of a command and its shared options: folder, instant, output format."""
 
     def __init__(self, context: click.Context, form: str = "table", as_of: str | None = None):
         self.context = context
@@ -46,14 +46,14 @@ class CommandView:
 
     @cached_property
     def workspace(self) -> Workspace:
-        """The workspace, or its view at the given instant."""
+        """The workspace, or with --as-of its read-only view at that instant."""
         workspace = Workspace(self.folder, ask=terminal_question())
         self.zone = workspace.settings.zone
         return workspace.at(self.as_of) if self.as_of else workspace
 
     @property
     def is_table(self) -> bool:
-        """Whether a person rather than a program reads the output."""
+        """True for the output format `table`, which is for people."""
         return self.form == "table"
 
     def rows(self, table: pa.Table, **how: Any) -> None:
@@ -61,20 +61,20 @@ class CommandView:
         print_rows(table, self.form, zone=self.zone, **how)
 
     def report(self, report: Tables) -> None:
-        """Print a report: sentences for a person, the first table for a program."""
+        """Print a report: its text for a person, its first table for a program."""
         if self.is_table:
             echo_folded(str(report))
         else:
             self.rows(report.arrow)
 
     def notes(self, notes: Iterable[object]) -> None:
-        """Print notes about the rows on standard error."""
+        """Print notes about the printed rows on standard error."""
         for note in notes:
             echo_folded(clean(str(note)), err=True)
 
 
 def pass_view(function: Command) -> Command:
-    """Pass a command a `CommandView` of its options `--format` and `--as-of`, if it has them."""
+    """Pass a command a `CommandView`, made of its options `--format` and `--as-of`, if any."""
 
     @click.pass_context
     @wraps(function)
@@ -92,12 +92,12 @@ def pass_view(function: Command) -> Command:
 
 
 def print_options(function: Command) -> Command:
-    """Add the view and the option `--format` to a command that prints rows."""
+    """Add the option `--format` to a command that prints rows, and pass it a `CommandView`."""
     return format_option(pass_view(function))
 
 
 def view_options(function: Command) -> Command:
-    """Add the view, `--format` and `--as-of` to a read-only command."""
+    """Add `--format` and `--as-of` to a read-only command, and pass it a `CommandView`."""
     return as_of_option(print_options(function))
 
 
@@ -106,8 +106,8 @@ def by_two_people(
 ) -> Callable[[Command], Command]:
     """Add the options `--propose`, `--accept` and `--reason` to a command for terms.
 
-    The command's function returns the terms, which have `propose`, `accept` and `list`. `subject`
-    and `proposed` complete the help of `--propose` and `--reason`.
+    The command's function returns an object with the methods `propose`, `accept` and `list`.
+    `subject` and `proposed` complete the help texts of `--propose` and `--reason`.
     """
 
     def command_of(terms_of: Command) -> Command:
@@ -133,12 +133,12 @@ def by_two_people(
 
 
 def month_argument(function: Command) -> Command:
-    """Add the argument MONTH and the option --month, passed as `month`."""
+    """Add the argument MONTH and the option --month; the command gets either as `month`."""
     return _either(function, "YYYY-MM", month_option)
 
 
 def months_argument(function: Command) -> Command:
-    """Add the argument MONTHS and the option --month, one month or a range, passed as `month`."""
+    """Add the argument MONTHS and the option --month, for a month or range passed as `month`."""
     written, help_text = "YYYY-MM[..YYYY-MM]", f"The month, or first..last; {_LAST}"
     return _either(function, written, click.option("--month", metavar=written, help=help_text))
 

@@ -1,8 +1,8 @@
-"""Tables for people: columns if they fit the terminal, else a block of lines per row.
+"""Print tables for people: as columns if they fit the terminal, else one block of lines per row.
 
-An amount, a date, a reference or an account is never broken across lines; other words may be. If
-the columns do not fit, the least important ones are omitted, with a note how to see them. If the
-rest still does not fit, the rows are printed as blocks.
+An amount, a date, a reference or an account is never broken across lines; other texts may be. If
+the columns do not fit, the least important ones are omitted, and a note names the format that has
+them. If the other columns still do not fit, the rows are printed as blocks.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from treasury.core.tables.table_view import cell_text
 from treasury.core.text import clean
 
 _WIDTH: Final = 240
-"""Characters of a line without a terminal."""
+"""Number of characters in a line if the output is not a terminal."""
 _FOLDED: Final = 200_000
-"""Size of the largest table with wrapped texts, in characters."""
+"""Maximum size of a table with wrapped texts, in characters."""
 _TEXT_LEAST: Final = 20
-"""Smallest width of a wrapped column of sentences, in characters."""
+"""Minimum width of a wrapped column of sentences, in characters."""
 _GAP: Final = 2
 _INDENT: Final = 4
 _TOGETHER: Final = 1_000
@@ -40,9 +40,10 @@ _WHOLE: Final = re.compile(
     r"|\b[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?: [A-Z]{2,5}\b)?"
     r"|\b[0-9][0-9,]* (?:TARGET|calendar|business) days?\b"
 )
-"""Texts that are not broken although they contain blanks."""
+"""Pattern of texts that are not broken although they contain blanks."""
 _BLANK: Final = "\u00a0"
-"""Replaces a blank where a line must not break; `clean` leaves none in a text."""
+"""Replaces a blank where a line must not break; texts never contain it, because `clean` removes it.
+"""
 
 
 class _Grid(msgspec.Struct, frozen=True):
@@ -84,10 +85,10 @@ def print_table(
     brief: Sequence[str] = (),
     as_stored: bool = False,
 ) -> None:
-    """Print every row with these columns; `empty` if there are no rows.
+    """Print all rows with these columns; without rows, print the text `empty`.
 
-    `spare` are the columns to omit on a narrow terminal, in this order. `brief` are the columns of
-    a row on two lines of a terminal, which replace columns that would wrap.
+    On a narrow terminal, the `spare` columns are omitted, in this order. If texts would still wrap,
+    each row takes two lines with the `brief` columns.
     """
     if not table.num_rows:
         echo_folded(f"{title}: {empty}" if title else empty)
@@ -138,7 +139,7 @@ def terminal_width() -> int | None:
         return int(columns)
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns or None
-    except (OSError, ValueError):  # not a terminal, or not a file
+    except (OSError, ValueError):  # The output is not a terminal, or not a file.
         return None
 
 
@@ -162,7 +163,7 @@ def echo_folded(text: str, *, err: bool = False) -> None:
 
 
 def _left_out(grid: _Grid, spare: Sequence[str], width: int) -> list[str] | None:
-    """Return the spare columns to omit so that the others fit; None if they cannot fit.
+    """Return the spare columns to omit so that the other columns fit; None if these do not fit.
 
     Empty columns are omitted first.
     """
@@ -187,7 +188,7 @@ def _natural_widths(grid: _Grid) -> list[int]:
 
 
 def _least_widths(grid: _Grid) -> list[int]:
-    """Return the smallest widths that break no whole text and keep sentences readable."""
+    """Return the minimum widths at which no whole text breaks and sentences stay readable."""
     widths = []
     for at, natural in enumerate(_natural_widths(grid)):
         pieces = [piece for row in grid.rows for piece in _pieces(row[at])]
@@ -198,7 +199,7 @@ def _least_widths(grid: _Grid) -> list[int]:
 
 
 def _widths(grid: _Grid, width: int, spare: Sequence[str]) -> list[int]:
-    """Return widths that fit: spare columns shrink first, then the widest of the others."""
+    """Return widths that fit the terminal: spare columns shrink first, then the widest others."""
     widths, least = _natural_widths(grid), _least_widths(grid)
     while not _fits(widths, width):
         wide = [at for at in range(len(widths)) if widths[at] > least[at]]
@@ -231,7 +232,7 @@ def _folded(text: str, width: int) -> list[str]:
 
 
 def _aligned(grid: _Grid, widths: Sequence[int]) -> Iterator[str]:
-    """Yield the lines of a table: its heads, then its rows, aligned."""
+    """Yield the aligned lines of a table: the headings, then the rows."""
     rule = ["─" * width for width in widths]
     for row in (grid.heads, rule, *grid.rows):
         cells = [_folded(text, width) for text, width in zip(row, widths, strict=True)]

@@ -1,7 +1,7 @@
-"""Rows on standard output: a table for people; JSON, CSV or Parquet for programs.
+"""Print rows on standard output: as a table for people; as JSON, CSV or Parquet for programs.
 
-Every format keeps all digits of amounts: JSON and CSV as decimal text, Parquet as decimals. Outside
-text is shown without its control characters, which JSON escapes.
+Every format keeps all digits of amounts: JSON and CSV as decimal text, Parquet as decimals. Control
+characters in text from outside are removed, and escaped in JSON.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def say_verdict(name: str, verdict: str, *, dry_run: bool) -> None:
 
 @cache
 def layouts() -> dict[str, dict[str, list[str]]]:
-    """Return the columns shown to a person for each table, and which of them are spare."""
+    """Return the layout of each table for people: its columns, and which of them may be omitted."""
     return package_toml("treasury.cli", "layouts.toml")
 
 
@@ -74,10 +74,10 @@ def print_rows(
     as_stored: bool = False,
     zone: ZoneInfo | None = None,
 ) -> None:
-    """Print all rows; a person sees the columns of the `layout`, in order, or every column.
+    """Print all rows; for a person with the columns of the `layout`, in its order, or all columns.
 
-    `without` are columns to omit from the layout. For a person, codes are replaced by words and
-    instants are in `zone`; `as_stored` keeps the codes.
+    `without` are columns to omit from the layout. For a person, codes are replaced by words (unless
+    `as_stored`), and instants are in `zone`.
     """
     match form:
         case "json":

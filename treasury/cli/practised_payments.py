@@ -1,8 +1,8 @@
-"""Payments of the practice company's colleagues on the last TARGET day of the past month.
+"""Simulate payments that the practice company's people made on the past month's last TARGET day.
 
-Ten requests are paid by one payment file. The bank carries out most orders, rejects one, knows one
-payee by another name and does not answer one. ines remarked on the rejected one, and jonas
-answered. All steps use the same means as real work: the funding panel, the bank's reports, the
+One payment file pays ten requests. The bank carries out most orders, rejects one, reports another
+name for one payee, and does not answer one. The colleague ines remarks on the rejected order, and
+jonas answers. All steps use the same code as real work: the funding panel, the bank's reports, the
 journal.
 """
 
@@ -32,9 +32,10 @@ _ANSWER: Final = "they confirm the account: ask the bank, then make a new file"
 
 
 def begin_payments(folder: Path, company: Sandbox) -> Sequence[str]:
-    """Have the company create the requests that the payment file pays; return their ids.
+    """Create the requests that the payment file pays; return their ids.
 
-    Returns no ids in a workspace with decisions that predate this practice: it stays unchanged.
+    If the workspace has decisions from a version without these payments, return no ids and change
+    nothing.
     """
     entries = Workspace(folder).journal.entries()
     if entries and not files_made(entries):
@@ -43,10 +44,10 @@ def begin_payments(folder: Path, company: Sandbox) -> Sequence[str]:
 
 
 def play_payments(workspace: Workspace, company: Sandbox, requests: Sequence[str]) -> None:
-    """Pay the requests by a file, have the bank answer, and add remarks; only once.
+    """Pay the requests by a file, add the bank's answers and remarks; repeating it has no effect.
 
-    The workspace is synced and has its statements. The bank's reports are written next to its
-    files.
+    The workspace must be synced and have its statements. The bank's reports are written next to the
+    statement files.
     """
     if not requests or files_made(workspace.journal.entries()).keys() & set(requests):
         return
@@ -80,7 +81,7 @@ def play_payments(workspace: Workspace, company: Sandbox, requests: Sequence[str
 
 
 def _desk_of(workspace: Workspace, name: str, at: datetime) -> Workspace:
-    """Return the workspace as a colleague's desk at an instant."""
+    """Return the workspace as it is for a colleague at an instant."""
     desk = Workspace(workspace.folder)
     company = msgspec.structs.replace(desk.settings.workspace, now=at)
     desk.settings = msgspec.structs.replace(desk.settings, workspace=company)
@@ -90,7 +91,7 @@ def _desk_of(workspace: Workspace, name: str, at: datetime) -> Workspace:
 
 
 def _payment_file(desk: Workspace, requests: Sequence[str]) -> str:
-    """Return the payment file that a person makes of requests in the funding panel."""
+    """Make a payment file of requests in the funding panel; return its content."""
     panel = desk.panels.funding()
     parts: list[dict[str, Any]] = []
 

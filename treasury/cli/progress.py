@@ -1,4 +1,4 @@
-"""Progress bars of a sync in a terminal; without one, nothing is drawn."""
+"""Progress bars of a sync in a terminal; without a terminal, none are drawn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from treasury.core.text import clean
 
 
 class TerminalProgress:
-    """The progress protocol of `treasury.extract`, drawn with rich on standard error."""
+    """Implements the progress protocol of `treasury.extract` with rich, on standard error."""
 
     def __init__(self) -> None:
         console = Console(file=unguarded(sys.stderr))
@@ -25,7 +25,8 @@ class TerminalProgress:
             console=console,
             disable=not console.is_terminal,
             transient=True,
-            redirect_stdout=False,  # other output goes through the guard
+            # Other output goes through the guard against control characters.
+            redirect_stdout=False,
             redirect_stderr=False,
         )
         self._tasks: dict[str, TaskID] = {}
@@ -39,7 +40,7 @@ class TerminalProgress:
         self._progress.stop()
 
     def start(self, task: str, total: int | None = None) -> None:
-        """Start a task; its size may be unknown."""
+        """Start a task; `total` is None if its size is unknown."""
         with self._lock:
             if task not in self._tasks:
                 self._tasks[task] = self._progress.add_task(clean(task), total=total)

@@ -1,6 +1,6 @@
 """Build a new `treasury.toml` from the answers, check it, and write it.
 
-Missing answers become comments to fill in, so that no placeholder is ever read as a value.
+For missing answers the file has comments to fill in, so that no placeholder is read as a value.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from treasury.core.settings import (
 
 
 def from_template(name: str, **values: object) -> str:
-    """Render a settings file; the filter `toml` writes a text as a TOML string."""
+    """Render a settings file from a template; the filter `toml` writes a text as a TOML string."""
     import jinja2
 
     environment = jinja2.Environment(  # noqa: S701 - TOML has no markup
@@ -35,7 +35,7 @@ def from_template(name: str, **values: object) -> str:
         trim_blocks=True,
         keep_trailing_newline=True,
     )
-    # The escapes of a TOML string are those of JSON.
+    # TOML strings have the same escapes as JSON strings.
     environment.filters["toml"] = partial(json.dumps, ensure_ascii=False)
     return environment.get_template(name).render(values)
 
@@ -55,13 +55,13 @@ class NewSettings(msgspec.Struct, frozen=True, kw_only=True):
         return from_template("treasury.toml", new=self)
 
     def check(self) -> Settings:
-        """Load the settings like every command; raise SettingsError if they are invalid."""
+        """Load the settings as every command does; raise SettingsError if they are invalid."""
         with tempfile.TemporaryDirectory() as beside:
             (Path(beside) / FILE_NAME).write_text(self.to_toml(), "utf-8")
             return load_settings(Path(beside))
 
     def write(self, folder: Path) -> Settings:
-        """Check the settings like every command, then write them, creating the folder.
+        """Check the settings, then write them to a new or existing folder.
 
         Raises SettingsError if they are invalid, InputError if the folder already has settings or
         cannot hold a lake. In both cases nothing is written.

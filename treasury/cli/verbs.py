@@ -1,6 +1,6 @@
-"""The verbs of the command line: the module and the one-line description of each.
+"""The commands: the module and the one-line description of each.
 
-A verb is loaded with its dependencies only when it is run or its help is shown; listing loads none.
+The module of a command is imported only when the command is run or its help is shown.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from treasury.core.files.package_files import package_toml
 
 
 class VerbEntry(msgspec.Struct, frozen=True):
-    """The module of a verb, and its line in the list of verbs."""
+    """The module of a command, and its line in the list of commands."""
 
     module: str
     about: str
@@ -42,7 +42,7 @@ EXTRAS: Final = {
 
 
 class Verbs(MutableMapping[str, click.Command]):
-    """The commands by name, each loaded on first use."""
+    """The commands by name, each imported on first use."""
 
     def __init__(self) -> None:
         self._added: dict[str, click.Command] = {}

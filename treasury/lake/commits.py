@@ -1,8 +1,8 @@
-"""The commits: each names the version of every table that belongs to it.
+"""The commits of the lake: each names one version of every table.
 
-A writer changes tables, appends a row to the table of commits, and finally replaces one small file.
-That file is the commit: nothing is visible before it is replaced, and everything is visible after,
-because all files that it names are flushed to disk by then.
+A writer changes tables, flushes their files to disk, appends a row to the table of commits, and
+finally replaces one small file, which names the last commit. Readers see none of the changes before
+this file is replaced, and all of them afterwards.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ LAST: Final = "last_commit.json"
 
 
 class Commit(msgspec.Struct, frozen=True):
-    """A completed write: its number from 1, its instant, and every table's version after it.
+    """A completed write: its number (from 1), its instant, and the version of every table.
 
-    `refetch` marks data that a repair could not restore and a source may still have: a whole table
-    to fetch again, or one part of it (`statement_entries/4f1c…`).
+    `refetch` holds marks for data that a repair could not restore and that its source may still
+    have. A mark is the name of a table to fetch completely, or one part of it
+    (`statement_entries/4f1c…`).
     """
 
     number: int
@@ -50,19 +51,19 @@ SCHEMA: Final = schema_of(Commit)
 
 
 class LastCommit(msgspec.Struct, frozen=True):
-    """The newest commit, and the version of the table of commits that ends with it."""
+    """The newest commit, and the version of the table of commits whose last row it is."""
 
     commit: Commit
     listed: int
 
     @property
     def versions(self) -> dict[str, int]:
-        """The version of every table, including the table of commits."""
+        """Return the version of every table, including the table of commits."""
         return {**self.commit.versions, COMMITS: self.listed}
 
 
 def mark_of(table: str, part: str) -> str:
-    """Return the mark for one part of a table to fetch again (`Commit.refetch`)."""
+    """Return the mark for one part of a table that has to be fetched again (`Commit.refetch`)."""
     return f"{table}/{part}"
 
 
@@ -115,7 +116,7 @@ def commits_in(folder: Path, version: int) -> pa.Table:
 
 @lru_cache(maxsize=256)
 def _commits_of(path: str, size: int, modified: int) -> pa.Table:  # noqa: ARG001 - which file it is
-    """Read a file's commits, cached because every commit adds a file and every query reads all."""
+    """Read the commits in a file; cached, because every query needs all of these files."""
     return pq.read_table(path, schema=SCHEMA, partitioning=None)
 
 

@@ -1,8 +1,8 @@
 """Compaction and cleanup: merge small files, and remove files that no reader can need.
 
-Files are merged step by step: once more than a few are below half a target size, they become files
-of that size. So a row is rewritten only a few times, and a table of any age has few files. A file
-is removed if no kept commit, no pin and no reader needs it.
+If more than a few files are below half the target size, they are merged into files of the target
+size. So each row is rewritten only a few times, and the number of files stays small. A file is
+removed if no recent commit, no pinned commit and no reader needs it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Swept(msgspec.Struct, frozen=True):
 
 
 def joined(folder: Path, stored: delta.StoredTable) -> int:
-    """Merge the small files of a table if there are too many; return its version then."""
+    """Merge the small files of a table if there are too many; return the resulting version."""
     for size in _SIZES:
         small = Counter(file.is_open for file in stored.files if file.size < size // 2)
         if max(small.values(), default=0) > FEW:
@@ -47,10 +47,11 @@ def sweep(
     listed: int,
     is_due: Callable[[float], bool],
 ) -> Swept:
-    """Remove files from the lake in `folder` that neither these commits nor these pins name.
+    """Remove the files in `folder` that neither the `kept` commits nor the pins name.
 
-    `listed` is the version of the table of commits. `is_due` returns True if a file written at that
-    time, in seconds of the file system's clock, may be removed. The caller holds the lock.
+    `listed` is the version of the table of commits. `is_due` gets the time at which a file was
+    written, in seconds by the file system's clock, and returns True if the file may be removed. The
+    caller holds the lock.
     """
     commits = list(needed)
     pinned = {
@@ -73,7 +74,7 @@ def _swept(
     try:
         needed = {Path(file.path) for v in versions for file in delta.load(folder, v).files}
     except WorkspaceDamaged:
-        # The files of an earlier commit are unknown, so nothing is removed.
+        # The files of this commit are unknown, so no file of the table is removed.
         return Swept()
     files = size = 0
     for path in delta.data_files(folder, drafts=True):

@@ -1,7 +1,7 @@
-"""DuckDB over the lake's Parquet files: views for reading, with everything else locked.
+"""DuckDB over the lake's Parquet files: views for reading; any other access is disabled.
 
-A connection is in memory and sees the files of one snapshot. It can access no other file, no
-network and no extension, and its settings are locked.
+A connection is to a database in memory and can read the files of one snapshot. Access to other
+files, to the network and to extensions is disabled, and its settings are locked.
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
@@ -48,9 +48,10 @@ def _as_itself(path: str) -> str:
 
 
 def scan(files: Sequence[StoredFile], schema: pa.Schema, stored: Collection[str]) -> str:
-    """Return SQL that reads the wanted columns of one version's files, typed even if empty.
+    """Return SQL that reads the columns of `schema` from the files of one table version.
 
-    A column that the stored version does not have yet reads as null.
+    A column that was declared after the version was stored is null. Without files, the SQL returns
+    no rows but has the types of the columns.
     """
     columns = ", ".join(
         f"{quoted(field.name)}::{SQL_TYPES[field.type]} AS {quoted(field.name)}"
@@ -67,7 +68,7 @@ def scan(files: Sequence[StoredFile], schema: pa.Schema, stored: Collection[str]
 
 
 def known_at(current: str, history: str, schema: pa.Schema, instant: datetime) -> str:
-    """Return SQL for the rows as known at `instant`, from the scans of a table and its history."""
+    """Return SQL for the records as known at `instant`, from those of a table and its history."""
     columns = ", ".join(quoted(name) for name in schema.names)
     now = moment(instant)
     versions = (
@@ -85,10 +86,10 @@ def damage(
     files: Iterable[StoredFile],
     altered: Callable[[str], bool | None] = lambda _: None,
 ) -> WorkspaceDamaged | None:
-    """Return the damaged file that explains an error; None if all files are intact.
+    """Return the error for the first damaged file; None if all files are intact.
 
-    `altered` returns whether a file's bytes changed, if that is known. Raise StorageError if a file
-    may not be read.
+    `altered` returns whether the bytes of a file have changed, or None if that is unknown. Raise
+    StorageError if a file may not be read.
     """
     for file in files:
         problem = problem_of(Path(file.path), file.size)

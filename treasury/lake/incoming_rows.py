@@ -1,4 +1,4 @@
-"""Incoming rows: checked against the declaration, then given a content hash.
+"""Incoming rows: check them against the table's declaration, and add a content hash.
 
 A row that does not fit raises an error that names the column; nothing is rounded, guessed or
 dropped. Two rows have the same content hash exactly if their content is the same.
@@ -20,14 +20,15 @@ from treasury.core.tables.column_types import AMOUNT, INSTANT, INTEGER, TEXT, TE
 from treasury.lake.table_declaration import HASH, RAW, Table
 
 RULE: Final = "4:"
-"""Prefix of hashes by the current rule; hashes by an earlier rule must be recomputed."""
+"""Prefix of hashes by the current rule; stored hashes with another prefix are recomputed."""
 
 _AT_ONCE: Final = 1 << 16
-"""Number of rows processed at once, about 40 MB of bytes."""
+"""Number of rows processed at a time, about 40 MB."""
 
 
 _ACCEPTED: Final = {
-    # Types that can be cast without loss, in addition to the type itself and all-null columns.
+    # Types that can be cast to each declared type without loss. The type itself and columns of
+    # nulls are accepted anyway.
     TEXT: (pa.types.is_large_string, pa.types.is_string_view, pa.types.is_dictionary),
     AMOUNT: (pa.types.is_decimal, pa.types.is_integer),
     INSTANT: (lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None,),
@@ -39,7 +40,7 @@ _ACCEPTED: Final = {
 def conform(table: Table, rows: pa.Table) -> pa.Table:
     """Return the rows with exactly the declared columns and `raw`; raise TableError otherwise.
 
-    Observations may come without `raw`.
+    For observations, the column `raw` may be missing.
     """
     if not table.records and RAW.name not in rows.column_names:
         rows = rows.append_column(RAW, pa.nulls(rows.num_rows, TEXT))
@@ -92,7 +93,7 @@ def _check_keys(table: Table, rows: pa.Table) -> None:
 
 
 def hashed(table: Table, rows: pa.Table) -> pa.Table:
-    """Return the rows as compared and stored: conformed, with their content hash.
+    """Return the rows in the stored form: with the declared columns and a content hash.
 
     Rows that already have a hash keep it, so that callers can compute hashes in threads.
     """
@@ -126,10 +127,10 @@ def with_hash(rows: pa.Table, volatile: tuple[str, ...]) -> pa.Table:
 
 
 def _content(rows: pa.RecordBatch) -> pa.Array:
-    """Return the bytes of each row: an entry per non-null column, sorted by name, then the texts.
+    """Return the bytes of each row: entries of the non-null columns by name, then the texts.
 
-    Different rows have different bytes: an entry identifies its column and the length of its text,
-    so no row's bytes can be split in two ways.
+    Different rows have different bytes: an entry has the column's tag and the length of its text,
+    so the bytes of a row can be read in only one way.
     """
     columns = zip(rows.schema.names, rows.columns, strict=True)
     filled = {name: column for name, column in sorted(columns) if column.null_count < rows.num_rows}
@@ -142,8 +143,9 @@ def _content(rows: pa.RecordBatch) -> pa.Array:
 
 
 def _entries(columns: dict[str, pa.Array]) -> pa.Array:
-    """Return tags and values of columns; a column with nulls comes alone and gives nulls."""
-    # NumPy is needed only for storing rows, and loading it takes a tenth of a second.
+    """Return tags and values of columns; a column with nulls is converted alone."""
+    # Imported here, because only storing rows needs NumPy, and importing it takes a tenth of a
+    # second.
     import numpy as np
 
     values = {}
@@ -171,7 +173,7 @@ def _text(column: pa.Array) -> pa.Array:
 
 
 def _drop(text: str, volatile: tuple[str, ...]) -> str:
-    """Return the record without its volatile fields; every other value keeps its bytes."""
+    """Return a record's JSON without its volatile fields; other values keep their bytes."""
     try:
         record = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     except msgspec.DecodeError:

@@ -1,8 +1,8 @@
-"""The lake: all data from outside in Delta tables, one commit after another.
+"""The lake: all data from services, banks and files in Delta tables, written in commits.
 
-A writer holds the workspace lock, writes its tables, flushes them to disk and then replaces the
-last commit with the new one. If a run leaves data that no commit names, the next writer removes it
-first.
+A writer takes the workspace lock, writes its tables, flushes them to disk and then makes its commit
+the last one. If an interrupted run left data that no commit names, the next writer removes this
+data first.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ T = TypeVar("T")
 class Lake(LakeFolder):
     """The tables of one workspace, in the folder `lake` of `workspace`.
 
-    The last `commits_kept` commits always stay readable. After that many new commits, superseded
-    files are removed; files younger than `grace` stay, because a reader without write access has no
-    lease. `rests_on` returns the commits that something outside depends on, with the reason: their
-    pins cannot be released. Nor can pins of another desk's close, unless `rested_on` includes the
-    commit. With a `home`, a commit becomes visible once a head of the home names it; `tell`
-    receives messages about the exchange with it.
+    The last `commits_kept` commits always stay readable. After each `commits_kept` new commits,
+    superseded files are removed. Files younger than `grace` stay, because a reader without write
+    access has no lease. `rests_on` returns the commits that closed months depend on, with the
+    reason: their pins cannot be released. Pins of another desk's close cannot be released either,
+    unless `rested_on` includes the commit. With a `home`, a commit becomes visible when a head of
+    the home names it, and `tell` receives messages about the exchange with the home.
     """
 
     def __init__(
@@ -81,9 +81,28 @@ class Lake(LakeFolder):
         self.sharing = None if home is None else Sharing(self, home, tell)
 
     def snapshot(self, at: datetime | None = None, *, commit: int | None = None) -> Snapshot:
-        """Return the last commit, or the records as known at `at`; empty before the first commit.
+        """Return the tables of the last commit, or as known at `at`; empty before the first commit.
 
-        `commit` is the number of an earlier commit that is pinned or recent.
+        Parameters
+        ----------
+        at
+            An instant; records as stored until then.
+        commit
+            The number of an earlier commit that is pinned or recent.
+
+        Returns
+        -------
+        Snapshot
+            The tables, whose content never changes.
+
+        Raises
+        ------
+        InputError
+            If the files of this commit were removed, or `at` has no time zone.
+
+        Examples
+        --------
+        >>> t.lake.snapshot(commit=12).table("ramp_requests")
         """
         if commit is None:
             return self._snapshot(self.last_commit(), at, is_leased=True)
@@ -101,15 +120,15 @@ class Lake(LakeFolder):
         )
 
     def again(self, work: Callable[[], T], sentence: str) -> T:
-        """Run work that ends in a commit, on the newest head of the home if there is one.
+        """Run work that ends in a commit; with a home, pull its newest head first.
 
-        The work is repeated if another desk's commit comes first. `sentence` is the command that
-        would do it again.
+        If another desk commits first, the work is repeated. `sentence` is the command that repeats
+        it by hand.
         """
         return work() if self.sharing is None else self.sharing.again(work, sentence)
 
     def offer(self, subject: str) -> None:
-        """Share data stored next to the lake, if the lake has a home."""
+        """Share the data stored next to the lake; without a home, do nothing."""
         if self.sharing is not None:
             with self.locked("push"):
                 self.sharing.offer(subject)
@@ -123,9 +142,9 @@ class Lake(LakeFolder):
     def writer(
         self, kind: str, now: datetime, *, note: str = "", patience: float = 0.0
     ) -> Iterator[Writer]:
-        """Write under the lock and commit on a clean exit; an exception leaves the lake unchanged.
+        """Yield a writer under the lock, then commit; an exception leaves the lake unchanged.
 
-        `kind` names the writer (`sync`, `statements`). A commit without changes is made too,
+        `kind` names the writer (`sync`, `statements`). A commit is made even without changes,
         because it records the time of the check. Raise WorkspaceLocked or StorageError.
         """
         if now.tzinfo is None:
@@ -147,7 +166,7 @@ class Lake(LakeFolder):
                 commit = Commit(number, instant, kind, writer.versions, note, refetch_after)
                 versions_before = {} if before is None else before.versions
                 self.show(self._list(commit), versions_before, writer.stored)
-                # A staged commit may be undone, so its versions are not cached.
+                # A staged commit may be undone, so the versions that it names are not cached.
                 if self.last_commit() == commit:
                     for (name, version), table in writer.loaded.items():
                         if commit.versions.get(name) == version:
@@ -157,9 +176,9 @@ class Lake(LakeFolder):
                 self._sweep()
 
     def base(self, kind: str, now: datetime) -> tuple[Snapshot, datetime]:
-        """Return the snapshot and instant of a commit that a caller will write later.
+        """Return the snapshot to compare with, and the instant, for a commit that is written later.
 
-        Other writers are not blocked meanwhile. Raise WorkspaceLocked or StorageError.
+        The lock is not held after the call. Raise WorkspaceLocked or StorageError.
         """
         with self.locked(kind):
             snapshot = self._base(self.recover(), is_leased=True)
@@ -172,9 +191,9 @@ class Lake(LakeFolder):
         return self._snapshot(last, None, opened, listed, is_leased=is_leased)
 
     def accept_loss(self, tables: Iterable[str], now: datetime) -> tuple[str, ...]:
-        """Commit the removal of these tables' marks, accepting that their data is lost.
+        """Accept that lost rows of these tables stay lost: commit the removal of their marks.
 
-        Return the tables that were marked; if there are none, nothing is committed.
+        Return the tables that had marks (`Commit.refetch`); without any, no commit is made.
         """
         names = {self.snapshot().declared(name).name for name in tables}
         verb = f"treasury doctor {' '.join(f'--accept-loss {name}' for name in sorted(names))}"
@@ -191,7 +210,29 @@ class Lake(LakeFolder):
         return self.again(work, verb)
 
     def pin(self, why: str, now: datetime, *, commit: int | None = None) -> Pin:
-        """Keep a commit (by default the last) readable for good; raise InputError without one."""
+        """Keep a commit readable for good.
+
+        Parameters
+        ----------
+        why, now
+            The reason and the time to note.
+        commit
+            The commit's number; default: the last one.
+
+        Returns
+        -------
+        Pin
+            The pin with the paths of all files of the commit.
+
+        Raises
+        ------
+        InputError
+            If there is no commit, or its files were removed.
+
+        Examples
+        --------
+        >>> t.lake.pin("audit", t.now())
+        """
         with self.locked("pin"):
             self.require_writable()
             snapshot = self.snapshot(commit=commit)
@@ -206,10 +247,28 @@ class Lake(LakeFolder):
             return pin
 
     def unpin(self, commit: int) -> None:
-        """Release a pinned commit; raise ActionRefused if something depends on it."""
+        """Release a pinned commit, so that its files may be removed.
+
+        Parameters
+        ----------
+        commit
+            The commit's number.
+
+        Raises
+        ------
+        ActionRefused
+            If a closed month depends on the commit.
+        InputError
+            If the commit is not pinned.
+
+        Examples
+        --------
+        >>> t.lake.unpin(12)
+        """
         with self.locked("unpin"):
             reason = self.resting().get(commit)
-            # A shared lake has pins of closes that are not in this journal.
+            # In a shared lake, another desk may have pinned commits for closes that are not in this
+            # journal.
             if reason is None and self.sharing is not None and commit not in self._rested_on():
                 whys = (pin.why for pin in self.pins() if pin.commit.number == commit)
                 closes = (why for why in whys if why.removeprefix("the ").startswith(CLOSE_OF))
@@ -228,7 +287,7 @@ class Lake(LakeFolder):
                 )
 
     def sweep(self) -> compaction.Swept:
-        """Remove superseded files that no kept or pinned commit and no reader needs.
+        """Remove superseded files that no recent commit, no pinned commit and no reader needs.
 
         This happens automatically after each `commits_kept` commits.
         """
@@ -244,9 +303,9 @@ class Lake(LakeFolder):
     ) -> None:
         """Flush a commit's files to disk, then make the commit visible.
 
-        The tables in `before` have not changed; `opened` loads a version that no commit names yet.
-        With a home, the commit becomes visible once a head names it; raise CommitOvertaken if
-        another desk's commit came first.
+        `before` has the versions that are already on disk; `opened` loads versions that no commit
+        names yet. With a home, the commit becomes visible when a head names it; raise
+        CommitOvertaken if another desk committed first.
         """
         versions = last.versions
         changed = {name: number for name, number in versions.items() if before.get(name) != number}
@@ -268,7 +327,7 @@ class Lake(LakeFolder):
         return LastCommit(commit, add_commit(self.folder, commit))
 
     def unpublished(self) -> str:
-        """Return the problem of `treasury.duckdb`; empty if it shows the last commit."""
+        """Return why `treasury.duckdb` is not up to date; empty if it shows the last commit."""
         last = self.last_commit()
         return "" if last is None else published(self.workspace, self.folder, about_commit(last))
 
@@ -281,6 +340,6 @@ class Lake(LakeFolder):
 
 
 def _after(last: Commit | None, now: datetime) -> datetime:
-    """Return the instant of a new commit, later than the last one's."""
+    """Return the instant of a new commit, which is later than that of the last commit."""
     instant = now.astimezone(UTC)
     return instant if last is None else max(instant, last.at + timedelta(microseconds=1))

@@ -1,6 +1,6 @@
 """The lake's folder: its tables and commits on disk, and recovery of the last commit.
 
-If a run leaves data that no commit names, the next writer removes it before it begins.
+If an interrupted run left data that no commit names, the next writer removes it before it begins.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ REPAIRED: Final = "repair"
 
 COMMITS_KEPT: Final = 24
 _OPENED_KEPT: Final = 256
-"""Size of the cache of table versions in a long-running process."""
+"""Number of table versions cached in a process."""
 
 
 class LakeFolder:
     """The tables and commits of one workspace, in the folder `lake` of `workspace`.
 
-    The last `commits_kept` commits stay readable, and unused files younger than `grace` stay too,
-    because a reader without write access has no lease. `rests_on` returns the commits that
-    something outside depends on, with the reason. `home` is the place where the lake is shared.
+    The last `commits_kept` commits stay readable. Unused files younger than `grace` stay too,
+    because a reader without write access has no lease. `rests_on` returns the commits that closed
+    months depend on, with the reason. `home` is the place where the lake is shared.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class LakeFolder:
         rests_on: Callable[[], Mapping[int, str]] = dict,
         home: LakeHome | None = None,
     ) -> None:
-        # Other programs open these files from another working directory.
+        # Other programs open these files from other working directories.
         folder = folder.absolute()
         self.folder = folder / "lake"
         self.catalogue = {table.name: table for table in catalogue}
@@ -74,7 +74,7 @@ class LakeFolder:
         self._commits_kept = commits_kept
         self._grace = grace
         self.resting = rests_on
-        """Return the commits that something outside depends on, with the reason."""
+        """Return the commits that closed months depend on, with the reason."""
         self._has_form = False
         self._opened: dict[tuple[str, int, int], delta.StoredTable] = {}
         self.digests = Digests(self.folder)
@@ -123,7 +123,7 @@ class LakeFolder:
         return all_pins(self.folder)
 
     def unkept(self) -> dict[int, str]:
-        """Return the commits that something depends on and no pin keeps, with the reason."""
+        """Return the unpinned commits that closed months depend on, with the reason."""
         pinned = {path.stem for path in (self.folder / PINS).glob("*.json")}
         resting = self.resting()
         return {number: reason for number, reason in resting.items() if str(number) not in pinned}
@@ -131,20 +131,20 @@ class LakeFolder:
     def require_readable(self) -> None:
         """Complete an interrupted exchange with the home, and check the lake's format.
 
-        Raise WorkspaceLocked while another process writes, and StorageError if a later version
-        stored the lake.
+        Raise WorkspaceLocked while another process writes, and StorageError if a later version of
+        treasury wrote the lake.
         """
         if is_exchanging(self.folder):
-            # Taking the lock completes the exchange.
+            # `locked` completes the exchange.
             with self.locked("pull"):
                 return
         self._has_form = self._has_form or storage_form.has_form(self.folder)
 
     @contextmanager
     def locked(self, kind: str, *, patience: float = 0.0) -> Iterator[None]:
-        """Hold the workspace's lock, with the lake readable; `kind` names the work.
+        """Hold the workspace's lock and make the lake readable; `kind` names the work.
 
-        One who holds it is waited for `patience` seconds.
+        If another process holds the lock, wait up to `patience` seconds.
         """
         with workspace_lock(self.workspace, command_line(kind), patience=patience):
             for folder in (self.folder, self.workspace / CLOSES):
@@ -179,7 +179,7 @@ class LakeFolder:
         ]
 
     def tidy(self, before: int) -> None:
-        """Run a cleanup if one became due after commit `before`; the caller holds the lock."""
+        """Run a cleanup if one became due after `before`; the caller holds the lock."""
         last = self.last_commit()
         if last is not None and last.number // self._commits_kept > before // self._commits_kept:
             self._sweep()
@@ -189,7 +189,7 @@ class LakeFolder:
         if last is None:
             return compaction.Swept()
         pins, reading = self.pins(), leased(self.folder)
-        # A pinned commit needs no log.
+        # A pin has the paths of all files, so a pinned commit needs no log.
         unpinned = reading - {pin.commit.number for pin in pins}
         reach = last.commit.number - min(unpinned) + 1 if unpinned else 0
         commits = self._recent(max(self._commits_kept, reach), last)
@@ -201,8 +201,8 @@ class LakeFolder:
         older, committed = (datetime.now(UTC) - self._grace).timestamp(), self._committed_at()
 
         def is_due(written: float) -> bool:
-            # Older files have no readers without a lease any more. Files newer than the last commit
-            # never had readers, and their writer is gone.
+            # Files older than `grace` have no readers without a lease. Files newer than the last
+            # commit never had readers, and the process that wrote them has ended.
             return written < older or written > committed
 
         swept = compaction.sweep(self.folder, needed, pins, last.listed, is_due)
@@ -210,7 +210,7 @@ class LakeFolder:
         return swept
 
     def _opens(self, commit: Commit) -> bool:
-        """Return True if a commit's tables still open: a repair may have moved them away."""
+        """Return True if a commit's tables can be opened; a repair may have moved them."""
         try:
             return all(self._open(*item) for item in commit.versions.items())
         except WorkspaceDamaged:
@@ -244,7 +244,7 @@ class LakeFolder:
         return snapshot
 
     def _open(self, name: str, version: int) -> delta.StoredTable:
-        """Load a committed version, cached because it never changes."""
+        """Load a committed table version; cached, because it never changes."""
         table = self._opened.get(self._key(name, version))
         if table is None:
             table = delta.load(self.folder / name, version)
@@ -252,7 +252,7 @@ class LakeFolder:
         return table
 
     def _opened_anew(self, name: str, version: int) -> delta.StoredTable:
-        """Load a version that no commit names yet, without caching because it may be replaced."""
+        """Load a table version that no commit names yet; not cached, because it may be replaced."""
         return delta.load(self.folder / name, version)
 
     def _keep_in_mind(self, name: str, version: int, table: delta.StoredTable) -> None:
@@ -265,7 +265,7 @@ class LakeFolder:
         try:
             return name, version, (self.folder / name / delta.LOG).stat().st_ino
         except OSError:
-            # Opening the table raises the error.
+            # Opening the table later raises the error.
             return name, version, 0
 
     def recover(self) -> LastCommit | None:
@@ -281,12 +281,12 @@ class LakeFolder:
             folders = (self.folder / name for name in last.versions)
             files = (path for folder in folders for path in delta.data_files(folder, drafts=True))
             if any(path.stat().st_mtime > committed for path in files):
-                # A run wrote into a table but did not commit.
+                # A run wrote to a table but did not commit.
                 self._sweep()
         return last
 
     def _tip(self) -> LastCommit | None:
-        """Return the commit to build on: the last one, or the one staged for the home."""
+        """Return the commit before the next one: the staged commit, or else the last one."""
         staged = None if self.home is None else self.home.staged()
         return self.last() if staged is None else staged.last
 
@@ -311,16 +311,16 @@ class LakeFolder:
         return last
 
     def _committed_at(self) -> float:
-        """Return when the last commit was written or staged, by the file system's clock."""
+        """Return the time of the last or staged commit, by the file system's clock."""
         paths = [path for name in (LAST, STAGED) if (path := self.folder / name).exists()]
         return max(path.stat().st_mtime for path in paths)
 
 
 def last_repair(commits: Iterable[Commit]) -> int:
-    """Return the number of the last repair, since which earlier commits' versions may differ."""
+    """Return the number of the last repair; versions of earlier commits may not exist."""
     return max((commit.number for commit in commits if commit.kind == REPAIRED), default=0)
 
 
 def about_commit(commit: Commit) -> str:
-    """Return the text by which `treasury.duckdb` names its commit."""
+    """Return the text that names a commit in `treasury.duckdb`."""
     return f"commit {commit.number} of {commit.at:%F %T}Z"

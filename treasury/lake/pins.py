@@ -1,7 +1,7 @@
-"""Pinned commits: the files behind a closed period stay readable for good.
+"""Pinned commits: their files are never removed, for example those of a closed month.
 
-A pin is a small file with the path of every Parquet file of a commit, so it depends neither on a
-table's log nor on later versions. Files named by a pin are never removed.
+A pin is a small file with the paths of all Parquet files of a commit. So a pinned commit can be
+read without the tables' logs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PINS: Final = "pins"
 
 
 class Pin(msgspec.Struct, frozen=True):
-    """A pinned commit, the reason and time, and its tables with paths below the lake's folder."""
+    """A pinned commit, the reason, the time, and its tables with paths below the lake's folder."""
 
     commit: Commit
     why: str

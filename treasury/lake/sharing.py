@@ -1,8 +1,8 @@
-"""Commits of a lake with a home: pull, stage, push the files, create the next head.
+"""Sharing commits through the lake's home: pull, stage a commit, push files, create a head.
 
-A staged commit is invisible until a head names it. If another desk's head came first, the staged
-commit is undone, that head is pulled, and the work is repeated on it. If the home cannot be
-reached, the commit stays staged and a message is shown.
+A staged commit is on disk but invisible until a head names it. If another desk created the head
+first, the staged commit is undone, the other head is pulled, and the work is repeated. If the home
+cannot be reached, the commit stays staged and a message is shown.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from treasury.lake.store.file_digests import digest_of
 ATTEMPTS: Final = 50
 """Attempts before giving up because other desks keep committing first."""
 _OVERTAKEN: Final = 2
-"""Number of lost races after which a desk asks the others to wait."""
+"""Number of times that a desk is overtaken before it asks the others to wait."""
 _PAUSE: Final = 0.5
 """Maximum pause in seconds before work is repeated, random so that two desks do not collide."""
 _GUARD: Final = timedelta(days=1)
-"""Unused objects younger than this stay in the home, because a push may be running."""
+"""Age from which unused objects are removed from the home; a running push may need younger ones."""
 SWEPT_EVERY: Final = 24
 
 T = TypeVar("T")
 
 
 class Pushed(msgspec.Struct, frozen=True):
-    """The result of a push: the head that it created, if any, and the files and bytes uploaded."""
+    """The result of a push: the head that it created, if any, and the uploaded files and bytes."""
 
     number: int
     is_new: bool = False
@@ -74,12 +74,12 @@ class Sharing:
     # Work that ends in a commit
 
     def again(self, work: Callable[[], T], sentence: str) -> T:
-        """Pull, then run work that ends in a commit; repeat both if another desk was first.
+        """Pull, then run work that ends in a commit; repeat both if another desk committed first.
 
-        `sentence` is the command that would do the work again. Raise HomeReadOnly, naming the
+        `sentence` is the command that repeats the work by hand. Raise HomeReadOnly, naming the
         writers, before any work is done.
         """
-        # Other work may run inside a sync while it waits for the services.
+        # While a sync waits for the services, other work may call this method too.
         around = self._work
         turns = PushOrder(self.home.place, self.home.note().desk, self._tell)
         with ExitStack() as stack:
@@ -128,7 +128,7 @@ class Sharing:
     def commit(self, last: LastCommit, stored: Iterable[delta.StoredTable]) -> None:
         """Stage a commit that is on disk, push it, and make it visible once a head names it.
 
-        Raise CommitOvertaken if another desk was first; the commit stays invisible then.
+        Raise CommitOvertaken if another desk committed first; the commit stays invisible then.
         """
         note, before = self.home.note(), self.home.staged()
         names = (self._lake.digests.name(file.path) for table in stored for file in table.files)
@@ -148,7 +148,7 @@ class Sharing:
                 " `treasury lake push` shares it"
             )
         except CommitOvertaken:
-            # The following pull undoes it, and reports the earlier work that is undone with it.
+            # The next pull undoes this commit, and reports earlier staged work that it undoes too.
             raise
         except StorageError:
             if before is None:
@@ -180,7 +180,7 @@ class Sharing:
             return self._pushed()
 
     def let_go(self, pin: str) -> None:
-        """Create a head without this pin; raise HomeUnreachable if that is impossible."""
+        """Create a head without this pin; raise HomeUnreachable if the home cannot be reached."""
         self.home.require_writable(self.home.note())
         self._pushed(without=pin)
 
@@ -197,11 +197,11 @@ class Sharing:
             self.home.require_writable(self.home.note())
 
     def sweep(self) -> HomeSwept:
-        """Remove objects from the home that no recent head names and that are past the guard."""
+        """Remove objects from the home that no recent head names and that are old enough."""
         return sweep_home(self.home, self.home.note(), self.guard)
 
     def _pushed(self, without: str = "") -> Pushed:
-        """Pull, then push pending changes; repeat both if another desk was first."""
+        """Pull, then push pending changes; repeat both if another desk pushed first."""
         for _ in range(ATTEMPTS):
             pulled = self._pull()
             self._tell_undone(pulled.undone)
@@ -233,11 +233,11 @@ class Sharing:
     def _push(
         self, note: heads.HomeNote, staged: heads.StagedCommit | None, without: str = ""
     ) -> heads.HomeNote:
-        """Create the next head, and show what was staged."""
+        """Create the next head, and make the staged commit visible."""
         if not note.is_probed:
             self.home.require_writable(note)
         last = self._lake.last() if staged is None else staged.last
-        # Both callers have a commit.
+        # There is a commit: both callers require one.
         assert last is not None
         files = self._files(note, last, () if staged is None else staged.added)
         files.pop(without, None)
@@ -257,12 +257,12 @@ class Sharing:
             if after.number % SWEPT_EVERY == 0:
                 self.sweep()
         except StorageError as error:
-            # The head is created; the next push puts the logs in their places.
+            # The head is created; the next push copies the logs to their places.
             self._tell(f"{error.what}: commit {last.commit.number} is in the home nevertheless")
         return after
 
     def _pull(self, *, is_checked: bool = False) -> pulling.Pulled:
-        """Take over the newest head; the caller holds the lock."""
+        """Download the newest head and make it current; the caller holds the lock."""
         lake, home = self._lake, self.home
         note, staged = home.note(), home.staged()
         newest = home.newest(note)
@@ -286,7 +286,7 @@ class Sharing:
             last = lake.recover()
         except WorkspaceDamaged:
             if not (note.number or pulling.is_incoming(lake.folder)):
-                # It is unknown whether the home has an intact copy of the damaged data.
+                # Raise the error again: the home cannot tell whether it has an intact copy.
                 raise
         files, size = pulling.take_head(
             home, lake.digests, head, sha256, before=note, is_checked=is_checked,
@@ -328,7 +328,7 @@ class Sharing:
     def _files(
         self, note: heads.HomeNote, last: LastCommit, added: Iterable[str]
     ) -> dict[str, heads.StoredPrint]:
-        """Return every file for a head, by its path below the lake's folder."""
+        """Return all files that a head has to name, by their path relative to the lake's folder."""
         lake = self._lake
         digests = lake.digests.by_path()
 
@@ -362,7 +362,7 @@ class Sharing:
         return heads.StoredPrint(whole.stat().st_size, digest or digest_of(whole))
 
     def _beside(self, note: heads.HomeNote) -> dict[str, heads.StoredPrint]:
-        """Return this desk's pins and the answers stored by closes, which never change."""
+        """Return the files of pins and of stored results of closes, which never change."""
         folder = self._lake.folder
         files = {p: stored for p, stored in note.files.items() if p.startswith(f"{heads.CLOSES}/")}
         for path in sorted((folder / PINS).glob("*.json")):

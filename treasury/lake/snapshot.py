@@ -1,7 +1,7 @@
-"""A consistent view of every table: the last commit, or the records as known at an instant.
+"""Snapshots: all tables at the last commit, or as known at an instant.
 
-A snapshot pins the versions that one commit names. So its content never changes, and reading never
-waits for a writer.
+A snapshot reads the table versions that one commit names. So its content never changes, and reading
+never waits for a writer.
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
@@ -32,7 +32,7 @@ from treasury.lake.table_declaration import HISTORY, Table
 
 _MISSING_TABLE = re.compile(r"Table with name (\S+) does not exist")
 _OF_THE_QUERY = (
-    # Errors caused by the query; any other error is first checked against the stored files.
+    # Errors that the query causes. After any other error, the stored files are checked for damage.
     duckdb.ParserException,
     duckdb.BinderException,
     duckdb.CatalogException,
@@ -40,19 +40,25 @@ _OF_THE_QUERY = (
 )
 
 _LISTS = ("show", "information_schema", "duckdb_", "pragma")
-"""Words in a query that lists the tables."""
+"""A query with one of these words lists the tables."""
 
 
 FEW = 8 << 20
-"""Bytes of Parquet up to which one thread reads as fast as several."""
+"""Size of the Parquet files in bytes up to which one thread reads as fast as several."""
 Keys: TypeAlias = dict[str, tuple[Hashable, ...]]
-"""The result of `Snapshot.keys`."""
+"""The type of `Snapshot.keys`."""
 _NONE_BESIDE: Final[Mapping[str, Path]] = {}
 _GIVEN: Final = "given_rows"
 
 
 class Snapshot:
-    """Every table of the catalogue at one commit, for SQL."""
+    """The tables at one commit, or as known at an instant, for SQL.
+
+    Examples
+    --------
+    >>> snapshot = t.lake.snapshot()
+    >>> snapshot.sql("SELECT count(*) FROM ramp_requests")
+    """
 
     def __init__(
         self,
@@ -86,10 +92,11 @@ class Snapshot:
     def beside(
         self, tables: Mapping[str, Callable[[], pa.Table]], others: Collection[str] = ()
     ) -> Snapshot:
-        """Return the same snapshot with further tables for `sql` and `table`.
+        """Return the snapshot with additional tables for `sql` and `table`.
 
-        Each table is loaded when a query first names it, so that other queries neither wait for it
-        nor see its errors. A misspelt table may also be one of the `others`.
+        The function of each table is called when a query first names the table, so that other
+        queries neither wait for it nor raise its errors. `others` are further names that the error
+        for a misspelt table may suggest.
         """
         self._others = others
         self._beside = {**self._beside, **tables}
@@ -97,7 +104,7 @@ class Snapshot:
 
     @property
     def _given(self) -> dict[str, Callable[[], pa.Table]]:
-        """Tables without files; not cached, because the cache would keep a lease alive."""
+        """Return the tables without files; not cached, as that would keep a lease alive."""
         return {COMMITS: self._listed_commits, **self._beside}
 
     def without_rows(self) -> Snapshot:
@@ -111,9 +118,9 @@ class Snapshot:
         )
 
     def key(self) -> Hashable | None:
-        """Return a key that changes with the rows: the instant, the commit and `keys`.
+        """Return a cache key that changes with the rows: the instant, the commit and `keys`.
 
-        Return None if a file is missing; reading it raises the error.
+        Return None if a file is missing; reading the file raises the error.
         """
         keys = self.keys()
         if keys is None:
@@ -121,7 +128,7 @@ class Snapshot:
         return (self.at, None if self.commit is None else self.commit.number, *keys.values())
 
     def keys(self) -> Keys | None:
-        """Return the instant and each file's path, size and time per table, as cache keys."""
+        """Return a cache key per table: the instant, and the path, size and time of each file."""
         try:
             return {
                 name: (
@@ -145,16 +152,16 @@ class Snapshot:
     ) -> duckdb.DuckDBPyConnection:
         """Open a connection with a view per table, a view per history, and the table `commits`.
 
-        Connections share the snapshot's database, unless one is `alone`, of `one_thread`, or reads
-        the databases `beside` by their names; duckdb.Error is raised if one of those cannot be
-        opened. DuckDB returns memory to the system only when a database is closed, so a query over
-        many rows should be alone. One thread suffices to read few rows of a large lake, and uses
-        the least memory for many rows.
+        Connections share the snapshot's database, unless a connection is `alone`, has only
+        `one_thread`, or also reads other databases, `beside`, by their names. Raise duckdb.Error if one of these cannot
+        be opened. DuckDB returns memory to the system only when a database is closed, so a query
+        over many rows should be `alone`. `one_thread` is enough to read few rows of a large lake,
+        and needs the least memory for many rows.
 
-        Objects created on it must be temporary: then no other connection sees them, and they
-        disappear with it. The connection is for our own SQL: it can read only the snapshot's files,
-        but it does not prevent a COPY onto one of them. SQL written by a person must go through
-        `sql`.
+        Objects created on the connection must be temporary, so that other connections do not see
+        them and closing removes them. The connection is only for SQL in our code: it can read only
+        the snapshot's files, but a COPY could overwrite one of them. SQL written by a person must
+        be run by `sql`.
         """
         if alone or one_thread or beside:
             connection = self._new_database(one_thread=one_thread, beside=beside)
@@ -189,7 +196,7 @@ class Snapshot:
         return connection
 
     def _show(self, connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
-        """Define these tables and their histories on demand, because defining all takes time."""
+        """Define only these tables and their histories, because defining takes time."""
         with self._errors():
             try:
                 for name in names:
@@ -197,7 +204,7 @@ class Snapshot:
                         connection.execute(
                             f"CREATE OR REPLACE VIEW {duckdb_engine.quoted(view)} AS {select}"
                         )
-            # Raised, for example, for a missing file.
+            # For example, a file is missing.
             except duckdb.PermissionException as error:
                 self._check_files(error)
                 raise
@@ -223,13 +230,35 @@ class Snapshot:
         return listed.filter(shown)
 
     def sql(self, query: str, params: duckdb_engine.Params = None) -> pa.Table:
-        """Return the rows of one SELECT, with exact decimals; raise QueryError otherwise."""
+        """Return the rows of one SELECT.
+
+        Parameters
+        ----------
+        query
+            The query, over tables, histories and `commits`.
+        params
+            Values of the query's parameters.
+
+        Returns
+        -------
+        pa.Table
+            The rows; amounts are exact decimals.
+
+        Raises
+        ------
+        QueryError
+            If the query is invalid, or is not a single SELECT.
+
+        Examples
+        --------
+        >>> t.lake.snapshot().sql("SELECT count(*) FROM ramp_requests")
+        """
         with self._cursor(query, (*self._catalogue, COMMITS)) as cursor:
             query_checks.check_reads(cursor, query, params)
             return duckdb_engine.rows(cursor, query, params)
 
     def select(self, query: str, params: duckdb_engine.Params = None) -> pa.Table:
-        """Return the rows of our own SELECT, unchecked because checking would plan it twice."""
+        """Return the rows of a SELECT in our code, unchecked: a check would plan it twice."""
         named = [name for name in self._catalogue if name in query]
         with self._cursor(query, named) as cursor:
             return duckdb_engine.rows(cursor, query, params)
@@ -238,7 +267,7 @@ class Snapshot:
     def _cursor(self, query: str, tables: Collection[str]) -> Iterator[duckdb.DuckDBPyConnection]:
         """Open a cursor for a query that may read `tables`, and convert its errors."""
         folded = query.casefold()
-        # The query lists the tables.
+        # Such a query needs all tables.
         lists = any(word in folded for word in _LISTS)
         given = [name for name in self._given if lists or name in folded or name in tables]
         with self._showing(name for name in tables if name in self._catalogue) as cursor:
@@ -247,13 +276,33 @@ class Snapshot:
                 yield cursor
 
     def table(self, name: str) -> pa.Table:
-        """Return a whole table or history; raise InputError for an unknown name."""
+        """Return a whole table or history.
+
+        Parameters
+        ----------
+        name
+            The name of a table, or of its history.
+
+        Returns
+        -------
+        pa.Table
+            All rows; amounts are exact decimals.
+
+        Raises
+        ------
+        InputError
+            If there is no such table.
+
+        Examples
+        --------
+        >>> t.lake.snapshot().table("ramp_requests")
+        """
         if name not in self._given:
             self.declared(name.removesuffix(HISTORY))
         return self.select(f"FROM {duckdb_engine.quoted(name)}")
 
     def views(self) -> dict[str, str]:
-        """Return the SQL of each table and history over the files of this snapshot."""
+        """Return the SELECT over Parquet files of each table and history."""
         return {
             view: select
             for table in self._catalogue.values()
@@ -271,7 +320,7 @@ class Snapshot:
         return {table.name: current, table.history: history}
 
     def stored(self) -> dict[str, delta.StoredTable]:
-        """Return each stored table and history in the version of this snapshot."""
+        """Return the version in this snapshot of each stored table and history."""
         names = () if self.commit is None else self.commit.versions
         return {name: table for name in names if (table := self._stored(name)) is not None}
 
@@ -332,7 +381,7 @@ class Snapshot:
             raise QueryError(str(error), do="correct the query") from error
 
     def _check_files(self, error: Exception) -> None:
-        """Raise an error for damaged files, so that damage is not reported as a wrong query."""
+        """Raise WorkspaceDamaged for damaged files instead of an error about the query."""
         names = [n for t in self._catalogue.values() for n in (t.name, t.history)]
         stored = [table for table in map(self._stored, names) if table is not None]
         files = (file for table in stored for file in table.files)

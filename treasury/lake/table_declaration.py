@@ -31,16 +31,16 @@ OPEN: Final = "is_open"
 
 
 _Reread = Callable[[Sequence[str], Sequence[str]], dict[str, pa.Array]]
-"""Maps column names and received records to the values of each column."""
+"""A function from column names and received records to the values of these columns."""
 
 
 class Table(msgspec.Struct, frozen=True):
     """A table of the lake.
 
-    `records` have a key, a current version and a history; `observations` are only appended. With
-    `settles`, most records become final, the column `is_open` marks those that may still change,
-    and the table is partitioned by it. `volatile` names columns, and top-level fields of `raw`,
-    whose change alone makes no new version (such as a wallet's balances, which are stored as
+    Records have a key, a current version and a history; observations are only appended. With
+    `settles`, most records become final; the column `is_open` is true for those that may still
+    change, and the table is partitioned by it. `volatile` names columns, and top-level fields of
+    `raw`, whose change alone makes no new version (such as a wallet's balances, which are stored as
     observations).
     """
 
@@ -52,8 +52,8 @@ class Table(msgspec.Struct, frozen=True):
     title: str = ""
     volatile: tuple[str, ...] = ()
     reread: _Reread | None = None
-    """Extracts columns from received records, for columns declared after rows were stored; columns
-    missing from its result cannot be extracted.
+    """Extracts columns that were declared after rows were stored from the received records. A
+    column that cannot be extracted is missing from the result.
     """
 
     def __post_init__(self) -> None:
@@ -83,22 +83,22 @@ class Table(msgspec.Struct, frozen=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its name and the name of its history, if it has one."""
+        """The table's name, and the name of its history if it has one."""
         return (self.name, self.history) if self.records else (self.name,)
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The columns that no record leaves empty."""
+        """The columns that are never null."""
         return (*self.key, RAW.name, *([OPEN] if self.settles else ()))
 
     @property
     def row_schema(self) -> pa.Schema:
-        """The columns that a writer passes: the declared ones, and the record as received."""
+        """The columns of rows for the writer: the declared ones and the received record (`raw`)."""
         return pa.schema([*((c.name, c.type) for c in self.columns), RAW])
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns as stored: the row's own, then the lake's additions."""
+        """The stored columns: those of `row_schema`, then the columns that the lake adds."""
         added = [VANISHED, HASH, VALID_FROM] if self.records else [VALID_FROM]
         return pa.schema([*self.row_schema, *added])
 

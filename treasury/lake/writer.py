@@ -1,8 +1,9 @@
-"""The writer: compares incoming rows with stored ones, and keeps superseded versions.
+"""The writer: it compares incoming with stored rows, and keeps superseded versions as history.
 
 A row is written only if its content changed. The replaced version moves to the history with the
-commit's instant. Added rows go into files that stay open, so that many small batches become few
-files and one version; the files are closed when rows must be compared with them.
+commit's instant as its end. Added rows go into files that stay open, so that many small batches
+become few files and one table version. The files are closed when later rows must be compared with
+theirs.
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
@@ -39,7 +40,7 @@ class Changes(msgspec.Struct, frozen=True):
 
 
 class Writer:
-    """Writes tables under the workspace lock; everything is invisible before the final commit."""
+    """Writes tables under the workspace lock; the changes are invisible until the final commit."""
 
     def __init__(
         self,
@@ -50,12 +51,12 @@ class Writer:
         refetch: Iterable[str] = (),
     ) -> None:
         self.now = now
-        """The commit's instant, later than all earlier ones; every row written here carries it."""
+        """The instant of the commit, later than all earlier ones; every written row has it."""
         self.versions = dict(versions)
-        """The current version of every table, which the commit will name."""
+        """The version of every table that the commit will name."""
         self.refetch = set(refetch)
-        """Tables that a repair could not restore. A caller that fetches a table completely, and not
-        only recent changes, removes its name.
+        """Marks of tables that a repair could not restore (`Commit.refetch`). A caller that fetches
+        a table completely, and not only recent changes, removes its mark.
         """
         self.base = base
         """The last commit, which incoming rows are compared with."""
@@ -73,7 +74,7 @@ class Writer:
             adding.drop()
 
     def join_small_files(self) -> None:
-        """Add the written files to table versions, and merge small files."""
+        """Add the written files as table versions, and merge small files."""
         for name in [*self._adding]:
             self._settle(name)
         before = {} if self.base.commit is None else self.base.commit.versions
@@ -86,7 +87,7 @@ class Writer:
                     self.versions[name] = compaction.joined(folder, self._load(name))
 
     def stored(self, name: str, version: int) -> delta.StoredTable:
-        """Return a version of a table from its log, read once."""
+        """Return a version of a table from its log; cached."""
         key = name, version
         if key not in self.loaded:
             self.loaded[key] = delta.load(self._folder / name, version)
@@ -95,13 +96,13 @@ class Writer:
     def read(
         self, table: Table, columns: Sequence[str] | None = None, where: str | None = None
     ) -> pa.Table:
-        """Return the last committed rows, without this writer's; `where` is our own SQL."""
+        """Return rows of the last commit, without this writer's changes; `where` is our own SQL."""
         return stored_rows(self.base, table, columns, where)
 
     def begin(self, table: Table, files: Files) -> None:
-        """Create a table from files that were written elsewhere.
+        """Create a table from Parquet files that are already written.
 
-        Their rows already have hashes, and the instant of this commit.
+        The rows must already have hashes and the instant of this commit.
         """
         self._adding[table.name] = files
 
@@ -116,8 +117,8 @@ class Writer:
     def upsert(self, table: Table, rows: pa.Table, *, complete: bool = False) -> Changes:
         """Add new records, and supersede those with changed content.
 
-        `complete` means that `rows` are all existing records: stored records missing from them are
-        marked with `vanished_at` and kept.
+        With `complete`, `rows` are all records that exist at the source: stored records that are
+        missing from them stay stored and get `vanished_at`.
         """
         if not table.records:
             raise TableError(f"{table.name} holds observations", do="append them")
@@ -144,7 +145,7 @@ class Writer:
         )
 
     def vanish(self, table: Table, keys: pa.Table) -> int:
-        """Mark the stored records with these keys as vanished and keep them; return the count."""
+        """Set `vanished_at` of the stored records with these keys; return their number."""
         if not keys.num_rows:
             return 0
         self._settle(table.name)
@@ -158,8 +159,8 @@ class Writer:
     def _stored_rows(self, table: Table, incoming: pa.Table, stored: delta.StoredTable) -> pa.Table:
         """Return the stored rows with the incoming keys, searching open records first.
 
-        Settled records are by far the most, and rarely needed: they are read only for keys that no
-        open record has.
+        Most records are settled and rarely needed, so they are read only for keys that no open
+        record has.
         """
         names = dict.fromkeys(
             [*table.key, HASH.name, VANISHED.name, *([OPEN] if table.settles else ())]
@@ -182,7 +183,7 @@ class Writer:
     def _by_present_rule(
         self, table: Table, stored_rows: pa.Table, stored: delta.StoredTable
     ) -> pa.Table:
-        """Return the stored rows, with hashes by an earlier rule computed again."""
+        """Return the stored rows; hashes by an earlier rule are recomputed by the current one."""
         earlier = pc.invert(pc.starts_with(stored_rows[HASH.name], RULE))
         if not pc.any(earlier).as_py():
             return stored_rows
@@ -216,7 +217,7 @@ class Writer:
     def _present(
         self, table: Table, stored: delta.StoredTable, join: str, keys: pa.Table
     ) -> pa.Table:
-        """Return the unvanished stored records with one of the keys (SEMI), or without (ANTI)."""
+        """Return the stored, unvanished records with one of the keys (SEMI) or none (ANTI)."""
         scan = engine.scan(stored.files, table.schema, stored.columns)
         was_open = OPEN if table.settles else "NULL::BOOLEAN"
         return self._run(
@@ -243,7 +244,7 @@ class Writer:
                 scan = engine.scan(files, table.schema, stored.columns)
                 before = self._run(
                     f"FROM ({scan}) SEMI JOIN here USING ({_key(table)})"
-                    # A version written by this commit was never visible.
+                    # A version that this commit wrote was never visible, so it needs no history.
                     f" WHERE {VALID_FROM.name} < {duckdb_engine.moment(self.now)}",
                     here=here,
                 )
@@ -290,10 +291,10 @@ class Writer:
         return self.stored(name, self.versions[name])
 
     def _widen(self, table: Table, name: str) -> None:
-        """Add columns declared since to a stored table, so that every file has all columns.
+        """Add later declared columns to a stored table, so that every file has all columns.
 
-        Their values come from the records as received, so that an unchanged record does not count
-        as changed, and versions are compared in the columns that both have.
+        The values are extracted from the records as received. Otherwise an unchanged record would
+        count as changed, and versions would differ in columns that one of them lacks.
         """
         if name not in self.versions:
             return
@@ -314,7 +315,7 @@ class Writer:
             )
 
     def _run(self, query: str, **tables: pa.Table) -> pa.Table:
-        """Return the rows of our own query over stored files and the named tables."""
+        """Return the rows of a query in our code over stored files and the named tables."""
         if self._database is None:
             self._database = duckdb_engine.connect()
         with self._database.cursor() as cursor:
@@ -333,7 +334,7 @@ class Writer:
 def stored_rows(
     base: Snapshot, table: Table, columns: Sequence[str] | None = None, where: str | None = None
 ) -> pa.Table:
-    """Return the rows of a table in a snapshot, empty if not stored; `where` is our own SQL."""
+    """Return rows of a table in a snapshot, empty if not stored; `where` is SQL in our code."""
     if base.commit is None or table.name not in base.commit.versions:
         return table.schema.empty_table().select(columns or table.schema.names)
     selected = "*" if columns is None else ", ".join(map(duckdb_engine.quoted, columns))
@@ -369,7 +370,7 @@ _WAS_OPEN = pa.field("was_open", pa.bool_())
 
 
 def _form(table: Table, name: str) -> tuple[pa.Schema, bool]:
-    """Return the columns of a table or its history, and whether it is partitioned."""
+    """Return the columns of a table or history, and whether it is partitioned."""
     if name == table.history:
         return table.history_schema, False
     return table.schema, table.settles

@@ -1,4 +1,4 @@
-"""Accepts float amounts that are exact at their currency's decimals, and refuses the others."""
+"""Convert float amounts that are exact at their currency's decimals, and refuse all others."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from treasury.core.money import exponent
 from treasury.core.tables.column_types import AMOUNT
 
 _SHOWN_ROWS: Final = 5
-"""The number of rows that an error about floats names."""
+"""Maximum number of rows that an error message names."""
 _FLOAT_DIGITS: Final = 15
-"""Two decimals with at most this many digits are never the same float."""
+"""Maximum number of significant digits for which different decimals are different floats."""
 
 
 def exact_amounts(table: pa.Table, columns: Sequence[str], name: str) -> pa.Table:
-    """Return the table with decimals for float amounts; TableError names the inexact rows.
+    """Replace float amounts by decimals; raise TableError naming the inexact rows.
 
-    A float is exact if its shortest text has no more decimals than its currency, and so few digits
-    that no other amount has the same float.
+    A float is exact if its shortest text has at most the decimals of its currency, and so few
+    digits that no other amount has the same float.
     """
     if table.column_names.count("currency") != 1:
         return table
@@ -56,7 +56,7 @@ def exact_amounts(table: pa.Table, columns: Sequence[str], name: str) -> pa.Tabl
 
 
 def is_exact(amount: Decimal, currency: str) -> bool:
-    """Return whether a float's shortest decimal is an amount that the float stands for alone."""
+    """Return whether a float stands for exactly one amount, the one of its shortest text."""
     if not amount.is_finite():
         return False
     digits = amount.normalize().as_tuple()

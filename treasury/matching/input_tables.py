@@ -41,7 +41,7 @@ class Field(msgspec.Struct, frozen=True):
     is_account: bool = False
     """Whether it holds accounts, compared in the form of `core.identifiers.plain_account`."""
     is_reference: bool = False
-    """Whether it may contain a code: a table without any such column is refused."""
+    """Whether it may contain a code; a table needs at least one such column."""
     may_be_list: bool = False
     """Whether a row may be a list of texts, one per line."""
 

@@ -1,4 +1,4 @@
-"""Plain characters for other forms of letters, digits and signs.
+"""Map other forms of letters, digits and signs to plain characters.
 
 Unicode's compatibility form (NFKC) maps many characters to one: full-width, mathematical and
 circled letters, superscript and subscript digits. A decimal digit of any script becomes the plain
@@ -17,8 +17,9 @@ from treasury.core.files.package_files import package_toml
 
 _INVISIBLE: Final = "\u2060"
 _SEVERAL: Final = "\u20dd"
-"""Replaces a sign for several characters. Like a mark over the letter before it, it is part of no
-code and ends none, and the step `question_doubts` leaves its line to a person."""
+"""Replacement for a sign that stands for several characters. It is treated like a mark over the
+letter before it: it neither belongs to a code nor ends one, and the step `question_doubts` leaves
+its line to a person."""
 _NUMERO: Final = "\u2116"
 """The sign for "number", which precedes a code and is not part of the code."""
 _DASHES: Final = (
@@ -35,7 +36,7 @@ _BLOCKS: Final = (
     (0xFE10, 0xFE70), (0xFF00, 0xFFF0), (0x10780, 0x107C0), (0x1D400, 0x1D800), (0x1F100, 0x1F200),
     (0x1FBF0, 0x1FBFA),
 )  # fmt: skip
-"""Ranges with other forms of characters below U+0080."""
+"""Ranges that contain other forms of ASCII characters."""
 _SCRIPTS_END: Final = 0x1FC00
 """The code point after the last decimal digit of any script."""
 
@@ -43,7 +44,7 @@ _SCRIPTS_END: Final = 0x1FC00
 def latin_shapes() -> dict[str, str]:
     """Map each letter of another script to the Latin capital or digit that it looks like.
 
-    A small letter that the table lacks is mapped like its capital.
+    A small letter without an entry is mapped like its capital.
     """
     table = package_toml("treasury.core", "look_alikes.toml")
     shapes: dict[str, str] = {}
@@ -82,5 +83,5 @@ def plain_forms() -> Iterator[tuple[str, str]]:
 
 WRITTEN, MEANT = map("".join, zip(*dict(plain_forms()).items(), strict=True))
 FOREIGN, SHAPES = map("".join, zip(*latin_shapes().items(), strict=True))
-"""Letters of other scripts, and the Latin capitals and digits that they look like. A text that is
-read this way can raise a doubt or suggest a candidate; it never proves a match."""
+"""Letters of other scripts, and the Latin capitals and digits that they look like. A reading that
+replaces such letters can raise a doubt or suggest a candidate, but it never proves a match."""

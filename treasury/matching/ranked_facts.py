@@ -1,9 +1,9 @@
-"""The facts that rank the candidates of a line without a reference, with weights and words.
+"""Read the facts that rank the candidates of a line without a reference, with weights and words.
 
-They are the rows of `ranked_facts.csv`. The facts of one part of the score are degrees of the same
-evidence, so only the greatest weight of each part counts. The sum of all parts, and of what every
-candidate gets for its amount and a known counterparty, stays below 1. Names are compared in the
-form that `name_folding` gives them.
+The facts are the rows of `ranked_facts.csv`. The facts of one part of the score are degrees of the
+same evidence, so only the greatest weight of each part is added. The score stays below 1, including
+the weights that every candidate gets for its amount and a known counterparty. Names are compared in
+the form that the step `folded_names` gives them.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class RankedFact(msgspec.Struct, frozen=True):
     part: str
     weight: Decimal
     received: str
-    """Its words for a credit; a detail may follow them."""
+    """Words in the reason for a credit; a detail may follow them."""
     sent: str
-    """Its words for a debit."""
+    """Words in the reason for a debit."""
 
 
 _ROWS: Final = package_rows("treasury.matching", "ranked_facts.csv")
@@ -42,7 +42,7 @@ _FACT: Final = grouped_schema(
 
 
 def fact_tables(rules: Rules) -> dict[str, pa.Table]:
-    """Return the facts, and one row for folding names: legal forms and accented letters."""
+    """Return the facts, and one row with the legal forms and accents to remove from names."""
     folding = grouped_schema((TEXTS, "forms"), (TEXT, "accented", "plain"))
     return {
         "fact_weights": table_of([msgspec.structs.astuple(fact) for fact in FACTS], _FACT),

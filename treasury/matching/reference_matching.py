@@ -1,4 +1,4 @@
-"""The matching function: bank lines and expectations in, one outcome per line out.
+"""The matching function: it takes bank lines and expectations, and returns one outcome per line.
 
 The steps are SQL over four tables (lines, expectations, decisions, rules) and use no clock, no
 workspace and no network. Steps that several later steps read are stored as temporary tables.
@@ -47,9 +47,9 @@ RESULTS: Final = {
     "allocations": "entry_id, expectation_id",
     "candidates": "entry_id, rank, tier, expectation_id",
 }
-"""The steps from which the result is read, each with the order of its rows."""
+"""The steps that give the result tables, each with the columns that sort its rows."""
 STEPS = pipeline.in_order(pipeline.steps_of(PACKAGE), ("outcomes", "candidates", *RESULTS))
-"""The longest results come first, while fewer results are already in memory."""
+"""The longest results are read first, while few other results are in memory."""
 
 _LABEL: Final = grouped_schema((TEXT, "label"), (BOOL, "is_weak"))
 _NEIGHBOUR: Final = grouped_schema((TEXT, "word"), (BOOL, "is_other"))
@@ -74,7 +74,13 @@ class Matches(Tables, msgspec.Struct, frozen=True, eq=False):
     rules_hash: str
 
     def sheets(self) -> Mapping[str, Table]:
-        """Return the four tables by sheet name, for a workbook."""
+        """Return the four tables by sheet name, for a workbook.
+
+        Returns
+        -------
+        dict[str, pa.Table]
+            The tables `lines`, `expectations`, `allocations` and `candidates`.
+        """
         return {
             "Lines": self.lines,
             "Expectations": self.expectations,
@@ -88,12 +94,13 @@ class Matches(Tables, msgspec.Struct, frozen=True, eq=False):
         return sum(table.arrow.nbytes for table in self.sheets().values())
 
     def groups(self) -> dict[str, dict[str, str]]:
-        """Return the group of equal payments of each line that belongs to one.
+        """Return the groups of equal payments, by line.
 
         Returns
         -------
         dict[str, dict[str, str]]
-            By `entry_id`, the line's group: the `expectation_id` assigned to each of its lines.
+            For the `entry_id` of each line in a group, all lines of its group by `entry_id`, with
+            the `expectation_id` assigned to each. Lines without a group have no entry.
         """
         candidates = self.candidates.arrow
         rows = candidates.filter(pc.is_valid(candidates["group_id"]))
@@ -123,11 +130,11 @@ class Matches(Tables, msgspec.Struct, frozen=True, eq=False):
 
 
 FEW = 20_000
-"""Number of lines and expectations below which one thread is as fast as several."""
+"""Number of lines and expectations up to which one thread is as fast as several."""
 _NEXT_TO_NOTHING: Final = 1_000
 """Number of lines and expectations below which opening a database costs more than matching."""
 _KEPT: Final = 4
-"""Number of sets of rules for which the tables are cached."""
+"""Maximum number of cached databases, one for each set of rules."""
 
 
 def match_references(
@@ -145,15 +152,16 @@ def match_references(
     Parameters
     ----------
     lines
-        The bank lines, one row each, with amounts above 0 in `currency`. This and the other tables
-        are pandas, Arrow, a DuckDB relation or the path of a Parquet file, with the columns of
-        `treasury.matching.input_tables`.
+        The bank lines, one row each, with amounts above 0 in `currency`. Each table is pandas,
+        Arrow, a DuckDB relation or the path of a Parquet file; `treasury.matching.input_tables`
+        lists the columns.
     expectations
-        The expected payments, one row each. A missing amount means that any amount is expected.
+        The expected payments, one row each, with amounts in `currency`. A missing amount means that
+        any amount is expected.
     decisions
-        People's verdicts (accept, reject, ignore, file) on lines; default: none.
+        People's verdicts (accept, reject, ignore, file) on lines, one row each; default: none.
     rules
-        The choices that matching makes; default: `Rules()`.
+        The settings of matching; default: `Rules()`.
 
     Returns
     -------
@@ -226,9 +234,10 @@ def _match(tables: dict[str, pa.Table], rules: Rules) -> Matches:
         connection.register("expectations", tables.pop("expectations"))
         pipeline.load(connection, tables)
         loaded = tuple(tables)
-        # Only the connection holds the rows from here on: a million lines are not in memory twice.
+        # From here on only the connection has the rows, so that a million lines are not in memory
+        # twice.
         tables.clear()
-        # Each reader plans a view again, so for few rows storing every step is faster.
+        # DuckDB plans a view each time it is read, so for few rows storing every step is faster.
         steps = pipeline.stored(STEPS) if few else STEPS
         results = pipeline.read_in_turn(
             connection,
@@ -244,12 +253,12 @@ def _match(tables: dict[str, pa.Table], rules: Rules) -> Matches:
 
 @lru_cache(maxsize=_KEPT)
 def _standing_tables(rules: Rules) -> dict[str, pa.Table]:
-    """Return the other tables that the steps read: the rules, and empty settled tables."""
+    """Return the tables that no caller passes: the rules, and empty tables of settled records."""
     return {**NOTHING_SETTLED, **rule_tables(rules)}
 
 
 def _database(rules: Rules, *, one_thread: bool) -> duckdb.DuckDBPyConnection:
-    """Open a database with the tables of the rules."""
+    """Open a database in memory, with the tables of the rules."""
     connection = duckdb_engine.connect(one_thread=one_thread)
     connection.execute("SET preserve_insertion_order = false")
     # Expectations are read in place, and a scan of Arrow cannot apply every filter of a join.
@@ -356,7 +365,7 @@ _NUMBERS = tuple(
 
 
 def _cut_lengths(rules: Rules) -> pa.Table:
-    """Return the lengths at which a text may have been cut off: exact ones, and maximum lengths."""
+    """Return the lengths at which banks cut off a text: exact lengths, and minimum lengths."""
     rows = [
         *((length, None, False) for length in rules.cut_lengths),
         (rules.remittance_limit, "remittance", True),
@@ -383,7 +392,8 @@ UNIQUE = "give each row a unique id"
 def _unique(table: pa.Table, key: str, table_name: str, do: str = UNIQUE) -> pa.Table:
     keys = table[key]
     if len(keys) >= FEW:
-        # As many distinct hashes as keys prove that no key is repeated; this is faster for many.
+        # If there are as many distinct hashes as keys, no key is repeated. For many keys this is
+        # faster than comparing them.
         with duckdb_engine.connect() as connection:
             connection.register("keys", pa.table({"key": keys}))
             hashes = connection.execute("SELECT count(DISTINCT hash(key)) FROM keys").fetchone()

@@ -1,8 +1,7 @@
 """The rules of matching and ageing as data: a frozen struct, loadable from TOML, with a hash.
 
-Every result carries the hash, so that it can be traced to its rules. A rule that makes no sense (a
-negative number, an invalid pattern, a class that every line meets) is refused, both when the rules
-are read and when they are used.
+Every result carries the hash of its rules. Invalid rules (a negative number, an invalid pattern, a
+class that every line meets) are refused both when they are read and when they are used.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ StructuredKind = Literal["RF", "QRR", "OGM"]
 
 
 class ClassRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A class of lines that take no part in matching. A line meets it if every condition holds.
+    """A class of lines that are excluded from matching: the lines that meet every condition.
 
     `bank_transaction_code` is an RE2 pattern that matches from the start of the ISO 20022 code
     (`PMNT/ICDT/SALA`). `remittance` and `counterparty_name` are RE2 patterns that are searched
@@ -61,11 +60,11 @@ _STANDARD_CLASSES: Final = convert(_STANDARD, tuple[ClassRule, ...])
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The choices that matching and ageing make; the defaults are those of the contract."""
+    """The settings of matching and ageing; the defaults are those of docs/matching.md."""
 
     min_segment: Size = 8
-    """A code with fewer letters and digits is proof only in a structured field, after a label, with
-    the exact amount or from a known payer. Such a code is never read from an RF reference."""
+    """A code with fewer letters and digits proves a match only in a structured field, after a
+    label, with the exact amount or from a known payer. It is never read from an RF reference."""
     min_code: Size = 5
     """Least number of letters and digits for a code between slashes to be read."""
     labels: tuple[_Written, ...] = (
@@ -85,13 +84,13 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         "ORDER", "CODE", "RE", "KENMERK", "VIITE", "VIITENUMERO", "VIITENUMBER", "VIITENRO", "OCR",
         "KID",
     )  # fmt: skip
-    """Labels that banks and other parties use too. They count only at the beginning of a phrase,
-    after another label, or after one of `label_openers`."""
+    """Labels that banks and other parties use too. They are accepted as labels only at the
+    beginning of a phrase, after another label, or after one of `label_openers`."""
     label_openers: tuple[_Written, ...] = (
         "YOUR", "THE", "FOR", "WITH", "PER", "BY", "RE", "IHRE", "IHR", "MIT", "ZUR", "UW", "MET",
         "VOTRE", "VOS", "AVEC", "SU", "CON", "VOSTRA", "VOSTRO", "VAR", "ERES",
     )  # fmt: skip
-    """Words before a label after which its number is still ours; letters and digits, upper case."""
+    """Words that may precede a label that announces our number; letters and digits, upper case."""
     other_numbers: tuple[_Written, ...] = (
         "OUR", "OURS", "MY", "UNSER", "UNSERE", "UNSEREN", "MEIN", "MEINE", "NOTRE", "NOS", "MON",
         "MA", "ONZE", "ONS", "MIJN", "NUESTRA", "NUESTRO", "MI", "NOSTRA", "NOSTRO", "NASZ",
@@ -115,10 +114,10 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         "COMPANY", "KFT", "ZRT", "SIA", "OOD", "EOOD", "UND", "ET",
         "U", "E", "EN", "I", "OG", "OCH", "Y",
     )  # fmt: skip
-    """Words that do not distinguish two names."""
+    """Words of a name that are ignored when names are compared."""
     over_tolerance: Decimal = Decimal("1.00")
-    """A payment that exceeds what remains by more than this is a question, unless its payer is
-    known."""
+    """If a payment exceeds the remaining amount by more than this, a person decides, unless its
+    payer is known."""
     usual_charges: tuple[Decimal, ...] = ()
     """Charges that intermediary banks may deduct: a payment that is short by one of these may
     belong to another request."""
@@ -130,18 +129,18 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         "NOTPROVIDED", "NOTAVAILABLE", "NOTAPPLICABLE", "NONREF", "NOREF", "NOREFERENCE", "NONE",
         "NA", "UNKNOWN",
     )  # fmt: skip
-    """Texts in a field without a reference; letters and digits, upper case."""
+    """Texts that banks write into a field without a reference; letters and digits, upper case."""
     max_words: Size = 5
-    """Number of words into which a code may be split."""
+    """Maximum number of words into which a code may be split."""
     max_text: Size = 2000
     """Number of characters of a field that are searched for split and damaged references. A line
-    with a longer field is a question."""
+    with a longer field is left to a person."""
     structured: tuple[StructuredKind, ...] = ("RF",)
     """Kinds of references with check digits that alone prove a line, printed in any groups."""
     remittance_limit: Size = 140
     """A remittance text of at least this length may have been cut off at its end."""
     reference_limit: Size = 35
-    """The same for an end-to-end id or a creditor reference."""
+    """An end-to-end id or a creditor reference of at least this length may have been cut off."""
     min_damaged: Size = 8
     """Least number of letters and digits of a token that may be a damaged reference; one less if a
     code has exactly this many."""
@@ -149,52 +148,56 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         ("O", "0"), ("I", "1"), ("L", "1"), ("OI", "01"), ("OIL", "011"), ("0", "O"), ("1", "I"),
         ("01", "OI"),
     )  # fmt: skip
-    """Letters and digits as written, and the ones they may mean. Letters of other scripts are
-    compared by Unicode's confusables."""
+    """Letters and digits as written, each with the one that it may mean. Letters of other scripts
+    are compared by Unicode's confusables."""
     max_alike: Count = 20
     """A damaged text that fits more codes than this is no evidence, unless the amount agrees."""
     window_days: Count = 30
     """Without a reference, a line is suggested up to this many days after the request was made, and
     a refund up to this many days after the payment."""
     max_same_code: Size = 20
-    """If a code has more expectations than this, `max_candidates` of them are considered, and as
-    many with the line's amount. If more expectations are one slip away, the first are considered.
-    A person decides."""
+    """If a code has more expectations than this, a person decides; `max_candidates` of them are
+    considered, and as many with the line's amount. If more expectations than this are one slip
+    away, only the first are considered."""
     max_candidates: Size = 5
-    """Number of candidates kept for each line."""
+    """Maximum number of candidates of a line."""
     max_lessons: Size = 4
-    """Number of a payer's latest payments, for each expectation or counterparty, that suggest the
-    purpose of a payment without a reference."""
+    """Number of a payer's latest payments, for each expectation or counterparty, from which the
+    purpose of a payment without a reference is inferred."""
     usual_days: Count = 3
-    """A payment at most this many days of the month from the others is around their usual day."""
+    """Maximum distance in days of the month at which payments count as made around the same day."""
     max_pool: Count = 40
-    """Most open requests, or lines, of one counterparty among which sums are searched."""
+    """Maximum number of open requests, or lines, of one counterparty among which sums are searched.
+    """
     max_sum_steps: Count = 200_000
-    """Most pairs of requests that the search for sums compares; the earliest lines come first."""
+    """Maximum number of pairs of requests that the search for sums compares, earliest lines first.
+    """
     contradicting_statuses: tuple[_Written, ...] = (
         "CANCELLED", "CANCELED", "REJECTED", "DENIED", "FAILED", "BLOCKED", "CLOSED", "EXPIRED",
     )  # fmt: skip
     """Statuses of the service that contradict a match."""
     ours_target_days: Count = 1
-    """Our deadline: an approved request is due at the end of the day this many TARGET days later
-    (policy)."""
+    """Our deadline: an approved request is due at the end of this many TARGET days after its
+    approval (policy)."""
     theirs_target_days: Count = 1
     """Their deadline: the service reacts to a standard SEPA payment within this many TARGET
     days."""
     unreferenced_hours: Count = 48
-    """Their deadline for a virtual-account credit without its reference, in clock hours."""
+    """Their deadline for a virtual-account credit without its reference, in hours (weekends
+    included)."""
     late_target_days: Count = 2
     """After its due date, a payment is late for this many TARGET days, then missing."""
     conversion_band: Decimal = Decimal(2)
-    """Per cent by which the rate that a conversion implies may lie outside the recorded rates."""
+    """Per cent by which the implied rate of a conversion may be outside the range of recorded
+    rates."""
     one_to_one: tuple[_Pair, ...] = ("EUR/EURC",)
-    """Conversions at exactly one to one: without a band, and so without room for a fee."""
+    """Conversions at exactly one to one, for which no deviation is allowed, so no fee either."""
     coins_at_par: tuple[_Pair, ...] = ("USDC/USD", "USDT/USD", "USDS/USD", "EURC/EUR")
-    """Coins valued one to one as a currency if no file of rates has them."""
+    """Coins that are valued one to one in a currency if no file of rates has them."""
     classes: tuple[ClassRule, ...] = ()
-    """The company's rules for other business. The first class that a line meets counts."""
+    """The company's classes of other business. A line belongs to the first class that it meets."""
     standard_classes: tuple[ClassRule, ...] = _STANDARD_CLASSES
-    """Rules based on the bank's codes, applied after those of the company."""
+    """Classes based on the bank's codes, applied after those of the company."""
 
     @property
     def hash(self) -> str:
@@ -240,7 +243,7 @@ def load_rules(path: Path) -> Rules:
 
 
 def check_rules(rules: Rules) -> Rules:
-    """Return the same rules; raise SettingsError if a value is invalid or they are no `Rules`."""
+    """Return the rules unchanged; raise SettingsError unless they are `Rules` with valid values."""
     if not isinstance(rules, Rules):
         raise SettingsError(
             f"rules: a {type(rules).__name__} is no Rules",
@@ -272,7 +275,7 @@ def _read(content: object, where: str) -> Rules:
 
 
 def _require_par(pairs: tuple[str, ...], where: str) -> None:
-    """Raise SettingsError for a coin that cannot be valued one to one as a currency."""
+    """Raise SettingsError for a coin that cannot be valued one to one in a currency."""
     coins = [pair.split("/") for pair in pairs]
     for coin, unit in coins:
         pair = f"{where}coins_at_par has {coin}/{unit}"
@@ -288,13 +291,13 @@ def _require_par(pairs: tuple[str, ...], where: str) -> None:
 
 
 def is_text_alone(rule: ClassRule) -> bool:
-    """Return whether a class has only text conditions, so that no credit meets it."""
+    """Return whether a class has only conditions on texts, so that it never applies to a credit."""
     by_text = rule.remittance is not None or rule.counterparty_name is not None
     return by_text and rule.bank_transaction_code is None and rule.counterparty_account is None
 
 
 def met_by_none(rules: Rules) -> tuple[str, ...]:
-    """Return the names of classes for credits that no line can meet: they have only text."""
+    """Return the names of classes that never apply: they are for credits and test only texts."""
     return tuple(
         rule.name for rule in rules.classes if rule.direction == "CRDT" and is_text_alone(rule)
     )

@@ -1,4 +1,4 @@
-"""Tables of what closed months settled, which the steps of matching read with the open records."""
+"""Tables of the records that closed months settled; matching reads them with the open records."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ SETTLED: Final = {
     "settled_standing": grouped_schema((TEXT, "id", "terms")),
     "settled_totals": grouped_schema((TEXT, "name"), (INTEGER, "total")),
 }
-"""The settled lines and requests (`amount` in `currency`; `code` as it is compared, `written_code`
-as it is written), the payers and lessons learned from them, the records they depend on, and the
-number of records of each table."""
+"""The columns of each table: settled lines and requests (`amount` in `currency`; `code` in the
+compared form, `written_code` as written), the payers and lessons learned from them, the records
+that they depend on, and the number of records of each table."""
 UNSETTLED: Final = {
     "statement_entries": "unsettled_entries",
     "ramp_requests": "unsettled_requests",

@@ -1,7 +1,8 @@
-"""The tiers of evidence, as `tiers.csv` declares them.
+"""The tiers of evidence, which `tiers.csv` declares.
 
-`tiers.csv` is the only place that names a tier. The SQL steps read it as the table `tiers`: a row
-of evidence has the step that gave it (`given_by`), and later steps read what its tier `needs`.
+Only `tiers.csv` names tiers. The SQL steps read it as the table `tiers`. Each row of evidence names
+the step that gave it (`given_by`); this step determines the tier, and the tier's `needs` decides
+whether the line is matched without a person.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from treasury.core.tables.column_types import TEXT
 from treasury.core.tables.schemas import grouped_schema, table_of
 
 Needs: TypeAlias = Literal["nothing", "amount", "amount_or_payer", "exact_sum", "person"]
-"""The requirement of a tier, in addition to the text, for a match without a person.
+"""The requirement of a tier, in addition to the text, for a match without a person:
 
 - `nothing`: the text is enough unless a question speaks against it.
 - `amount`: exactly the amount that the expectation still expects.
@@ -28,13 +29,13 @@ Needs: TypeAlias = Literal["nothing", "amount", "amount_or_payer", "exact_sum", 
 
 
 class Tier(msgspec.Struct, frozen=True):
-    """One kind of evidence: its rank (1 is the strongest), words and proof."""
+    """A kind of evidence, with its rank (1 is the strongest)."""
 
     name: str
     rank: int
     words: str
     proves: str
-    """The proof that it gives, in words."""
+    """What evidence of this tier proves, in words."""
     needs: Needs
     given_by: str
     """The SQL step that gives evidence of this tier."""

@@ -1,13 +1,14 @@
-"""Panels: decisions in a notebook, in two steps wherever money is concerned.
+"""Panels: lists and decisions in a notebook; decisions about money take two steps.
 
-How to write a panel. `blocks` are the elements on screen, `page/` draws them, and only text is
-sent. `Panel` (`panel`) turns presses into calls of handlers and shows the next frame: `start(label,
-task, failed, cancelled)` runs a slow task off the main thread, `tell(message)` shows a result,
-`fail(title, error)` shows an error in the panel and at the field that its text begins with
-(`"reason: is missing"`), `hand_over(press, name, type, text)` downloads a file.
+How to write a panel. The module `blocks` has the elements of the screen, and the browser code in
+`page/` draws them; only text is sent. The base class `Panel` calls a handler for each press of a
+button and shows the next frame, which describes the whole screen. `start(label, task, failed,
+cancelled)` runs a slow task in another thread, `tell(message)` shows a result, and
+`hand_over(press, name, type, text)` downloads a file. `fail(title, error)` shows an error in the
+panel, and at the field with whose name the error begins (`"reason: is missing"`).
 
-Most panels are a `ListPanel` (`listing`): it pages and searches by SQL, keeps the selection over
-all pages, syncs and downloads. A subclass defines
+Most panels are a `ListPanel`: it pages and searches by SQL, keeps the selection on all pages, syncs
+and downloads. A subclass defines
 
     title                          its name
     listing() -> Listing           caption, query, order, key and searched columns, row display
@@ -17,11 +18,11 @@ all pages, syncs and downloads. A subclass defines
     presses() -> {name: handler}   the actions of its buttons, on `chosen_rows()`
     confirm(pending, press)        the effect of a confirmed decision, by `carry_out(…)`
 
-A decision takes two presses. The first ends in `ask(pending)`, a `PendingDecision` that renders its
-`step` and has a `nonce` as the step's key. The second sends that key in `press.step` and has no
-effect with any other key. While a step is open no other can begin, and Go back returns to the
-button that opened it. The state is in the lake and the journal; a panel stores only what is on
-screen.
+A decision takes two presses. The handler of the first press calls `ask(pending)` with a
+`PendingDecision`, which is shown as a `step` and has a `nonce` as the step's key. The second press
+sends that key in `press.step`; with another key it has no effect. While a step is open, no other
+step can begin, and Go back returns to the button that opened it. All data is in the lake and the
+journal; a panel stores only the state of its screen.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ __all__ = [
     "TransfersPanel",
 ]  # fmt: skip
 
-# `t.awaiting_funds()` compares deposit details like the panel, without loading widgets.
+# Imported on first use, because `t.awaiting_funds()` uses this package without widgets.
 __getattr__ = given_names(
     __name__,
     {

@@ -17,9 +17,10 @@ from treasury.panels.transfers_panel import TransfersPanel
 
 
 class Panels:
-    """The panels of one workspace, with `size` rows per page.
+    """The panels of one workspace.
 
-    A view at an earlier instant has only the exceptions panel; the others raise InputError.
+    `size` is the number of rows on a page. A view at an earlier instant has only the exceptions
+    panel; the other methods raise InputError.
     """
 
     def __init__(self, desk: PanelWorkspace) -> None:
@@ -31,22 +32,73 @@ class Panels:
             raise unknown_name(self, name)
 
     def approvals(self, *, size: int = SIZE) -> ApprovalsPanel:
-        """Return the panel of pending decisions; decide one or several in two steps.
+        """Return the panel of decisions that await approval: ramp requests and actions.
 
+        Parameters
+        ----------
+        size
+            The number of rows on a page.
+
+        Returns
+        -------
+        ApprovalsPanel
+            The panel. One or several decisions are made in two steps.
+
+        Raises
+        ------
+        InputError
+            If the workspace is a view at an earlier instant.
+
+        Examples
+        --------
         >>> t.panels.approvals()
         """
         return ApprovalsPanel(self._desk, size=size)
 
     def funding(self, *, size: int = SIZE) -> FundingPanel:
-        """Return the panel of requests to fund: payee, amount and reference, once approved.
+        """Return the panel of requests to fund: payee, amount and reference, after approval.
 
+        Parameters
+        ----------
+        size
+            The number of rows on a page.
+
+        Returns
+        -------
+        FundingPanel
+            The panel; amounts in the currency to send.
+
+        Raises
+        ------
+        InputError
+            If the workspace is a view at an earlier instant.
+
+        Examples
+        --------
         >>> t.panels.funding()
         """
         return FundingPanel(self._desk, size=size)
 
     def matches(self, *, size: int = SIZE) -> MatchesPanel:
-        """Return the panel of bank lines to decide, with their candidates; decide, and undo.
+        """Return the panel of bank lines to decide, with their candidates.
 
+        Parameters
+        ----------
+        size
+            The number of rows on a page.
+
+        Returns
+        -------
+        MatchesPanel
+            The panel. Decisions are made in two steps, and can be undone.
+
+        Raises
+        ------
+        InputError
+            If the workspace is a view at an earlier instant.
+
+        Examples
+        --------
         >>> t.panels.matches()
         """
         return MatchesPanel(self._desk, size=size)
@@ -54,22 +106,73 @@ class Panels:
     def exceptions(self, month: str | Month | None = None, *, size: int = SIZE) -> ExceptionsPanel:
         """Return the panel of open items: differences between bank and services, and pending work.
 
-        The default is the current state. Raises NothingStored.
+        Parameters
+        ----------
+        month
+            The month of the items; default: the current state.
+        size
+            The number of rows on a page.
 
+        Returns
+        -------
+        ExceptionsPanel
+            The panel; amounts in their own currency.
+
+        Raises
+        ------
+        NothingStored
+            If nothing is stored about the month.
+
+        Examples
+        --------
         >>> t.panels.exceptions("2026-10")
         """
         return ExceptionsPanel(self._desk, month, size=size)
 
     def transfers(self, *, size: int = SIZE) -> TransfersPanel:
-        """Return the panel of all transfers with status and legs; trace one, propose a new one.
+        """Return the panel of all transfers with their status and both legs.
 
+        Parameters
+        ----------
+        size
+            The number of rows on a page.
+
+        Returns
+        -------
+        TransfersPanel
+            The panel. It can trace a transfer and propose a new one.
+
+        Raises
+        ------
+        InputError
+            If the workspace is a view at an earlier instant.
+
+        Examples
+        --------
         >>> t.panels.transfers()
         """
         return TransfersPanel(self._desk, size=size)
 
     def sync(self, *, size: int = SIZE) -> SyncPanel:
-        """Return the panel of each table's age; sync, watch the progress, stop it.
+        """Return the panel of the tables' ages, which can start, show and cancel a sync.
 
+        Parameters
+        ----------
+        size
+            The number of rows on a page.
+
+        Returns
+        -------
+        SyncPanel
+            The panel.
+
+        Raises
+        ------
+        InputError
+            If the workspace is a view at an earlier instant.
+
+        Examples
+        --------
         >>> t.panels.sync()
         """
         return SyncPanel(self._desk, size=size)

@@ -1,8 +1,8 @@
-"""Approvals: pending decisions, one or several at once, each in two steps.
+"""The approvals panel: decisions on ramp requests and actions, each in two steps.
 
-Two lists: the ramp requests that await approval at the service, and the actions of every kind that
-were proposed here. The first list comes from the lake; later decisions, and the whole second list,
-from the journal. The panel itself stores only what is on screen.
+It has two lists: the ramp requests that await approval at the service, and the actions of all kinds
+that were proposed in this workspace. The first list is read from the lake, with newer decisions
+from the journal; the second list is read from the journal.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _SEARCHED: Final = (
 
 
 class ApprovalsPanel(ListPanel):
-    """Pending decisions; `rows`, `sql` and `relation` give the shown list to programs."""
+    """The panel of pending decisions; `rows`, `sql` and `relation` give the list to programs."""
 
     title: ClassVar[str] = "Approvals"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # Raises here, not at a press, in a read-only workspace.
+        # In a read-only workspace, this raises the error here and not at a press.
         self._actions = desk.actions
         self._of_actions = False
         self._updates_at_service: dict[str, RequestUpdate] = {}
@@ -92,14 +92,14 @@ class ApprovalsPanel(ListPanel):
         return ArrowTables(actions=table) if self._of_actions else snapshot
 
     def views(self) -> tuple[Button, ...]:
-        """Return both lists, if there are actions."""
+        """Return a button for each list, if there are actions."""
         if not self._proposed and not self._of_actions:
             return ()
         labels = {"requests": "Ramp requests", "actions": f"Actions ({self._proposed:,})"}
         return view_buttons(labels, "actions" if self._of_actions else "requests")
 
     def bar(self) -> tuple[Button, ...]:
-        """Return the decisions for the list that is shown."""
+        """Return the buttons of the decisions for the shown list."""
         names = VERBS if self._of_actions else _KIND_OF
         return tuple(
             Button(name, VERBS[name].label, "plain" if place else "primary")
@@ -119,7 +119,7 @@ class ApprovalsPanel(ListPanel):
     # Presses
 
     def presses(self) -> Presses:
-        """Return the verbs, the two steps, and the two lists."""
+        """Return the handlers of the decisions, the two steps, and the buttons of the lists."""
         return {
             **{verb: partial(self._ask, verb) for verb in VERBS},
             "requests": lambda _: self._show_list(of_actions=False),
@@ -226,11 +226,11 @@ class ApprovalsPanel(ListPanel):
     # State
 
     def forget(self) -> None:
-        """Drop the results of single requests to the service; the lake has them now."""
+        """Drop the statuses that were read from the service, because the lake has them now."""
         self._updates_at_service.clear()
 
     def _update_of(self, row: Mapping[str, Any]) -> RequestUpdate | None:
-        """Return the newest update of a request that is newer than its row."""
+        """Return the newest update of a request if it is newer than the row in the lake."""
         updates = (self._updates.get(row["id"]), self._updates_at_service.get(row["id"]))
         newer = [update for update in updates if update is not None and update.is_newer_than(row)]
         return next((update for update in newer if update.settled), newer[0] if newer else None)

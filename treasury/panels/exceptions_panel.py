@@ -1,7 +1,7 @@
-"""Exceptions: the list of open items, by who acts next, with the next step of each.
+"""The exceptions panel: the open items by who acts next, each with its next step.
 
-The rows are those of the month's list of open items, so that panel, first screen and report always
-show and count the same.
+The rows come from the month's list of open items, as on the first screen and in the report, so all
+three always have the same items and counts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _WORKBOOK: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.
 
 
 class ExceptionsPanel(LookingPanel):
-    """Open items; `rows`, `sql` and `relation` give the shown list to programs."""
+    """The panel of open items; `rows`, `sql` and `relation` give the shown list to programs."""
 
     title: ClassVar[str] = "Exceptions"
 
@@ -61,7 +61,7 @@ class ExceptionsPanel(LookingPanel):
         return f"<exceptions panel: {self._tables['items'].num_rows} items>"
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
-        """Return the open items, each with its place in the list."""
+        """Return the open items, each with its position in the month's list."""
         self._items, self._unknown, self._is_closed = None, "", False
         if snapshot.commit is not None:
             try:
@@ -76,11 +76,11 @@ class ExceptionsPanel(LookingPanel):
         return {"items": items.append_column("place", places)}
 
     def names(self, row: Mapping[str, Any]) -> tuple[str | None, ...]:
-        """Return the ids of its request, its transfer and its bank line."""
+        """Return the ids of an item's request, transfer and bank line, for a trace."""
         return (row["request_id"], row["transfer_id"], row["entry_id"])
 
     def listing(self) -> Listing:
-        """Return all items, or those waiting for one side; in the list's order, or by amount."""
+        """Return all items or those that wait for one side, in the month's order or by amount."""
         chosen = "" if self._side == _EVERYBODY else f" WHERE turn = '{self._side}'"
         return Listing(
             caption="Open items",
@@ -121,7 +121,7 @@ class ExceptionsPanel(LookingPanel):
         return (Text(f"Open in {month.title}; {words}", "quiet"),)
 
     def presses(self) -> Presses:
-        """Return the sides and the orders, in addition to the presses of every list."""
+        """Return the handlers for the sides and the orders, in addition to those of every list."""
         sides = {turn: partial(self._list_by, turn=turn) for turn in (_EVERYBODY, *TURNS)}
         orders = {order: partial(self._list_by, order=order) for order in _ORDERS}
         own = {"sheet": self._hand_sheet, "decide": self._take_sheet}
@@ -129,7 +129,7 @@ class ExceptionsPanel(LookingPanel):
         return super().presses() | sides | orders | own
 
     def tools(self) -> tuple[Button, ...]:
-        """Return the download of the decision sheet, and its upload; none for a closed month."""
+        """Return the buttons to download and upload the decision sheet; none for a closed month."""
         if self._items is None or self._is_closed:
             return ()
         return (

@@ -1,8 +1,9 @@
-"""Funding: the payee, amount and reference of each payment, once it is approved.
+"""The funding panel: payee, amount and reference of each payment, after its approval.
 
-Each detail that a bank's form needs has a Copy button. The selection is downloaded as a payment
-file after the service confirmed all its data once more. An off-ramp's transaction hash is submitted
-here. A remark that a payment was sent is kept separate from the bank's evidence.
+Each detail that a bank's form needs has a Copy button. The chosen requests are downloaded as a
+payment file, after their data was read from the service again and compared. The transaction hash of
+an off-ramp is submitted here. A remark that a payment was sent is stored separately from the bank's
+evidence.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ _REMARKS: Final = {
     "not_uploaded": ("not_uploaded", "Removed from its payment file"),
     "undo": ("undo", "Remark undone"),
 }
-"""The button of each remark: the verb of `t.funding`, and the title of its result."""
+"""For each button of a remark: the method of `t.funding`, and the title of the result."""
 _DIFFERING: Final = step_sql("treasury.panels.queries", "differing_details")
 _ANSWERED: Final = step_sql("treasury.panels.queries", "answered_ids")
 
@@ -95,7 +96,7 @@ class _PendingFile(PendingDecision, frozen=True, kw_only=True):
     requests: tuple[str, ...]
     execution: date
     rejected: Mapping[str, int] = {}
-    """Per request, the journal number of its previous file, which the bank rejected."""
+    """For each request, the journal number of its previous file if the bank rejected that."""
 
     def step(self, now: datetime) -> StepBlock:
         """Return the step: each payment, their total, the account and the day."""
@@ -168,12 +169,12 @@ class _PendingPayee(PendingDecision, frozen=True, kw_only=True):
 
 
 class FundingPanel(ListPanel):
-    """Requests that wait for funds; `rows` and `sql` give the shown list to programs."""
+    """The panel of requests that wait for funds; `rows` and `sql` give the list to programs."""
 
     title: ClassVar[str] = "Funding"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # Raises here, not at a press, in a read-only workspace.
+        # In a read-only workspace, this raises the error here and not at a press.
         self._actions = desk.actions
         self._changed: tuple[tuple[str, str], ...] = ()
         self._more_changed = 0
@@ -201,7 +202,7 @@ class FundingPanel(ListPanel):
         )
 
     def read(self, snapshot: Snapshot) -> QuerySource:
-        """Return the desk's rows with the delivered deposit details."""
+        """Return the requests that wait for funds, with the deposit details from the service."""
         try:
             waiting = self._desk.awaiting_funds().arrow.select(FUNDING.names)
         except NothingStored as unknown:
@@ -412,9 +413,9 @@ class FundingPanel(ListPanel):
     # State
 
     def _attempt(self, order: _PendingFile) -> int:
-        """Return the first attempt at these orders that the bank has not answered.
+        """Return the first number of a payment file of these orders that has no bank's answer.
 
-        A file with the id of an answered one would count as answered before it is sent.
+        Otherwise the new file would have the id of an answered file, and count as answered too.
         """
         answered = set(self._desk.snapshot().sql(_ANSWERED)["id"].to_pylist())
         attempt = 0
@@ -425,7 +426,7 @@ class FundingPanel(ListPanel):
     def _require_as_shown(self, order: _PendingFile) -> None:
         """Raise ActionRefused if newer data contradicts a payment.
 
-        A bank line or a bank's answer may show it by now.
+        For example, a bank line or a bank's answer may show that it is already paid.
         """
         places = ", ".join("?" * len(order.requests))
         table = self.read(self._desk.snapshot()).sql(
@@ -444,7 +445,7 @@ class FundingPanel(ListPanel):
                 )
 
     def _transfer(self, row: Mapping[str, Any]) -> CreditTransfer:
-        """Return the order of a row, with the payee's address if it is in the settings."""
+        """Return the payment order of a row, with the payee's address if the settings have it."""
         iban = plain_account(row["deposit_iban"])
         address = self._desk.settings.payees.get(iban)
         return CreditTransfer(
@@ -477,7 +478,7 @@ class FundingPanel(ListPanel):
     def _require_current(self, orders: list[dict[str, Any]], work: Work) -> None:
         """Raise ActionRefused if the service's data of a request differs from the list.
 
-        The last sync may be outdated, and other people pay by the file.
+        The last sync may be outdated, and the file is used to pay.
         """
         names = sorted(self._desk.settings.credentials)
         client = self._desk.client("viewer" if "viewer" in names else names[0])

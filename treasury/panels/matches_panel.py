@@ -1,8 +1,8 @@
-"""Matches: bank lines that need a person, their candidates, and the decisions in force.
+"""The matches panel: bank lines that need a person, their candidates, decisions in force.
 
-Three lists of one matching: the lines to settle, the candidates of one of them side by side, and
-the decisions in force, those with changed facts first. Matching runs again only if the lake or the
-journal has changed. The steps are those of `verdict_steps`.
+It has three lists: the lines to settle, the candidates of one line side by side, and the decisions
+in force, those with changed facts first. Matching runs again only if the lake or the journal has
+changed. The two steps of a decision are in `verdict_steps`.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ _NO_LINES: Final = "Unknown: no bank line is stored. Add statements first."
 
 
 class MatchesPanel(LookingPanel):
-    """Lines to decide; `rows`, `sql` and `relation` give the shown list to programs."""
+    """The panel of lines to decide; `rows`, `sql` and `relation` give the list to programs."""
 
     title: ClassVar[str] = "Matches"
     working: ClassVar[str] = "Matching the bank lines"
     not_worked_out: ClassVar[str] = "Not matched again"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # Raises here, not at a press, in a read-only workspace.
+        # In a read-only workspace, this raises the error here and not at a press.
         self._actions = desk.actions
         self._list_name: _ListName = "lines"
         self._line: dict[str, Any] | None = None
@@ -85,7 +85,7 @@ class MatchesPanel(LookingPanel):
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
         """Return the lines, the candidates and the decisions of the last matching."""
-        del snapshot  # matching reads its own
+        del snapshot  # Matching takes its own snapshot.
         knowledge, decisions = self._desk.matches.look()
         self._has_lines = knowledge.bank_lines.num_rows > 0
         return list_tables(knowledge, decisions)
@@ -116,7 +116,7 @@ class MatchesPanel(LookingPanel):
         return (Message(f"{title} on facts that have changed", (advice,)),)
 
     def more_notes(self) -> tuple[Text, ...]:
-        """Return the compared line, as the bank wrote it, or what the listed outcomes mean."""
+        """Return the compared line as the bank wrote it, or the meanings of the listed outcomes."""
         line = self._line
         if line is not None:
             return (Text(_line_label(line), "strong"), *_bank_texts(line))
@@ -128,7 +128,7 @@ class MatchesPanel(LookingPanel):
         )
 
     def bar(self) -> tuple[Button, ...]:
-        """Return the verbs of the list that is shown."""
+        """Return the buttons of the decisions for the shown list."""
         verbs = [
             Button(verb, VERBS[verb].label, "primary" if place == 0 else "plain")
             for place, verb in enumerate(_VERBS_OF[self._list_name])
@@ -151,7 +151,7 @@ class MatchesPanel(LookingPanel):
     # Presses
 
     def presses(self) -> Presses:
-        """Return the verbs, the two steps, and the lists."""
+        """Return the handlers of the decisions, the two steps, and the buttons of the lists."""
         return {
             **{verb: partial(self._ask, verb) for verb in VERBS},
             "group": partial(self._ask, "group"),
@@ -256,7 +256,7 @@ class MatchesPanel(LookingPanel):
         self.carry_out("Checking for changes", task, "Not decided", _NOTHING_WRITTEN)
 
     def finish(self, message: Message) -> Message:
-        """Close the step after any outcome, and match again before taking the lock."""
+        """Close the step after any outcome; before taking the lock, run matching again."""
         with self.turn:
             self._pending = None
             self._chosen.clear()
@@ -277,7 +277,7 @@ class MatchesPanel(LookingPanel):
 
 
 def list_tables(knowledge: Knowledge, decisions: Sequence[Decision]) -> dict[str, pa.Table]:
-    """Compute the tables of the lists, once."""
+    """Compute the tables of all three lists from one run of matching."""
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         for name, table in (
@@ -358,7 +358,7 @@ def _candidate_row(row: Mapping[str, Any]) -> ListRow:
     name = row["code"] or row["expectation_id"]
     place = Text("first", "good") if row["rank"] == 1 else Text(f"{row['rank']}.", "quiet")
     account = row["counterparty_account"]
-    # A cancelled request expects nothing, even if it was never paid.
+    # A cancelled request expects no money, even if it was never paid.
     still = f"still expected {_amount(row, 'remaining')}"
     ended = f"no longer expected: {row['status']}"
     return ListRow(

@@ -23,7 +23,7 @@ from treasury.month.trace.payment_trace import Trace
 
 
 class PanelWorkspace(Protocol):
-    """The workspace as panels see it, without importing its class."""
+    """The protocol of a workspace for panels, which need not import its class."""
 
     @property
     def settings(self) -> Settings:

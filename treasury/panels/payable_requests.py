@@ -1,9 +1,9 @@
-"""Requests that wait for funds, with the deposit details that the service delivered.
+"""Requests that wait for funds, with the deposit details from the service.
 
-Details are given only for requests that may be paid: not if the request is not approved, the bank
-may already show the payment, a colleague marked it as sent, or the service calls the details
-inactive. Every detail is compared with the last details that were paid, because paying to a changed
-account can lose the money.
+Details are shown only for requests that may be paid. They are hidden if the request is not
+approved, if the bank may already show the payment, if a colleague marked it as sent, or if the
+details are inactive at the service. Every detail is compared with the details of the last payment,
+because money paid to a changed account can be lost.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from treasury.lake import Snapshot
 from treasury.month.states import PAYABLE
 from treasury.panels.frames.query_pages import ArrowTables, QuerySource
 
-"""States in which our side has to pay; CHECK BANK is not one of them."""
+"""The states in which our side has to pay. CHECK BANK is not among them, because the payment may
+already be at the bank."""
 _DETAILS: Final = package_rows("treasury.panels", "deposit_details.csv")
 DETAILS: Final = {row["column"]: row["name"] for row in _DETAILS}
 """Every column of the deposit details, and its name on screen."""
@@ -30,7 +31,7 @@ SHOWN_DETAILS: Final = {
     for row in _DETAILS
     if row["use"] != "compared"
 }
-"""The name of each detail's Copy button; a bank's name is never typed."""
+"""The name of each detail's Copy button; the bank's name has none, because nobody types it."""
 _ACCOUNTS: Final = frozenset(row["column"] for row in _DETAILS if row["use"] == "account")
 _COLUMNS: Final = ", ".join(DETAILS)
 
@@ -68,10 +69,9 @@ _TABLE: Final = _query(
 def payable_table(waiting: pa.Table, source: QuerySource | Snapshot) -> pa.Table:
     """Return the rows of `waiting` (columns of FUNDING) with deposit details, in order.
 
-    Adds the columns of DETAILS (empty for requests that must not be paid), `asset`, `payable`,
-    `differs` (how the details differ from the last ones paid, or from their first values),
-    `first_time` and `number`, the row's place. A difference is worded once for all requests that
-    share it.
+    Adds the columns of DETAILS (null for requests that must not be paid), `asset`, `payable`,
+    `differs` (how the details differ from those of the last payment, or from their first values),
+    `first_time` (no payment to these details before) and `number` (the position of the row).
     """
     numbers = pa.array(range(waiting.num_rows), pa.int64())
     tables = ArrowTables(
@@ -85,7 +85,7 @@ def payable_table(waiting: pa.Table, source: QuerySource | Snapshot) -> pa.Table
     texts = []
     for row in changed.select(["was", "now", "name"]).to_pylist():
         since = "we first saw it" if row["name"] is None else f"{clean(row['name'])} was paid"
-        changes = changed_details(row["was"], row["now"])  # empty if only blanks differ
+        changes = changed_details(row["was"], row["now"])  # Empty if only blanks differ.
         texts.append("; ".join(f"{change}, since {since}" for change in changes) or None)
     words = pa.array(texts, TEXT)
     tables.add(worded=changed.select(["name", "ids"]).append_column("words", words))

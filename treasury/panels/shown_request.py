@@ -1,8 +1,8 @@
-"""A ramp request in a panel: as a row, and as the facts of a decision.
+"""A ramp request in a panel: as a row of the list, and as the facts of a decision.
 
-`amount` is fiat on-ramp and crypto off-ramp, so it is never shown: the amounts are named `fiat
-gross`, `fee`, `fiat net` and `crypto`, each with its currency. Payment details stay hidden until
-the request awaits its funds.
+The field `amount` is not shown, because it is fiat for an on-ramp and crypto for an off-ramp. The
+amounts are shown as `fiat gross`, `fee`, `fiat net` and `crypto`, each with its currency. Payment
+details are hidden until the request awaits its funds.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _KNOWN_HOW: Final = {
 def request_row(
     row: Mapping[str, Any], news: Iterable[Text] = (), *, settled: bool = False
 ) -> ListRow:
-    """Return a row of `ramp_requests`; `news` are updates that the row does not show."""
+    """Return the row of a list for a record of `ramp_requests` and its newer updates `news`."""
     request = RampSeen.from_row(row)
     gross, fee, net, crypto = _amounts(request)
     creator = request.created_by or "an unknown user"
@@ -62,9 +62,9 @@ def request_row(
 
 
 def request_details(confirmed: Confirmation, read_at: datetime) -> tuple[Detail, ...]:
-    """Return who decides, which amounts, to which account, on which version, and when."""
+    """Return the facts of a decision: person, amounts, account, version and time."""
     request = confirmed.request
-    # Every kind shown this way concerns a request.
+    # All kinds of action that are shown this way concern a request.
     assert request is not None
     gross, fee, net, crypto = _amounts(request)
     actor = confirmed.actor

@@ -1,7 +1,7 @@
-"""Sync: the age of each table, and a sync with its progress and cancellation.
+"""The sync panel: the age of each table, and a sync with progress and cancellation.
 
-The ages come from the commits: the last sync, and the commit that last changed a table. A cancelled
-or failed sync stores nothing; its error stays on screen until one succeeds.
+The ages are computed from the commits: the last sync, and the commit that last changed a table. A
+cancelled or failed sync stores nothing; its error stays on screen until a sync succeeds.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _AGES: Final = pa.schema(
 """`changed_at` is the commit that last changed the table, `synced_at` the last sync of any table.
 """
 _WELL: Final = "watching every "
-"""The beginning of a watch's sentence without errors."""
+"""The beginning of the sentence about a watch without errors."""
 
 
 class SyncPanel(ListPanel):
-    """The age of the data; `rows`, `sql` and `relation` give the shown list to programs."""
+    """The panel of the tables' ages; `rows`, `sql` and `relation` give the list to programs."""
 
     title: ClassVar[str] = "Sync"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # Raises here, not at a press, in a read-only workspace.
+        # In a read-only workspace, this raises the error here and not at a press.
         self._actions = desk.actions
         self._synced_at: datetime | None = None
         self._failure: Message | None = None
@@ -127,7 +127,7 @@ class SyncPanel(ListPanel):
         return f"Last synced {span} ago, at {instant(self._synced_at)}"
 
     def _watching(self) -> tuple[str, bool]:
-        """Return a watch's sentence, and whether it has an error."""
+        """Return the sentence about a watch, and whether the watch has an error."""
         try:
             sentence = self._desk.watching() or ""
         except TreasuryError as error:
@@ -159,7 +159,7 @@ class SyncPanel(ListPanel):
 
 
 def _span(span: timedelta) -> str:
-    """Return `3 h 12 min`; days from the second day on."""
+    """Return a time span like `3 h 12 min`, in days from the second day on."""
     minutes = max(0, int(span.total_seconds() // 60))
     hours, days = minutes // 60, minutes // (24 * 60)
     if days >= 2:

@@ -1,9 +1,9 @@
-"""Transfers: movements between accounts, with both legs, and proposals of new ones.
+"""The transfers panel: movements between accounts, with both legs; proposals of new transfers.
 
-The first list has every transfer of the service, of all three kinds. The second has those between
-our own accounts with their two legs, from the reconciliation; it is computed in the background on
-first use, because that reads the whole month. A new transfer is only proposed here; it is approved
-and carried out under Approvals.
+The first list has all transfers at the service, of all three kinds. The second list has transfers
+between our own accounts with their two legs, from the reconciliation. It is computed in the
+background when it is first shown, because that reads the whole month. A new transfer is only
+proposed here; it is approved and carried out in the approvals panel.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ class _PendingTransfer(PendingDecision, frozen=True, kw_only=True):
 
 
 class TransfersPanel(LookingPanel):
-    """Transfers; `rows`, `sql` and `relation` give the shown list to programs."""
+    """The panel of transfers; `rows`, `sql` and `relation` give the shown list to programs."""
 
     title: ClassVar[str] = "Transfers"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # Raises here, not at a press, in a read-only workspace.
+        # In a read-only workspace, this raises the error here and not at a press.
         self._actions = desk.actions
         self._list_name: _ListName = "transfers"
         self._waiting = 0
@@ -94,7 +94,7 @@ class TransfersPanel(LookingPanel):
         return f"<transfers panel: {self._tables['transfers'].num_rows} transfers>"
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
-        """Return every transfer, the accounts with their balances, and the legs if requested."""
+        """Return the transfers, the accounts with their balances and, if requested, the legs."""
         self._waiting = self._count_waiting()
         legs = {"legs": _legs(self._desk)} if "legs" in self._tables else {}
         transfers, accounts = snapshot.sql(_TRANSFERS), snapshot.sql(_ACCOUNTS)
@@ -119,7 +119,7 @@ class TransfersPanel(LookingPanel):
         )
 
     def views(self) -> tuple[Button, ...]:
-        """Return the lists, with the accounts while a form is open."""
+        """Return a button for each list, with the accounts while a form is open."""
         legs = self._tables.get("legs")
         labels = {
             "transfers": f"Transfers ({self._tables['transfers'].num_rows:,})",
@@ -159,7 +159,7 @@ class TransfersPanel(LookingPanel):
     # Presses
 
     def presses(self) -> Presses:
-        """Return the lists, the forms, and the two steps."""
+        """Return the handlers of the lists, of the forms, and of the two steps."""
         lists: tuple[_ListName, ...] = ("transfers", "accounts")
         return (
             super().presses()
@@ -244,7 +244,7 @@ class TransfersPanel(LookingPanel):
 
 
 def _legs(desk: PanelWorkspace) -> pa.Table:
-    """Return the two legs, numbered; empty if there is nothing to reconcile."""
+    """Return the two legs with row numbers; empty if no month can be reconciled."""
     try:
         legs = answer_now(desk).internal_transfers.arrow
     except NothingStored:

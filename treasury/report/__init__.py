@@ -1,4 +1,4 @@
-"""Reports of a reconciliation for people: the first screen, the fees, the month's close."""
+"""Reports for people: the first screen, the fees, and the report and pack of a month's close."""
 
 from treasury.close.fees.fee_table import Fees, calculated_fees, fees_between, fees_of
 from treasury.close.fees.invoice import Tied, tie_invoice

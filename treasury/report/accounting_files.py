@@ -24,7 +24,7 @@ from treasury.core.text import clean
 _DAY: Final = timedelta(days=1)
 _BEANCOUNT: Final[dict[str, str]] = package_toml("treasury.report", "templates/beancount.toml")
 _BATCH: Final = 20_000
-"""Number of postings written together."""
+"""Number of postings that are formatted and written at a time."""
 _NOT_A_COMMODITY: Final = re.compile(r"[^A-Z0-9'._-]", re.ASCII)
 
 
@@ -32,11 +32,55 @@ class ExportedBooks(Accounting, frozen=True, eq=False, kw_only=True):
     """A month's entries, with methods that write them as files."""
 
     def write_csv(self, path: str | Path, mapping: str | Path | None = None) -> Path:
-        """Write the CSV journal, with the ledger accounts from the file `mapping`."""
+        """Write the postings as a CSV file.
+
+        Parameters
+        ----------
+        path
+            The file; an existing one is overwritten.
+        mapping
+            A TOML file with your ledger account for each role; default: the names of the roles.
+
+        Returns
+        -------
+        Path
+            The written file: one row per posting, debit and credit in separate columns.
+
+        Raises
+        ------
+        InputError
+            If the mapping file lacks a role.
+
+        Examples
+        --------
+        >>> t.accounting("2026-10").write_csv("journal.csv")
+        """
         return write_csv(self, Path(path), accounts_of(mapping))
 
     def write_beancount(self, path: str | Path, mapping: str | Path | None = None) -> Path:
-        """Write the same entries as a Beancount file."""
+        """Write the postings as a Beancount file, which asserts the statements' balances.
+
+        Parameters
+        ----------
+        path
+            The file; an existing one is overwritten.
+        mapping
+            A TOML file with your ledger account for each role, which becomes metadata.
+
+        Returns
+        -------
+        Path
+            The written file.
+
+        Raises
+        ------
+        InputError
+            If the mapping file lacks a role.
+
+        Examples
+        --------
+        >>> t.accounting("2026-10").write_beancount("month.beancount")
+        """
         return write_beancount(self, Path(path), accounts_of(mapping))
 
     def mapping(self) -> str:
@@ -94,7 +138,8 @@ def _names_of_postings(postings: pa.Table, name: Callable[[str, str], str]) -> p
 def write_beancount(books: Accounting, path: Path, accounts: LedgerAccounts | None = None) -> Path:
     """Write the same entries as a Beancount file that asserts the statements' balances.
 
-    Account names are ours, by role; a ledger account from `accounts` is in the metadata `ledger`.
+    The account names follow from the roles (`beancount.toml`); the metadata `ledger` has the ledger
+    account from `accounts`.
     """
     accounts = accounts or LedgerAccounts()
     accounts.require(_used(books))
@@ -116,7 +161,8 @@ def _beancount(books: Accounting, accounts: LedgerAccounts) -> Iterator[str]:
         yield in_one(_booked(books.postings.arrow, start), "\n").decode()
     yield ""
     for balance in (*books.opening, *books.closing):
-        # Every decimal is written, because Beancount tolerates a cent if it sees two decimals.
+        # All decimals are written, because Beancount tolerates a difference of a cent if amounts
+        # have two decimals.
         amount = f"{balance.amount:f} {_commodity(balance.currency)}"
         yield f"{balance.on + _DAY} balance {_account(balance.role, balance.of)} {amount}"
     for price in books.prices:
@@ -125,7 +171,7 @@ def _beancount(books: Accounting, accounts: LedgerAccounts) -> Iterator[str]:
 
 
 def _booked(postings: pa.Table, start: int) -> pa.Array:
-    """Return some postings as lines, with the entry's head before its first posting."""
+    """Return some postings as lines; the head of an entry precedes its first posting."""
     rows = postings.slice(start, _BATCH)
     before = postings["entry"].slice(start - 1, 1) if start else pa.chunked_array([[""]])
     former = pa.chunked_array([*before.chunks, *rows["entry"].slice(0, rows.num_rows - 1).chunks])

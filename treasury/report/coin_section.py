@@ -1,4 +1,4 @@
-"""The coins of a month as a section of the report: measured pools, disclosed and unproved coins."""
+"""The report's section on coins: measured pools, disclosed coins, and coins not proved."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The letter for the provider to confirm the company's balances: a page to print.
+"""The letter that asks the provider to confirm the company's balances, as an HTML page.
 
-It lists our figures, each with a blank next to it for the provider's. The page loads nothing from
-elsewhere, and outside text is escaped as in the report.
+It lists our figures, each with an empty cell for the provider's figure. The page loads no other
+files, and text from outside is escaped as in the report.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from treasury.report.report_page import page_environment
 _TEMPLATE: Final = "confirmation.html"
 _BLANK: Final = Cell()
 _NO_YEAR: Final = 0
-"""A year that no date has, so that all dates are written with their year."""
+"""Dates of the reporting year are written without it. This year never occurs, so all are complete.
+"""
 
 
 def confirmation_letter(exposure: ProviderExposure) -> str:
@@ -68,7 +69,7 @@ def write_letter(exposure: ProviderExposure, path: Path) -> Path:
 
 
 def _grids(exposure: ProviderExposure) -> Sequence[Grid]:
-    """Return every table in full: no row to be confirmed is omitted."""
+    """Return all tables with all rows, because each row has to be confirmed."""
     whole_grid = partial(make_grid, most=sys.maxsize)
     return (
         whole_grid(

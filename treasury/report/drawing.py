@@ -1,4 +1,4 @@
-"""The parts of every figure: one style, stacked panels, axes from zero, exact words.
+"""The common parts of all figures: style, stacked panels, axes from zero, texts of amounts.
 
 A figure is a separate matplotlib `Figure`, made without pyplot's global state. Amounts become
 floats only as positions on a scale; texts are formatted from exact decimals. Outside text is never
@@ -62,7 +62,7 @@ _NO_METADATA: Final = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 
 class Drawing(Figure):
-    """A figure that a notebook displays as SVG; `words` describe it."""
+    """A figure that a notebook displays as SVG; `words` are its description."""
 
     words: str = ""
 
@@ -73,7 +73,7 @@ class Drawing(Figure):
         if not self.words:
             return None
         caption = f"<figcaption>{safe_html(self.words)}</figcaption>"
-        # HTML has no XML declaration.
+        # The XML declaration is removed, because HTML does not allow it.
         svg = self._repr_svg_()
         return f"<figure style='margin:0'>{svg[svg.index('<svg') :]}{caption}</figure>"
 
@@ -82,9 +82,9 @@ class Drawing(Figure):
 
 
 def records(frame: Frame, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the rows of a DataFrame, an Arrow table or a list, with at least `columns`.
+    """Return the rows of a DataFrame, an Arrow table or a list as dictionaries.
 
-    Raises InputError naming a missing column; values missing in pandas become None.
+    Raises InputError if one of `columns` is missing. Missing values of pandas become None.
     """
     rows, names = _rows(frame, columns)
     missing = [name for name in columns if name not in names]
@@ -96,9 +96,9 @@ def records(frame: Frame, columns: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def together(frame: Frame, amount: str, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Return `records`, with table rows that differ only in their amount summed into one.
+    """Return `records`, but with table rows that differ only in their amount summed.
 
-    `rows` is the number of rows in a sum; rows without the amount are kept separate.
+    The column `rows` has the number of rows in a sum. Rows without an amount are not summed.
     """
     if isinstance(frame, Table):
         frame = frame.arrow
@@ -121,7 +121,7 @@ def _rows(frame: Frame, columns: Sequence[str]) -> tuple[list[dict[str, Any]], l
     if isinstance(frame, Sequence):
         rows = [dict(row) for row in frame]
         return rows, list(rows[0]) if rows else []
-    # A DataFrame of a Table has the column `direction`, with words in place of codes.
+    # A DataFrame made of a Table has words instead of codes in the column `direction`.
     shown = {"credit_debit": "direction"} if "credit_debit" in frame else {"ramp_type": "direction"}
     if set(shown) & set(frame):
         frame = frame.drop(columns="direction", errors="ignore").rename(columns=shown)
@@ -147,7 +147,7 @@ def figure_png(figure: Figure) -> bytes:
 
 
 def drawn(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Draw in the common style, then freeze the layout, which each rendering would shift."""
+    """Draw in the common style, then freeze the layout, because each rendering would change it."""
 
     @wraps(draw)
     def styled(*arguments: P.args, **options: P.kwargs) -> Figure:
@@ -188,7 +188,7 @@ def days(axes: Axes, month: Month) -> None:
 
 
 def legend(axes: Axes, parts: Iterable[tuple[str, str]]) -> None:
-    """Write names in their colours under the title, instead of a separate key."""
+    """Write each name in its colour under the title, instead of a separate legend."""
     at = 0.0
     for words, colour in parts:
         axes.annotate(
@@ -203,7 +203,7 @@ def scale(axes: Axes, currency: str) -> None:
     axes.yaxis.set_major_locator(MaxNLocator(5))
 
     def words(place: float, _: int) -> str:
-        size = abs(place)  # Below the line is money out, not a negative amount.
+        size = abs(place)  # Below zero is money out, so the labels have no minus sign.
         return f"{label(currency)} {size:,.{0 if size == int(size) else 2}f}"
 
     axes.yaxis.set_major_formatter(FuncFormatter(words))
@@ -215,7 +215,7 @@ def amount_text(amount: Decimal, currency: str) -> str:
 
 
 def label(currency: str) -> str:
-    """Return a currency code that any font can draw; it comes from outside."""
+    """Return a currency code, which comes from outside, without characters that a font may lack."""
     return _STRANGE.sub("?", currency)[:12]
 
 

@@ -71,9 +71,10 @@ _TABLES: Final = (
     ("Remarks", "", None),
     ("Ledger", "ledger", LEDGER),
 )
-"""Each sheet in order: its name, its table in the pack, if any, and its schema.
+"""The sheets in order: the name, the table in the pack, if any, and the schema.
 
-The sheet has every column of the schema. Without a schema, `sheets.csv` defines columns and titles.
+A sheet has all columns of its schema. Without a schema, `sheets.csv` defines the columns and their
+titles.
 """
 _OF_LINES: Final = ("Lines", "Earlier lines")
 
@@ -96,16 +97,16 @@ def _sheets() -> Iterator[Sheet]:
 
 SHEETS: Final = tuple(_sheets())
 LONGEST_SHEET: Final = 20_000
-"""Maximum number of rows of a sheet; of a longer table, the sheet only names the Parquet file."""
+"""Maximum number of rows of a sheet. The sheet of a longer table only names the Parquet file."""
 FILES: Final = {sheet: table for sheet, table, _ in _TABLES if table}
-"""The pack's table behind each sheet, with our own column names."""
+"""The table in the pack for each sheet; it has the column names of the code."""
 _ELSEWHERE: Final = (SheetColumn("Where", "where", width=80),)
 _WORD_COLUMNS: Final = ("outcome", "line_class", "reason", "account", "statement_account")
-"""The columns from which a line's words are built."""
+"""The columns that are needed to put a bank line into words."""
 
 
 def answer_tables(closing: Closing) -> dict[str, pa.Table]:
-    """Return every table of the answer, by the name of its file."""
+    """Return all tables of the reconciliation, by the names of their files."""
     tables = {name: getattr(closing.r, name).arrow for name in TABLES} | {
         "checklist": checklist(closing).arrow,
         "balances": closing.balances.arrow,
@@ -140,7 +141,7 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
     }
     if closing.ledger is not None:
         tables["ledger"] = closing.ledger.lines.arrow
-    if len(closing.bridge.rows) > LONGEST_SHEET:  # otherwise only the workbook has it
+    if len(closing.bridge.rows) > LONGEST_SHEET:  # Otherwise only the workbook would have it.
         tables["in_transit_bridge"] = closing.bridge.rows.arrow
     return tables
 
@@ -151,7 +152,8 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
     Raises the errors of `written_beside`.
     """
     r, zone = closing.r, closing.zone
-    closing.exposure.sheets()  # first, before others hold memory: it processes all months
+    # This is computed first, while little memory is used, because it reads all months.
+    closing.exposure.sheets()
     whole = {
         "ledger": LEDGER.empty_table(),
         "in_transit_bridge": closing.bridge.rows.arrow,
@@ -166,7 +168,7 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         msgspec.structs.replace(sheet, columns=_ELSEWHERE) if sheet.name in long else sheet
         for sheet in SHEETS
     )
-    # The sheet of a long table has only its number of rows and its file.
+    # The sheet of a long table has only the number of rows and the name of the file.
     tables |= {
         name: pa.table({"where": [f"{tables[name].num_rows:,} rows: tables/{FILES[name]}.parquet"]})
         for name in long

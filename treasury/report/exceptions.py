@@ -1,6 +1,6 @@
-"""The lines of a month that need attention, and people's decisions about lines.
+"""The report's sections on lines that need attention, and on people's decisions about lines.
 
-The best candidate is shown; the others, their scores and the margin are in an expandable detail.
+The best candidate of a line is shown; the other candidates, scores and the margin can be expanded.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ def exceptions_section(r: Reconciliation) -> Section:
 
 
 def open_lines(r: Reconciliation) -> pa.Table:
-    """Return lines that need a person, earlier months first; columns as in OPEN_LINES.
+    """Return the lines that need a person, those of earlier months first; columns as in OPEN_LINES.
 
-    `on_screen` is the outcome in words, `why` the reasons of a suggestion. Amounts are in
-    `currency`.
+    `on_screen` is the outcome in words, `why` the reasons for the suggested candidate. Amounts are
+    in `currency`.
     """
     rows = [
         {
@@ -85,7 +85,7 @@ def open_lines(r: Reconciliation) -> pa.Table:
 
 
 def earlier_section(r: Reconciliation, late: pa.Table, zone: ZoneInfo) -> Section:
-    """Return open lines of earlier months, and facts that came after those months were closed."""
+    """Return the open lines of earlier months, and facts known only after a month's close."""
     lines, year = r.earlier_lines.arrow.to_pylist(), r.month.year
     lead = "No line of an earlier month is open."
     if lines:
@@ -167,7 +167,7 @@ def _candidates(r: Reconciliation, entries: Sequence[str]) -> dict[str, list[dic
 
 
 def _references(r: Reconciliation, records: Collection[str | None]) -> dict[str, str]:
-    """Return the references of these expectations, if a table of the answer has them."""
+    """Return the references of these expectations that the tables of the reconciliation have."""
     references: dict[str, str] = {}
     if not records:
         return references
@@ -188,7 +188,7 @@ def _references(r: Reconciliation, records: Collection[str | None]) -> dict[str,
 
 def decisions_section(r: Reconciliation, zone: ZoneInfo) -> Section:
     """Return people's decisions about lines of the month and requests: who, what, why."""
-    # Lines classed by a rule are not decisions; the assumptions list the rules.
+    # A line that a rule classified is no decision; the section on assumptions lists the rules.
     closed = pc.and_(
         pc.equal(r.lines.arrow["outcome"], "ignored"), pc.is_null(r.lines.arrow["rule_name"])
     )

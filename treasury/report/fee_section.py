@@ -35,7 +35,7 @@ from treasury.report.grids import (
 
 _RATE_ABSENT: Final = "no reference rate"
 _GAS_VALUE: Final = ("gas_value", "value_currency", _RATE_ABSENT)
-"""The value of gas, or the words if it is missing: never zero."""
+"""The words for gas without a value, which is not zero."""
 _LACK_A_RATE: Final = (_RATE_ABSENT, "not provable: no file has")
 """Beginnings of the reasons that mean only that a rate is missing."""
 
@@ -87,7 +87,7 @@ def _fee_total_row(row: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def _checked(to_check: int, without: int) -> str:
-    """Describe requests that the sum of expected fees does not cover."""
+    """Return a note with the numbers of fees to check and of fees without an expected amount."""
     parts = ((to_check, "to check"), (without, "not computed"))
     return ", ".join(f"{number} {word}" for number, word in parts if number)
 
@@ -201,7 +201,7 @@ def conversion_costs_section(costs: ConversionCosts, *, is_unread: bool = False)
 
 
 def _absences(costs: ConversionCosts) -> dict[tuple[str, str], str]:
-    """Explain why a month and pair has no values, by the missing data."""
+    """Return why conversions have no value, by month and pair."""
     reasons: defaultdict[tuple[str, str], set[bool]] = defaultdict(set)
     without = costs.each.arrow.filter(pc.not_equal(costs.each.arrow["not_valued"], ""))
     for row in without.select(["month", "pair", "not_valued"]).to_pylist():

@@ -1,8 +1,8 @@
-"""The figures of one or several months, each from a table of rows, each with a description.
+"""The figures of one or several months, each drawn from rows, and each with a description.
 
-A function takes a DataFrame, an Arrow table or a list of rows and returns a `Figure`: one panel per
-currency, drawn from zero. Each has a second function that describes it for people who cannot see
-it.
+Each figure has two functions. The first takes a DataFrame, an Arrow table or a list of rows and
+returns a `Figure` with one panel per currency, with axes from zero. The second, `…_words`, returns
+a description for people who cannot see the figure.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ _WAITS: Final = (
     (None, "longer"),
 )
 _WAYS: Final = (("on-ramp", "■", INK["first"], ""), ("off-ramp", "▨", INK["second"], "////"))
-"""Each direction with its key, colour and hatching, which distinguishes it in black and white."""
+"""The directions with key, colour and hatching; the hatching distinguishes them in black and white.
+"""
 
 
 @drawn
@@ -254,7 +255,7 @@ def _valued_pairs(costs: Frame) -> list[dict[str, Any]]:
 
 
 def _pair_label(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the pair, with the month and source of rates if these differ between rows."""
+    """Return the label of a pair, with month and source of rates if these differ between rows."""
     words = [row["pair"]]
     if len({other["month"] for other in rows}) > 1:
         words.append(row["month"])
@@ -265,7 +266,7 @@ def _pair_label(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> st
 
 
 def aged_items(items: Iterable[OpenItem], at: date) -> list[dict[str, Any]]:
-    """Return the items with counted amounts, with their age on a day in calendar days."""
+    """Return the items with amounts in totals, with their age on a day in calendar days."""
     return [
         {
             "currency": item.currency,
@@ -370,7 +371,7 @@ def funding_times_words(times: Frame) -> str:
 
 @drawn
 def exposure_by_day(exposure_days: Frame, month: Month, limit: Decimal | None = None) -> Figure:
-    """Draw the value of all balances at the end of each day; `exposure_days` as in EXPOSURE_DAYS.
+    """Draw the value of all balances at the end of each day; columns as in EXPOSURE_DAYS.
 
     `limit` is the limit of all balances in the reporting currency, drawn as a line.
     """
@@ -419,7 +420,7 @@ def exposure_words(exposure_days: Frame, month: Month, limit: Decimal | None = N
 
 
 def _whole(exposure_days: Frame) -> list[Mapping[str, Any]]:
-    """Return one row per day with the total; no rows if there never was a balance."""
+    """Return one row per day with the total of all balances; no rows if there was no balance."""
     rows = [row for row in records(exposure_days, _DAYS) if row["kind"] == _WHOLE]
     order: dict[date, Mapping[str, Any]] = {row["day"]: row for row in rows}
     return [order[at] for at in sorted(order)] if any(row["amount"] for row in rows) else []
@@ -477,7 +478,8 @@ def _rate_panel(axes: Axes, month: Month, currency: str, rows: Sequence[Mapping[
         ("on-ramp", "● on-ramp", INK["first"], "o"),
         ("off-ramp", "■ off-ramp", INK["second"], "s"),
     ):
-        # One point for all requests of a day within a basis point, which would overlap.
+        # Requests of a day with rates within a basis point share one point, because separate points
+        # would overlap.
         points = sorted(
             {
                 (row["completed_on"].day, round(row["rate_bp"]))
@@ -507,6 +509,6 @@ def _counted(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
 
 
 def _bucket(edges: Sequence[tuple[int | None, str]], value: int) -> int:
-    """Return the bucket of a value: ages include their edge, waits do not."""
+    """Return the bucket of a value; for ages, but not for waits, it includes its upper limit."""
     below = value if edges is _AGES else value + 1
     return next(at for at, (edge, _) in enumerate(edges) if edge is None or below <= edge)

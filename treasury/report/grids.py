@@ -1,6 +1,6 @@
-"""Tables, cells and sections of a report as data: the page's content without markup.
+"""Tables, cells and sections of a report as data, without markup.
 
-A cell is text cleaned by `text.clean`; the page escapes it.
+`text.clean` cleans the text of each cell, and the page escapes it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from treasury.core.files.package_files import package_toml
 from treasury.core.text import clean
 
 MOST_ROWS_SHOWN: Final = 200
-"""Maximum number of rows of a table on the page, which refers to the Excel file for the rest."""
+"""Maximum number of rows of a table on the page; all rows are in the Excel file."""
 
 
 NOTES: Final = {
@@ -44,12 +44,12 @@ class Cell(msgspec.Struct, frozen=True):
 
     @property
     def whole_note(self) -> bool:
-        """Whether the note is short enough to stay on one line."""
+        """True if the note is short enough to stay on one line."""
         return len(self.note) <= 20
 
     @property
     def whole(self) -> bool:
-        """Whether the text is a date, a reference or another word that must stay on one line."""
+        """True if the text must stay on one line, such as a date or a reference."""
         return len(self.text) <= (16 if " " in self.text else 24)
 
 
@@ -94,7 +94,7 @@ def amount_cell(
 
 
 def bare_amount(row: Mapping[str, Any], name: str) -> str:
-    """Return an amount without its currency, which has its own column; a dash if missing."""
+    """Return an amount without its currency, which is in another column; a dash if missing."""
     if row[name] is None:
         return "–"
     return amount_words(row[name], row["currency"]).removeprefix(f"{clean(row['currency'])} ")
@@ -131,5 +131,5 @@ def make_grid(
 
 
 def filled(*grids: Grid) -> tuple[Grid, ...]:
-    """Return the tables that have rows: no section shows an empty one."""
+    """Return the tables that have rows, because empty tables are not shown."""
     return tuple(grid for grid in grids if grid.rows)

@@ -1,6 +1,6 @@
-"""Charts of a workspace's results: each takes a result, or any data frame with its columns.
+"""Charts of a workspace's results: each takes a result, or a data frame with the same columns.
 
-Every chart has a sentence that describes it: `words`, shown below it in a notebook.
+The attribute `words` of a chart describes it, and is shown below it in a notebook.
 
     from treasury import plots
 
@@ -204,7 +204,7 @@ def exposure(stood: ProviderExposure) -> Figure:
     Parameters
     ----------
     stood
-        The month's exposure.
+        The exposure of a month, from `t.exposure`.
 
     Returns
     -------

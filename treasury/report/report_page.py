@@ -1,8 +1,8 @@
-"""The close report as one page: loads nothing from elsewhere, and escapes all outside text.
+"""The close report as one HTML page, which loads no other files and escapes all outside text.
 
-The template knows sections, tables and cells; their content is in `sections`, their words in
-`words`. Figures are inlined as SVG in the page's own colours, so that they follow light, dark and
-print.
+The template draws sections, tables and cells. `sections` has their content, and `words` their
+texts. Figures are inlined as SVG with the page's colours, so that they follow its light, dark and
+print styles.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _PAPER: Final = "#ffffff"
 
 
 def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> str:
-    """Return the whole page; the same month gives the same text. `drawn` are existing figures."""
+    """Return the whole page; the same month gives the same text. `drawn` are finished figures."""
     r, zone = closing.r, closing.zone
     steps = checklist(closing)
     blocking = len(closing.items.blocking)
-    exception = exception_words(closing.items)  # empty unless only proof is missing
+    exception = exception_words(closing.items)  # Empty unless only proofs are missing.
     headline = f"Blocked by {count(blocking, 'item')}" if blocking else "Ready to close"
     if closing.period is not None:
         carried = len(closing.items)
@@ -87,7 +87,7 @@ def inline_svg(svg: bytes, name: str) -> Markup:
 
 
 def _signed(closing: Closing) -> tuple[tuple[str, str, str], ...]:
-    """Return who prepared and who reviewed, a second person, and when."""
+    """Return the person who prepared, the second person who reviewed, and the times."""
     period, preparation, year = closing.period, closing.preparation, closing.r.month.year
     unsigned = ("Reviewed by, another person", "not signed", "")
     if period is not None:

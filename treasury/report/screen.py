@@ -1,7 +1,7 @@
 """The first screen and other terminal output, as aligned plain text or as rows.
 
-The layout and words are fixed by contract. No text moves the cursor: outside text passes through
-`text.clean`.
+The documentation fixes the layout and the words. `text.clean` removes control characters from
+outside text, so that it cannot move the cursor.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def first_screen(
 ) -> str:
     """Return the month on one screen; `report` is the path of report.html, if written.
 
-    With a small `width`, the open items are listed without commands, then without ages. `late`
-    counts later facts about a closed month, which do not change it.
+    With a small `width`, the list of open items omits the commands, then the ages. `late` is the
+    number of later facts about a closed month, which do not change it.
     """
     r, zone = closing.r, closing.zone
     to_read = clean(report) if report else f"treasury close {r.month}"
@@ -84,7 +84,7 @@ def first_screen(
 SERVICES_ADD: Final = """\
 the services would add what is to be paid, what was delivered,
             coins, balances and fees: docs/setup.md"""
-"""The line of the first screen on a desk with bank files alone."""
+"""The line of the first screen for a workspace that has only bank files."""
 
 
 def unknown_screen(
@@ -92,7 +92,7 @@ def unknown_screen(
 ) -> str:
     """Return the first screen of a month without data: the missing data, and the next step.
 
-    `why` is the error's reason. Without services, nothing is read from them.
+    `why` is the reason in the error. Without services, the next step is not a sync.
     """
     zone, synced = question.zone, synced_at(snapshot)
     statements: int = snapshot.sql(
@@ -120,7 +120,7 @@ def unknown_screen(
 
 
 def reconciliation_summary(r: Reconciliation, *, zone: ZoneInfo) -> str:
-    """Return the outcomes of the month's bank lines: counts, and sums that tie by currency."""
+    """Return the month's bank lines by outcome: counts, and amounts by currency with their sums."""
     reasons: dict[str, int] = {}
     for row in unprovable_accounts(r):
         reason = clean(row["proof"].removeprefix(NOT_PROVABLE).removeprefix(": "))
@@ -183,7 +183,7 @@ def funding_totals(rows: pa.Table) -> str:
 
 
 def close_words(items: OpenItems) -> str:
-    """Return `ready`, or `BLOCKED by 27 of them`; unproved months never count as reconciled."""
+    """Return `ready`, or `BLOCKED by 27 of them`; without proof a month is not `reconciled`."""
     blocking = items.blocking
     if not blocking:
         return "ready"
@@ -258,7 +258,7 @@ def _items_table(items: OpenItems, width: int | None) -> list[str]:
 
 
 def _group_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Align the cells of each group; empty columns take no space."""
+    """Align the cells of all groups; empty columns are omitted."""
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     lines, before = [], ""
     for row in rows:
@@ -276,7 +276,7 @@ def _group_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 _SIGNS: Final = {"in": "+", "out": "-"}
-"""The sign of money that goes both ways."""
+"""The sign before an amount that consists of money in and money out."""
 _TO_RIGHT: Final = (2, 4)
 _LEFT_OUT: Final = (7, 5)
 """The cells of a group to omit on a narrow screen: the command, then the age."""
@@ -346,9 +346,9 @@ FACTS: Final = grouped_schema(
     (INTEGER, "blocking", "oldest"),
     (TEXT, "clock", "command"),
 )
-"""The columns of the facts; `items` counts, `blocking` counts those that block the close.
+"""The columns of the facts. `items` and `blocking` are numbers of all and of blocking items.
 
-`amount` is empty if money goes both ways: `coming` and `going` are its parts.
+`amount` is null if there is money in and money out; then `coming` and `going` have the amounts.
 """
 
 

@@ -73,7 +73,7 @@ _TONES: Final = {
 
 
 def sections(closing: Closing) -> list[Section]:
-    """Return every section after the verdict, in order."""
+    """Return all sections that follow the verdict, in order."""
     r, zone = closing.r, closing.zone
     return [
         _accounts(closing),
@@ -145,7 +145,7 @@ def _ledger(ledger: LedgerComparison) -> Grid:
 
 
 def _pays_gas(row: Mapping[str, Any]) -> bool:
-    """Return whether a row is the native coin of a company wallet."""
+    """Return True if a row is about the native coin of a company wallet, which pays the gas."""
     return row["kind"] == "company" and row["currency"] in NATIVE_COINS.values()
 
 
@@ -264,7 +264,7 @@ def _in_transit(closing: Closing) -> Section:
 
 
 def _bridge(bridge: TransitBridge) -> Grid:
-    """Return why the three sums differ, by reason; the workbook has the rows."""
+    """Return the differences between the three sums by reason; the workbook has all rows."""
     names = ("report", "journal", "roll_forward")
     steps = bridge.steps.arrow.to_pylist() if len(bridge.rows) else []
     return make_grid(
@@ -282,7 +282,7 @@ def _bridge(bridge: TransitBridge) -> Grid:
 
 
 def _summed(steps: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Mapping[str, Any]]:
-    """Return the sum of each kind and currency: the figures that the bridge leads to."""
+    """Return the sum of each kind and currency, which are the figures that the bridge connects."""
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for step in steps:
         groups.setdefault((step["kind"], step["currency"]), []).append(step)
@@ -424,7 +424,7 @@ def _assumptions(closing: Closing) -> Section:
 
 
 def _left_out(r: Reconciliation) -> list[dict[str, Any]]:
-    """Return lines unrelated to requests by class and rule; an own transfer counts once."""
+    """Return the lines left out of matching by class and rule; an own transfer is counted once."""
     names = ["entry_id", "line_class", "rule_name", "amount", "currency"]
     apart = r.lines.arrow.filter(pc.is_valid(r.lines.arrow["line_class"])).select(names).to_pylist()
     listed = {line["entry_id"] for line in apart}
@@ -474,6 +474,6 @@ def _evidence(closing: Closing) -> Section:
 
 
 def tally(r: Reconciliation) -> Iterable[tuple[str, str, int]]:
-    """Return the parts of the month's bank lines: outcome, its word, count."""
+    """Return the number of the month's bank lines by outcome: the outcome, its word, the count."""
     counts = r.counts()
     return [(name, OUTCOMES[name], counts[name]) for name in OUTCOMES if counts[name]]

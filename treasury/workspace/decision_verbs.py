@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class WorkspaceDecisions(WorkspaceStores):
-    """The workspace's operations for decisions."""
+    """The methods of `Workspace` for people's decisions."""
 
     def open_items(self, month: str | Month | None = None) -> OpenItems:
-        """Return everything unsettled in a month, each item once.
+        """Return all unsettled items of a month, each once.
 
         Parameters
         ----------
@@ -53,7 +53,7 @@ class WorkspaceDecisions(WorkspaceStores):
 
     @cached_property
     def matches(self) -> Deciding:
-        """Verdicts on bank lines: `accept`, `reject`, `ignore`, `assign`, `undo`, `list`.
+        """People's verdicts on bank lines: `accept`, `reject`, `ignore`, `assign`, `undo`, `list`.
 
         >>> t.matches.accept("4f2a91c0", "PAY-2026-005358", reason="amount and payee agree")
         """
@@ -107,7 +107,7 @@ class WorkspaceDecisions(WorkspaceStores):
 
     @cached_property
     def items(self) -> Carrying:
-        """Open items past a close: `carry` proposes, `accept` agrees, `withdraw`, `list`.
+        """Open items carried past a close: `carry` proposes it, a second person runs `accept`.
 
         >>> t.items.carry("PAY-1042", owner="ines", by="2026-11-30", reason="the bank confirmed it")
         """
@@ -166,7 +166,7 @@ class WorkspaceDecisions(WorkspaceStores):
         agreed: SheetPlan | None = None,
         dry_run: bool = False,
     ) -> SheetPlan:
-        """Journal the decisions of a sheet that `exceptions_sheet` wrote, all or none.
+        """Write the decisions in a sheet of `exceptions_sheet` to the journal, all or none.
 
         Parameters
         ----------
@@ -175,9 +175,9 @@ class WorkspaceDecisions(WorkspaceStores):
         name
             The file's name, for bytes.
         agreed
-            The plan of a dry run. Exactly this plan is journaled.
+            The result of a dry run. Its decisions are journaled, or none if anything has changed.
         dry_run
-            Return the effect of each row and write nothing.
+            Return the effect of each row, without writing to the journal.
 
         Returns
         -------
@@ -243,7 +243,7 @@ class WorkspaceDecisions(WorkspaceStores):
         return effects_of_remark(self, planned)
 
     def rests_on(self, withdrawal: Withdrawal) -> tuple[str, ...]:
-        """Return what depends on a statement that is planned to be withdrawn.
+        """Return the lines, decisions and months that depend on a statement to be withdrawn.
 
         Parameters
         ----------
@@ -275,7 +275,7 @@ class WorkspaceDecisions(WorkspaceStores):
 
     @cached_property
     def measurement(self) -> Measurement:
-        """The measurement of coins, set by two people: `propose`, `accept`, `list`, `openings`.
+        """How coins are measured, set by two people: `propose`, `accept`, `list`, `openings`.
 
         >>> t.measurement.list()
         """
@@ -305,7 +305,7 @@ class WorkspaceDecisions(WorkspaceStores):
 
     @cached_property
     def periods(self) -> Periods:
-        """Months: `prepare`, `sign`, `withdraw`, `reopen`, `list`, `verify`, `late`, and more.
+        """The closes of months: `prepare`, `sign`, `withdraw`, `reopen`, `list`, `verify`, `late`.
 
         >>> t.periods.list()
         """
@@ -314,7 +314,7 @@ class WorkspaceDecisions(WorkspaceStores):
         return Periods(self)
 
     def compare(self, a: Reconciliation, b: Reconciliation) -> Comparison:
-        """Compare two reconciliations of a month: what moved, and why; totals by currency.
+        """Compare two reconciliations of a month: the lines that moved, and why.
 
         Parameters
         ----------
@@ -324,7 +324,8 @@ class WorkspaceDecisions(WorkspaceStores):
         Returns
         -------
         Comparison
-            The lines that moved, with their cause.
+            The lines with another outcome or expectation, each with the cause, and totals by
+            currency.
 
         Raises
         ------

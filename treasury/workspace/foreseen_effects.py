@@ -1,4 +1,4 @@
-"""The effects of a planned decision on other items, computed before it is written."""
+"""The effects of a planned decision on other open items, computed before it is journaled."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _COIN_COLUMNS: Final = {
     "wallet_balances": "asset",
     "wallet_movements": "asset",
 }
-"""The columns that contain coins, by table."""
+"""The columns that contain the names of coins, by table."""
 
 
 def effects_of_decisions(t: WorkspaceStores, planned: Sequence[Decision]) -> Effects:
     """Return the effects of planned decisions on open items other than their own lines.
 
-    The items are those of the last month that ended, or of the first open month that contains a
-    line.
+    The open items are those of the last month that ended, or of the first open month that contains
+    one of the lines.
     """
     decided = t.decided()
     booked = [
@@ -70,7 +70,8 @@ def effects_of_drafts(
 def rests_on(t: WorkspaceStores, matches: Deciding, withdrawal: Withdrawal) -> tuple[str, ...]:
     """Return what depends on a statement to be withdrawn, one sentence each.
 
-    Covers its lines by outcome, the decisions on them, and the closed months that keep it.
+    The sentences name its lines by outcome, the decisions on these lines, and the closed months
+    that keep the statement.
     """
     knowledge, decisions = matches.look()
     statement, entries = withdrawal.statement, set(withdrawal.entry_ids)
@@ -93,10 +94,10 @@ def _effects(
     months: Sequence[Month] = (),
     lines: Collection[str] = (),
 ) -> Effects:
-    """Return the open items that change between two states of decisions, except `lines`.
+    """Return the open items, except `lines`, that differ between two states of the decisions.
 
-    The items are those of the last of `months` or the last month that ended, or else of the first
-    later month that is not closed.
+    The month is the later one of the last of `months` and the last month that ended or, if it is
+    closed, the first later month that is not.
     """
     month = max((*months, t.this_month.previous))
     closed = closed_periods(decided.entries)

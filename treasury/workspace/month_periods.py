@@ -1,6 +1,7 @@
-"""The operations of `t.periods`: prepare, sign, withdraw, reopen and show months.
+"""`t.periods`: prepare, sign, withdraw, reopen and show the closes of months.
 
-A closed month is rebuilt from the data that its close pinned; an open one from the current data.
+A closed month is recomputed from the data that its close pinned, an open month from the current
+data.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
 
 class Periods:
-    """The months of a workspace: prepare, sign, reopen, show."""
+    """The closes of a workspace's months: prepare, sign, reopen, show."""
 
     def __init__(self, workspace: WorkspaceStores) -> None:
         self._workspace = workspace
@@ -59,9 +60,33 @@ class Periods:
     ) -> Closing:
         """Prepare the close of a month that has ended, for a second person to sign.
 
-        Pins the lake's commit, the journal's end and the hash of the list of open items. The CSV
-        file `ledger` is compared and journaled too. Raises ActionRefused if an item blocks that is
-        not proposed to be carried, and TreasuryError if the open items do not roll forward.
+        The preparation pins the lake's commit, the journal's end and the hash of the list of open
+        items.
+
+        Parameters
+        ----------
+        month
+            The month.
+        ledger
+            A CSV file of account, currency and balance, which is compared and journaled.
+        actor
+            The person; default: the one at this desk.
+
+        Returns
+        -------
+        Closing
+            The prepared month, with balances and values in their currency.
+
+        Raises
+        ------
+        ActionRefused
+            If an item blocks the close and is not proposed to be carried.
+        TreasuryError
+            If the open items do not roll forward.
+
+        Examples
+        --------
+        >>> t.periods.prepare("2026-10", ledger=Path("ledger.csv"))
         """
         prepared = self.prepare_or_show(month, ledger=ledger, actor=actor, show=False)
         if prepared.refusal is not None:
@@ -76,7 +101,7 @@ class Periods:
         actor: Actor | None = None,
         show: bool = True,
     ) -> PreparedMonth:
-        """Prepare a month, or `show` its current state with the reason why it is not prepared."""
+        """Prepare a month or, with `show`, return it unprepared together with the refusal."""
         from treasury.close.ledger.provided_ledger import read_ledger
         from treasury.close.sign_off import prepare_month
 
@@ -96,9 +121,31 @@ class Periods:
     def sign(self, month: str | Month, *, actor: Actor | None = None) -> Closing:
         """Sign a colleague's preparation and lock the month.
 
-        Raises ActionRefused for the person who prepared it, unless the policy allows one person;
-        the close then states that it was not reviewed. The journal's head is published as
-        configured. Raises StorageError if that fails; the month is closed all the same.
+        If the settings say where, the journal's head is published too. If the policy allows one
+        person to sign alone, the close states that it was not reviewed.
+
+        Parameters
+        ----------
+        month
+            The month.
+        actor
+            The person; default: the one at this desk.
+
+        Returns
+        -------
+        Closing
+            The closed month.
+
+        Raises
+        ------
+        ActionRefused
+            If the same person prepared the month, unless the policy allows this.
+        StorageError
+            If the head cannot be published. The month is closed nevertheless.
+
+        Examples
+        --------
+        >>> t.periods.sign("2026-10")
         """
         from treasury.close.closing import closed_month
         from treasury.close.sign_off import sign_month
@@ -125,7 +172,31 @@ class Periods:
     def withdraw(
         self, month: str | Month, reason: str, *, actor: Actor | None = None
     ) -> Preparation:
-        """Withdraw a preparation, so that the month can be prepared again."""
+        """Withdraw a preparation, so that the month can be prepared again.
+
+        Parameters
+        ----------
+        month
+            The month.
+        reason
+            The reason, which is journaled.
+        actor
+            The person; default: the one at this desk.
+
+        Returns
+        -------
+        Preparation
+            The withdrawn preparation.
+
+        Raises
+        ------
+        ActionRefused
+            If no preparation of the month awaits a signature.
+
+        Examples
+        --------
+        >>> t.periods.withdraw("2026-10", "a statement was missing")
+        """
         from treasury.close.sign_off import withdraw_preparation
 
         t = self._workspace
@@ -135,17 +206,37 @@ class Periods:
         return withdraw_preparation(t.journal, month_of(month), reason, actor=who)
 
     def month(self, month: str | Month | None = None, *, ledger: Path | None = None) -> Closing:
-        """Return a month with balances, verdict and roll-forward: as closed, or as of now.
+        """Return a month with balances, verdict and roll-forward: as closed, or as known now.
 
-        The default is the last month that ended. `ledger` is compared for an open month; a closed
-        month has the ledger of its close.
+        Parameters
+        ----------
+        month
+            The month; default: the last one that ended.
+        ledger
+            A CSV file of account, currency and balance to compare; only for an open month.
+
+        Returns
+        -------
+        Closing
+            The month; amounts in their currency.
+
+        Raises
+        ------
+        InputError
+            If a ledger is given for a closed month, which has the ledger of its close.
+        NothingStored
+            If nothing is stored about the month.
+
+        Examples
+        --------
+        >>> t.periods.month("2026-10")
         """
         return self.closing_on(month, self._workspace.decided(), ledger=ledger)
 
     def items_on(
         self, month: str | Month | None, decided: Decided, ledger: Path | None = None
     ) -> OpenItems:
-        """Return a month's items under these decisions, or the prepared list awaiting signature."""
+        """Return a month's open items under these decisions; if prepared, as prepared."""
         from treasury.close.sign_off import prepared_month
 
         t = self._workspace
@@ -180,13 +271,47 @@ class Periods:
         )
 
     def reopen(self, month: str | Month, reason: str, *, actor: Actor | None = None) -> Period:
-        """Reopen the last closed month; journaled with the reason."""
+        """Reopen the last closed month.
+
+        Parameters
+        ----------
+        month
+            The month.
+        reason
+            The reason, which is journaled.
+        actor
+            The person; default: the one at this desk.
+
+        Returns
+        -------
+        Period
+            The reopened close.
+
+        Raises
+        ------
+        ActionRefused
+            If the month is not the last closed one.
+
+        Examples
+        --------
+        >>> t.periods.reopen("2026-10", "the bank corrected its statement")
+        """
         require_present(self._workspace.as_of)
         journal = self._workspace.journal
         return reopen_period(journal, month_of(month), reason, actor=actor or journal.who())
 
     def list(self) -> Table:
-        """List every close, and what waits for a signature: who, when, and the pinned data."""
+        """List all closes, and the preparations that await a signature.
+
+        Returns
+        -------
+        Table
+            One row per close or preparation: the people, the times, and the pinned data.
+
+        Examples
+        --------
+        >>> t.periods.list()
+        """
         entries = self._workspace.decided().entries
         rows = [_row(period.close, period) for period in period_history(entries)]
         rows += [_row(each.close, None) for each in preparations(entries).values()]
@@ -195,7 +320,27 @@ class Periods:
         )
 
     def get(self, month: str | Month) -> Period:
-        """Return the close of a month; raise InputError if it is not closed."""
+        """Return the close of a month.
+
+        Parameters
+        ----------
+        month
+            The month.
+
+        Returns
+        -------
+        Period
+            The close.
+
+        Raises
+        ------
+        InputError
+            If the month is not closed.
+
+        Examples
+        --------
+        >>> t.periods.get("2026-10").close
+        """
         period = closed_periods(self._workspace.decided().entries).get(str(month_of(month)))
         if period is None:
             raise InputError(
@@ -204,15 +349,54 @@ class Periods:
         return period
 
     def answer(self, month: str | Month) -> Reconciliation:
-        """Return a closed month's reconciliation, recomputed from its pinned data."""
+        """Return a closed month's reconciliation, recomputed from its pinned data.
+
+        Parameters
+        ----------
+        month
+            The month.
+
+        Returns
+        -------
+        Reconciliation
+            The lines and outcomes; amounts in the currency of the account.
+
+        Raises
+        ------
+        InputError
+            If the month is not closed.
+
+        Examples
+        --------
+        >>> t.periods.answer("2026-10").lines
+        """
         t = self._workspace
         return reconcile(basis_of(t.journal, t.lake, self.get(month).close))
 
     def verify(self, month: str | Month) -> VerifiedMonth:
-        """Verify a closed month against its close; raise JournalError if it differs.
+        """Verify a closed month against the hashes in its close.
 
-        A month closed under other models is compared with its stored results, and the result notes
-        that.
+        Parameters
+        ----------
+        month
+            The month.
+
+        Returns
+        -------
+        VerifiedMonth
+            The month. If it was closed with another version of the models, it was compared with its
+            stored results, and a note says so.
+
+        Raises
+        ------
+        InputError
+            If the month is not closed.
+        JournalError
+            If the month differs from its close.
+
+        Examples
+        --------
+        >>> t.periods.verify("2026-10")
         """
         from treasury.close.closing import verify_period
 
@@ -220,22 +404,53 @@ class Periods:
         return verify_period(t.journal, t.lake, self.get(month))
 
     def closing(self, period: Period) -> pa.Table:
-        """Return the roll-forward that a close journaled; columns as in ROLL_FORWARD."""
+        """Return the roll-forward in the journal entry of a close; columns as in ROLL_FORWARD."""
         rows = journaled_roll_forward(period.close)
         return pa.Table.from_pylist(rows, schema=ROLL_FORWARD)
 
     def roll_forward(self, month: str | Month) -> RollForward:
         """Return the month's open items from opening to closing, as known now.
 
-        Raises NothingStored if the services were never read, because the open items are then
-        unknown.
+        Parameters
+        ----------
+        month
+            The month.
+
+        Returns
+        -------
+        RollForward
+            The totals and each request; amounts in their currency.
+
+        Raises
+        ------
+        NothingStored
+            If the services were never read, because the open items are then unknown.
+
+        Examples
+        --------
+        >>> t.periods.roll_forward("2026-10")
         """
         t = self._workspace
         require_synced(t.snapshot())
         return roll_forward_of(t.lake, self._basis(month), self._workspace.decided())
 
     def late(self, month: str | Month | None = None) -> Table:
-        """List facts about closed months that became known later, and the month they post in."""
+        """List facts about closed months that became known after their close.
+
+        Parameters
+        ----------
+        month
+            Only facts about this month.
+
+        Returns
+        -------
+        Table
+            One row per fact, with the month in which it is posted.
+
+        Examples
+        --------
+        >>> t.periods.late("2026-10")
+        """
         entries = self._workspace.decided().entries
         knowledge = run_knowledge(self._basis(self._workspace.this_month))
         items = late_items(knowledge, closed_periods(entries), entries)

@@ -16,8 +16,8 @@ from treasury.matching.rules import Rules, load_rules
 def rules_for(journal: Journal, path: Path, month: Month, until: datetime | None) -> Rules:
     """Return the rules that apply to a month.
 
-    A closed month keeps the rules of its close. Otherwise they are those of the file, or for an
-    earlier instant the ones that the journal shows as in force then.
+    For a closed month, they are the rules of its close. For another month, they are those of the
+    file or, at an earlier instant, those that the journal shows as in force at that instant.
     """
     everything = journal.entries(("period.", "rules."))
     before = [entry for entry in everything if until is None or entry.at <= until]

@@ -42,13 +42,13 @@ ANSWERS: Final[Mapping[str, Callable[[Closing], Table]]] = {
     "roll_forward": lambda closing: closing.rolled.roll_forward,
     "fee_requests": lambda closing: closing.fees.requests,
 }
-"""The tables of a month available to queries."""
+"""The tables with the results of a month that queries may read."""
 _READ: Final = re.compile(r'\b(?:from|join)\s+"?([a-z_]+)')
 _AWAITING: Final = "awaiting_funds"
 
 
 class WorkspaceMonths(WorkspacePayments):
-    """The workspace's operations for a month."""
+    """The methods of `Workspace` for a month."""
 
     def sql(
         self,
@@ -62,9 +62,10 @@ class WorkspaceMonths(WorkspacePayments):
         Parameters
         ----------
         query
-            The query. Besides stored tables it may read the month's bank_lines, earlier_lines,
-            virtual_account_credits, in_transit, differences, internal_transfers, conversions,
-            open_items, balances, roll_forward and fee_requests, and awaiting_funds as of now.
+            The query. In addition to the stored tables it may read the month's bank_lines,
+            earlier_lines, virtual_account_credits, in_transit, differences, internal_transfers,
+            conversions, open_items, balances, roll_forward and fee_requests, and the current
+            awaiting_funds.
         params
             Values of the query's parameters.
         month
@@ -104,18 +105,18 @@ class WorkspaceMonths(WorkspacePayments):
         engine: Any = None,
         into: str | Path | None = None,
     ) -> Reconciliation:
-        """Reconcile a month: each bank line with one outcome, and what is missing or due.
+        """Reconcile a month: one outcome for each bank line, and missing and due payments.
 
         Parameters
         ----------
         month
-            The month; default: the last one that ended. A closed month is as of its close,
-            regardless of later facts (`periods.late`).
+            The month; default: the last one that ended. For a closed month the result is that of
+            its close, without later facts (`periods.late`).
         engine
             A Spark session, its address, or "duckdb"; default: `[engine]` in the settings. Spark
-            reads the lake's files in place; the result is the same.
+            reads the files of the lake directly; the result is the same.
         into
-            A folder or schema for all of Spark's matching results.
+            A folder or schema to which Spark writes all results of matching.
 
         Returns
         -------
@@ -186,9 +187,10 @@ class WorkspaceMonths(WorkspacePayments):
         Parameters
         ----------
         month
-            The month; default: the last one that ended. It may have no stored data.
+            The month; default: the last one that ended. If nothing is stored about it, the screen
+            says so.
         width
-            The number of columns, if limited.
+            The width of the screen in characters; default: unlimited.
 
         Returns
         -------
@@ -220,7 +222,7 @@ class WorkspaceMonths(WorkspacePayments):
         return Screen(screen)
 
     def facts(self, month: str | Month | None = None) -> Table:
-        """Return the facts of the first screen as rows; amounts in their currency.
+        """Return the facts of the first screen as rows.
 
         Parameters
         ----------
@@ -230,7 +232,7 @@ class WorkspaceMonths(WorkspacePayments):
         Returns
         -------
         Table
-            One row per fact.
+            One row per fact; amounts in their currency.
 
         Raises
         ------
@@ -252,7 +254,7 @@ class WorkspaceMonths(WorkspacePayments):
         return self.periods.month(month)
 
     def transit_bridge(self, month: str | Month | None = None) -> TransitBridge:
-        """Compare money in transit in the report, the journal and the roll-forward, row by row.
+        """Compare the money in transit by the report, the journal of postings and the roll-forward.
 
         Parameters
         ----------
@@ -283,14 +285,15 @@ class WorkspaceMonths(WorkspacePayments):
         months
             A month, or a range like "2026-07..2026-10"; default: the last month that ended.
         calculate
-            Query the service's calculator for each fee; its results are marked as such.
+            Query the service's calculator for each fee; such fees are marked.
 
         Returns
         -------
         Fees
             Fees in their own currency. Each request also has its conversion cost by the reference
-            rates, in `value_currency`: `cost`, `stated_fee`, `reference_difference`, or the reason
-            in `not_valued`. `costs.by_pair` and `gas.by_use` are totals, `gas.each` has each gas.
+            rates in `value_currency`: `cost`, `stated_fee` and `reference_difference`, or in
+            `not_valued` why it has none. `costs.by_pair` and `gas.by_use` are totals, `gas.each`
+            has one row per gas payment.
 
         Raises
         ------
@@ -339,14 +342,15 @@ class WorkspaceMonths(WorkspacePayments):
         Parameters
         ----------
         file
-            A CSV file with the columns reference (or a request's id), fee, currency, maybe vat.
+            A CSV file with the columns reference (or a request's id), fee, currency and,
+            optionally, vat.
         months
             As in `fees`.
 
         Returns
         -------
         Tied
-            One row per request, with any gap.
+            One row per request, with the difference in the invoice's currency.
 
         Raises
         ------
@@ -372,8 +376,9 @@ class WorkspaceMonths(WorkspacePayments):
         Returns
         -------
         ExportedBooks
-            `write_csv(FILE)` and `write_beancount(FILE)` export it, with the company's accounts if
-            a mapping file is given; `mapping()` is a template of that file.
+            The postings. `write_csv(FILE)` and `write_beancount(FILE)` write them, with the
+            company's ledger accounts if a mapping file is given; `mapping()` is a template of that
+            file.
 
         Raises
         ------
@@ -394,7 +399,7 @@ class WorkspaceMonths(WorkspacePayments):
         return export_books(books)
 
     def coins(self, month: str | Month | None = None) -> CoinAccounts:
-        """Return coins at the month's end: carrying amounts if measured, else values.
+        """Return the coins at the month's end: carrying amounts if they are measured, else values.
 
         Parameters
         ----------
@@ -418,7 +423,7 @@ class WorkspaceMonths(WorkspacePayments):
         return self._synced_month(month).coins
 
     def exposure(self, month: str | Month | None = None) -> ProviderExposure:
-        """Return all our money with the provider at a month's end, or now during the month.
+        """Return our balances with the provider at a month's end or, in the current month, now.
 
         Parameters
         ----------
@@ -442,7 +447,7 @@ class WorkspaceMonths(WorkspacePayments):
         return self._synced_month(month).exposure
 
     def confirmation_letter(self, path: str | Path, month: str | Month | None = None) -> Path:
-        """Write the letter for the provider to confirm the balances, as HTML to print.
+        """Write a letter that asks the provider to confirm our balances, as HTML to print.
 
         Parameters
         ----------
@@ -474,13 +479,13 @@ class WorkspaceMonths(WorkspacePayments):
         return write_letter(self.exposure(month), Path(path))
 
     def checklist(self, month: str | Month | Closing | None = None) -> Checklist:
-        """Return the conditions of a month's close, their states, and what blocks.
+        """Return the checklist of a month's close: the conditions, and the items that block it.
 
         Parameters
         ----------
         month
-            A month, or the result of `periods.month`, which keeps its compared ledger; default: the
-            last month that ended.
+            A month, or the result of `periods.month`, to include its comparison with the ledger;
+            default: the last month that ended.
 
         Returns
         -------
@@ -511,7 +516,7 @@ class WorkspaceMonths(WorkspacePayments):
         pdf: bool = False,
         notebook: bool = False,
     ) -> ClosePack:
-        """Prepare the month, or with `sign` lock it as a second person, and write its pack.
+        """Prepare a month's close or, with `sign`, sign and lock it; then write its pack of files.
 
         Parameters
         ----------
@@ -520,17 +525,18 @@ class WorkspaceMonths(WorkspacePayments):
         folder
             The pack's folder; default: `close/<month>`.
         sign
-            Sign a colleague's preparation.
+            Sign a colleague's preparation instead of preparing the month.
         ledger
             A CSV file of account, currency and balance to compare during preparation.
         pdf, notebook
-            Also print the report to PDF with Chromium; also execute the close's notebook.
+            Also print the report to PDF with Chromium, or also execute the close's notebook.
 
         Returns
         -------
         ClosePack
-            The written files; a draft with the reason in `note` if an item blocks the close. The
-            pack of a closed month is rebuilt from its pinned data, regardless of later facts.
+            The written files. If an item blocks the close, they are a draft, and `note` has the
+            reason. The pack of a closed month is recomputed from its pinned data, without later
+            facts.
 
         Raises
         ------
@@ -548,7 +554,7 @@ class WorkspaceMonths(WorkspacePayments):
         from treasury.report.pack.close_notebook import require_papermill
         from treasury.report.pack.pdf_printing import require_browser
 
-        # A missing program is reported before a month is locked.
+        # This raises the error for a missing program before a month is locked.
         if pdf:
             require_browser()
         if notebook:
@@ -568,7 +574,7 @@ class WorkspaceMonths(WorkspacePayments):
             closing = self.periods.sign(month)
         elif self.is_closed(month):
             closing = self.periods.month(month, ledger=ledger_file)
-        # A draft as known then, regardless of any preparation.
+        # An earlier view cannot prepare a month, so it gets a draft.
         elif self.as_of is not None:
             month_then = self.periods.month(month, ledger=ledger_file)
             closing = msgspec.structs.replace(month_then, preparation=None)
@@ -580,7 +586,7 @@ class WorkspaceMonths(WorkspacePayments):
         return write_close(closing, target, pdf=pdf, notebook=workspace, note=note)
 
     def verify_pack(self, folder: str | Path) -> Verified:
-        """Verify a pack against this workspace: its pinned commit, its journal, its inputs.
+        """Verify the pack of a close against this workspace's pinned commit and journal.
 
         Parameters
         ----------
@@ -590,7 +596,7 @@ class WorkspaceMonths(WorkspacePayments):
         Returns
         -------
         Verified
-            `holds`, and each difference.
+            `holds` is true if there is no difference; as a table, one row per difference.
 
         Examples
         --------

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class WorkspacePayments(WorkspaceFiles):
-    """The workspace's operations for reading the services and carrying out approved actions."""
+    """The methods of `Workspace` that read the services and carry out approved actions."""
 
     def __init__(
         self, folder: Path, *, as_of: datetime | None = None, ask: Ask | None = None
@@ -55,22 +55,23 @@ class WorkspacePayments(WorkspaceFiles):
         tables
             Only these tables; default: all.
         since
-            List records created from this day on again.
+            List all records again that were created on or after this day.
         full
-            Compare everything, including settled records, and report the drift.
+            Compare all records, including settled ones, and report differences to the stored data.
         details
-            The most older settled requests to read in detail.
+            Maximum number of older settled requests to read in detail.
         credential
             The credential to read with; default: the first one.
         progress
             Receives the progress; default: bars in a notebook.
         meanwhile
-            Called about once a second. Other work may write to the workspace during the sync.
+            A function that is called about once a second during the sync; it may write to the
+            workspace.
 
         Returns
         -------
         SyncReport
-            Counts by table, and findings.
+            The numbers of new, changed and vanished records by table, and findings.
 
         Raises
         ------
@@ -227,7 +228,7 @@ class WorkspacePayments(WorkspaceFiles):
         return self._rows(rows.append_column("differs", differs), step_sql("funding"))
 
     def trace(self, what: str) -> Trace:
-        """Follow one payment from end to end, with each hop's evidence or what is missing.
+        """Follow one payment from end to end: each hop with its evidence, or the missing evidence.
 
         Parameters
         ----------
@@ -254,7 +255,7 @@ class WorkspacePayments(WorkspaceFiles):
         return trace(self.snapshot(), question, what, self._decisions(), self._remarks())
 
     def explain(self, entry_id: str, *, month: str | Month | None = None) -> LineExplanation:
-        """Show why matching decided as it did about one bank line, stage by stage.
+        """Explain the outcome of matching for one bank line, stage by stage.
 
         The stages are the text, its readings, the seven questions, candidates, allocation, outcome.
 
@@ -289,7 +290,7 @@ class WorkspacePayments(WorkspaceFiles):
 
 
 def _as_action(operation: str) -> str:
-    """Return the advice for a write with a read-only client."""
+    """Return the error for a write with a read-only client: the action to propose instead."""
     from treasury.actions import KINDS
 
     kind = next((kind.name for kind in KINDS.values() if kind.operation == operation), None)

@@ -1,8 +1,8 @@
-"""The service's answers to creates that no endpoint lists again, read from the journal.
+"""The service's answers to creates, for records that no endpoint returns later.
 
-A payment session or payment request can be created but not read again, so its record is the answer
-that was journaled when the action was done: its status is that of the answer, not the current one.
-Each resource is one declaration, like the tables of the lake; `t.sql` can query them too.
+A payment session or payment request can be created but not read. So its record is the answer that
+the journal stored when the action was carried out; the status is that of the answer, not the
+current one. Each resource is declared as a table, which `t.sql` can query.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CARRIED_OUT: Final = "action.done"
 
 
 class Answered(ReceivedRecord, frozen=True, kw_only=True):
-    """The content of one answer, and the journal entry that holds it."""
+    """An answer, and the journal entry that contains it."""
 
     entry: Entry
     request_id: str | None = None
@@ -63,7 +63,7 @@ _JOURNALED = (
 
 
 def _amounts(name: str, meaning: str) -> tuple[Field, Field]:
-    """Declare the two sides of an amount: fiat, the only one in the first generation, and coins."""
+    """Declare the columns of an amount in fiat and in coins; older answers have only fiat."""
     source = camel_case(name)
     in_fiat = name.removesuffix("amount") + "fiat_amount"
     in_coins = name.removesuffix("amount") + "crypto_amount"
@@ -166,7 +166,7 @@ _EXECUTIONS: Final = form(
 
 
 class Response(msgspec.Struct, frozen=True):
-    """A table, the search for its records in the journal's answers, and their model.
+    """A table, the function that finds its records in journaled answers, and their model.
 
     `create` is the end of the path of the create.
     """
@@ -197,14 +197,14 @@ RESPONSES: Final = {
         Response(_EXECUTIONS, "/payment-requests", models.PaymentRequest, _executions),
     )
 }
-"""Every such table, by name."""
+"""All tables of answers, by name."""
 
 
 def responses(journal: Journal, name: str, until: datetime | None = None) -> pa.Table:
     """Return the rows of one table, in the journal's order; with `until`, as journaled by then.
 
-    A record that was answered twice, as after a repeated create, counts once, with the last answer.
-    If an answer is unreadable or was not stored, its row has only the journal's facts.
+    A record with two answers, as after a repeated create, has one row, from the last answer. If an
+    answer is unreadable or was not stored, its row has only the columns from the journal entry.
     """
     response = RESPONSES[name]
     last: dict[object, Answered] = {}

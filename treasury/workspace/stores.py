@@ -1,4 +1,4 @@
-"""The basis of all operations: settings, lake, journal, and the month's question."""
+"""The base class of `Workspace`: settings, lake, journal, and the question about a month."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 RULES_FILE = "rules.toml"
 Span = str | Month | tuple[str | Month, str | Month] | None
-"""One month or several, as a person writes them."""
+"""One month or several, in the forms that a person may write."""
 
 
 class WorkspaceStores:
@@ -74,7 +74,7 @@ class WorkspaceStores:
         from treasury.statements import TABLES as STATEMENT_TABLES
 
         def closed_on() -> dict[int, str]:
-            """Return the commits that closed months and pending signatures depend on."""
+            """Return the commits that closed and prepared months depend on, with the reason."""
             from treasury.journal.period_history import closed_periods, preparations
 
             entries = self.journal.entries("period.")
@@ -116,9 +116,9 @@ class WorkspaceStores:
         )
 
     def snapshot(self) -> Snapshot:
-        """Return the last commit of the lake, or the records at this workspace's instant.
+        """Return the tables of the last commit, or as known at this workspace's instant.
 
-        Includes the journaled answers to creates that no endpoint lists again.
+        The tables include the journaled answers to creates, for records that no endpoint returns.
 
         Returns
         -------
@@ -150,12 +150,12 @@ class WorkspaceStores:
         Parameters
         ----------
         instant
-            An instant with its zone, like "2026-11-01T09:00Z".
+            An instant with its time zone, like "2026-11-01T09:00Z".
 
         Returns
         -------
         Workspace
-            The view.
+            The view; methods that write raise InputError.
 
         Raises
         ------
@@ -260,7 +260,7 @@ class WorkspaceStores:
         name
             The table.
         since, until
-            Instants with their zone; `until` defaults to the last commit.
+            Instants with their time zone; default of `until`: the last commit.
 
         Returns
         -------
@@ -294,8 +294,8 @@ class WorkspaceStores:
         Returns
         -------
         Table
-            One row per record and status; durations in seconds, exact from events or bounds from
-            observation.
+            One row per record and status. Durations are in seconds, exact if they are known from
+            events, else a minimum and a maximum.
 
         Raises
         ------
@@ -355,7 +355,7 @@ class WorkspaceStores:
         return Signing(place.key, lambda: self.policy.signatures)
 
     def now(self) -> datetime:
-        """Return the instant of this view, else the present, in UTC.
+        """Return the instant of this view, or else the current time, in UTC.
 
         >>> t.now()
         """
@@ -415,7 +415,7 @@ class WorkspaceStores:
         return Month.of(self.today)
 
     def require_confirmed(self, *keys: str) -> None:
-        """Raise SettingsError if addresses of secrets below these keys need confirmation."""
+        """Raise SettingsError if an address below these keys of the settings is not confirmed."""
         require_confirmed(self.folder, self.settings, *keys, ask=self._ask)
         confirm_first_use(self.folder, self.settings)
 
@@ -427,7 +427,7 @@ class WorkspaceStores:
             )
 
     def question(self, month: str | Month, rules: Rules | None = None) -> Question:
-        """Return the question about a month, under its own rules or those given."""
+        """Return the question about a month, with the month's rules unless `rules` are given."""
         from treasury.month.question import Question
         from treasury.workspace.month_rules import rules_for
 
@@ -454,7 +454,7 @@ class WorkspaceStores:
 
     @property
     def policy(self) -> Policy:
-        """The permissions in `policy.toml` as it is now.
+        """The permissions, from the current `policy.toml`.
 
         >>> t.policy.people(kind_of("ramp_request.create"), None)
         """
@@ -469,7 +469,7 @@ class WorkspaceStores:
 
     @property
     def today(self) -> date:
-        """The day of the question in the reporting time zone."""
+        """The day at this workspace's instant, in the reporting time zone."""
         return self.now().astimezone(self.settings.zone).date()
 
     def decided(self) -> Decided:
@@ -480,15 +480,15 @@ class WorkspaceStores:
 
 
 def tell(sentence: str) -> None:
-    """Print a warning to standard error, so that it is not piped on with an answer."""
+    """Print a warning to standard error, so that it is not mixed with a command's output."""
     sys.stderr.write(f"{sentence}\n")
 
 
 def instant_of(instant: str | datetime) -> datetime:
-    """Parse an instant unless it is one already."""
+    """Parse an instant from a text; return a datetime unchanged."""
     return parse_instant(instant) if isinstance(instant, str) else instant
 
 
 def month_of(month: str | Month) -> Month:
-    """Parse a month unless it is one already."""
+    """Parse a month from a text; return a Month unchanged."""
     return month if isinstance(month, Month) else Month.parse(month)

@@ -1,7 +1,7 @@
-"""The one object that an analyst uses: a folder with its settings, its lake and its journal.
+"""The class `Workspace`: a folder with settings, lake and journal, with all operations as methods.
 
-`t = treasury.open()` has every operation as a method. Each base class holds the methods of one
-subject. Libraries are imported by the method that needs them, so that opening is fast.
+`t = treasury.open()` returns one. Each base class has the methods of one subject. A library is
+imported by the method that needs it, so that opening is fast.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ _DEFAULT = Path("data") / "workspace"
 def find_workspace(start: Path | None = None) -> Path:
     """Return the workspace's folder: $TREASURY_WORKSPACE, or the nearest one here or above.
 
-    A folder is a workspace if it contains `treasury.toml`; `data/workspace` of each folder is tried
-    too. Without any, it is `data/workspace` in the project of `start`, or else below `start`.
+    A folder is a workspace if it contains `treasury.toml`. Each folder and its subfolder
+    `data/workspace` are tried. If none is a workspace, the result is `data/workspace` in the
+    project that contains `start`, or else in `start`.
     """
     variable = os.environ.get("TREASURY_WORKSPACE")
     if variable:
@@ -65,7 +66,7 @@ def open_workspace(folder: str | Path | None = None) -> Workspace:
     Raises
     ------
     SettingsError
-        If there is no workspace, with the next step.
+        If there is no workspace. The error names the next step.
 
     Examples
     --------
@@ -75,7 +76,7 @@ def open_workspace(folder: str | Path | None = None) -> Workspace:
 
 
 class Workspace(WorkspaceMonths):
-    """A treasury desk on disk.
+    """A treasury workspace: a folder with settings, stored data and the journal of decisions.
 
     Methods: `sync`, `statements.add`, `reconcile`, `awaiting_funds`, `trace`, `fees`, `accounting`,
     `coins`, `exposure`, `confirmation_letter`, `close`, `sql`, `status`, `at`, `compare`,
@@ -96,7 +97,7 @@ class Workspace(WorkspaceMonths):
 
     @cached_property
     def panels(self) -> Panels:
-        """Panels for a notebook.
+        """The interactive panels for a notebook, such as `matches`, `approvals` and `funding`.
 
         >>> t.panels.matches()
         """
@@ -120,9 +121,9 @@ class Workspace(WorkspaceMonths):
         every
             The time between two syncs.
         wait
-            Waits for the given seconds and returns whether to stop.
+            A function that waits for the given seconds and returns True to stop.
         tell
-            Gets the result of each part.
+            A function that gets the result of each part.
         credential
             The credential to sync with; default: the first one.
         progress
@@ -133,7 +134,7 @@ class Workspace(WorkspaceMonths):
         SettingsError
             If there is nothing to watch.
         TreasuryError
-            The error that ended the last remaining part.
+            The error that ended the last part that was still running.
 
         Examples
         --------
@@ -154,7 +155,7 @@ class Workspace(WorkspaceMonths):
     def _watched(
         self, every: timedelta, credential: str | None, progress: Progress | None
     ) -> list[WatchedPart]:
-        """Return the parts of a watch, by the settings: sync, inbox, notices."""
+        """Return the parts of a watch that the settings configure: sync, inbox, notices."""
         from treasury.workspace.upkeep.watch import SYNC, WatchedPart
 
         def sync(meanwhile: Callable[[], None]) -> str:
@@ -162,7 +163,7 @@ class Workspace(WorkspaceMonths):
             return str(report).partition("\n")[0]
 
         def basis() -> tuple[object, ...]:
-            # A silence or the end of a day changes the result without any new record.
+            # The open items can change without a new record: a sync is overdue, or a day has ended.
             now = self.now()
             quarter = now.replace(minute=now.minute // 15 * 15, second=0, microsecond=0)
             return self.snapshot().commit, self.journal.head(), quarter
@@ -171,7 +172,7 @@ class Workspace(WorkspaceMonths):
 
         def notify(_: Callable[[], None]) -> str:
             current = basis()
-            # Nothing has changed, so nothing can be new.
+            # Nothing has changed since the last run, so there is no new item.
             if before == [current]:
                 return "no new items"
             report = self.notices.send()
@@ -201,7 +202,7 @@ class Workspace(WorkspaceMonths):
         return parts
 
     def watching(self) -> str | None:
-        """Return the state of `treasury watch` here in one line; None without a watch.
+        """Return the state of this workspace's `treasury watch` in one line; None without a watch.
 
         Returns
         -------
@@ -219,7 +220,7 @@ class Workspace(WorkspaceMonths):
 
     @cached_property
     def inbox(self) -> Inbox:
-        """The inbox folder: `look` scans it. Raises SettingsError if none is configured.
+        """The inbox folder, which `look` scans. Raises SettingsError if none is configured.
 
         >>> t.inbox.look()
         """
@@ -250,10 +251,10 @@ class Workspace(WorkspaceMonths):
         Parameters
         ----------
         repair
-            Rebuild damaged tables from the remaining data, download the rest from the services, and
-            report losses.
+            Rebuild damaged tables from the readable files, download missing rows from the services,
+            and report losses.
         accept_loss
-            Tables with lost rows to stop asking for.
+            Tables whose lost rows stay lost: the doctor no longer reports them.
 
         Returns
         -------
@@ -278,7 +279,7 @@ class Workspace(WorkspaceMonths):
             self.lake.accept_loss(given_up, self.settings.now())
         try:
             journal = self.journal
-        # The other checks need the journal.
+        # Without the journal, only the settings can be checked.
         except SettingsError as error:
             return examine_settings(self.folder, self.settings, error)
         return examine(

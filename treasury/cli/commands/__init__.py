@@ -1,1 +1,1 @@
-"""The verbs of the command line, one module per subject."""
+"""The commands, one module per subject."""

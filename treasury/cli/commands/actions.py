@@ -1,8 +1,8 @@
 """The commands about actions: decisions of people, and their execution.
 
-A command that moves money first shows the full text and the totals by currency, then prompts for
-confirmation; `--yes` confirms in a script. The decision is always made by the person at this shell;
-no other name can be given.
+A command that moves money first shows the full text and the totals by currency, then asks for
+confirmation; a script confirms by `--yes`. The decision is journaled in the name of the person at
+this shell; no option sets another name.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def actions() -> None:
 
 
 def desk_of(view: CommandView) -> Actions:
-    """Return the actions of a workspace; its connections close with the command."""
+    """Return the actions of a workspace, whose connections are closed when the command ends."""
     view.context.call_on_close(view.workspace.close_clients)
     return view.workspace.actions
 
@@ -68,7 +68,7 @@ yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmati
 _without_key = click.option(
     "--without-key",
     is_flag=True,
-    help="Omit a key that is sent only as evidence, if the service refuses it.",
+    help="Omit the idempotency key (sent only as evidence) if the service refuses it.",
 )
 
 
@@ -94,7 +94,7 @@ def kinds(kind: str | None, form: str) -> None:
 @click.argument("kind")
 @click.argument("fields", nargs=-1, metavar="FIELD=VALUE...")
 @click.option("--reason", help="Reason; kept in the journal.")
-@click.option("--live", is_flag=True, help="Check against the services, not the last sync.")
+@click.option("--live", is_flag=True, help="Check against the services instead of the last sync.")
 @_without_key
 @pass_view
 def propose(view: CommandView, /, kind: str, fields: Sequence[str], **how: Any) -> None:
@@ -110,8 +110,8 @@ def propose(view: CommandView, /, kind: str, fields: Sequence[str], **how: Any) 
 
 
 @actions.command("list")
-@click.option("--state", type=Choice(_STATES), help="Only actions in this state.")
-@click.option("--kind", help="Only actions of this kind.")
+@click.option("--state", type=Choice(_STATES), help="Show only actions in this state.")
+@click.option("--kind", help="Show only actions of this kind.")
 @print_options
 def list_actions(view: CommandView, state: Any, kind: str | None) -> None:
     """List actions, oldest first."""
@@ -207,7 +207,7 @@ def execute(view: CommandView, action_ids: Sequence[str], yes: bool) -> None:
 @click.argument(_ID, nargs=-1, metavar="[ID...]")
 @pass_view
 def recover(view: CommandView, action_ids: Sequence[str]) -> None:
-    """Settle actions left open by a crash or a lost answer; never risks a second effect."""
+    """Find out the outcome of actions after a crash or lost answer; no effect is repeated."""
     from treasury.actions import UNSETTLED
 
     desk = desk_of(view)
@@ -225,10 +225,10 @@ def recover(view: CommandView, action_ids: Sequence[str]) -> None:
 @click.argument("action_id", metavar="ID")
 @click.option("--outcome", required=True, type=Choice(_OUTCOMES), help="The outcome of the action.")
 @click.option("--reason", required=True, help="Source of your information; kept in the journal.")
-@click.option("--record", help="The id of the record that it made, if known.")
+@click.option("--record", help="The id of the record that the action created, if known.")
 @pass_view
 def settle(view: CommandView, action_id: str, outcome: str, **known: Any) -> None:
-    """Settle an action of unknown outcome, or one that may have been done twice."""
+    """State the outcome of an action that is unknown, or that may have been carried out twice."""
     carried_out = outcome == _OUTCOMES[0]
     _print_actions([desk_of(view).settle(action_id, carried_out=carried_out, **known)])
 
@@ -236,7 +236,7 @@ def settle(view: CommandView, action_id: str, outcome: str, **known: Any) -> Non
 @actions.command()
 @print_options
 def policy(view: CommandView) -> None:
-    """Show how many people each kind of action needs, and who they may be."""
+    """Show how many people must approve each kind of action, and who may."""
     from treasury.actions import KINDS
 
     rules = desk_of(view).policy
@@ -268,7 +268,7 @@ def _table(several: Iterable[Action]) -> pa.Table:
 
 
 def _why(action: Action) -> str:
-    """Return why an action is in its state, or may have been done twice."""
+    """Return why an action is in its state, or that it may have been carried out twice."""
     return f"may have been done twice: {action.doubled}" if action.doubled else action.why
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, dir_okay=False),
     help="The ledger, a CSV file: account, currency, balance.",
 )
-@click.option("--pdf", is_flag=True, help="Also print the report to PDF, by Chromium.")
+@click.option("--pdf", is_flag=True, help="Also print the report to PDF with Chromium.")
 @click.option("--notebook", is_flag=True, help="Also write the executed notebook of the close.")
 @click.option(
     "--out", type=click.Path(file_okay=False), help="Folder to write to; default: close/MONTH."
@@ -45,10 +45,10 @@ def close(
 ) -> None:
     """Prepare the close of a month, or sign a colleague's preparation, and write its pack.
 
-    The preparation pins the known facts and the list of open items. It is refused while an item
-    blocks the close that is not proposed to be carried (`treasury items carry`). A second person
-    signs at their own login, which locks the month. The pack of a closed month is written again
-    from the facts it was closed on.
+    The preparation pins the stored data, the journal and the list of open items. It is refused if
+    an item blocks the close and is not proposed to be carried (`treasury items carry`). A second
+    person signs at their own login, which locks the month. For a closed month, the pack is written
+    again from the pinned data.
     """
     if how["sign"] and withdraw:
         raise click.UsageError("--sign and --withdraw exclude each other")
@@ -87,15 +87,15 @@ def pack_rows(pack: ClosePack) -> pa.Table:
 @click.command()
 @click.argument("pack", type=click.Path(exists=True, file_okay=False))
 @click.option(
-    "--with-workspace", is_flag=True, help="Also verify it against its commit and journal."
+    "--with-workspace", is_flag=True, help="Also compare it with the pinned commit and journal."
 )
 @print_options
 def verify(view: CommandView, pack: str, with_workspace: bool) -> None:
     """Verify every file of PACK and recompute it; exits 1 with the differences.
 
-    The folder alone is enough. Keep the printed seal elsewhere: a forger of the whole pack would
-    have to change that copy too. PACK may come from any source: only regular files of plausible
-    number and size are read, links are not followed, and memory and time are limited.
+    Only the folder is needed. Keep a copy of the printed seal elsewhere, because a forger of the
+    whole pack could not change it. PACK may come from any source: links are not followed, and the
+    number and size of files, memory and time are limited.
     """
     from treasury.report.pack.pack_verification import verify_pack
 

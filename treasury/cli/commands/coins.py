@@ -25,7 +25,7 @@ def coins() -> None:
 @coins.command("show")
 @month_argument
 @click.option("--movements", is_flag=True, help="Show each acquisition, disposal and measurement.")
-@click.option("--unproved", is_flag=True, help="Show coins that are in no pool, and why.")
+@click.option("--unproved", is_flag=True, help="Show coins in no pool, and the reasons.")
 @view_options
 def show_coins(view: CommandView, month: str | None, movements: bool, unproved: bool) -> None:
     """Show a month's coins: quantity, carrying amount, realised gain, value, and problems."""
@@ -47,13 +47,13 @@ def show_coins(view: CommandView, month: str | None, movements: bool, unproved: 
     title="Measurement", empty="no coin is measured: disclosure only",
 )  # fmt: skip
 def coins_measurement(workspace: Workspace) -> Measurement:
-    """Show how coins are measured; two people change it, with the auditor."""
+    """Show how coins are measured; two people change it, as agreed with the auditor."""
     return workspace.measurement
 
 
 @coins.command("openings")
 @view_options
 def coins_openings(view: CommandView) -> None:
-    """List the stated opening quantities and carrying amounts of pools."""
+    """List the stated opening quantities and carrying amounts of the pools of coins."""
     rows = view.workspace.measurement.openings()
     view.rows(rows.arrow, title="Openings of coins", empty="none is stated")

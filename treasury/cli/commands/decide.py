@@ -34,24 +34,24 @@ _seq_option = click.option(
     "--seq",
     type=int,
     metavar="N",
-    help="Only the one with this journal number, as in `list`.",
+    help="Undo only the decision with this journal number, as shown by `list`.",
 )
 _reason_option = click.option("--reason", required=True, help="Reason; it is journaled.")
 
 
 def reasoned_options(function: Command) -> Command:
-    """Add the view, `--reason` and `--dry-run` to a decision."""
+    """Add `--reason` and `--dry-run` to a command that decides, and pass it a `CommandView`."""
     return _reason_option(dry_run_option(pass_view(function)))
 
 
 def deciding_options(function: Command) -> Command:
-    """Add the view, an optional `--reason` and `--dry-run` to a decision."""
+    """Add `--dry-run` and an optional `--reason` to a command; pass it a `CommandView`."""
     option = click.option("--reason", default="", help="Reason; it is journaled.")
     return option(dry_run_option(pass_view(function)))
 
 
 def _say_decided(verdict: str, *decisions: Decision, dry_run: bool) -> None:
-    """Print the decisions; for a line of a closed month, also the month it posts in."""
+    """Print the decisions; for a line of a closed month, also the month in which it is posted."""
     for decision in decisions:
         say_verdict(decision.entry_id, verdict, dry_run=dry_run)
     for decision in decisions:
@@ -75,7 +75,7 @@ def match() -> None:
 
 
 @match.command("open")
-@click.option("--assigned-to", metavar="NAME", help="Only lines assigned to this person.")
+@click.option("--assigned-to", metavar="NAME", help="Show only lines assigned to this person.")
 @view_options
 def match_open(view: CommandView, assigned_to: str | None) -> None:
     """List the lines that need a person's decision, oldest first."""
@@ -109,10 +109,10 @@ def with_short_ids(table: pa.Table) -> pa.Table:
 
 
 @match.command("list")
-@click.option("--moved", is_flag=True, help="Only decisions with changed facts.")
+@click.option("--moved", is_flag=True, help="Show only decisions whose facts have changed since.")
 @view_options
 def match_list(view: CommandView, moved: bool) -> None:
-    """List the decisions in force, and which of their facts have changed."""
+    """List the decisions in force, and the facts of each that have changed since."""
     table = view.workspace.matches.list().arrow
     if moved:
         table = table.filter(pa.array(map(bool, table["moved"].to_pylist()), pa.bool_()))
@@ -156,7 +156,7 @@ def match_group(view: CommandView, line: str, reason: str, dry_run: bool) -> Non
         echo_folded(f"  {sentence(decision)}")
     _require_agreed_lines(view.workspace, *planned, dry_run=dry_run, ask=True)
     if not dry_run:
-        # Accept the pairs that were shown, even if the group has another line by now.
+        # This accepts only the pairs that were shown, even if the group has one more line by now.
         shown = [(decision.entry_id, decision.expectations) for decision in planned]
         planned = matches.accept_many(shown, reason=reason)
     _say_decided("accepted", *planned, dry_run=dry_run)
@@ -167,7 +167,7 @@ def match_group(view: CommandView, line: str, reason: str, dry_run: bool) -> Non
 @click.argument("file")
 @deciding_options
 def match_file(view: CommandView, line: str, file: str, reason: str, dry_run: bool) -> None:
-    """Accept LINE as the single debit of the payment FILE: it pays all orders not rejected."""
+    """Accept LINE as the debit of the whole payment FILE, for all orders not rejected."""
     accept = partial(view.workspace.matches.accept_file, line, file, reason=reason)
     _require_agreed_lines(view.workspace, accept(dry_run=True), dry_run=dry_run)
     decision = accept(dry_run=dry_run)
@@ -178,7 +178,7 @@ def match_file(view: CommandView, line: str, file: str, reason: str, dry_run: bo
 def _require_agreed_lines(
     desk: Workspace, *planned: Decision, dry_run: bool, ask: bool = False
 ) -> None:
-    """Print the objections to decisions on lines, and their other effects."""
+    """Print the warnings about planned decisions on lines, and their effects on other items."""
     against = [objection for decision in planned for objection in decision.despite]
     for objection in against:
         echo_folded(f"although {clean(objection)}")
@@ -189,7 +189,7 @@ def _require_agreed_lines(
 def _require_agreed(
     effects: Effects, title: str = "changes", *, dry_run: bool, ask: bool = False
 ) -> None:
-    """Print the effects; on a terminal, continue only if they are confirmed."""
+    """Print the effects on other items; on a terminal, ask whether to continue."""
     if effects.unknown:
         echo_folded(f"other effects are unknown: {clean(effects.unknown)}")
     if not ask and not len(effects):
@@ -219,7 +219,7 @@ def match_reject(
 @click.argument("lines", nargs=-1, required=True)
 @reasoned_options
 def match_ignore(view: CommandView, lines: tuple[str, ...], reason: str, dry_run: bool) -> None:
-    """Close LINES with a reason: they belong to no expectation."""
+    """Close LINES that belong to no expectation, with a reason."""
     ignore = partial(view.workspace.matches.ignore, *lines, reason=reason)
     _require_agreed_lines(view.workspace, *ignore(dry_run=True), dry_run=dry_run)
     _say_decided("closed", *ignore(dry_run=dry_run), dry_run=dry_run)
@@ -249,7 +249,7 @@ def match_undo(
     reason: str,
     dry_run: bool,
 ) -> None:
-    """Undo the last decision on LINE, or on the pair; the one before is in force again."""
+    """Undo the last decision on LINE, or on the pair; the decision before it is in force again."""
     undo = partial(view.workspace.matches.undo, line, expectation, reason=reason)
     planned = undo(seq=seq, dry_run=True)
     _require_agreed_lines(view.workspace, planned, dry_run=dry_run)
@@ -266,8 +266,8 @@ def match_undo(
 def decide(view: CommandView, file: Path, dry_run: bool) -> None:
     """Take the decisions from a sheet that `treasury exceptions --sheet` wrote.
 
-    First shows the effect of each row, in items and in currency, and which rows are refused and
-    why. Then all remaining rows are journaled, or none. Exits 1 if a row is refused.
+    First shows the effect of each row, in items and in currency, and the refused rows with their
+    reasons. Then journals the other rows, all or none. Exits with 1 if a row is refused.
     """
     from treasury.close.result_words import count
 
@@ -293,7 +293,7 @@ def decide(view: CommandView, file: Path, dry_run: bool) -> None:
 
 
 def _print_plan(view: CommandView, plan: SheetPlan) -> None:
-    """Print the rows, the totals, and other effects."""
+    """Print the effect of each row, the totals, and the effects on other items."""
     view.rows(plan.arrow, layout="sheet_rows", title="Each row")
     view.rows(plan.totals.arrow, title=f"Effects of {plan.file} on {plan.month}")
     if plan.effects is None:
@@ -317,22 +317,23 @@ _REMARKS = (
         "mark-sent",
         "marked_sent",
         "marked sent",
-        "Mark the payment of NAME as sent, before any statement shows it.",
+        "Mark the payment of NAME as sent, before a statement shows it.",
     ),
     (
         "will-not-fund",
         "will_not_fund",
         "will not be funded",
-        "Mark NAME as not to be funded; it stays open at the service.",
+        "Mark NAME as a request that will not be funded; it stays open at the service.",
     ),
     (
         "not-uploaded",
         "not_uploaded",
         "not uploaded",
-        "Mark NAME's payment file, made by a colleague, as not uploaded; its payment is due again.",
+        "Mark the payment file with NAME, made by a colleague, as not uploaded; NAME is due again.",
     ),
 )
-"""Each remark: its command, the verb of `t.funding`, the words when done, and its help."""
+"""Each remark: its command, the method of `t.funding`, the words for its result, and the help text.
+"""
 
 
 def _remark(command: str, verb: str, verdict: str, help_text: str) -> None:
@@ -354,7 +355,7 @@ for remark in _REMARKS:
 @click.argument("file")
 @reasoned_options
 def void_file(view: CommandView, file: str, reason: str, dry_run: bool) -> None:
-    """Withdraw the payment FILE of a colleague: its payments are due again."""
+    """Withdraw the payment FILE of a colleague, so that its payments are due again."""
     desk = view.workspace
     requests = desk.funding.void_file(file, reason, dry_run=True)
     if not dry_run:
@@ -390,9 +391,9 @@ def bank_answers(view: CommandView, files: tuple[str, ...]) -> None:
 @click.argument("name")
 @reasoned_options
 def accept_payee(view: CommandView, name: str, reason: str, dry_run: bool) -> None:
-    """Accept the bank's name for the payee of NAME; not for the maker of the payment file.
+    """Accept the bank's name for the payee of NAME; the maker of the payment file may not.
 
-    It is valid for that IBAN and name until either changes.
+    The acceptance is valid until the IBAN or one of the two names changes.
     """
     from treasury.month.decisions.remarks import LIABILITY
 
@@ -489,7 +490,7 @@ def periods() -> None:
 @_reason_option
 @pass_view
 def periods_reopen(view: CommandView, month: str, reason: str) -> None:
-    """Reopen MONTH, which has to be the last closed one."""
+    """Reopen MONTH, which must be the last closed month."""
     period = view.workspace.periods.reopen(month, reason)
     echo_folded(f"{period.month} is open again")
 
@@ -517,7 +518,7 @@ def periods_roll_forward(view: CommandView, month: str | None, per_request: bool
 @periods.command("late")
 @view_options
 def periods_late(view: CommandView) -> None:
-    """List facts about closed months that became known after their close."""
+    """List facts about closed months that became known only after the close."""
     view.rows(view.workspace.periods.late().arrow, title="Late items")
 
 

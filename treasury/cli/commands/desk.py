@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     "--open",
     "only_open",
     is_flag=True,
-    help="Only lines that need a person, including earlier months.",
+    help="Show only lines that need a person, including those of earlier months.",
 )
 @click.option(
     "--engine",
@@ -73,15 +73,13 @@ def reconcile(
 
 @click.command()
 @month_argument
-@click.option("--turn", type=Choice(tuple(TURNS)), help="Only items that wait for this side.")
-@click.option(
-    "--kind", metavar="KIND", help="Only items of one kind: its word on screen or its name."
-)
-@click.option("--blocking", is_flag=True, help="Only items that block the close.")
+@click.option("--turn", type=Choice(tuple(TURNS)), help="Show only items waiting for this side.")
+@click.option("--kind", help="Show only items of this kind, by its word on screen or its name.")
+@click.option("--blocking", is_flag=True, help="Show only items that block the close.")
 @click.option(
     "--sheet",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write them to this workbook (.xlsx) for decisions; `treasury decide` reads it.",
+    help="Write the items to this workbook (.xlsx) for decisions, which `treasury decide` reads.",
 )
 @view_options
 def exceptions(
@@ -122,9 +120,9 @@ def exceptions(
 
 
 def items_view(items: pa.Table, among: OpenItems) -> pa.Table:
-    """Return open items for display: who acts next, the owner, and the age in words.
+    """Return open items for display, with codes, owners and ages in words.
 
-    Ids are shortened to prefixes that are unique among all open items.
+    Each id is shortened to a prefix that no other open item has.
     """
     from treasury.report import count
 
@@ -132,7 +130,7 @@ def items_view(items: pa.Table, among: OpenItems) -> pa.Table:
     ages = [count(row["age"], row["clock"]) if row["age"] else "new" for row in rows]
     turns = [TURNS[row["turn"]] for row in rows]
     owners = [row["owner"] or OWNERS[row["turn"]] for row in rows]
-    # The shortest prefix that no other name has.
+    # This is the shortest prefix that no other id has.
     length, names = _SHORT, list(among.by_id)
     while len({name[: name.find(":") + 1 + length] for name in names}) < len(names):
         length += 1
@@ -146,7 +144,7 @@ def items_view(items: pa.Table, among: OpenItems) -> pa.Table:
 
 
 _SHORT = 8
-"""Shortest length of an id's prefix after its kind."""
+"""Minimum length of an id's prefix after the kind of item."""
 
 
 @click.command("awaiting-funds")
@@ -219,7 +217,7 @@ def fees(
 def _print_fees(
     view: CommandView, result: Fees, *, per_request: bool, trend: bool, by: str | None, **_: object
 ) -> None:
-    """Print fees as requests, by month, or summed by the given columns."""
+    """Print the fees by request, by month, or summed by the given columns."""
     table = result.totals
     if per_request:
         table = result.requests
@@ -236,7 +234,7 @@ def _print_fees(
 
 
 def _print_costs(view: CommandView, fees: Fees) -> None:
-    """Print conversion costs by pair and month; in a table also conversions without a value."""
+    """Print conversion costs by pair and month; for people also the conversions without a value."""
     costs = fees.costs
     is_mixed = len(set(costs.by_pair.arrow["difference_is"].to_pylist()) - {""}) > 1
     view.rows(
@@ -255,7 +253,7 @@ def _print_costs(view: CommandView, fees: Fees) -> None:
 
 
 def _print_gas(view: CommandView, fees: Fees) -> None:
-    """Print gas costs by month, use and coin; in a table also per request and transfer."""
+    """Print gas costs by month, use and coin; for people also by request and transfer."""
     gas = fees.gas
     view.rows(
         gas.by_use.arrow,
@@ -324,7 +322,7 @@ def trace(view: CommandView, what: str, provider: bool) -> None:
 def explain(view: CommandView, entry: str, month: str | None) -> None:
     """Show why a bank line was matched or not: its text, readings, questions and candidates.
 
-    ENTRY is the id of a bank line or the beginning of it, as `treasury reconcile` lists it.
+    ENTRY is the id of a bank line, or the beginning of the id, as in `treasury reconcile`.
     """
     explanation = view.workspace.explain(entry, month=month)
     if view.is_table:

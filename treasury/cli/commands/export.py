@@ -39,8 +39,8 @@ def export(
 ) -> None:
     """Write a month as double entry: journal.csv and month.beancount.
 
-    Unexplained amounts are posted to suspense and stay visible there. Standard error lists what
-    could not be posted or asserted.
+    Unexplained amounts are posted to a suspense account. Amounts that could not be posted, and
+    balances that could not be asserted, are listed on standard error.
     """
     if mapping_template == (out is not None):
         raise InputError(

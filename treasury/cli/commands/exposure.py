@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @month_argument
 @click.option("--totals", "table", flag_value="totals", help="Show totals, peaks, and limits.")
 @click.option("--days", "table", flag_value="days", help="Show the balance at each day's end.")
-@click.option("--ages", "table", flag_value="ages", help="Show how long balances have been there.")
+@click.option("--ages", "table", flag_value="ages", help="Show the age of the balances.")
 @click.option(
     "--letter",
     metavar="FILE",
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 def exposure(view: CommandView, month: str | None, table: str | None, letter: str | None) -> None:
     """Show all our money with the provider, at a month's end or now.
 
-    Rows: fiat in transit, coins sent, stuck or blocked amounts, credits not yet converted,
-    outstanding payouts, custodial balances. Amounts that cannot be proved have separate rows and
+    The rows are fiat in transit, coins sent, stuck or blocked amounts, credits not yet converted,
+    outstanding payouts and custodial balances. Amounts that cannot be proved have separate rows and
     are not included in totals.
     """
     stood = view.workspace.exposure(month)

@@ -1,7 +1,7 @@
 """`treasury init`: ask for the settings of a new workspace, and test each answer.
 
-On a terminal it prompts for missing options; in a script all are options. No treasury.toml is
-written until all of its contents were tested or deliberately kept.
+On a terminal it prompts for missing options; a script gives all as options. treasury.toml is
+written only when each setting was tested, or kept although a test failed or was skipped.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _NAMES: Final = ("maker", "checker")
 @click.option(
     "--ask/--no-ask", default=None, help="Prompt for missing options; default: on a terminal."
 )
-@click.option("--offline", is_flag=True, help="Do not test the services' answers.")
+@click.option("--offline", is_flag=True, help="Do not test addresses and credentials.")
 @pass_view
 def init(view: CommandView, /, **given: Any) -> None:
     """Create a workspace: its company, its services and its accounts.
@@ -98,7 +98,7 @@ def init(view: CommandView, /, **given: Any) -> None:
     new = answers.connected(NewSettings(company=answers.company(), time_zone=given["time_zone"]))
     new = msgspec.structs.replace(new, accounts=answers.accounts())
     settings = new.write(folder)
-    # This person typed the addresses, and they were tested.
+    # The person has just typed the addresses, and they were tested, so they count as confirmed.
     if not given["offline"]:
         confirm(folder, settings, secret_settings(settings), "treasury init")
     click.echo(f"wrote {folder / FILE_NAME}")
@@ -106,7 +106,7 @@ def init(view: CommandView, /, **given: Any) -> None:
 
 
 class _Answers:
-    """The given options, and whether to prompt for the rest."""
+    """The answers given as options, and whether to prompt for the others."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         self._given = options
@@ -202,7 +202,7 @@ class _Answers:
                 yield name, client_id, place
 
     def accounts(self) -> tuple[BankAccount, ...]:
-        """Return the accounts of the given bank files, and of those prompted for."""
+        """Return the accounts in the bank files that were given as options or at a prompt."""
         accounts: dict[tuple[str, str], BankAccount] = {}
         sources: dict[str, Source] = {"bank_files": "own_bank", "reports": "provider_report"}
         for name, source in sources.items():
@@ -263,14 +263,14 @@ class _Answers:
         return accounts
 
     def _say(self, error: TreasuryError) -> None:
-        """Print the error before the next prompt; raise it if there are no prompts."""
+        """Print the error before the next prompt; without prompts, raise it."""
         if not self._asks:
             raise error
         click.echo(f"treasury: {clean(str(error))}", err=True)
 
 
 def _try(settings: Settings) -> None:
-    """Fetch each secret and test both services with it; raise an error naming what failed."""
+    """Fetch each secret and test it with both services; raise an error that names the failure."""
     from treasury.api import Client
 
     assert settings.services is not None

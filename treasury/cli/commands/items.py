@@ -37,20 +37,20 @@ def items() -> None:
     """Remark on open items; carry them past a close: propose, accept, withdraw.
 
     Name an item by its id, the id's beginning, or its reference; `treasury exceptions --blocking`
-    lists the items that block. An acceptance lapses when the amount or the state changes, when the
-    day passes, or after two closes.
+    lists the items that block. An acceptance lapses when the amount or the state of the item
+    changes, after the expected day, or after two closes.
     """
 
 
 @items.command("carry")
 @_names_argument
 @click.option("--owner", required=True, metavar="NAME", help="Who is responsible from now on.")
-@click.option("--by", required=True, metavar="DATE", help="When it should clear, like 2026-11-30.")
+@click.option("--by", required=True, metavar="DATE", help="Day to clear by, like 2026-11-30.")
 @click.option("--reason", required=True, help="Reason for carrying it; it is journaled.")
 @click.option(
     "--ledger",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The ledger for the month's preparation, for items that differ from it.",
+    help="The ledger with which the month is prepared, for items about differences to it.",
 )
 @deciding_options
 def items_carry(view: CommandView, names: tuple[str, ...], **terms: Any) -> None:

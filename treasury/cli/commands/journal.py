@@ -46,8 +46,8 @@ def adopt(view: CommandView, reason: str, yes: bool) -> None:
 
 
 @journal.command("list")
-@click.option("--kind", help="Only entries of this kind; `match.` for all kinds with this prefix.")
-@click.option("--subject", help="Only entries about this action, line or request.")
+@click.option("--kind", help="Show entries of this kind; `match.` for all kinds with this prefix.")
+@click.option("--subject", help="Show only entries about this action, line or request.")
 @print_options
 def list_entries(view: CommandView, kind: str | None, subject: str | None) -> None:
     """List entries: who decided what and when, how they were identified, and who signed."""
@@ -84,7 +84,7 @@ def list_entries(view: CommandView, kind: str | None, subject: str | None) -> No
 @journal.command()
 @print_options
 def head(view: CommandView) -> None:
-    """Print the journal's end, NUMBER:HASH, and its time, to keep it elsewhere."""
+    """Print the journal's end (NUMBER:HASH) and its time; keep a copy elsewhere."""
     from treasury.journal.kept_heads import head_line
 
     last = view.workspace.journal.last()
@@ -118,7 +118,7 @@ def verify(view: CommandView, ends: Sequence[str], files: Sequence[str], keys: s
     """Verify every entry against the chain, its signature, and ends noted elsewhere.
 
     Shows changed, removed or moved entries, the first noted end that is missing, and who signed.
-    Exits 1 if a signature is invalid.
+    Exits with 1 if a signature is invalid.
     """
     from treasury.journal.chain import read_head
     from treasury.journal.kept_heads import read_heads

@@ -52,7 +52,7 @@ def changes(view: CommandView, table: str, since: str, until: str | None) -> Non
 
 @click.command()
 @click.argument("table", default="ramp_requests")
-@click.option("--status", help="Only this status, such as AWAITING_FUNDS.")
+@click.option("--status", help="Show only this status, such as AWAITING_FUNDS.")
 @view_options
 def durations(view: CommandView, table: str, status: str | None) -> None:
     """List how long each record of TABLE was in each status, and the evidence."""
@@ -78,7 +78,7 @@ def _span(seconds: int | None) -> str | None:
 
 
 @click.command()
-@click.option("--repair", is_flag=True, help="Rebuild damaged data from what is left.")
+@click.option("--repair", is_flag=True, help="Rebuild damaged data from readable files.")
 @click.option(
     "--accept-loss",
     multiple=True,
@@ -117,9 +117,10 @@ def lake_status(view: CommandView) -> None:
 @lake.command("sweep")
 @pass_view
 def sweep(view: CommandView) -> None:
-    """Remove superseded files that are no longer used; also runs automatically after some commits.
+    """Remove superseded files that no reader needs; also runs automatically after some commits.
 
-    In the lake's home, removes files older than a day that no head of the last day names.
+    In the lake's home, removes files that are older than a day and that no head (shared commit) of
+    the last day names.
     """
     lake = view.workspace.lake
     swept = lake.sweep()

@@ -1,4 +1,4 @@
-"""The practice company: the sandbox, its workspace, and the whole job in one command."""
+"""The practice company: its services (the sandbox), its workspace, and its commands."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ _TOKEN_HEADINGS = {
 """Column names in an explorer's list of token transfers."""
 
 _MARK = "# Made by: "
-"""Prefix of the line in a practice workspace's settings with its company's options."""
+"""Prefix of the line with the company's options in the settings of a practice workspace."""
 _scenario_option = click.option(
     "--scenario",
     type=Choice(SCENARIOS),
     default="full",
     show_default=True,
-    help="Variant of the company's bank files, wallets and provider.",
+    help="The variant of the company: its bank files, wallets and provider.",
 )
 _seed_option = click.option("--seed", type=int, default=7, show_default=True, help="Which company.")
 
@@ -96,7 +96,7 @@ def _parsed_by(parse: Callable[[str], object]) -> Callable[..., object]:
 @click.option(
     "--truth",
     type=click.Path(dir_okay=False),
-    help="Also write the true meaning of each bank line.",
+    help="Also write the correct expectation of each bank line.",
 )
 @click.option("--state", type=click.Path(file_okay=False), help="Store the state in this folder.")
 @click.option(
@@ -121,7 +121,7 @@ def _parsed_by(parse: Callable[[str], object]) -> Callable[..., object]:
     "--volume",
     metavar="REQUESTS,TRANSFERS",
     default="0,0",
-    help="Also records of earlier years, for measurements, like 1000000,2000000.",
+    help="Also create records of earlier years for performance measurements, like 1000000,2000000.",
 )
 def sandbox(
     *,
@@ -220,7 +220,7 @@ def _play(
     requests: Sequence[str],
     step: Callable[[str, Callable[[], object]], object],
 ) -> None:
-    """Do the work of the company's desk after its sync, until the month can be closed."""
+    """Do the month's work of the practice company after a sync, so that the month can be closed."""
     files = sorted((workspace.folder / "bank").glob("*.xml"))
     step("statements", lambda: workspace.statements.add(files))
     for published in rate_files(workspace.folder):
@@ -230,7 +230,7 @@ def _play(
 
 
 def _run_beside(command: Sequence[str], variables: Mapping[str, str]) -> int:
-    """Run a command to its end; stopping this process stops the command and waits for it."""
+    """Run a command to its end; if this process is stopped, stop the command and wait for it."""
     stopped = 0
 
     def stop(number: int, _: object) -> None:
@@ -244,7 +244,7 @@ def _run_beside(command: Sequence[str], variables: Mapping[str, str]) -> int:
     try:
         running = subprocess.Popen(command, env=variables)  # noqa: S603 - what the person typed
         code = running.wait()
-    except KeyboardInterrupt:  # the terminal has sent the signal to the command too
+    except KeyboardInterrupt:  # The terminal has sent the signal to the command too.
         code = 130 if running is None else running.wait()
     finally:
         for number, handler in before.items():
@@ -255,8 +255,8 @@ def _run_beside(command: Sequence[str], variables: Mapping[str, str]) -> int:
 def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
     """Write the practice workspace's settings, rules and bank files.
 
-    Puts its secrets into this process's environment. Refuses the folder of a real desk or of
-    another practice company, because their records would conflict.
+    Also sets the environment variables with its secrets. Raises InputError for the folder of a real
+    workspace or of another practice company, because the records would conflict.
     """
     require_plain_path(folder)
     path = folder / FILE_NAME
@@ -266,7 +266,7 @@ def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
             do="name another folder with --workspace for the practice company",
         )
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    # The options that the existing practice company was created with.
+    # The options with which the existing practice company was created.
     made_by = next((line.removeprefix(_MARK) for line in lines if line.startswith(_MARK)), "")
     if made_by not in {"", company.options}:
         raise InputError(
@@ -284,18 +284,18 @@ def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
         old.unlink()
     company.write_bank_files(bank)
     company.write_rate_file(folder / "rates")
-    settings = load_settings(folder)  # its addresses are those of the server in this process
+    settings = load_settings(folder)  # The addresses are those of the server in this process.
     confirm(folder, settings, secret_settings(settings), "the practice company")
     return Workspace(folder)
 
 
 def practice_company(folder: str | Path | None = None) -> Workspace:
-    """Serve a practice company in this process and return its workspace; no real money exists.
+    """Serve a practice company in this process and return its workspace; its money is not real.
 
     Parameters
     ----------
     folder
-        The folder of the workspace; default: `quickstart` next to the nearest workspace.
+        The workspace's folder; default: `quickstart` next to the nearest workspace.
 
     Returns
     -------
@@ -319,14 +319,14 @@ def practice_company(folder: str | Path | None = None) -> Workspace:
 
 
 def rate_files(folder: Path) -> list[Path]:
-    """Return the practice bank's rate files, if its provider follows any."""
+    """Return the files of reference rates that the company's provider follows, if any."""
     return sorted((folder / "rates").glob("*.csv"))
 
 
 def add_wallet_files(workspace: Workspace, company: Sandbox) -> str:
-    """Add the explorers' exports of the company's wallets, and their earlier balances.
+    """Add the explorers' exports of the company's wallets, and the balances before the exports.
 
-    The files are in the workspace's folder `explorer`.
+    The exports are in the workspace's folder `explorer`.
     """
     folder = workspace.folder / "explorer"
     company.write_explorer_files(folder)

@@ -1,4 +1,4 @@
-"""The commands `sync`, `watch`, `notify` and `notices`: download, poll, notify."""
+"""The commands `sync`, `watch`, `notify` and `notices`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Interval(click.ParamType[timedelta]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> timedelta:
-        """Parse the length of time; at least a second."""
+        """Parse the length of time, which is at least a second."""
         if isinstance(value, timedelta):
             return value
         read = re.fullmatch(r"([1-9]\d{0,5})([smhd])", str(value).strip(), re.ASCII)
@@ -170,9 +170,9 @@ def notices_settle(
 
 @contextmanager
 def _stopped_by_signal() -> Iterator[threading.Event]:
-    """Return an event that SIGTERM and Ctrl-C set, so that work in progress is finished first.
+    """Yield an event that SIGTERM and Ctrl-C set, so that work in progress is finished first.
 
-    A second signal stops at once; a sync then stores nothing.
+    A second signal stops the process at once; a running sync then stores nothing.
     """
     stop = threading.Event()
 

@@ -1,1 +1,1 @@
-"""The lake's home, where a team's desks share their commits, and a desk's access to it."""
+"""The lake's home: the place where several desks (copies of the lake) share their commits."""

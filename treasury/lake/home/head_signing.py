@@ -1,7 +1,8 @@
-"""Signatures of a home's heads, because not every writer of the home is one of the team's desks.
+"""Signatures of a home's heads: others than the team's desks may be able to write to the home.
 
-The lake knows neither the policy nor any keys. A workspace passes its own `HeadSignatures`, based
-on the policy's public keys and the key of the person at the desk.
+A head describes a shared commit (see `heads`). The lake has no access to the policy or to keys: a
+workspace passes an object with the methods of `HeadSignatures`, which uses the policy's public keys
+and the key of the person at the desk.
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ from treasury.lake.home.heads import HomeHead
 
 
 class HeadSignatures(Protocol):
-    """How a desk signs heads and checks signatures."""
+    """The protocol for signing heads and checking their signatures."""
 
     def sign(self, digest: str) -> tuple[str, str]:
-        """Return the public key and the signature of a digest; empty texts without a key.
+        """Return this desk's public key and its signature of a digest; empty texts without a key.
 
         Raise StorageError if heads must be signed and this desk cannot.
         """
 
     def problem(self, key: str, signature: str, digest: str) -> str:
-        """Explain why a signature is not accepted; empty if it is, or if none is required."""
+        """Return why a signature is not accepted; empty if it is, or if none is required."""
 
 
 class NoSignatures:
-    """A home without signed heads."""
+    """The signatures of a home that does not require any."""
 
     def sign(self, _digest: str) -> tuple[str, str]:
         """Return no signature."""
@@ -47,7 +48,7 @@ def signed_head(head: HomeHead, signatures: HeadSignatures) -> HomeHead:
 
 
 def head_problem(head: HomeHead, signatures: HeadSignatures) -> str:
-    """Explain why a head is not accepted; empty if it is."""
+    """Return why a head is not accepted; empty if it is."""
     return signatures.problem(head.public_key, head.signature, _digest(head))
 
 
@@ -64,6 +65,6 @@ def require_signed(head: HomeHead, address: str, signatures: HeadSignatures) -> 
 
 
 def _digest(head: HomeHead) -> str:
-    """Return the SHA-256 of a head's content, including its position in the series."""
+    """Return the SHA-256 of a head's content and number, without its signature."""
     unsigned = msgspec.structs.replace(head, public_key="", signature="")
     return hashlib.sha256(msgspec.json.encode(unsigned, order="sorted")).hexdigest()

@@ -1,8 +1,8 @@
-"""The heads of a home: one small object per commit shared there, `heads/<number>`.
+"""The heads of a home: small objects `heads/<number>`, one for each shared commit.
 
-A head is created only if it does not exist, and never changes. The highest number without a gap is
-the current head. It names the last commit, the previous head, and a manifest with the hash of every
-file of the lake. The files are stored next to the heads:
+A head is created only if no head has its number, and never changes. The current head is the last
+one before the first missing number. It names the last commit, the previous head, and a manifest
+with the hash of every file of the lake. The home contains:
 
     heads/000000000012          the head after a commit
     manifests/<sha256>          every file of the lake at that head: path, size, SHA-256
@@ -33,7 +33,7 @@ from treasury.lake.store.delta import LOG
 from treasury.lake.store.sealed import unseal
 
 CLOSES: Final = "closes"
-"""Folder next to the lake with the answers that closes stored; it is shared with the lake."""
+"""Folder next to the lake with the results that closes stored; it is shared with the lake."""
 BESIDE: Final = (f"{PINS}/", f"{CLOSES}/")
 """Prefixes of shared files that belong to no table."""
 HEADS: Final = "heads/"
@@ -41,7 +41,7 @@ MANIFESTS: Final = "manifests/"
 _TABLE: Final = re.compile(r"[a-z0-9_]+", re.ASCII)
 _HEAD: Final = re.compile(rf"{HEADS}(\d{{12}})")
 _LISTINGS: Final = 3
-"""Number of listings before a gap counts, because a listing may miss objects added meanwhile."""
+"""Number of listings before a missing number is an error: one listing may miss recent objects."""
 _FURTHER: Final = "ask the colleague who keeps it to restore that object from a copy"
 
 
@@ -53,11 +53,11 @@ class StoredPrint(msgspec.Struct, frozen=True, array_like=True):
 
 
 class HomeHead(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit shared in a home: its number in the series, its author and its files.
+    """The description of a shared commit: the head's number, its author and its files.
 
-    `token` is random, so that a desk recognises its own head. `parent` is the SHA-256 of the
-    previous head, `settings` the initial settings of a new desk, and `signature` covers everything
-    else.
+    `token` is a random number by which a desk recognises its own head. `parent` is the SHA-256 of
+    the previous head. `settings` are the initial settings of a new desk. `signature` signs all
+    other fields.
     """
 
     number: int
@@ -73,14 +73,14 @@ class HomeHead(msgspec.Struct, frozen=True, kw_only=True):
     last: LastCommit
     manifest: StoredPrint
     added: int
-    """Number of files added by it."""
+    """Number of files that this head added."""
     settings: str = ""
     public_key: str = ""
     signature: str = ""
 
     @property
     def sentence(self) -> str:
-        """The commit and its author in words."""
+        """The head, its commit and its author in words."""
         return f"commit {self.last.commit.number} ({self.kind}) by {self.by}"
 
 
@@ -92,23 +92,23 @@ class WriterNote(msgspec.Struct, frozen=True):
 
 
 class HomeNote(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of this desk relative to the home: its current head and the files of that head."""
+    """This desk's state: the last head that it pulled or pushed, and the files of that head."""
 
     lake: str = ""
     desk: str
     number: int = 0
     sha256: str = ""
-    """SHA-256 of the head, as its successor has it in `parent`."""
+    """SHA-256 of the head, which the next head has as `parent`."""
     files: dict[str, StoredPrint] = {}
     is_probed: bool = False
-    """True if the home was seen to refuse the second creation of an object."""
+    """True if a test showed that the home refuses to create an existing object."""
 
 
 class StagedCommit(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit written locally and not named by any head yet, so no reader sees it.
+    """A staged commit: written locally, and invisible to readers until a head names it.
 
-    `base` is the number of the head it was made on. `added` are the files added by it and by the
-    staged commits before it. `works` are the commands that would do the work again.
+    `base` is the number of the head on which it was made. `added` are the files that this commit
+    and the staged commits before it added. `works` are the commands that repeat the work.
     """
 
     last: LastCommit
@@ -124,17 +124,17 @@ def head_name(number: int) -> str:
 
 
 def is_by_content(path: str) -> bool:
-    """Return True if a file is stored by content, because two desks may use the same name."""
+    """Return True if a file is stored under its hash: two desks may give it the same name."""
     return path.startswith(BESIDE) or f"/{LOG}/" in path
 
 
 def local_place(folder: Path, path: str) -> Path:
-    """Return the local path of a file for a desk with its lake in `folder`."""
+    """Return the local path of a shared file, with the lake in `folder`."""
     return (folder.parent if path.startswith(f"{CLOSES}/") else folder) / path
 
 
 def object_of(path: str, stored: StoredPrint) -> str:
-    """Return the object name of a file of the lake."""
+    """Return the name of the object that stores a file of the lake."""
     return f"entries/{stored.sha256}" if is_by_content(path) else f"lake/{path}"
 
 
@@ -144,7 +144,7 @@ def print_of(content: bytes) -> StoredPrint:
 
 
 def listed_heads(place: ObjectPlace, first: int) -> dict[int, datetime]:
-    """Return when each head from number `first` on was created, by number.
+    """Return the creation time of each head from number `first` on, by number.
 
     Raise WorkspaceDamaged if a number is missing before later heads, because the current head is
     unknown then.
@@ -198,7 +198,7 @@ def read_manifest(place: ObjectPlace, head: HomeHead) -> dict[str, StoredPrint]:
         ) from None
     is_whole = print_of(content) == head.manifest
     files = decode_json(content, dict[str, StoredPrint]) if is_whole else {}
-    # Writers of a home are trusted with the lake, but not with other files on this disk.
+    # Those who can write to the home may change the lake, but not other files on this disk.
     if not files or not all("/" in path and delta.is_inside(path) for path in files):
         raise WorkspaceDamaged(
             f"{name} in the lake's home {place.address} was changed after it was written",

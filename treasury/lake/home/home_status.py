@@ -1,4 +1,4 @@
-"""The state of a desk relative to its lake's home: heads to pull, staged work, problems."""
+"""The state of a desk relative to its lake's home: heads to pull, staged work, and problems."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class HomeStatus(msgspec.Struct, frozen=True):
 
 
 def home_status(home: LakeHome) -> HomeStatus:
-    """Query the home's newest heads, if it can be reached."""
+    """Return this desk's state, with the home's newest heads if the home can be reached."""
     note, staged = home.note(), home.staged()
     works = () if staged is None else staged.works
     try:

@@ -1,8 +1,9 @@
 """Maintenance of the home: table logs in their Delta location, and removal of unused objects.
 
-Two desks could give the same name to a log entry at the same time, so it is copied to its location
-only after a head names it. A marker object records the head up to which that is done. The next push
-completes what an interrupted push left undone.
+A table log entry is first stored under its hash, because two desks could create an entry of the
+same name at the same time. It is copied to its Delta location after a head names it. A marker
+object holds the last head whose entries were copied; if a push is interrupted, the next push copies
+the rest.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class HomeSwept(msgspec.Struct, frozen=True):
 def put_logs_in_place(home: LakeHome, before: heads.HomeNote, after: heads.HomeNote) -> None:
     """Copy a head's table log entries to the location where Delta readers expect them.
 
-    Only new entries are copied if the previous head's logs are in place, otherwise all.
+    If the logs of the previous head are in their locations, only new entries are copied, else all.
     """
     place = home.place
     ready = {entry.name for entry in place.listed(_IN_PLACE)}
@@ -51,7 +52,7 @@ def put_logs_in_place(home: LakeHome, before: heads.HomeNote, after: heads.HomeN
             for entry in place.listed(_TABLES)
             if f"/{LOG}/" in (path := entry.name.removeprefix(_TABLES)) and path not in logs
         ]
-    # Entries are written in order, because a reader would see a missing one as a gap in the log.
+    # Entries are written in order: for a reader, a missing entry would be a gap in the log.
     tables: dict[str, list[str]] = {}
     for path in sorted(changed):
         tables.setdefault(path.partition("/")[0], []).append(path)
@@ -80,7 +81,7 @@ def broken_objects(
 ) -> dict[str, str]:
     """Return the problem of each damaged object of a head, by the file's path.
 
-    With `whole` every object is read and compared, otherwise only its presence and size are.
+    With `whole`, every object is read and its hash compared, otherwise only existence and size.
     """
     place = home.place
     sizes = {e.name: e.size for prefix in (_TABLES, "entries/") for e in place.listed(prefix)}
@@ -105,7 +106,7 @@ def broken_objects(
 
 
 def put_again(home: LakeHome, paths: Iterable[str]) -> frozenset[str]:
-    """Restore files of the newest head in the home from this desk's intact copies; return them."""
+    """Upload damaged files of the newest head from intact copies here; return their paths."""
     files = home.note().files
     mended = set()
     for path in paths:
@@ -117,7 +118,7 @@ def put_again(home: LakeHome, paths: Iterable[str]) -> frozenset[str]:
 
 
 def sweep_home(home: LakeHome, note: heads.HomeNote, guard: timedelta) -> HomeSwept:
-    """Remove objects older than `guard` that neither the newest head nor a recent one names.
+    """Remove objects older than `guard` that neither the newest head nor any recent head names.
 
     Times are by the home's clock.
     """
@@ -127,7 +128,7 @@ def sweep_home(home: LakeHome, note: heads.HomeNote, guard: timedelta) -> HomeSw
     put_at = heads.listed_heads(place, 1)
     number = len(put_at)
     if number < note.number:
-        # The home is an old copy or was emptied: unnamed objects may be the missing ones.
+        # The home is an old copy or was emptied, so objects without a head may still be needed.
         return HomeSwept()
     needed: set[str] = set()
     while number:
@@ -137,7 +138,7 @@ def sweep_home(home: LakeHome, note: heads.HomeNote, guard: timedelta) -> HomeSw
         needed |= {f"{_TABLES}{path}" for path in _logs(manifest)}
         needed.add(f"{heads.MANIFESTS}{head.manifest.sha256}")
         if put_at[number] < now - guard:
-            # The previous head was replaced long enough ago to have no readers.
+            # The head after it is older than `guard`, so this head has no readers any more.
             break
         number -= 1
     due = [

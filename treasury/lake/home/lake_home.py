@@ -1,7 +1,8 @@
-"""A desk's side of its lake's home: its current head, its staged commit, and pushing.
+"""A desk's access to its lake's home: the desk's current head, its staged commit, and pushing.
 
-A push uploads the new files and then creates the next head, which shares the commit with every
-desk. An interrupted push leaves files that no head names; a cleanup of the home removes them.
+A push uploads the new files and then creates the next head. With this head, the other desks can
+pull the commit. An interrupted push leaves files that no head names; a cleanup of the home removes
+them.
 """
 
 from __future__ import annotations
@@ -51,9 +52,10 @@ R = TypeVar("R")
 class LakeHome:
     """The home at `address` of the lake in `folder`.
 
-    `environment` identifies the records, `settings` are a new desk's initial settings, `signatures`
-    those required of heads, and `clock` is the machine's. Raise SettingsError if one of the home
-    and the desk's folder is inside the other.
+    `environment` is the services' environment (such as production) of the records, `settings` are
+    the initial settings of a new desk, `signatures` sign and check heads, and `clock` is the
+    machine's clock. Raise SettingsError if the home is inside the workspace's folder or contains
+    it.
     """
 
     def __init__(
@@ -84,7 +86,7 @@ class LakeHome:
 
     @property
     def by(self) -> str:
-        """The person and the machine, in words that a colleague recognises."""
+        """The person and the machine, in words for colleagues."""
         try:
             return f"{getpass.getuser()} on {socket.gethostname()}"
         except (OSError, KeyError):
@@ -93,12 +95,12 @@ class LakeHome:
     # State of the desk
 
     def note(self) -> heads.HomeNote:
-        """Return this desk's state; an empty one if it never reached the home."""
+        """Return this desk's state; an empty state if it never pulled or pushed."""
         note = self._read(_NOTE, heads.HomeNote)
         return heads.HomeNote(desk=self._desk) if note is None else note
 
     def staged(self) -> heads.StagedCommit | None:
-        """Return the commit written locally that no head names yet."""
+        """Return the commit that is staged (no head names it yet), or None."""
         return self._read(STAGED, heads.StagedCommit)
 
     def _read(self, name: str, kind: type[T]) -> T | None:
@@ -121,12 +123,12 @@ class LakeHome:
             write_sealed(self.folder / _NOTE, note)
 
     def stage(self, staged: heads.StagedCommit) -> None:
-        """Store a commit until a head names it, or another replaces it."""
+        """Store the staged commit, replacing an earlier one."""
         with disk.writing(self.folder / STAGED):
             write_sealed(self.folder / STAGED, staged)
 
     def unstage(self) -> None:
-        """Remove the staged commit, because a head names it or it is undone."""
+        """Remove the staged commit, after a head names it or the commit was undone."""
         path = self.folder / STAGED
         if path.exists():
             with disk.writing(path):
@@ -169,7 +171,7 @@ class LakeHome:
         )
         parent = note.sha256
         for head, sha256 in later:
-            # Only the newest head's signature is checked: this chain of hashes extends it to
+            # Only the newest head's signature is checked: through the chain of hashes it covers
             # earlier heads.
             if note.number and head.parent != parent:
                 raise errors.StorageError(
@@ -206,7 +208,7 @@ class LakeHome:
         try:
             _, sha256 = heads.read_head(self.place, note.number)
         except FileNotFoundError:
-            # Raises the error for a missing head.
+            # This raises the error for a missing head.
             self.numbers_after(note)
             sha256 = ""
         if sha256 != note.sha256:
@@ -229,7 +231,7 @@ class LakeHome:
         return not head_problem(head, self._signatures)
 
     def has_taken(self, staged: heads.StagedCommit) -> bool:
-        """Return True if the head after a staged commit's base is that commit."""
+        """Return True if the head that follows a staged commit's base is this commit."""
         try:
             head, _ = heads.read_head(self.place, staged.base + 1)
         except FileNotFoundError:
@@ -237,7 +239,7 @@ class LakeHome:
         return head.token == staged.token
 
     def desks(self) -> list[heads.WriterNote]:
-        """Return the desks that write here, the most recent first."""
+        """Return the desks that write to the home, the most recent first."""
         notes = [
             unseal(self.place.read(entry.name), heads.WriterNote)
             for entry in self.place.listed(DESKS)
@@ -249,14 +251,14 @@ class LakeHome:
     def require_writable(self, note: heads.HomeNote) -> None:
         """Register this desk as a writer; HomeReadOnly names the writers if it may not write.
 
-        Raise StorageError if the home allows a head to be created twice, because nothing protects a
-        commit then, and if this machine's clock is far from the home's, because its commits would
-        have wrong timestamps.
+        Raise StorageError if the home lets an existing head be created a second time, because one
+        desk could then overwrite another's commit. Raise it too if this machine's clock differs
+        much from the home's, because commits would have wrong timestamps.
         """
-        # Raises StorageError before any work is done.
+        # This raises StorageError before any work is done.
         self._signatures.sign("")
         if note.number:
-            # Refuses to write into the folder of an unmounted share.
+            # This refuses to write into the folder of an unmounted share.
             self.numbers_after(note)
         else:
             self.place.make()
@@ -300,8 +302,8 @@ class LakeHome:
     ) -> heads.HomeNote:
         """Upload files that the home lacks and create the next head; return the desk's new state.
 
-        Raise CommitOvertaken if another desk created that head first. Raise StorageError if the
-        previous head is not this desk's own.
+        Raise CommitOvertaken if another desk created the head of this number first. Raise
+        StorageError if the previous head in the home is not the one that this desk has.
         """
         self._require_own_head(note)
         added = {path: stored for path, stored in files.items() if note.files.get(path) != stored}
@@ -330,8 +332,8 @@ class LakeHome:
         head = signed_head(head, self._signatures)
         content = seal(head)
         if not self.place.create(heads.head_name(head.number), content):
-            # A retry of a create after a lost answer is refused too; the token shows that it is
-            # ours.
+            # If the answer to a create was lost, its retry is refused too. The token shows whether
+            # the existing head is this desk's own.
             head, _ = heads.read_head(self.place, head.number)
             if head.token != token:
                 raise errors.CommitOvertaken(
@@ -363,6 +365,6 @@ class LakeHome:
     def each(
         self, ask: Callable[[T], R], subjects: Iterable[T], *, at_once: int = AT_ONCE
     ) -> list[R]:
-        """Call `ask` for each subject in parallel; raise the first error after all finished."""
+        """Call `ask` for each subject in parallel; raise the first error after all calls end."""
         with ThreadPoolExecutor(at_once, "home") as pool:
             return list(pool.map(ask, subjects))

@@ -1,7 +1,7 @@
 """The storage of a home: named objects on S3, Azure, Google Cloud or in a shared folder.
 
-Only this module calls `obstore`. Every failure becomes a message of our own: a storage service's
-answer may contain an address with a token, so its text is never shown.
+Only this module calls `obstore`. Every error gets a message of our own, because the text of a
+storage service may contain an address with a token.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
     from typing_extensions import Buffer
 else:
-    # Loaded on first use: a desk without a home does not need it.
+    # Imported on first use, because a desk without a home does not need it.
     obstore = Later("obstore")
 
 _SCHEMES: Final = ("s3", "az", "gs", "file")
@@ -43,10 +43,10 @@ _PLAIN_HTTP: Final = {
 }  # fmt: skip
 """Variables that allow plain http, for an emulator or a trusted network."""
 _CHUNK: Final = 8 << 20
-"""Bytes of an object that are in memory at a time."""
+"""Maximum number of bytes of an object in memory."""
 
 _PART: Final = 1 << 20
-"""Bytes of a file read at a time: this many stay in the processor's cache while they are hashed."""
+"""Number of bytes of a file read at a time: they fit into the processor's cache for hashing."""
 
 _CREDENTIALS: Final = (
     "set the credential in the environment as every tool of this cloud takes it (docs/lake.md)"
@@ -83,8 +83,8 @@ _UNREACHABLE: Final = (
         _CREDENTIALS,
     ),
 )
-"""Patterns of an answer's status and text for a place that cannot be reached, with message and
-remedy.
+"""Patterns of a service's status and text that mean that the home cannot be used, each with our
+message and its next step.
 """
 _DENIED: Final = (
     "^403 |AccessDenied|AuthorizationPermissionMismatch|Permission denied"
@@ -95,7 +95,7 @@ _STATUS: Final = r"status code: (\d{3})"
 
 
 class ListedObject(msgspec.Struct, frozen=True):
-    """An object in a listing; `modified` is by the storage's clock."""
+    """An object in a listing; `modified` is a time by the storage's clock."""
 
     name: str
     size: int
@@ -103,7 +103,7 @@ class ListedObject(msgspec.Struct, frozen=True):
 
 
 def check_address(address: str) -> str:
-    """Normalise the address of a home; raise SettingsError if it is invalid or has a secret."""
+    """Normalise a home's address; raise SettingsError if it is invalid or contains a secret."""
     try:
         parts = urlsplit(address)
     except ValueError:
@@ -140,10 +140,10 @@ class ObjectPlace:
     def __init__(self, address: str) -> None:
         self.address = check_address(address)
         self.folder = None if "://" in self.address else Path(self.address)
-        """The folder, if the home is one."""
+        """The home's folder; None for an object storage."""
 
     def make(self) -> None:
-        """Create the home's folder, if it is one; its parent must exist."""
+        """Create the home if it is a folder; the parent folder must exist."""
         if self.folder is not None and self.folder.parent.is_dir():
             with reaching(self.address, writes=True):
                 self.folder.mkdir(exist_ok=True)
@@ -152,8 +152,8 @@ class ObjectPlace:
         """Return an object's bytes; raise FileNotFoundError if it does not exist."""
         with reaching(self.address):
             if self.folder is not None:
-                # The library would wait for a pipe. The library's own error shows whether the home
-                # exists.
+                # The library would wait on a pipe. Its error for a missing file is needed below,
+                # because it distinguishes a missing object from a missing home.
                 with suppress(FileNotFoundError), open_regular(self.folder / name):
                     pass
             return bytes(obstore.get(self._store, name).bytes())
@@ -161,7 +161,7 @@ class ObjectPlace:
     def chunks(self, name: str) -> Iterator[Buffer]:
         """Yield a large object's bytes in parts; raise FileNotFoundError if it does not exist.
 
-        A part must be used before the next one is requested.
+        The buffer is reused, so a part must be processed before the next one is requested.
         """
         with reaching(self.address):
             # obstore reads files in parts of 8 KiB only.
@@ -208,7 +208,7 @@ class ObjectPlace:
         return sorted(rows, key=lambda row: row.name)
 
     def modified(self, name: str) -> datetime:
-        """Return when an object was written, by the storage's clock."""
+        """Return the time at which an object was written, by the storage's clock."""
         with reaching(self.address):
             return obstore.head(self._store, name)["last_modified"]
 
@@ -268,9 +268,9 @@ class ObjectPlace:
 
 @contextmanager
 def reaching(address: str, *, writes: bool = False) -> Iterator[None]:
-    """Access the storage of a home and convert errors into a one-line StorageError.
+    """Convert errors of the storage library in this block into a one-line StorageError.
 
-    FileNotFoundError for a missing object passes through.
+    FileNotFoundError for a missing object is not converted.
     """
     try:
         yield
@@ -279,7 +279,7 @@ def reaching(address: str, *, writes: bool = False) -> Iterator[None]:
             raise _error(address, str(error), writes=writes) from None
         raise
     except (obstore.exceptions.BaseError, OSError) as error:
-        # The service's text may contain a token, so it is not kept as the cause either.
+        # The service's text may contain a token, so the original error is not chained as the cause.
         raise _error(address, f"{type(error).__name__} {error}", writes=writes) from None
 
 

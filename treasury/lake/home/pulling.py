@@ -1,10 +1,10 @@
-"""Pulling: download files that a head names and this desk lacks, verify them, then show them.
+"""Pulling: download and verify the files of a head that this desk lacks, then make them visible.
 
 Files are downloaded into a separate folder and compared with their hashes. They are then moved to
-their places, where nothing refers to them yet, and the head's commit becomes the last one. A repair
-on another desk rewrites a table's log under the names of its old entries. Such a log is exchanged
-as a whole. A note remains until that is complete, so that after an interruption the next process
-completes it and never reads an old commit with a new log.
+their places, where no commit names them yet, and finally the head's commit becomes the last one. If
+a repair on another desk rewrote a table's log, the new log has entries with the names of old ones.
+Then the whole log is exchanged. A note is stored during the exchange: after an interruption, the
+next process finds it and completes the exchange before it reads any commit.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from treasury.lake.store.file_digests import Digests, digest_of
 from treasury.lake.store.sealed import read_sealed, write_sealed
 
 _INCOMING: Final = ".incoming"
-"""Folder below the lake's for files being downloaded."""
+"""Folder in the lake's folder for files being downloaded."""
 _REPLACED: Final = ".replaced"
 _EXCHANGE: Final = "exchange.json"
 
 
 _FROM_FOLDER: Final = 4
-"""Number of files copied in parallel from a folder: few, so that some are flushed to disk while
-others are hashed (`python -m benchmarks.lake_home`).
+"""Number of files copied in parallel from a folder. A few are enough to flush some files to disk
+while others are hashed (`python -m benchmarks.lake_home`).
 """
 _SYNCED: Final = 16 << 20
-"""Number of bytes of a file after which it is flushed to disk."""
+"""Number of written bytes after which a file is flushed to disk."""
 
 
 class Pulled(msgspec.Struct, frozen=True):
@@ -63,7 +63,7 @@ class Pulled(msgspec.Struct, frozen=True):
 
 
 class _Exchange(msgspec.Struct, frozen=True):
-    """Logs of tables to exchange as a whole, and the desk's state after that."""
+    """The note of an exchange: the tables with new logs, and the desk's state afterwards."""
 
     tables: tuple[str, ...]
     last: LastCommit
@@ -81,13 +81,13 @@ def take_head(
     resting: Collection[str] = (),
     is_checked: bool = False,
 ) -> tuple[int, int]:
-    """Download what a head names and show it; return the number of files and bytes.
+    """Download the files of a head and make it visible; return the number of files and bytes.
 
-    The caller holds the lock, and no table has uncommitted versions. `sha256` is the head's own
-    hash and `before` the desk's state. Pins of `resting` commits stay here even if another desk
-    released them, and are shared again by the next push. With `is_checked` existing files are
-    compared too. Raise WorkspaceDamaged, without using any file, if an object of the home was
-    altered.
+    The caller holds the lock, and no table has uncommitted versions. `sha256` is the hash of the
+    head, and `before` is the desk's state. If another desk released the pin of a commit in
+    `resting`, the pin stays here, and the next push shares it again. With `is_checked`, existing
+    files are compared with their hashes too. Raise WorkspaceDamaged, without using any file, if an
+    object of the home was altered.
     """
     files = heads.read_manifest(home.place, head)
     folder, incoming = home.folder, home.folder / _INCOMING
@@ -124,7 +124,7 @@ def take_head(
     )
     placed = [path for path in lacking if path.split(f"/{delta.LOG}/")[0] not in exchanged]
     _place(folder, incoming, sorted(placed))
-    # Files that an interrupted pull already moved are included.
+    # This includes files that an interrupted pull already moved to their places.
     came = {path for path, stored in files.items() if before.files.get(path) != stored}
     named = [
         path
@@ -163,7 +163,7 @@ def is_incoming(folder: Path) -> bool:
 
 
 def finish_exchange(home: LakeHome, digests: Digests) -> None:
-    """Exchange the downloaded table logs; repeating it changes nothing."""
+    """Exchange the downloaded table logs; after an interruption, repeat the call."""
     folder, incoming = home.folder, home.folder / _INCOMING
     exchange = read_sealed(folder / _EXCHANGE, _Exchange)
     for table in exchange.tables:
@@ -175,7 +175,7 @@ def finish_exchange(home: LakeHome, digests: Digests) -> None:
                     shutil.rmtree(replaced)
                 log.rename(replaced)
                 durable.sync_folder(log.parent)
-    # The old commit has lost these tables' logs, and the new ones are not in place yet.
+    # The old commit's logs are gone, and the new logs are not in place yet.
     put_last(folder, exchange.last)
     for table in exchange.tables:
         log, arrived = folder / table / delta.LOG, incoming / table / delta.LOG
@@ -207,7 +207,7 @@ def lacks(path: Path, stored: heads.StoredPrint, *, by_hash: bool = False) -> bo
 def _exchanged(
     folder: Path, lacking: Mapping[str, heads.StoredPrint], last: LastCommit
 ) -> tuple[str, ...]:
-    """Return the tables that another desk repaired: their logs differ from the head's."""
+    """Return the tables that another desk repaired: a local log entry differs from the head's."""
     tables = set()
     for name, version in last.versions.items():
         log = folder / name / delta.LOG
@@ -274,7 +274,7 @@ _RESTORE: Final = (
 
 
 def _place(folder: Path, incoming: Path, paths: list[str]) -> None:
-    """Move files to their places, where nothing refers to them yet, and flush them to disk."""
+    """Move files to their places, where no commit names them yet, and flush them to disk."""
     for path in paths:
         target = heads.local_place(folder, path)
         with disk.writing(target):

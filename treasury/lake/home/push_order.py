@@ -1,8 +1,8 @@
-"""Order of pushes at a home: a desk that lost the race goes first, so that none waits forever.
+"""The order of pushes: a desk that was overtaken goes first, so that no desk waits forever.
 
-A desk that commits often could overtake another one each time. A desk that lost the race registers
-in the home, and desks that start afterwards wait for it for a while. It is a courtesy and not a
-lock: only the heads separate commits, and no desk waits long for one that was killed.
+A desk that commits often could overtake another desk each time. So a desk that was overtaken
+registers in the home, and desks that start afterwards wait for it for a limited time. This is not a
+lock: two commits are kept apart only by the heads, and no desk waits long for one that was killed.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from treasury.lake.home.object_place import ListedObject, ObjectPlace
 
 TURNS: Final = "turns/"
 PATIENCE: Final = 60.0
-"""Seconds that a desk waits for others before it continues anyway."""
+"""Maximum number of seconds that a desk waits for others."""
 _QUIET: Final = 2.0
-"""Seconds of waiting before a message is shown."""
+"""Number of seconds of waiting after which a message is shown."""
 _POLL: Final = 0.1
 
 
 class PushOrder:
-    """The waiting desks of one home, as seen by one desk."""
+    """The registrations of overtaken desks in one home, for one desk."""
 
     def __init__(self, place: ObjectPlace, desk: str, tell: Callable[[str], object]) -> None:
         self._place = place
@@ -30,17 +30,17 @@ class PushOrder:
         self._tell = tell
 
     def claim(self) -> None:
-        """Register to go first; a repeated registration keeps the position."""
+        """Register this desk to go first; a second registration keeps the position of the first."""
         self._place.create(self._name, b"")
 
     def give_up(self) -> None:
-        """Withdraw the registration, because this desk has committed or gives up."""
+        """Withdraw this desk's registration, after it committed or gave up."""
         self._place.remove([self._name])
 
     def let_pass(self) -> None:
         """Wait until the desks registered before this one have finished.
 
-        Registrations that are still there after the maximum wait are removed.
+        After the maximum wait, the remaining registrations are removed.
         """
         first = ahead = self._ahead()
         began = time.monotonic()

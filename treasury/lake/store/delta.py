@@ -37,12 +37,12 @@ _CHECKPOINT = ".checkpoint.parquet"
 _HINT = "_last_checkpoint"
 
 _CONFIGURATION = {
-    # The log is read at every opening, so it has few statistics and regular checkpoints. Expired
-    # log entries stay, because a committed version must still open after a later write crashed.
+    # The log is read each time a table is opened, so it has few statistics and regular checkpoints.
+    # Old log entries stay, because a committed version must still open if a later write crashed.
     "delta.dataSkippingNumIndexedCols": "1",
     "delta.checkpointInterval": "20",
     "delta.enableExpiredLogCleanup": "false",
-    # Unused files are removed by `compaction`, which knows the readers.
+    # The module `compaction` removes unused files, because it knows the readers.
     "delta.deletedFileRetentionDuration": "interval 1 hours",
 }
 
@@ -51,7 +51,7 @@ _PACKED: Final = WriterProperties(compression="ZSTD", compression_level=1)
 
 
 class StoredFile(msgspec.Struct, frozen=True):
-    """A Parquet file of a table version; `is_open` is None for an unpartitioned table."""
+    """A Parquet file of a table version; `is_open` is its partition, None if unpartitioned."""
 
     path: str
     size: int
@@ -73,7 +73,7 @@ class StoredTable(msgspec.Struct, frozen=True):
 
 
 def with_paths(table: StoredTable, place: Callable[[str], str]) -> StoredTable:
-    """Return the table with each path transformed by `place`."""
+    """Return the same version with `place` applied to each path."""
     files = (msgspec.structs.replace(file, path=place(file.path)) for file in table.files)
     return msgspec.structs.replace(table, files=tuple(files))
 
@@ -96,7 +96,8 @@ def newest(folder: Path) -> int:
 def load(folder: Path, version: int | None = None) -> StoredTable:
     """Load a version of a table from its log, by default the newest, committed or not."""
     with disk.reading(folder):
-        # The library iterates up to the version, which takes hours for a huge forged number.
+        # The library counts up to the version, which takes hours if a damaged file names a huge
+        # number.
         if version is not None and version > max(_versions(folder), default=version):
             raise ValueError(f"its log has no version {version}")
         table = DeltaTable(folder, version=version)
@@ -119,7 +120,7 @@ def load(folder: Path, version: int | None = None) -> StoredTable:
 def is_inside(path: str) -> bool:
     """Return True if a relative path stays inside its folder.
 
-    The storage library decodes `%`, follows `..`, and treats `/` and `s3://` as other places.
+    The storage library interprets `%`, `..`, a leading `/` and `s3://`, which could lead outside.
     """
     parts = PurePosixPath(path).parts
     return "/".join(parts) == path and all(map(_PLAIN.fullmatch, parts))
@@ -160,9 +161,9 @@ def _versions(folder: Path) -> set[int]:
 
 @contextmanager
 def _changing(folder: Path) -> Iterator[None]:
-    """Change a table through the storage library, and remove its drafts if the disk is full.
+    """Change a table through the storage library, and remove its temporary files on a full disk.
 
-    The library's threads run a moment longer than a failed call, and occupy disk space until then.
+    After a failed call the library's threads run for a moment, and their files occupy disk space.
     """
     with without_panics(StorageError), disk.writing(folder):
         try:
@@ -254,8 +255,8 @@ def replace(folder: Path, rows: pa.Table, *, partitioned: bool = False) -> int:
 def update(folder: Path, rows: pa.Table, key: Sequence[str], *, is_open: bool | None = None) -> int:
     """Replace the stored rows that have the keys of `rows`; return the new version.
 
-    With `is_open`, all stored rows are in that partition and no other file is opened; the new rows
-    may move to the other partition.
+    With `is_open`, only that partition is searched, because it has all of these keys; the new rows
+    may be in the other partition.
     """
     where = [f"t.{name} = s.{name}" for name in key]
     if is_open is not None:
@@ -274,16 +275,16 @@ def update(folder: Path, rows: pa.Table, key: Sequence[str], *, is_open: bool | 
 
 
 def log_after(folder: Path, version: int | None) -> list[Path]:
-    """Return the entries of a table's log after a version, or every entry."""
+    """Return the files of a table's log after a version, or all of them."""
     entries = sorted((folder / LOG).iterdir())
     oldest = -1 if version is None else version
     return [path for path in entries if (n := _number(path)) is not None and n > oldest]
 
 
 def undo_after(folder: Path, version: int) -> None:
-    """Remove the versions after one, newest first; no commit names them, so they have no readers.
+    """Remove the versions after `version`, newest first; no commit names them.
 
-    Drafts of log entries and a wrong checkpoint hint are removed too.
+    Temporary files of the log and a wrong checkpoint hint are removed too.
     """
     log = folder / LOG
     later = log_after(folder, version)
@@ -329,7 +330,7 @@ def put_aside(folder: Path, target: Path) -> None:
 
 
 def discard(folder: Path) -> None:
-    """Remove a table that no commit names: rename it at once, then delete it."""
+    """Remove a table that no commit names: first rename its folder, then delete it."""
     with disk.writing(folder):
         trash = folder.with_name(f"{TRASH}{os.getpid()}-{folder.name}")
         folder.rename(trash)
@@ -337,7 +338,7 @@ def discard(folder: Path) -> None:
 
 
 def data_files(folder: Path, *, drafts: bool = False) -> list[Path]:
-    """Return every Parquet file in a table's folder, of any version, optionally with drafts."""
+    """Return all Parquet files in a table's folder, optionally with temporary files."""
     log = folder / LOG
     pattern = "*.parquet*" if drafts else "*.parquet"
     return sorted(path for path in folder.rglob(pattern) if log not in path.parents)
@@ -346,8 +347,8 @@ def data_files(folder: Path, *, drafts: bool = False) -> list[Path]:
 def trim_log(folder: Path, oldest: int) -> int:
     """Remove the log before version `oldest`; return the number of files removed.
 
-    The rest begins with a checkpoint, so that each later version still opens. Files are removed
-    from the oldest on, so that an interruption leaves a complete rest.
+    The remaining log begins with a checkpoint, so that each later version still opens. The oldest
+    files are removed first, so that the log is complete even after an interruption.
     """
     log = folder / LOG
     entries = sorted(path for path in log.iterdir() if _number(path) is not None)
@@ -358,12 +359,12 @@ def trim_log(folder: Path, oldest: int) -> int:
         with disk.writing(folder):
             for path in dropped:
                 path.unlink(missing_ok=True)
-        # A checkpoint from another desk has no hint here.
+        # A checkpoint that another desk wrote has no hint file here.
         drop_wrong_hint(folder)
     return len(dropped)
 
 
 def _number(path: Path) -> int | None:
-    """Return the version of a log file."""
+    """Return the version number in the name of a log file."""
     head = path.name.partition(".")[0]
     return int(head) if head.isdecimal() else None

@@ -1,8 +1,8 @@
 """Error handling for the lake's disk: changes go through `writing`, reads through `reading`.
 
-They convert errors of disks and file formats into one error with a remedy. No other code in this
-package changes a file, so the write points of a commit can be counted: `writing` is entered once
-before and left once after each.
+Both convert errors of disks and file formats into an error with a next step. All code in this
+package that changes a file is inside `writing`, so tests can interrupt a commit before and after
+each of its writes.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ def problem_of(path: Path, size: int) -> str:
 
 
 def refuse_pipes(paths: Iterable[str]) -> None:
-    """Raise WorkspaceDamaged for a stored file that is a pipe, on which libraries would block."""
+    """Raise WorkspaceDamaged for a stored file that is a pipe, because reading it would block."""
     for path in paths:
-        # Opening the file raises the error.
+        # Opening the file later raises the error.
         with suppress(OSError):
             if stat.S_ISFIFO(os.stat(path).st_mode):
                 raise WorkspaceDamaged(f"the stored file {path} is a pipe, not a file", do=REPAIR)
@@ -72,8 +72,8 @@ def refuse_pipes(paths: Iterable[str]) -> None:
 def refuse_links(folder: Path, *, depth: int = 2) -> None:
     """Raise StorageError for a link in a folder to be written, or in its subfolders.
 
-    Through a link, another user of a shared folder could make this user write to a file elsewhere.
-    The folder itself may be a link: its owner may keep it on another disk.
+    With a link, another user of a shared folder could make this user overwrite a file elsewhere.
+    The folder itself may be a link, for example to another disk.
     """
     if not folder.is_dir():
         return
@@ -86,7 +86,7 @@ def refuse_links(folder: Path, *, depth: int = 2) -> None:
 
 
 def link_refused(path: Path) -> StorageError:
-    """Return the error for a link in a place to be written."""
+    """Return the error for a link where a file has to be written."""
     return StorageError(
         f"{path} is a link; links are never written through",
         do="replace it with the file that it points to, or remove it",
@@ -105,7 +105,7 @@ def denied(path: Path) -> StorageError:
 def writing(folder: Path) -> Iterator[None]:
     """Change files on disk; raise StorageError with the cause, such as a full disk.
 
-    Nothing written here counts before a commit names it.
+    Files written here are invisible to readers until a commit names them.
     """
     try:
         yield

@@ -1,8 +1,8 @@
-"""Digests of stored files: a list with a line of path and hash for each file.
+"""The digest list of a lake: one line with path and hash for each stored file.
 
-A record carries a hash of its content. An observation, an instant, a commit and a table's log do
-not, so whole files are hashed too. The list is optional: a file that it lacks is checked by its
-rows only, and an incomplete line is ignored. The later of two lines for a file counts.
+Records have a hash of their content, but observations, instants, commits and logs of tables have
+none, so whole files are hashed too. A file without a line is checked by its rows only. An
+incomplete line is ignored. Of two lines for a file, the later one is valid.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Line(msgspec.Struct, frozen=True):
     path: str
     digest: str
     check: str
-    """Hash of both fields, so that a damaged list never accuses an intact file."""
+    """Hash of both fields, so that a damaged line never makes an intact file look damaged."""
 
 
 class Digests:
@@ -62,8 +62,8 @@ class Digests:
     def keep(self, files: Iterable[str], log: Iterable[Path]) -> None:
         """Flush the unlisted files to disk, then add their hashes to the list.
 
-        The same is done for these log entries, even if listed: an undone run may have used their
-        names.
+        The given log entries are hashed even if they are listed, because a run that was undone may
+        have used the same names.
         """
         listed = self.by_path()
         fresh = [name for name in map(self.name, files) if name not in listed]
@@ -75,7 +75,7 @@ class Digests:
             self._add(_lined(name, digest_of(self._folder / name)) for name in fresh)
 
     def note(self, digests: Mapping[str, str]) -> None:
-        """Add files that are on disk and were already verified against these hashes."""
+        """Add the hashes of files that are on disk and were already verified."""
         if digests:
             with disk.writing(self._path):
                 self._add(_lined(*noted) for noted in digests.items())

@@ -1,8 +1,8 @@
-"""Leases: how a reader shows that it still needs the files of its commit.
+"""Leases: files by which a reader shows that it still needs the files of its commit.
 
-A lease is a file that its reader keeps locked. The operating system releases the lock when the
-reader ends for any reason, so a lease that another process can lock is stale and removed. Readers
-of a read-only folder have no leases; for them, recently superseded files are kept in any case.
+A reader keeps its lease locked. The operating system releases the lock when the reader ends for any
+reason, so a lease that another process can lock is stale and is removed. A reader without write
+access has no lease; for such readers, recently superseded files are kept.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ READERS: Final = ".readers"
 
 
 def lease(folder: Path, number: int, holder: object) -> None:
-    """Keep commit `number` while `holder` lives, if the folder is writable.
+    """Keep commit `number` until the object `holder` is deleted, if the folder is writable.
 
-    Readers never wait and never fail because of a lease.
+    Creating a lease never waits and never raises an error.
     """
     for _ in range(3):
         path = folder / READERS / f"{number}-{uuid.uuid4().hex}.lease"

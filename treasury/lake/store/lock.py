@@ -1,7 +1,7 @@
-"""One writer at a time: a lock on the workspace, and a note with its holder next to it.
+"""The lock of the workspace, which allows one writer at a time, and a note about its holder.
 
 The operating system releases the lock when its holder dies, so a killed run never locks the
-workspace. The note is informational and may outlive its writer.
+workspace. The note is only for messages, and may remain after its writer died.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def workspace_lock(
 ) -> Iterator[Holder]:
     """Hold the workspace in `folder` for writing; raise WorkspaceLocked with the current holder.
 
-    Another holder is waited for up to `patience` seconds. `name` selects another lock file.
+    If another process holds the lock, wait up to `patience` seconds. `name` selects another lock
+    file.
     """
     path = folder / name
     lock = filelock.FileLock(path, timeout=patience, thread_local=False, fallback_to_soft=False)

@@ -1,8 +1,7 @@
-"""Parquet files that grow with incoming rows, until a version of their table names them.
+"""Write incoming rows to Parquet files, which a table version names later.
 
 Rows come in small batches. At most two row groups are in memory: one being filled, and one being
-written by a thread. A file contains many groups. Incomplete files do no harm, because they are not
-read until a version names them.
+written by a thread. Incomplete files are harmless, because no version names them.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from treasury.lake.table_declaration import HASH, OPEN, RAW
 
 GROUP_ROWS: Final = 60_000
 _GROUP_BYTES: Final = 24 << 20
-"""Number of rows, or bytes, that are buffered to form a row group: small groups are slow to read,
-and large ones need memory twice while the previous group is being written.
+"""Number of rows, or bytes, that form a row group. Small groups are slow to read, and of large
+groups two are in memory while one is being written.
 """
 
 _SAMPLE: Final = 1000
@@ -39,7 +38,7 @@ _FEW: Final = 64
 
 
 class Written(msgspec.Struct, frozen=True):
-    """A finished file, with its path below the table's folder; `is_open` None if unpartitioned."""
+    """A finished file, with its path in the table's folder; `is_open` is None if unpartitioned."""
 
     path: str
     size: int
@@ -48,9 +47,9 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class Files:
-    """The files of one version; `finish` closes them, `drop` removes unfinished ones.
+    """The new files of one table version; `finish` closes them, `drop` removes them.
 
-    They may be written outside of the lake before the lock is held.
+    The files may be written outside of the lake, before the lock is taken.
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class Files:
         """The keys of the added rows, if the key is one column."""
         inner = [f for f in schema if not (partitioned and f.name == OPEN)]
         self._inner = pa.schema(inner)
-        # Minimum and maximum of these columns are useless.
+        # The minimum and maximum of these columns would not help any query.
         self._compared = [f.name for f in inner if f.name not in (RAW.name, HASH.name)]
         self._open: dict[bool | None, _File] = {}
         self._written: list[Written] = []
@@ -82,7 +81,7 @@ class Files:
                     self._close(is_open)
         if len(self._key) == 1:
             self._keys.append(rows[self._key[0]].combine_chunks())
-        # Many small batches are merged, so that lookups stay fast.
+        # Keys of many small batches are merged, so that lookups stay fast.
         if len(self._keys) > _FEW:
             self._keys = [pa.concat_arrays(self._keys)]
 
@@ -158,7 +157,7 @@ class _File(msgspec.Struct, eq=False):
     thread: ThreadPoolExecutor
     rows: int = 0
     length: int = 0
-    """Bytes on disk when the group before the last was written."""
+    """The size on disk before the group that is being written."""
     waiting: list[pa.Table] = []
     writer: pq.ParquetWriter | None = None
     writing: Future[None] | None = None

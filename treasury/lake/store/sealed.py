@@ -1,6 +1,6 @@
 """Small files with a hash of their own content, to detect damage such as a flipped bit.
 
-They are readable JSON, and reach the disk completely or not at all.
+The files are readable JSON, and are either written completely or not at all.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The format version of a stored lake, in a small file so that earlier versions refuse it."""
+"""The format version of a stored lake, in a small file; older versions of treasury refuse it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The check of stored files: every file of the last commit and of each pin is read completely.
 
-A file can be missing, truncated or altered, which its stored hash reveals. For a file without a
-hash the rows are read, and each record's content hash is computed again and compared.
+A file can be missing, truncated or altered. Its content is compared with the hash in the digest
+list. If a file is not listed, each of its records is compared with its own content hash.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BATCH: Final = 65_536
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """A damaged stored file; `table` may be a history or `commits`."""
+    """A damaged stored file of a table, a history, or the table `commits`."""
 
     table: str
     path: str
@@ -54,7 +54,7 @@ def damages(lake: Lake) -> list[Damage]:
     check = FileCheck(lake)
     try:
         last = lake.last()
-        # The snapshot's lease keeps its files while they are checked.
+        # While the snapshot exists, its lease prevents the removal of its files.
         reading = None if last is None else lake.snapshot()
     except WorkspaceDamaged as error:
         damages_found.append(Damage(COMMITS, str(lake.folder / LAST), error.what))
@@ -77,9 +77,10 @@ def damages(lake: Lake) -> list[Damage]:
 
 
 def require_unaltered(lake: Lake, snapshot: Snapshot, names: Collection[str]) -> None:
-    """Check these tables' files against their hashes; raise WorkspaceDamaged for a difference.
+    """Compare these tables' files with their hashes; raise WorkspaceDamaged for a difference.
 
-    Reading reveals a missing or unparsable file, but only the hash reveals a changed amount.
+    Reading a file detects only if it is missing or unparsable; the hash also detects a changed
+    amount.
     """
     check, is_last = FileCheck(lake), snapshot.commit == lake.last_commit()
     for name, stored in snapshot.stored().items():
@@ -113,7 +114,7 @@ class FileCheck:
             yield from self.files(name, stored)
 
     def log(self, name: str, version: int) -> Iterator[Damage]:
-        """Yield the damage to a table's log; a readable but altered entry may name other files."""
+        """Yield the damage to a table's log; an altered entry could name other files."""
         folder = self._folder / name
         try:
             delta.load(folder, version)
@@ -156,10 +157,10 @@ class FileCheck:
 def whole_rows(path: Path, declared: Table | None) -> Iterator[tuple[pa.Table, pa.Table]]:
     """Yield a file's rows in batches, each with its intact rows.
 
-    A row with a hash by an earlier rule counts as intact.
+    A row with a hash by an earlier rule is not checked and counts as intact.
     """
     file = pq.ParquetFile(path)
-    # Row groups limit the bytes of a batch.
+    # A batch is a row group, which limits its size.
     groups = ([group] for group in range(file.num_row_groups))
     for batch in chain.from_iterable(file.iter_batches(_BATCH, group) for group in groups):
         rows = pa.Table.from_batches([batch])
@@ -169,7 +170,7 @@ def whole_rows(path: Path, declared: Table | None) -> Iterator[tuple[pa.Table, p
         if declared is None:
             yield rows, rows
             continue
-        # A merge writes text as string views, which few Arrow functions support.
+        # Merged files have texts as string views, which few Arrow functions support.
         rows = shaped(rows, [f for f in declared.history_schema if f.name in rows.column_names])
         if not declared.records:
             yield rows, rows

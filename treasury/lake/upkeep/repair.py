@@ -1,9 +1,9 @@
-"""Repair: restore damaged tables from every readable file, and report the losses.
+"""Repair: rebuild damaged tables from all readable files, and report the losses.
 
-Every version of a record carries its key, its content hash and its commit's instant. So a table and
-its history can be rebuilt from any files with its rows: files of the last commit, superseded files,
-and files that an earlier repair moved away. Losses are reported, and the table is marked to be
-fetched again completely (`Writer.refetch`).
+Each stored version of a record has its key, its content hash and the instant of its commit. So a
+table and its history can be rebuilt from any files with their rows: files of the last commit,
+superseded files, and files that an earlier repair moved away. If rows are lost, the table is marked
+to be fetched completely (`Writer.refetch`).
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
@@ -37,7 +37,7 @@ _ASIDE: Final = "damaged"
 class Repaired(msgspec.Struct, frozen=True):
     """One table after its repair; `lost` counts the stored rows that could not be restored.
 
-    It is None if the original number is unknown.
+    `lost` is None if the original number of rows is unknown.
     """
 
     table: str
@@ -59,7 +59,7 @@ class Repaired(msgspec.Struct, frozen=True):
 
 
 class Repair(msgspec.Struct, frozen=True):
-    """The damage found and the tables repaired; `sentences` are further messages for a person."""
+    """The damage and the repaired tables; `sentences` are other messages for a person."""
 
     damages: tuple[Damage, ...]
     tables: tuple[Repaired, ...] = ()
@@ -68,18 +68,18 @@ class Repair(msgspec.Struct, frozen=True):
 
 
 class _Standing(msgspec.Struct, frozen=True):
-    """The commit that a repair starts from, and the known earlier commits."""
+    """The commit from which a repair starts, and the known earlier commits."""
 
     commit: Commit
     commits: pa.Table
     listed: int | None
     """Version of the table of commits; None if it is damaged and must be rewritten."""
     is_adopted: bool = False
-    """True if the combination of versions is unknown, so that the newest ones are used."""
+    """True if the versions of the last commit are unknown, so that the newest versions are used."""
 
 
 def repair(lake: Lake, now: datetime) -> Repair:
-    """Repair the last commit in a separate commit; do nothing if nothing is damaged."""
+    """Repair the last commit by a new commit; without damage, do nothing."""
     with lake.locked("repair"):
         damages_found = tuple(damages(lake))
         _bring_back_pinned(lake)
@@ -107,13 +107,13 @@ def repair(lake: Lake, now: datetime) -> Repair:
 
 
 def _pins_to_restore(lake: Lake) -> tuple[str, ...]:
-    """Return messages about damage that no repair can fix: pins and files of pinned commits."""
+    """Return messages about damaged pins and pinned files, which only a copy restores."""
     pinned = (damage for damage in damages(lake) if damage.pinned is not None)
     return tuple(f"{damage}: restore it from a copy" for damage in pinned)
 
 
 def _standing(lake: Lake) -> _Standing | None:
-    """Find the last commit in its own file, else in the table of commits, else in the tables.
+    """Find the last commit: in its own file, else in the table of commits, else in the tables.
 
     Return None if nothing was ever committed.
     """
@@ -129,12 +129,12 @@ def _standing(lake: Lake) -> _Standing | None:
         return _Standing(
             newest.commit, commits.commits_in(lake.folder, newest.listed), newest.listed
         )
-    # Every commit in any readable file, oldest first.
+    # All commits that any readable file contains, oldest first.
     parts = [commits.SCHEMA.empty_table()]
     digests = lake.digests.by_path()
     for path in _files_of(lake, COMMITS):
         if lake.digests.is_altered(str(path), digests):
-            # An altered file cannot be trusted, and nothing else confirms its content.
+            # Commits have no hash of their own, so the rows of an altered file cannot be checked.
             continue
         try:
             parts.append(pq.read_table(path, schema=commits.SCHEMA, partitioning=None))
@@ -163,7 +163,7 @@ def _rebuilt(
     versions = dict(last.versions)
     for rebuilding in rebuilt:
         versions |= rebuilding.versions
-    # Observations cannot be repeated, so there is nothing to fetch.
+    # Observations are not marked, because a service cannot return them again.
     records = {table.name for table in lake.catalogue.values() if table.records}
     refetch = {*last.refetch, *(table.table for table in repaired if table.lost != 0)} & {
         part for part in (*last.refetch, *records) if split_mark(part)[0] in records
@@ -196,7 +196,7 @@ def _list(lake: Lake, commit: Commit, standing: _Standing, stamp: str) -> int:
 
 
 def _adopted(lake: Lake, listed: pa.Table) -> Commit:
-    """Return the newest content of every table as a commit, if the true last one is lost."""
+    """Return the newest content of every table as a commit, if the last commit is lost."""
     versions = {}
     for table in lake.catalogue.values():
         for name in (table.name, table.history):
@@ -204,7 +204,7 @@ def _adopted(lake: Lake, listed: pa.Table) -> Commit:
                 try:
                     versions[name] = delta.newest(lake.folder / name)
                 except WorkspaceDamaged:
-                    # An unreadable log: the table is rebuilt from its files.
+                    # If the log is unreadable, the table is rebuilt from its files.
                     versions[name] = 0
     number = listed["number"][-1].as_py() if listed.num_rows else 0
     instant = listed["at"][-1].as_py() if listed.num_rows else datetime(1970, 1, 1, tzinfo=UTC)
@@ -212,13 +212,13 @@ def _adopted(lake: Lake, listed: pa.Table) -> Commit:
 
 
 def _files_of(lake: Lake, name: str) -> list[Path]:
-    """Return every remaining Parquet file that this table ever had."""
+    """Return all Parquet files of a table that still exist, of any version."""
     folders = [lake.folder / name, *(lake.folder / _ASIDE).glob(f"*/{name}")]
     return [path for folder in folders if folder.is_dir() for path in delta.data_files(folder)]
 
 
 class _Rebuilding:
-    """A table and its history while being rebuilt."""
+    """The rows of a table and its history during a rebuild."""
 
     def __init__(self, lake: Lake, table: Table, standing: _Standing, stamp: str) -> None:
         self.versions: dict[str, int] = {}
@@ -237,7 +237,7 @@ class _Rebuilding:
         if table.records:
             current, past = self._versions_of(readable)
         else:
-            # Add rows of other files that the last commit does not have.
+            # Rows of other files are added if the last commit does not have them.
             query = f"""
 WITH committed_rows AS (SELECT DISTINCT * EXCLUDE (committed) FROM found WHERE {self._condition})
 SELECT * FROM found WHERE committed
@@ -286,7 +286,7 @@ WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE commit
             try:
                 good = [rows for _, rows in whole_rows(path, table)]
             except (OSError, ValueError, pa.ArrowException):
-                # The damage to be repaired; `lost` counts its rows.
+                # This file is the damage to be repaired; `lost` counts its rows.
                 continue
             for rows in good:
                 flagged = rows.append_column(
@@ -297,7 +297,7 @@ WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE commit
 
     @property
     def _condition(self) -> str:
-        """SQL for whether a row belongs to a commit that was made."""
+        """SQL that is true for rows of completed commits."""
         if self._standing.is_adopted:
             # The commits are unknown.
             return "true"
@@ -306,9 +306,9 @@ WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE commit
         return f'committed OR {VALID_FROM.name} IN (SELECT "at" FROM commits)'
 
     def _versions_of(self, readable: pa.Table) -> tuple[pa.Table, pa.Table]:
-        """Return each record's latest version, and earlier versions with their ends.
+        """Return the latest version of each record, and the earlier ones with their ends.
 
-        Only the columns that order the versions pass through SQL, because the rows are large.
+        SQL processes only the columns that order the versions, because the rows are large.
         """
         key = ", ".join(map(duckdb_engine.quoted, self._table.key))
         slim = readable.select([*self._table.key, VALID_FROM.name, VALID_TO.name, "committed"])

@@ -55,7 +55,7 @@ class LakeStatus(Tables, msgspec.Struct, frozen=True):
 
 
 def lake_status(lake: Lake) -> LakeStatus:
-    """Read the status from the folder and its logs; of Parquet files only the commits' are read."""
+    """Read the status from the folder, the logs, and the Parquet files of the table of commits."""
     commit = lake.last_commit()
     commits = lake.commits()
     stored = {} if commit is None else lake.snapshot().stored()

@@ -1,1 +1,1 @@
-"""Queries over stored history, and the database file for other programs."""
+"""Queries over the histories of tables, and the database file for other programs."""

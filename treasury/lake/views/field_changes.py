@@ -1,7 +1,7 @@
 """Field changes: one row per field that differs in a new version of a record.
 
-Consecutive versions of a record are compared column by column. Values are texts with every digit;
-the typed values are in the table and its history.
+Consecutive versions of a record are compared column by column. The old and the new value are texts
+with all digits; the typed values are in the table and its history.
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
@@ -32,8 +32,8 @@ def changes(
     """Return the changes of a table of records after `since`, up to `until`, ordered by time.
 
     `changed_at` is the commit that stored the change. A record that is new, vanished from a
-    complete listing, or came back gives one row without a field. If only data outside the columns
-    differs, the field is `raw`.
+    complete listing, or came back gives one row without a field. If only parts of the received
+    record differ that no column holds, the field is `raw`.
     """
     table = snapshot.declared(name)
     if not table.records:
@@ -93,4 +93,4 @@ _AS_TEXT: Final = {
     INSTANT: "strftime({}, '%Y-%m-%dT%H:%M:%S.%fZ')",
     TEXTS: "to_json({})::VARCHAR",
 }
-"""SQL that converts a value to text, for types where a cast is not enough."""
+"""SQL that converts a value to text, for types for which a cast gives another text."""

@@ -1,8 +1,8 @@
 """`treasury.duckdb`: the lake as views, for any program that can read DuckDB.
 
-The file contains no rows, only views over the Parquet files of one commit. It is created under
-another name and moved in one step, so that a program always sees one complete commit. A program
-that has it open keeps the previous one.
+The file contains only views over the Parquet files of one commit. It is created under another name
+and then renamed, so that a program always sees one complete commit. A program that has the file
+open continues to see the previous commit.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def publish(folder: Path, views: Mapping[str, str], about: str) -> Path:
             durable.sync_files([draft], folder)
             os.replace(draft, path)
             durable.sync_folder(folder)
-    # The commit itself is stored.
+    # The commit itself is complete, so a failure here is only reported.
     except (StorageError, duckdb.Error) as error:
         raise StorageError(
             f"{FILE_NAME} could not be refreshed ({getattr(error, 'what', error)})",
@@ -48,7 +48,7 @@ def publish(folder: Path, views: Mapping[str, str], about: str) -> Path:
 
 
 def published(folder: Path, below: Path, about: str) -> str:
-    """Return the problem of `treasury.duckdb`; empty if it shows `about` with files in `below`.
+    """Return why `treasury.duckdb` is wrong; empty if it shows `about` with files in `below`.
 
     The views contain absolute paths, so they are also wrong after the workspace was moved.
     """

@@ -1,7 +1,7 @@
-"""Durations of each record's statuses, from the service's events or our observations.
+"""How long each record was in each status, by the service's events or by our observations.
 
-An event has the service's own time. An observed status began between the commit that saw it first
-and the previous one, so both are reported.
+An event has the time at which the service changed the status. An observed status began between two
+commits, the first one with this status and the one before, so both instants are returned.
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
@@ -30,19 +30,21 @@ DURATION: Final = grouped_schema(
     (INSTANT, "entered_after"),
     (INTEGER, "at_least", "at_most"),
 )
-"""`left_at` is null while the status lasts; `seconds` then counts up to the snapshot's instant.
+"""The columns after the record's key. `left_at` is null while the status lasts; `seconds` is then
+the time until the snapshot's instant.
 
-`known_from` is `events` or `observation`. For an observed status, `entered_at` is the commit that
-saw it first. It began after `entered_after`, the previous commit or the record's `created_at`.
-`at_least` and `at_most` bound its duration in seconds; null if unknown.
+`known_from` is `events` or `observation`. For an observed status, `entered_at` is the instant of
+the first commit with this status. The status began after `entered_after`, the previous commit or
+the record's `created_at`. `at_least` and `at_most` are the bounds of its duration in seconds, null
+if unknown.
 """
 
 
 class Events(msgspec.Struct, frozen=True):
-    """The events of a table's status changes: `record` is its id column, `statuses` maps types.
+    """The status events of a table: `record` is the id column, `statuses` maps types to statuses.
 
-    For an event type in `untold`, the status is the one observed with the event's version of the
-    record.
+    An event type in `untold` does not state the status; it is that of the stored version of the
+    record with the event's version number.
     """
 
     table: str
@@ -54,7 +56,7 @@ class Events(msgspec.Struct, frozen=True):
 def durations(snapshot: Snapshot, name: str, events: Events | None = None) -> pa.Table:
     """Return one row per status of each record, ordered by record and time.
 
-    A record with at least one event uses events only, any other record observations.
+    A record with at least one event uses only events; any other record uses observations.
     """
     table = snapshot.declared(name)
     columns = table.schema.names

@@ -1,5 +1,6 @@
--- One row per line and expectation that a person accepted it for; also per debit of a payment file and its order. A
--- line in another currency or direction is settled by the decision, but its money does not count (`counts`).
+-- One row per line and expectation that a person accepted for each other, and per debit of a payment file and
+-- its order. If the line has another currency or direction than the expectation, the decision settles the line,
+-- but the expectation does not receive the money (`counts` is false).
 SELECT
     d.entry_id,
     d.expectation_id,

@@ -1,4 +1,4 @@
--- One row per line that a person set aside, with the reason.
+-- One row per line that a person excluded from matching, with the person's reason.
 SELECT entry_id, reason
 FROM decisions
 WHERE verdict = 'ignore'

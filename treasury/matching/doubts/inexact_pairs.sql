@@ -1,5 +1,5 @@
--- One row per line and expectation that its text names, if the amount proves nothing: the expectation takes any
--- amount, or expects another one.
+-- One row per line and expectation that its text names, if the amount is no evidence because the expectation
+-- takes any amount or expects another one.
 SELECT p.entry_id, p.expectation_id, p.code, l.direction, l.booking_date, i.owner
 FROM reference_pairs AS p
 JOIN lines AS l ON l.entry_id = p.entry_id

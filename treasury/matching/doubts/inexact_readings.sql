@@ -1,5 +1,5 @@
--- One row per line and code that its text is read as, if the amount proves nothing: the expectation takes any amount,
--- or expects another one. Codes of settled requests and of rejected pairs are included.
+-- One row per line and code that its text can be read as, if the amount is no evidence because the expectation
+-- takes any amount or expects another one. Codes of settled requests and of rejected pairs are included.
 SELECT r.entry_id, r.code, l.amount, l.charges, l.currency, l.direction, l.booking_date
 FROM (
     SELECT entry_id, code

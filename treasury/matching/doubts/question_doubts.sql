@@ -1,5 +1,5 @@
--- One row per line and reason to leave it to a person, of every tier, with the number of the question; reasons that
--- come from other lines have no number. Exhausted requests are added afterwards.
+-- One row per line and reason why a person has to decide, for every tier, with the number of the question. A
+-- reason that comes from other lines has no number. `line_doubts` adds the exhausted requests.
 SELECT DISTINCT o.entry_id, o.question, 'the text may also read ' || e.code AS why
 FROM other_readings AS o
 JOIN expectations AS e ON e.expectation_id = o.expectation_id

@@ -1,1 +1,1 @@
-"""Run named SQL steps: compose them, store and cache their rows, render them for other engines."""
+"""The SQL engine of matching: compose named steps, run them, cache rows, render other dialects."""

@@ -1,9 +1,12 @@
-"""Steps in the SQL of another engine, so that the same model runs where the data is.
+"""Translate steps to the SQL of another engine, so that the same model runs where the data is.
 
-SQLGlot translates the text. Five differences in meaning are first corrected in the parsed step: a
-series that would count down is empty; several lists unnested in one query become one list; a group
-in a replacement is written as in Java; a regular expression test keeps its brackets when it becomes
-an operator; and QUALIFY, which becomes an outer query, names the inner columns without a table.
+SQLGlot translates the text. Before that, the parsed step is changed where the engines differ:
+
+- a series whose end is below its start stays empty instead of counting down;
+- several lists unnested in one query become one list;
+- a group in a replacement is written as in Java;
+- a regular expression test keeps its brackets when it becomes an operator;
+- QUALIFY, which becomes an outer query, names the inner columns without a table.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A result depends only on the files of a commit, the decisions and the arguments, so results with
 equal inputs are computed once. The latest result is always kept, earlier ones up to a number of
-bytes. A file that was changed since has another key.
+bytes. A changed file has another key.
 """
 
 from __future__ import annotations
@@ -21,26 +21,27 @@ class Sized(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that its tables hold."""
+        """The size of its tables in bytes."""
         ...
 
 
 T = TypeVar("T", bound=Sized)
 
 MOST: Final = 64 << 20
-"""Bytes of all results that a cache keeps, and limit of the tables that are hashed for a key."""
+"""Maximum bytes of all results in a cache, and of tables that are hashed for a key."""
 
 
 class Memo(Generic[T]):
-    """The latest results by key."""
+    """A cache of the latest results, by key."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
-        """Each result with its size, which takes long to compute for many."""
+        """Each result with its size, stored because computing the sizes of many results takes long.
+        """
         self._lock = threading.Lock()
 
     def of(self, key: Hashable | None, make: Callable[[], T]) -> T:
-        """Return the cached result of `key`, or make it; the result of None is not cached."""
+        """Return the cached result of `key`, or compute it; without a key, nothing is cached."""
         with self._lock:
             if key is not None and key in self._kept:
                 self._kept.move_to_end(key)

@@ -1,8 +1,8 @@
 """Named SQL steps, each a short SELECT in a separate file, composed into one query.
 
-A step may name other steps and the input tables; nothing is formatted into its text. A person sees
-the same composed text that runs. The text of a step determines which tables it reads, and these
-determine the order of the steps.
+A step selects from other steps and from input tables by name. No value is formatted into its text,
+so the composed query that a person sees is the one that runs. The order of the steps follows from
+the tables that each step reads.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from treasury.core.tables.duckdb_engine import quoted
 from treasury.matching.engine.rowless import is_rowless
 
 READ_THROUGH: Final = "-- read through"
-"""First line of a step with many rows that are read once or twice, so that storing costs more."""
+"""First line of a step that becomes a view: storing its many rows would cost more than reading them
+once or twice."""
 _COMMENT: Final = re.compile(r"--[^\n]*")
 _READ: Final = re.compile(r'(?:(?<!DISTINCT )FROM|JOIN)\s+"?(\w+)')
 _WITH: Final = "WITH"
@@ -33,12 +34,12 @@ _LOADED: Final = "given_table"
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One SELECT and the name by which other steps read it."""
+    """A SELECT, and the name by which other steps read its rows."""
 
     name: str
     sql: str
     is_stored: bool = True
-    """Whether its rows are stored; otherwise it is a view."""
+    """True if its rows are stored in a table, false if it is a view."""
 
     @property
     def reads(self) -> frozenset[str]:
@@ -47,7 +48,7 @@ class Step(msgspec.Struct, frozen=True):
 
     @property
     def mentions(self) -> Mapping[str, int]:
-        """How often its text selects from each step or table."""
+        """The number of times that its text selects from each step or table."""
         return _mentioned_in(self.sql)
 
 
@@ -80,7 +81,7 @@ def _sql_files(folder: Traversable) -> Iterator[Traversable]:
 
 
 def in_order(steps: Mapping[str, Step], targets: Iterable[str]) -> tuple[Step, ...]:
-    """Return the target steps and the steps that they need, each after the steps that it reads."""
+    """Return the target steps and all steps that they need; each follows those that it reads."""
     ordered: dict[str, Step] = {}
 
     def visit(name: str, below: tuple[str, ...] = ()) -> None:
@@ -98,18 +99,18 @@ def in_order(steps: Mapping[str, Step], targets: Iterable[str]) -> tuple[Step, .
 
 
 def needed(steps: Sequence[Step], *targets: str) -> tuple[Step, ...]:
-    """Return the target steps and the steps that they need, in the given order."""
+    """Return the target steps and all steps that they need, in the order of `steps`."""
     names = {step.name for step in in_order({step.name: step for step in steps}, targets)}
     return tuple(step for step in steps if step.name in names)
 
 
 def stored(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """Return the steps with all rows stored, for few rows that are read repeatedly."""
+    """Return the steps with views turned into tables, which is faster for few rows."""
     return tuple(msgspec.structs.replace(step, is_stored=True) for step in steps)
 
 
 def compose(steps: Iterable[Step], final: str) -> str:
-    """Return one query: every step as a common table expression, then all rows of `final`."""
+    """Return one query that selects all of `final`; every step is a common table expression."""
     indented = {step.name: step.sql.replace("\n", "\n    ") for step in steps}
     parts = ",\n".join(f"{quoted(name)} AS (\n    {sql}\n)" for name, sql in indented.items())
     return f"WITH {parts}\nSELECT * FROM {quoted(final)}"
@@ -118,9 +119,9 @@ def compose(steps: Iterable[Step], final: str) -> str:
 def load(
     connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table], *, kind: str = "TEMP"
 ) -> None:
-    """Load each Arrow table into the connection under its name, and replace a table of that name.
+    """Load each Arrow table into the connection under its name, replacing any table of that name.
 
-    With an empty `kind`, other connections of the database see the tables too.
+    With an empty `kind` (instead of TEMP), other connections of the database see the tables too.
     """
     for name, table in tables.items():
         created = f"CREATE OR REPLACE {kind} TABLE {quoted(name)}"
@@ -139,7 +140,7 @@ def run(
     *,
     targets: Collection[str] | None = None,
 ) -> None:
-    """Run each step once, as a table or a view for the steps after it.
+    """Run each step once, which creates a table or a view for the later steps.
 
     With `targets`, a table is dropped as soon as no later step and no target reads it. A step that
     cannot have rows is not run if its columns are known.
@@ -166,9 +167,9 @@ def read_in_turn(
     """Run the steps, and read each result in its order as soon as its step has run.
 
     A table that no later step reads is dropped before the next step runs, so that results and the
-    rows they come from are not in memory together. This includes the `loaded` tables, and the
-    tables that are registered and read `in_place`. For few rows dropping takes longer than it
-    saves: without `gives_back`, the connection drops all tables when it closes.
+    rows they come from are not in memory together. The `loaded` tables and the registered tables
+    that are read `in_place` are dropped too. Without `gives_back` the tables stay until the
+    connection closes, because for few rows dropping takes longer than it saves.
     """
     given = (*loaded, *in_place)
     spent = spent_steps(steps, (), given=given, results=results) if gives_back else {}
@@ -198,7 +199,8 @@ def rename(connection: duckdb.DuckDBPyConnection, name: str, new: str) -> None:
 
 
 _COLUMNS: Final[dict[str, str]] = {}
-"""The columns of each step that has run in this process, by its text. Inputs have one schema."""
+"""Cache of the columns of each step that has run, by its text: the schema of the inputs is fixed.
+"""
 
 
 def make(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collection[str]) -> int:
@@ -223,10 +225,10 @@ def spent_steps(
     given: Collection[str] = (),
     results: Collection[str] = (),
 ) -> dict[int, list[str]]:
-    """Return the stored steps to drop after each step, by the position of their last reader.
+    """Return the stored steps to drop after each step, by position.
 
-    The tables `given` are included if a step reads them. Steps that `targets` read are kept. Each
-    of the `results` is read when its step has run, and not later.
+    Tables in `given` are included if a step reads them. The `targets` are never dropped. Each of
+    the `results` is read as soon as its step has run, so it may be dropped after that.
     """
     rows = {name: frozenset({name}) for name in given}
     last: dict[str, int] = {}

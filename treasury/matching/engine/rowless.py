@@ -1,8 +1,8 @@
-"""Steps that cannot have rows, because the tables they read have none.
+"""Find steps that cannot have rows, because the tables that they read have none.
 
 Most steps of matching handle rare cases: for a few lines they have no rows, and planning them costs
-far more than running them. DuckDB's syntax tree of a step shows when it has no rows. A clause that
-is not known to pass on emptiness counts as having rows.
+far more than running them. DuckDB's syntax tree of a step shows which sources must have rows. A
+clause of an unknown kind is assumed to have rows.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import msgspec
 
 
 class _Any(msgspec.Struct, frozen=True):
-    """A join: without rows if any part has none. Without parts, it has rows."""
+    """The sources of a join: it has no rows if any source has none."""
 
     parts: tuple[_Source, ...]
 
 
 class _All(msgspec.Struct, frozen=True):
-    """A union: without rows if every part has none."""
+    """The sources of a union: it has no rows if every source has none."""
 
     parts: tuple[_Source, ...]
 

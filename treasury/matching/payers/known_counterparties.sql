@@ -1,6 +1,6 @@
--- One row per kind of expectation, account (`tie`) and party that paid, or was paid, under a whole reference or an
--- accepted decision, with the first day. Settled lines count too. For a standing expectation without an account,
--- `tie` is its own id.
+-- One row per account (`tie`) and kind of expectation, and party that paid or was paid under them, by a whole
+-- reference or an accepted decision, with the first day. Settled lines are included. For a standing expectation
+-- without an account, `tie` is the expectation's own id.
 SELECT kind, tie, party, min(since) AS since
 FROM (
     SELECT

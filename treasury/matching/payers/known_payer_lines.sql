@@ -1,6 +1,6 @@
--- One row per unplaced payment and kind of expectation that its counterparty is known for from an earlier line. At
--- most `max_same_code` kinds per party are kept, the latest first. The days are compared by their difference, so that
--- the join is an equality of parties.
+-- One row per unplaced payment and kind of expectation for which an earlier line made its counterparty known.
+-- Each party has at most `max_same_code` kinds, the latest first. The days are compared by their difference, so
+-- that the join needs only the equality of the parties.
 SELECT
     u.entry_id, u.account, u.amount, u.currency, u.direction, u.booking_date, u.counterparty_account,
     u.party, k.kind, k.tie

@@ -1,6 +1,5 @@
--- One row per expectation and payment that makes its party known for the expectation, with the party and the day. A
--- party becomes known by an accepted decision, or by a whole reference that passed every question about its text and
--- amount.
+-- One row per expectation and payment that makes its party known for the expectation, with the party and the
+-- day. The payment is an accepted decision, or has a whole reference and no doubt about its text and amount.
 SELECT provisional.expectation_id, line.party, line.counterparty_account IS NOT NULL AS is_account,
     provisional.booking_date AS since
 FROM provisional_pairs AS provisional

@@ -1,5 +1,6 @@
--- One row per line with an inexact or a missed amount, if its payer's account was known for exactly one owner before
--- the line's day. The first two owners of an account are enough to decide this.
+-- One row per line with an inexact or a missed amount, if its payer's account was known for exactly one owner
+-- before the day of the line. Only the first two owners of an account are compared: two show that there are
+-- several.
 WITH payments AS (
     SELECT l.entry_id, l.counterparty_account, l.booking_date
     FROM lines AS l

@@ -1,6 +1,6 @@
 -- read through
--- One row per line and expectation that it is about, whether its money counts or not: the accepted expectation, else
--- the one that it names.
+-- One row per line and expectation that the line is about, even if the expectation does not receive its money:
+-- the accepted expectation, else the one that the line names.
 SELECT entry_id, expectation_id
 FROM accepted_pairs
 UNION ALL

@@ -1,7 +1,7 @@
--- One row per line and expectation that its text points to, with the tier and the contradiction in words, or null.
--- `is_whole`: the text names the expectation in full, or by valid check digits.
--- `proves`: the text may settle the line, because the line is booked, is no return, has no twin, and is in no
--- statement with a failed proof.
+-- One row per line and expectation that its text points to, with the tier, and the contradiction in words or
+-- null. `is_whole`: the text names the expectation in full, or by a reference with valid check digits.
+-- `proves`: the text may settle the line, because the line is booked, is not a return, has no duplicate, and is
+-- not on a statement with a failed proof.
 SELECT
     reading.entry_id,
     reading.expectation_id,

@@ -1,6 +1,7 @@
--- One row per line with several whole references: its first and last code, its strongest tier, the number of
--- expectations that it names (`named`), how many of these have no contradiction (`viable`), and the first
--- contradiction. `is_single`: all have the same code, and exactly one has no contradiction.
+-- One row per line with several whole references: the first and the last code, the strongest tier, the number
+-- of expectations that the line names (`named`), the number of these without a contradiction (`viable`), and
+-- the first contradiction. `is_single`: all references have the same code, and exactly one of their
+-- expectations has no contradiction.
 SELECT
     p.entry_id,
     min(p.code) AS code,

@@ -1,4 +1,4 @@
--- One row per line that has no expectation yet: it names none in full, and no person has settled it.
+-- One row per line without an expectation so far: it names none in full, and no person has decided it.
 SELECT l.*
 FROM line_parties AS l
 ANTI JOIN whole_references AS w ON w.entry_id = l.entry_id

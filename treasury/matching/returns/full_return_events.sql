@@ -1,5 +1,6 @@
--- One row per line (`step` 1) and per return of the same amount (`step` -1) that may belong together. A return is
--- excluded if it fits lines of several expectations or payers, or may mean another code.
+-- One row per line (`step` 1) and per return of the same amount (`step` -1), in groups that may belong
+-- together. A return that fits lines of several expectations or payers, or that may mean another code, is
+-- excluded.
 SELECT DISTINCT
     v.account, v.currency, v.direction, v.amount, v.expectation_id, v.reference, v.party,
     o.entry_id AS id, o.booking_date, 1 AS step, 0 AS strength, CAST(NULL AS VARCHAR) AS return_reason

@@ -1,6 +1,6 @@
--- One row per return of a whole line, with that line. Among lines with the same account, amount, expectation,
--- reference and payer, a return takes the only line that is not yet returned. If several are left, this return and
--- each later one remain questions. A return that comes after every line is returned takes none.
+-- One row per return of a whole line, with that line. Account, amount, expectation, reference and payer are
+-- equal. The return belongs to the only line that has not been returned yet. If several such lines are left, a
+-- person decides this return and each later one. A return after every line has been returned has no row.
 SELECT b.id AS return_id, f.id AS original_id, b.return_reason, b.amount, b.booking_date, b.expectation_id
 FROM (
     SELECT *, row_number() OVER (

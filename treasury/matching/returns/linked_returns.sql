@@ -1,5 +1,5 @@
--- One row per return or reversal and the earlier line that it brings back, in full or in part. A partial return is
--- linked only to the one line that it can belong to, and only while that line has as much left.
+-- One row per return or reversal and the earlier line that it returns, in full or in part. A partial return is
+-- linked only if exactly one line is possible, and only while that line has as much money left.
 SELECT return_id, original_id, return_reason, amount, booking_date, expectation_id
 FROM full_returns
 UNION ALL

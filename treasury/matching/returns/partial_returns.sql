@@ -1,4 +1,5 @@
--- One row per return of a part of a line, with the only line that it can belong to, while that line has as much left.
+-- One row per return of a part of a line, with that line. It is the only possible line, and it has as much
+-- money left.
 SELECT return_id, original_id, return_reason, amount, booking_date, expectation_id
 FROM (
     SELECT

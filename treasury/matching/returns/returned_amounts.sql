@@ -1,4 +1,4 @@
--- One row per line from which money came back, with the amount and the first day.
+-- One row per line of which money was returned, with the amount and the first day.
 SELECT
     original_id AS entry_id,
     CAST(sum(amount) AS DECIMAL(38, 18)) AS amount,

@@ -1,5 +1,5 @@
--- One row per line that a return settles: each return, and each line that came back in full. The reason names the
--- other line by its day, because people do not know its id.
+-- One row per line that a return settles: the return itself, and the line that was returned in full. The reason
+-- names the other line by its day, because people do not know its id.
 SELECT
     r.return_id AS entry_id,
     CASE WHEN r.expectation_id <> '' THEN r.expectation_id END AS expectation_id,

@@ -1,6 +1,7 @@
--- One row per line that a person accepted for several expectations, and expectation, with its share: the amount that
--- the person gave it, else in order what each still expects, and the rest for one without an amount. Money of an
--- expectation that came back reduces its share.
+-- One row per line that a person accepted for several expectations, and expectation, with its share. The share
+-- is the amount that the person stated. Without one, the expectations receive in order what each still expects,
+-- and an expectation without an amount receives the rest. Money that was returned reduces the share of its
+-- expectation.
 SELECT
     entry_id, expectation_id, booking_date, expected, reason AS accepted_reason,
     CAST(CASE

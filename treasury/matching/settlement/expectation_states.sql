@@ -1,5 +1,5 @@
 -- read through
--- One row per expectation: its state, the amount received, the amount that remains and its last line.
+-- One row per expectation: its state, the amount received, the remaining amount and its last line.
 SELECT
     expectation.expectation_id,
     CASE

@@ -1,7 +1,8 @@
--- One row per line with a single reading, of a tier that needs an amount or a known payer, if the line has it:
--- exactly the amount that its expectation still expects (the first such line) or, if the tier allows it and no amount
--- is expected, a payer whom an earlier line made known for this code. A code that a known payer may prove has letters
--- or at least ten digits, so that words which form a code by chance prove nothing.
+-- One row per line with a single reading, of a tier that needs an amount or a known payer, if the line meets
+-- this need. Either it has exactly the amount that its expectation still expects (the first such line); or the
+-- tier allows a known payer, no amount is expected, and an earlier line made the payer known for this code. A
+-- code that a known payer may prove has letters or at least ten digits, because words may form a shorter code
+-- by chance.
 SELECT pair.entry_id, pair.expectation_id, pair.given_by, pair.booking_date, pair.expected, pair.amount
 FROM reference_pairs AS pair
 JOIN open_expectations AS still_open ON still_open.expectation_id = pair.expectation_id

@@ -1,8 +1,8 @@
-"""Validate tables on Spark like `input_tables` does; their rows stay on the cluster.
+"""Validate input tables on Spark like `input_tables` does, while their rows stay on the cluster.
 
 An expression converts each column to its declared type and gives NULL if a value does not fit. One
-pass over the rows then searches for invalid values. The errors have the same words as on one
-machine, except for row numbers, which rows on a cluster do not have.
+pass over the rows then searches for invalid values. The error messages are those of `input_tables`,
+but without row numbers, because rows on a cluster have no order.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def read_spark_table(run: SparkRun, source: Any, fields: tuple[Field, ...], name
     """Return `source` as a Spark table of exactly `fields`.
 
     `source` is a DataFrame, the name of a table, a path of Parquet files, or an input of
-    `read_table`. Its values are computed here once, because many steps read them. Raises TableError
-    with the table and the column if a value does not fit.
+    `read_table`. Its values are computed once and stored, because many steps read them. Raises
+    TableError with the table and the column if a value does not fit.
     """
     if isinstance(source, str | Path):
         rows = _at(run.session, str(source), name)

@@ -32,12 +32,12 @@ _ANSWERS: Final = {
     "allocations": "allocations",
     "candidates": "candidates",
 }
-"""The tables that are written, each with the step that it is read from."""
+"""The result tables that are written to `into`, each with the step that gives its rows."""
 KEPT: Final = tuple(_ANSWERS)
 
 
 class SparkMatches(msgspec.Struct, frozen=True, eq=False):
-    """The outcome of every line and the state of every expectation, as Spark tables in `into`.
+    """The outcome of every line and the state of every expectation, as tables written by Spark.
 
     The columns are those of `Matches`; amounts are in the line's currency. `sql` is the composed
     query of the outcomes, in DuckDB's dialect, `rules_hash` the hash of the applied rules.
@@ -75,7 +75,7 @@ def match_references(
     decisions
         People's verdicts on lines; default: none.
     rules
-        The choices that matching makes; default: `Rules()`.
+        The settings of matching; default: `Rules()`.
     engine
         A Spark session or its address.
     into
@@ -111,7 +111,7 @@ def match_references(
 
 
 def kept_matches(run: SparkRun, rules: Rules) -> SparkMatches:
-    """Write the results of a run to its place, and return them."""
+    """Write the results of a run to its `into`, and return them."""
     written = side_by_side(lambda name: run.keep(name, run.table(_ANSWERS[name])), KEPT)
     answers = dict(zip(KEPT, written, strict=True))
     sql = compose(needed(STEPS, "outcomes"), "outcomes")

@@ -1,4 +1,4 @@
-"""Run the steps of a model on Apache Spark, and write the results to a given place.
+"""Run SQL steps on Apache Spark, and write the results to a folder or schema.
 
 A stored step is written and then read from storage, so that its plan does not contain the steps
 before it, and the loss of a worker loses no finished step. Several steps run at a time: while the
@@ -38,7 +38,7 @@ def session_of(engine: Any, token: Secret | None = None) -> Any:
 
     An address has Spark's own form: `sc://host:15002` of a Spark Connect server, or
     `spark://host:7077`, `yarn`, `local[2]` of a master. The `token` is sent to a Connect server.
-    Raises InputError for anything else, or if pyspark is not installed.
+    Raises InputError for any other value, and if pyspark is not installed.
     """
     if not isinstance(engine, str):
         if hasattr(engine, "sql") and hasattr(engine, "createDataFrame"):
@@ -160,8 +160,8 @@ _GLOB: Final = re.compile(r"([\[\]{}*?\\])")
 def only_readers(steps: Sequence[Step], answers: Iterable[str]) -> dict[str, Step]:
     """Return the steps that are read once, each with its reader.
 
-    A step that a view reads is read as often as the view. An answer is read at the end and may be
-    read again, so it counts twice.
+    A step that a view reads is read as often as the view. A result (`answers`) is read at the end
+    and may be read later, so it is counted as read twice.
     """
     times = Counter(dict.fromkeys(answers, 2))
     readers: dict[str, Step] = {}
@@ -173,24 +173,25 @@ def only_readers(steps: Sequence[Step], answers: Iterable[str]) -> dict[str, Ste
 
 
 def without_rows(session: Any, columns: Mapping[str, str]) -> Any:
-    """Return an empty table with these columns and types that Spark's planner knows is empty."""
+    """Return a table with these columns and types that Spark's planner recognises as empty."""
     kinds = ", ".join(f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in columns.items())
     return session.sql(f"SELECT {kinds} WHERE FALSE")
 
 
 def side_by_side(work: Callable[[_T], _R], each: Iterable[_T]) -> list[_R]:
-    """Return `work` of each item, several at a time: the driver mostly waits for workers."""
+    """Call `work` for each item in parallel, because the driver mostly waits for workers."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return list(pool.map(work, each))
 
 
 class SparkRun:
-    """Tables and steps in a session, under names that only this run uses.
+    """The tables and steps of one run in a Spark session, under names that no other run uses.
 
     `into` is a folder (`/mnt/work/2026-10`, `s3://bucket/2026-10`) or a schema of the session's
-    catalog. Existing tables are not overwritten. An empty step is replaced by a table that Spark
-    knows is empty, and steps that then cannot have rows are not run, because most steps handle rare
-    cases. `steps` are all steps of the run, `answers` the ones that are read at the end.
+    catalog. Existing tables are not overwritten. Most steps handle rare cases. So a step without
+    rows is replaced by a table that Spark recognises as empty, and steps that cannot have rows
+    after that are not run. `steps` are all steps of the run, `answers` the steps that give the
+    results.
     """
 
     def __init__(
@@ -244,7 +245,8 @@ class SparkRun:
                         del waiting[step.name]
                         if not self._define(step):
                             running[pool.submit(self._run, step)] = step.name
-                    # A step that is only defined is done, and may have made others ready.
+                    # A step that only had to be defined is done, so steps that read it may be
+                    # ready.
                     if ready and waiting:
                         continue
                     for done in wait(running, return_when=FIRST_COMPLETED).done:
@@ -254,7 +256,7 @@ class SparkRun:
                 pool.shutdown(cancel_futures=True)
 
     def _define(self, step: Step) -> bool:
-        """Define a step that need not run, and return True; return False if it has to run."""
+        """Define a step and return True if it need not run, else return False."""
         if is_rowless(self._parser, step.sql, self._rowless):
             self._name(step.name, self._selected(step), has_rows=False)
         elif not step.is_stored or self._is_part_of_its_reader(step):
@@ -287,7 +289,7 @@ class SparkRun:
         rows.createOrReplaceTempView(self._views[name])
 
     def rows(self, query: str) -> Any:
-        """Return the rows of a query, in DuckDB's dialect, over the tables and steps of the run."""
+        """Run a query in DuckDB's dialect over the tables and steps of the run; return its rows."""
         return self.session.sql(render(Step("query", query), called=self._views))
 
     def first_row(self, query: str) -> Any:
@@ -299,13 +301,13 @@ class SparkRun:
         return self.session.table(self._views[name])
 
     def between(self, name: str, rows: Any) -> Any:
-        """Store rows until the run ends, and return them as read from storage."""
+        """Store rows until the run ends, and return the stored table."""
         place = f"steps_{self._mark}/{name}" if self._is_folder else f"{self._mark}_{name}"
         self._between.append(place)
         return self._written(place, rows)
 
     def keep(self, name: str, rows: Any) -> Any:
-        """Write rows of the result under `name` in `into`, and return them as read from there."""
+        """Write rows of the result under `name` to `into`, and return the written table."""
         return self._written(name, rows)
 
     def end(self) -> None:

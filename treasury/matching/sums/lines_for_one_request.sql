@@ -1,6 +1,6 @@
--- One row per line and request that two or three lines of one counterparty pay exactly, with the number of ways. Of
--- equal lines the first four are added up: these are enough to distinguish one way from several, and a result for one
--- of these lines holds for all equal ones.
+-- One row per line and request that two or three lines of one counterparty pay exactly, with the number of
+-- possible combinations. Of equal lines, only the first four are combined: these are enough to distinguish one
+-- combination from several, and a result for one of these lines holds for all equal lines.
 WITH alike AS (
     SELECT entry_id, account, party, amount, expectation_id, remaining,
         row_number() OVER (PARTITION BY expectation_id, account, party, amount ORDER BY entry_id) AS place,

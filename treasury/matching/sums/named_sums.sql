@@ -1,5 +1,5 @@
--- One row per line and expectation that it names in full, if the line is exactly what all its named expectations
--- expect together.
+-- One row per line and expectation that it names in full, if the line's amount is exactly the sum of what all
+-- its named expectations expect.
 SELECT p.entry_id, p.expectation_id, p.booking_date
 FROM reference_pairs AS p
 JOIN (

@@ -1,4 +1,5 @@
--- One row per line and request that the line may be a part of. Counterparties with more lines than `max_pool` are left out.
+-- One row per line and request that the line may pay in part. Counterparties with more than `max_pool` lines
+-- are excluded.
 SELECT entry_id, account, party, booking_date, amount, expectation_id, remaining
 FROM (
     SELECT *, count(*) OVER (PARTITION BY expectation_id, account, party) AS parts

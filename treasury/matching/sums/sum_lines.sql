@@ -1,5 +1,5 @@
--- One row per payer's line and kind of expectation for which sums are searched: only if few enough requests are open
--- (`max_pool`), the earliest lines first, until `max_sum_steps` is used up.
+-- One row per payer's line and kind of expectation for which sums are searched. At most `max_pool` requests of
+-- the kind are open. The earliest lines come first, until `max_sum_steps` pairs are reached.
 SELECT entry_id, kind, tie
 FROM (
     SELECT y.entry_id, y.kind, y.tie,

@@ -1,7 +1,8 @@
 -- read through
--- One row per line and field, as words: a space replaces every run of characters that cannot be part of a token.
--- Tokens consist of letters, digits, hyphens, dots and slashes. Invisible characters and combining marks do not end a
--- token; an invisible one at the edge of a token is dropped. A text without such characters needs one replacement.
+-- One row per line and field, with its text as words: one space replaces every run of characters that cannot be
+-- part of a token. Tokens consist of letters, digits, hyphens, dots and slashes. Invisible characters and
+-- combining marks do not end a token; an invisible character at the edge of a token is removed. A text without
+-- invisible characters and marks needs only one replacement.
 SELECT
     entry_id,
     field,

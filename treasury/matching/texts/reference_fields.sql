@@ -1,13 +1,11 @@
--- One row per line and non-empty reference field, with its text in normal form: upper case, one kind of dash, and
--- plain letters and digits in place of their other forms. Letters beyond A to Z stay as they are, so that none
--- becomes a letter of a code.
--- Control characters, also escaped ones (`\X0D`), become an invisible character (U+2060), which never divides a
--- token. A sign for several characters becomes U+20DD, which counts as a mark of a letter. The tag of a subfield
--- (`SVWZ+`) becomes spaces and a line break of the same length, because the length shows whether a bank cut the text
--- off.
--- `is_plain`: the text has only letters from A to Z, digits, spaces, dots, slashes and hyphens.
--- `translate` builds its map for every value, so texts are joined by U+001F, which no text keeps, and translated
--- together.
+-- One row per line and non-empty reference field, with its text in normal form: upper case, one kind of dash,
+-- and plain letters and digits in place of their other forms. Letters beyond A to Z stay unchanged, so that
+-- they never become a letter of a code. Control characters, also escaped ones (`\X0D`), become an invisible
+-- character (U+2060), which never divides a token. A sign for several characters becomes U+20DD, which is
+-- treated like a mark over a letter. The tag of a subfield (`SVWZ+`) is replaced by as many spaces and a line
+-- break, because the length shows whether a bank cut off the text. `is_plain`: the text has only letters from A
+-- to Z, digits, spaces, dots, slashes and hyphens. `translate` builds its map for every value, so the texts are
+-- joined by U+001F, which is removed from every text, and translated in one call.
 WITH every_field AS (
     SELECT entry_id, field, text,
         bit_length(text) = 8 * CAST(length(text) AS BIGINT) AS is_ascii,

@@ -1,5 +1,5 @@
--- One row per unplaced payment and the only open request that expects its amount, if few other unplaced payments have
--- the amount. An amount of fewer than four significant digits is too common to count.
+-- One row per unplaced payment and the only open request that expects its amount, if few other unplaced
+-- payments have this amount. Amounts of fewer than four significant digits are excluded as too common.
 SELECT p.entry_id, o.expectation_id
 FROM (
     SELECT entry_id, amount, currency, direction, count(*) OVER (PARTITION BY amount, currency, direction) AS alike

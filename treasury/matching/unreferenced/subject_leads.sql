@@ -1,6 +1,7 @@
--- One row per unplaced payment and open expectation that a fact about its payer leads to, with the subject between
--- them. The expectation takes this amount or any; or the payment is at most a tenth below it, or it is the subject's
--- only one within `window_days`. Rows without a subject follow from the amount alone.
+-- One row per unplaced payment and open expectation that a fact about its payer points to, with the subject
+-- that connects them. The expectation expects this amount or any amount; or the payment is at most a tenth
+-- below the expected amount; or the expectation is the subject's only one within `window_days`. Rows without a
+-- subject follow from the amount alone.
 SELECT fact.entry_id, fact.subject, open_subject.expectation_id
 FROM (SELECT DISTINCT entry_id, subject FROM payer_facts) AS fact
 JOIN unplaced_payments AS payment ON payment.entry_id = fact.entry_id

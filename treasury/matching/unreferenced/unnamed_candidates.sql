@@ -1,5 +1,6 @@
--- One row per line without a reference and candidate. The score is the sum of the facts' weights, of each part the
--- greatest, and the reason has their words. `undated`: the score without the days since the request.
+-- One row per line without a reference and candidate. The score is a sum of weights, for each part of the score
+-- the greatest weight among its facts; the reason has the facts' words. `undated` is the score before the
+-- deduction for the days since the request.
 SELECT
     entry_id,
     expectation_id,

@@ -1,7 +1,8 @@
--- One row per line without a reference and expectation that it may belong to (tier 5): a known counterparty and an
--- amount that is still expected, within `window_days`; a credit to the account of a standing expectation; or an
--- expectation that a fact about the payer, or the amount alone, leads to. Of very many expectations with or without
--- an amount, the latest are chosen once per day, however many lines the day has.
+-- One row per line without a reference and expectation that it may belong to (tier 5): a known counterparty and
+-- an amount that is still expected, within `window_days`; a credit to the account of a standing expectation; or
+-- an expectation that a fact about the payer, or the amount alone, points to. Of very many expectations with or
+-- without an amount, only the latest are candidates. They are selected once per day, however many lines the day
+-- has.
 WITH requested AS (
     SELECT
         d.kind, d.tie, d.currency, d.direction, d.amount, d.booking_date,

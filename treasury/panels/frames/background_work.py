@@ -1,7 +1,7 @@
 """Slow work off the kernel's main thread, with progress and cancellation.
 
-Cancelling is a request. The work checks it at points where stopping leaves nothing half done. Past
-a certain point it can no longer be cancelled, and it shows that.
+Cancel only sets a flag. The work checks the flag at points where stopping leaves nothing half done.
+From the point at which it has an effect it can no longer be cancelled, and the button is disabled.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ class Cancelled(Exception):
 
 
 class Work:
-    """One piece of work; `changed` is called whenever the display has to change."""
+    """A slow task; `changed` is called whenever the display has to change."""
 
     def __init__(self, label: str, changed: Callable[[], object]) -> None:
         self._lock = threading.Lock()
         self._changed = changed
         self._cancelled = False
         self.progress = ProgressBlock(label)
-        """The current progress."""
+        """The progress that is shown."""
 
     def cancel(self) -> None:
         """Request cancellation, if it is not too late."""
@@ -32,18 +32,18 @@ class Work:
             self._cancelled = self._cancelled or self.progress.may_cancel
 
     def check(self) -> None:
-        """Stop here if cancellation was requested; raises Cancelled."""
+        """Raise Cancelled if cancellation was requested."""
         with self._lock:
             if self._cancelled:
                 raise Cancelled
 
     def say(self, label: str, count: int = 0, total: int | None = None) -> None:
-        """Show the progress, and stop here if cancellation was requested."""
+        """Show the progress; raise Cancelled if cancellation was requested."""
         self.check()
         self._show(ProgressBlock(label, count, total))
 
     def go_on(self, label: str, count: int, total: int) -> None:
-        """Show the progress of a step that is done, and stop before the next one if requested."""
+        """Show the progress after a step; raise Cancelled before the next step if requested."""
         self._show(ProgressBlock(label, count, total))
         self.check()
 

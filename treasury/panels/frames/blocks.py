@@ -1,8 +1,8 @@
-"""The building blocks of every panel: a frame describes the screen, the browser draws it.
+"""The elements of a panel: a frame describes the whole screen, and the browser draws it.
 
-A frame is plain data, built again for each change. The page compares it with the screen and changes
-only what differs, so focus and a half-typed word survive. Blocks have a fixed order, and a
-confirmation is always below the proposal: Confirm never appears in the place of Approve.
+A frame is plain data and is rebuilt for each change. The page updates only the elements that
+differ, so the focus and half-typed text stay. The order of the blocks is fixed. A step to confirm
+is always below the buttons that propose, so Confirm never appears in the place of Approve.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _Tone = Literal["go", "stop"]
 
 
 class Text(msgspec.Struct, frozen=True):
-    """One line of text; `copy` names a Copy button, which copies the whole text."""
+    """One line of text; `copy` is the name of its Copy button, which copies the whole text."""
 
     text: str
     look: LineStyle = "plain"
@@ -24,12 +24,12 @@ class Text(msgspec.Struct, frozen=True):
 
 
 def cell(*lines: Text | None) -> tuple[Text, ...]:
-    """Return the lines of a cell without missing ones."""
+    """Return the lines of a cell, without those that are None."""
     return tuple(line for line in lines if line)
 
 
 class Heading(msgspec.Struct, frozen=True):
-    """A column's heading; amounts are aligned right, a wide column gets a line on a phone."""
+    """A column's heading. Amounts are aligned right; on a phone a wide column has its own line."""
 
     label: str
     end: bool = False
@@ -39,7 +39,7 @@ class Heading(msgspec.Struct, frozen=True):
 class ListRow(msgspec.Struct, frozen=True):
     """A row: `label` is its text for screen readers, `key` is sent back when it is chosen.
 
-    The list sets the key. A settled row has a tick instead of a choice.
+    `ListPanel` sets the key. A settled row has a tick instead of a checkbox.
     """
 
     label: str
@@ -78,7 +78,7 @@ class Button(msgspec.Struct, frozen=True):
 def confirm_buttons(
     label: str, style: Literal["primary", "danger"] = "primary"
 ) -> tuple[Button, ...]:
-    """Return the buttons of a step: Go back, and the one that confirms."""
+    """Return the buttons of a step: Go back, and the button that confirms."""
     return (Button("back", "Go back"), Button("confirm", label, style))
 
 
@@ -119,7 +119,7 @@ class Letter(msgspec.Struct, frozen=True):
 
 
 class StepBlock(msgspec.Struct, frozen=True):
-    """A step to confirm: `key` identifies this step, `text` is confirmed and journaled.
+    """A step to confirm. `key` identifies it, and `text` is the sentence that is journaled.
 
     `items` are the sentences of several decisions confirmed together, each journaled as shown.
     """
@@ -153,7 +153,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a panel shows. `focus` names the element to focus if the panel has the focus.
+    """All elements of a panel; `focus` names the one to focus if the panel has the focus.
 
     `banners` are warnings above the list that stay as long as they apply. `views` are the panel's
     lists, one of which is shown. If `form` changes, the fields are emptied, because their text was

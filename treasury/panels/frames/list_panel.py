@@ -1,8 +1,8 @@
-"""A list with search and selection: the basis of every panel with a table.
+"""A list with search and selection: the base class of all panels with a table.
 
 A subclass defines the source of the rows, their display and the buttons. This class pages,
-searches, keeps the selection over all pages, syncs, and downloads the whole list. Everything shown
-was read by SQL, and `rows`, `sql` and `relation` give the same to a program.
+searches, keeps the selection over all pages, syncs, and downloads the whole list. The shown rows
+are read by SQL, and `rows`, `sql` and `relation` give the same rows to a program.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _UNCHANGED: Final = "The stored data is unchanged."
 
 
 class PendingDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision to confirm; `nonce`, the key of its step, is valid for one answer."""
+    """A decision to confirm; `nonce` is the key of its step, which can be used once."""
 
     nonce: str = msgspec.field(default_factory=lambda: uuid.uuid4().hex)
 
@@ -73,7 +73,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListPanel(Panel):
-    """A panel around one list at a time; subclasses define the methods marked below."""
+    """A panel that shows one list at a time; subclasses define the methods marked below."""
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
         super().__init__()
@@ -83,11 +83,11 @@ class ListPanel(Panel):
         self._page = QueryPage(size=size)
         self._search = ""
         self._chosen: dict[str, None] = {}
-        self._source: QuerySource | Snapshot  # the first refresh happens in the constructor
+        self._source: QuerySource | Snapshot  # The first refresh happens in the constructor.
         self._pending: Any = None
-        self._button = ""  # the button that opened the step
+        self._button = ""  # The name of the button that opened the step.
         self._form = ""
-        """The open form, independent of the list; empty in a panel without forms."""
+        """The name of the open form; empty if none is open."""
         self.refresh()
 
     # Defined by subclasses
@@ -105,7 +105,7 @@ class ListPanel(Panel):
         return ()
 
     def fields(self) -> tuple[InputField, ...]:
-        """Return the input fields next to them."""
+        """Return the input fields next to the buttons."""
         return ()
 
     def tools(self) -> tuple[Button, ...]:
@@ -117,7 +117,7 @@ class ListPanel(Panel):
         return ()
 
     def banners(self) -> tuple[Message, ...]:
-        """Return warnings to show before anything else."""
+        """Return warnings to show above the list."""
         return ()
 
     def more_notes(self) -> tuple[Text, ...]:
@@ -172,7 +172,7 @@ class ListPanel(Panel):
             return self.content()
 
     def content(self) -> Frame:
-        """Return the list, the buttons that propose, and below them the step that confirms."""
+        """Return the list, the buttons that propose, and below them the step to confirm."""
         page, work, listing, pending = self._page, self._work, self.listing(), self._pending
         step = None if pending is None else pending.step(self._desk.settings.now())
         idle = work is None and step is None
@@ -213,7 +213,7 @@ class ListPanel(Panel):
         )
 
     def _key(self, row: Mapping[str, Any]) -> str:
-        """Return the key by which a row of the list is chosen."""
+        """Return the key that identifies a row when it is chosen."""
         return literal_text(str(row[self.listing().key]))
 
     def _pager(self) -> Pager | None:
@@ -242,13 +242,13 @@ class ListPanel(Panel):
         }
 
     def _begin(self, does: Callable[[Press], None], press: Press) -> None:
-        """Run a handler of the panel's own presses, unless a step is open."""
+        """Run a handler that the subclass defines, unless a step is open."""
         if self._pending is None:
             self._button = press.name
             does(press)
 
     def before(self, press: Press) -> None:
-        """Store the selection on this page, in addition to that on other pages."""
+        """Store the selection on the shown page; the selection on other pages stays."""
         if press.chosen is None or self._pending is not None:
             return
         if not self.listing().several:
@@ -316,7 +316,7 @@ class ListPanel(Panel):
         failed: str | Callable[[TreasuryError], Message],
         cancelled: str,
     ) -> None:
-        """Carry out the confirmed decision, and close the step in any case."""
+        """Carry out the confirmed decision; the step closes even if that fails."""
 
         def fail(error: TreasuryError) -> Message:
             if isinstance(failed, str):
@@ -336,7 +336,7 @@ class ListPanel(Panel):
     # State
 
     def after_sync(self) -> None:
-        """Update the panel after a successful sync, in addition to the new rows."""
+        """Update the panel's own state after a successful sync; the rows are refreshed anyway."""
         self.forget()
 
     def not_synced(self, error: TreasuryError) -> Message:
@@ -344,19 +344,19 @@ class ListPanel(Panel):
         return alert("Not synced", error, Text(_UNCHANGED))
 
     def forget(self) -> None:
-        """Drop facts from other sources than the lake; a sync has just updated the lake."""
+        """Drop facts that were not read from the lake, because a sync has just updated the lake."""
 
     def refresh(self) -> None:
         """Read the lake and all other sources of the list again."""
         snapshot = self._desk.snapshot()
         head = self._desk.journal.head()
         source = self.read(snapshot)
-        # The new state is noted only after success, so that a failed refresh is repeated.
+        # The new state is stored only after success, so that a failed refresh is repeated.
         self._source, self._commit, self._head = source, snapshot.commit, head
         self.show_page(self._page.number)
 
     def recover(self) -> None:
-        """Drop facts from other sources, the selection and the search, and refresh."""
+        """Drop facts not read from the lake, the selection and the search; then refresh."""
         self.forget()
         self._search = ""
         self._chosen.clear()
@@ -377,7 +377,7 @@ class ListPanel(Panel):
         )
 
     def chosen_rows(self) -> list[dict[str, Any]]:
-        """Return the chosen rows of all pages; raise InputError if none, or one is gone."""
+        """Return the chosen rows of all pages; raise InputError if none is chosen, or one gone."""
         listing = self.listing()
         if not self._chosen:
             raise InputError("No row is chosen", do="choose in the list, then press again")
@@ -405,5 +405,5 @@ def _buttons(buttons: tuple[Button, ...], *, enabled: bool) -> tuple[Button, ...
 
 
 def view_buttons(labels: Mapping[str, str], *shown: str) -> tuple[Button, ...]:
-    """Return a button for each list; the shown ones are pressed."""
+    """Return a button for each list; the button of a shown list is pressed."""
     return tuple(Button(name, label, pressed=name in shown) for name, label in labels.items())

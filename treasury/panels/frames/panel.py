@@ -1,11 +1,11 @@
-"""A panel: a widget with content that never becomes widget state.
+"""The base class of panels: a widget whose content is never stored in the notebook.
 
-The content is sent to the page as messages, and presses come back the same way. A saved notebook
-stores the state of its widgets, so a panel's state is only its program and its style: no amount, no
-account number and no text of a service is stored with the notebook. A new view sends hello and gets
-the current frame, so reloading the page or showing the panel twice simply works.
+A saved notebook stores the state of its widgets. So a panel's state is only its JavaScript and CSS:
+no amount, account number or text of a service is stored with the notebook. The content is sent to
+the page as messages, and presses come back the same way. A new view sends `hello` and gets the
+current frame, so the page can be reloaded and the panel can be shown twice.
 
-Presses may arrive on any thread at any time: there is one lock, and one piece of work at a time.
+Presses may arrive on any thread at any time, so there is one lock, and one slow task at a time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from treasury.panels.frames.panel_text import desk_clock, literal
 _log = logging.getLogger(__name__)
 _PAGE: Final = files("treasury.panels") / "page"
 _PART: Final = 200_000
-"""Characters of a file per message: a notebook server blocks faster transfers."""
+"""Number of characters of a file per message: a notebook server blocks faster transfers."""
 
 
 class Press(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ Presses = dict[str, Callable[[Press], None]]
 
 
 class Panel(anywidget.AnyWidget):
-    """A frame on screen and the handlers of its presses, named by `handlers`."""
+    """A frame on screen, and a handler for each press; `handlers` returns them by name."""
 
     _esm: ClassVar[Any] = (_PAGE / "panel.js").read_text("utf-8")
     _css: ClassVar[Any] = (_PAGE / "panel.css").read_text("utf-8")
@@ -97,7 +97,7 @@ class Panel(anywidget.AnyWidget):
         step: str | None = None,
         **typed: str,
     ) -> Frame:
-        """Do the same as a press of `name` on the page; return the frame afterwards.
+        """Do the same as pressing the button `name` on the page; return the frame afterwards.
 
         `chosen` are the rows chosen on the shown page; None leaves the selection unchanged.
         """
@@ -137,7 +137,7 @@ class Panel(anywidget.AnyWidget):
         elif press.name == "part":
             self._send_part(press)
         elif press.name == "retry":
-            if self._work is None:  # work in progress continues
+            if self._work is None:  # The work in progress continues.
                 self._message, self._is_broken = None, False
                 self.recover()
         elif press.name == "hello" or self._work is None:
@@ -162,7 +162,7 @@ class Panel(anywidget.AnyWidget):
         self._form_number += 1
 
     def tell(self, message: Message | None) -> None:
-        """Show a result from the next frame on; None removes the last one."""
+        """Show a message from the next frame on; None removes the message."""
         self._message = message
 
     def point_to(self, name: str) -> None:
@@ -231,7 +231,7 @@ class Panel(anywidget.AnyWidget):
                 except TreasuryError as error:
                     try:
                         message = explain(error)
-                    except TreasuryError as again:  # the list cannot be refreshed either
+                    except TreasuryError as again:  # The list cannot be refreshed either.
                         message = self._message or alert("That did not work", error)
                         stays = Text(f"The list is not refreshed: {again.what}", "warn")
                         message = msgspec.structs.replace(message, lines=(*message.lines, stays))
@@ -262,7 +262,7 @@ class Panel(anywidget.AnyWidget):
             return frame
 
     def _drawn(self) -> Frame:
-        """Return the current frame; if it cannot be built, one with the error and Retry."""
+        """Return the current frame, or a frame with an error and Retry if it cannot be built."""
         try:
             return self.frame()
         except Exception as error:  # noqa: BLE001 - whatever it is, the page must not wait for ever
@@ -290,7 +290,7 @@ def alert(title: str, error: TreasuryError, *before: Text) -> Message:
 
 
 def _unforeseen(error: Exception) -> Message:
-    """Build a message about an internal error; its own text goes only to the log."""
+    """Build a message about an internal error, whose text is written only to the log."""
     _log.error("a panel failed", exc_info=error)
     return Message(
         "This panel failed",

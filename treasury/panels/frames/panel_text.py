@@ -1,8 +1,8 @@
-"""Text in panels: outside text is literal, and hidden characters are made visible.
+"""Text in panels: shown literally, with hidden characters made visible.
 
-The browser gets text, never markup. Text can still deceive by control characters, marks that
-reverse the reading direction, or zero-width characters. Each is shown as its code, so that people
-read exactly what the record contains.
+The browser gets text and no markup. Text can still deceive by control characters, marks that
+reverse the reading direction, or zero-width characters. Each of these is shown as its code, so that
+people see the exact content of a record.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LONGEST: Final = 2_000
 
 
 def literal_text(text: str) -> str:
-    """Return the text with hidden characters shown; cut a very long text, with a note."""
+    """Return the text with hidden characters as codes; a very long text is cut, with a note."""
     literal = visible(text[:LONGEST])
     missing = len(text) - LONGEST
     return f"{literal} … ({missing} more characters)" if missing > 0 else literal

@@ -1,4 +1,4 @@
-"""Pages of a query: DuckDB counts, searches and cuts; only the shown rows are read.
+"""Pages of a query: DuckDB counts, searches and pages; only the shown rows are read.
 
 No row is omitted silently: a page states its range and the total, and a search covers all rows.
 """

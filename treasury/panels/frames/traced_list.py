@@ -1,9 +1,9 @@
-"""A list with a trace for each row, computed from the lake and the journal in the background.
+"""A read-only list with a trace for each row, computed from the lake and the journal.
 
-A read-only panel defines its tables (`tables`) and the ids of a row for tracing (`names`). The
-tables are computed again only if the lake or the journal has changed. A trace is a step to read and
-close: it contains no decision, and its Copy button copies `Trace.provider_text`, which contains
-nothing from our own files.
+A subclass defines the tables (`tables`) and the ids with which the trace of a row may begin
+(`names`). The tables are recomputed in the background, if the lake or the journal has changed. A
+trace is shown as a step that can only be closed. Its Copy button copies `Trace.provider_text`,
+which contains no data from our own files.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NOTHING: Final = "Nothing was changed."
 def answer_now(desk: PanelWorkspace) -> Reconciliation:
     """Reconcile the current month if it has a bank line, or else the last one that ended.
 
-    Raises NothingStored if neither has data.
+    Raises NothingStored if neither month has data.
     """
     settings = desk.settings
     try:

@@ -1,4 +1,4 @@
--- One row per account and asset, with the last observed balances. Stored for a panel.
+-- One row per account and asset, with the last observed balances. Stored as a table while a panel is computed.
 SELECT a.id, a.external_id, a.name, a.chain, a.status, a.kyc_status, b.asset, b.total, b.available,
     b.observed_at, a.id || ' ' || coalesce(b.asset, '') AS place
 FROM accounts AS a

@@ -1,4 +1,5 @@
--- One row per listed transfer, with the names of its accounts. Stored for a panel.
+-- One row per transfer that the service lists, with the names of its accounts. Stored as a table while a panel
+-- is computed.
 SELECT t.* EXCLUDE (raw), s.name AS sender, r.name AS receiver
 FROM transfers AS t
 LEFT JOIN accounts AS s ON s.id = t.sender_account_id

@@ -1,4 +1,5 @@
--- One row per id of a file or batch that the bank has answered. Not stored.
+-- One row per id of a payment file or batch that the bank has answered. Runs as a query without a stored
+-- result.
 SELECT DISTINCT upper(trim(id)) AS id
 FROM (
     SELECT unnest([original_message_id, original_batch_id]) AS id

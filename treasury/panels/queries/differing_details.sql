@@ -1,3 +1,4 @@
--- One row per request with changed deposit details, in the list's order, up to a limit. Not stored.
+-- One row per request with changed deposit details, in the order of the list, up to a limit. Runs as a query
+-- without a stored result.
 SELECT reference, differs, count(*) OVER () AS in_all FROM funding WHERE differs <> ''
 ORDER BY number LIMIT ?

@@ -1,4 +1,5 @@
--- One row per request, with its deposit details when it began to wait for funds. Stored for a panel.
+-- One row per request, with its deposit details at the time when it began to wait for funds. Stored as a table
+-- while a panel is computed.
 SELECT id, {columns}
 FROM ramp_requests_history
 WHERE status = 'AWAITING_FUNDS'

@@ -1,4 +1,5 @@
--- One row per direction and line, with the details that were last paid. Stored for a panel.
+-- One row per direction and bank line, with the deposit details that it paid. Stored as a table while a panel
+-- is computed.
 SELECT ramp_type, coalesce(deposit_wallet_chain, fiat_currency) AS line, payment_reference AS name,
     {columns}
 FROM ramp_requests

@@ -1,4 +1,5 @@
--- One row per request that waits for funds, with details if it may be paid. Stored for a panel.
+-- One row per request that waits for funds, with deposit details if it may be paid. Stored as a table while a
+-- panel is computed.
 SELECT w.* EXCLUDE (number, payable), {details}, o.asset, w.payable,
     concat_ws('; ', f.words, l.words) AS differs,
     w.payable AND p.ramp_type IS NULL AS first_time,

@@ -1,1 +1,1 @@
-"""The two steps of each decision, without a screen."""
+"""The two steps of each decision (show it, then carry it out), independent of the screen."""

@@ -1,8 +1,8 @@
-"""The two steps of a decision on requests, without a screen: `ask`, then `decide`.
+"""The two steps of a decision on requests: `ask`, then `decide`.
 
-`ask` drafts each action on the service's current request, and compares that with the row that the
-person saw. `decide` sends only if nothing changed, with the version that was shown and a nonce that
-the journal accepts once. Until the point of no return, cancelling leaves nothing behind; of several
+`ask` reads each request from the service, drafts the action, and compares the request with the row
+that the person saw. `decide` sends only if nothing has changed, with the version that was shown and
+a nonce that the journal accepts once. Cancelling before a call is sent has no effect; of several
 actions, those not yet tried stay ready.
 """
 
@@ -102,7 +102,7 @@ class BatchResult(msgspec.Struct, frozen=True):
     untried: tuple[Action, ...] = ()
     cancelled: bool = False
     outcome: Outcome | None = None
-    """The outcome of a request that one person decided alone."""
+    """The outcome, if one person decided one request alone."""
 
 
 def ask(
@@ -142,10 +142,11 @@ def ask(
 
 
 def decide(desk: PanelWorkspace, pending: PendingRequests, work: Work) -> BatchResult:
-    """Propose the confirmed actions, all or none, and execute any that need no second person.
+    """Propose the confirmed actions, all or none, and execute those that need no second person.
 
-    A request that one person decides alone is compared with what was shown before anything is
-    journaled, and any obstacle is raised. Of several, each lapses or is refused separately.
+    A single request that one person decides alone is first compared with the shown data; if it has
+    changed, an error is raised and nothing is journaled. Of several requests, each lapses or is
+    refused separately.
     """
     if len(pending.all) == 1 and pending.confirmed.needed <= 1:
         confirmed = pending.confirmed
@@ -165,7 +166,7 @@ def decide(desk: PanelWorkspace, pending: PendingRequests, work: Work) -> BatchR
             work.pass_the_point(f"Sent: {verb} {request.name}. Waiting for the answer")
 
         action = desk.actions.carry_out(confirmed, nonce=pending.nonce, compare=compare)
-        # It raises unless the action is done.
+        # This raises an error unless the action was carried out.
         assert action.outcome is not None
         return BatchResult((), outcome=action.outcome)
     work.pass_the_point(f"Writing {pending.name} to the journal")
@@ -202,9 +203,9 @@ def execute(desk: PanelWorkspace, ids: Iterable[str], work: Work) -> BatchResult
 def sending_state(
     desk: PanelWorkspace, pending: PendingRequests, error: TreasuryError
 ) -> tuple[bool, str]:
-    """Return whether certainly nothing was carried out, and a sentence about it.
+    """Return True if it is certain that nothing was carried out, and a sentence about that.
 
-    The error decides, or otherwise the journal.
+    This follows from the error, or else from the journal.
     """
     match error:
         case OutcomeUnknown():
@@ -238,6 +239,6 @@ def _totals(requests: Iterable[Confirmation]) -> list[str]:
 
 
 def _request_of(confirmed: Confirmation) -> RampSeen:
-    # Every kind that this panel offers concerns a request.
+    # All kinds of action in this panel concern a request.
     assert confirmed.request is not None
     return confirmed.request

@@ -1,7 +1,8 @@
 """Payment files made in a panel, each journaled with its orders before it is downloaded.
 
-A saved file may be uploaded; only the bank can prove that it was. So a request in a file cannot be
-in another one until the bank has finally rejected it, or a person marks the file as not uploaded.
+A saved file may have been uploaded; only the bank's answer or statement proves it. So a request in
+a file cannot be in another file until the bank has finally rejected it, or a person marks the file
+as not uploaded.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def note_file(
     nonce: str,
     rejected: Mapping[str, int] | None = None,
 ) -> str:
-    """Journal a file before it is downloaded; return its name, numbered if already used.
+    """Journal a file before it is downloaded; return its name, with a number if already used.
 
     `rejected` maps each request to the journal number of its previous file, if the bank rejected
     that. Raises ActionRefused if a request is in another file, has a remark, or the nonce was used;

@@ -1,7 +1,7 @@
-"""Decisions that the lake does not show yet.
+"""Decisions on requests that the lake does not show yet.
 
-The journal knows what was sent from here; the service, queried about one request, shows everyone's
-decisions. Both matter only while they are newer than the row in the lake.
+The journal has the decisions that were sent from here. The service, queried about one request,
+returns the decisions of all people. Both are shown only if they are newer than the row in the lake.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from treasury.panels.frames.panel_text import instant
 
 
 class RequestUpdate(msgspec.Struct, frozen=True):
-    """The update of a request at a version; `settled` if it needs no decision."""
+    """An update of a request at a version; `settled` if the request needs no decision any more."""
 
     lines: tuple[Text, ...]
     version: int | None
     settled: bool
 
     def is_newer_than(self, row: Mapping[str, Any]) -> bool:
-        """Return whether the row in the lake is older."""
+        """Return True if the row in the lake is older than this update."""
         version = row["version"]
         return self.version is None or version is None or self.version > version
 
@@ -43,7 +43,7 @@ def journal_updates(entries: Iterable[Entry]) -> dict[str, RequestUpdate]:
             lines = (Text(sentence, "good"), _AFTER_SYNC if verb else _CHANGED)
             updates[request_id] = RequestUpdate(lines, facts["version"], settled=verb is not None)
         elif entry.kind in {"action.sending", "action.unknown"}:
-            # It was not answered, or was cut off: the service is queried before anything else.
+            # The call was not answered or was interrupted, so the service has to be queried first.
             at = instant(entry.at)
             line = f"{entry.actor.name} sent a decision at {at}; its outcome is unknown"
             updates[request_id] = RequestUpdate((Text(line, "warn"),), None, settled=False)
@@ -53,7 +53,7 @@ def journal_updates(entries: Iterable[Entry]) -> dict[str, RequestUpdate]:
 
 
 def update_at_service(request: RampRequest) -> RequestUpdate:
-    """Describe a request that no longer awaits approval, by the service's record."""
+    """Return the update for a request that no longer awaits approval, from the service's record."""
     sentence = f"Already {request.status}"
     if request.events:
         last = request.events[-1]

@@ -1,7 +1,8 @@
-"""Actions in a panel: their rows, and the steps that decide on several at once.
+"""Proposed actions in a panel: their rows, and the steps that decide on several at once.
 
-Each verb declares its states, its question and its effect; the panel reads this table. The executor
-checks permissions, and whether an action has changed since it was shown.
+Each verb (such as approve) declares the states to which it applies, its question and its effect;
+the panel reads this table. `t.actions` checks permissions, and whether an action has changed since
+it was shown.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ COLUMNS: Final = (
 
 
 class ActionVerb(msgspec.Struct, frozen=True):
-    """A decision on actions: its words, its `states`, and its effect when confirmed."""
+    """A verb for actions: its words, the `states` to which it applies, and its effect."""
 
     label: str
     asks: str
@@ -74,7 +75,7 @@ class PendingActions(PendingDecision, frozen=True, kw_only=True):
     batch: Batch
     reason: str | None
     decided_by: str
-    """The person who decides, and how they are identified."""
+    """The person who decides, and how the person was identified."""
 
     def step(self, now: datetime) -> StepBlock:
         """Return the step: totals by currency, and each sentence as it is journaled."""
@@ -98,7 +99,7 @@ class PendingActions(PendingDecision, frozen=True, kw_only=True):
 
 
 def action_table(actions: Iterable[Action]) -> pa.Table:
-    """Return the open or unsettled actions; `amount` in `currency`."""
+    """Return the actions that are open or have an unknown outcome; `amount` in `currency`."""
     rows = [
         {name: getattr(action, name, None) for name in ACTIONS.names}
         | ({"state": _DOUBLED, "why": action.doubled} if action.doubled else {})
@@ -163,7 +164,7 @@ def ask_about(
 
 
 def batch_message(result: BatchResult, verb: str) -> Message:
-    """Return all results of carrying out: done, refused, unknown, not tried."""
+    """Return the message about a batch of actions: done, refused, unknown, and not tried."""
     executed = [attempt.action for attempt in result.ran if attempt.action.state == "done"]
     failed = [attempt for attempt in result.ran if attempt.action.state != "done"]
     lines = [

@@ -1,4 +1,4 @@
-"""The two steps of a decision sheet, without a screen: show its effect, then write it."""
+"""The two steps of a decision sheet: show its effect, then journal its decisions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def ask_sheet(desk: PanelWorkspace, name: str, content: bytes) -> PendingSheet |
 
 
 def settle_sheet(desk: PanelWorkspace, pending: PendingSheet) -> Message:
-    """Journal the confirmed decisions; raise ActionRefused if any of it has changed."""
+    """Journal the confirmed decisions; raise ActionRefused if any part of the plan has changed."""
     if desk.journal.who().name != pending.actor:
         raise ActionRefused(
             f"the sheet was shown to {pending.actor}; nothing was journaled",

@@ -1,9 +1,9 @@
-"""The two steps of a verdict on bank lines, without a screen: show its effect, then write it.
+"""The two steps of a verdict on bank lines: show its effect, then journal it.
 
-The first step runs the verb without writing, so that invalid decisions are refused before anyone
-confirms. The second runs it again and writes only if the facts are still those that were shown. The
-confirmed sentence is built from the decision's own facts, which the journal stores. Repeating a
-decision in force writes nothing, and an undo names the one decision that it undoes.
+The first step runs the verb of `t.matches` as a dry run, so that invalid decisions are refused
+before a person confirms them. The second step runs it again and writes only if the facts are still
+those that were shown. The confirmed sentence is built from the facts that the journal stores.
+Repeating a decision in force writes nothing, and an undo names the decision that it undoes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from treasury.panels.panel_workspace import PanelWorkspace
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """A verdict to make: `verb` of VERBS on lines, each with its expectations.
+    """A verdict to make: the `verb` of VERBS, and the lines with their expectations.
 
     `seq` is the decision that an undo undoes; `why` explains why several lines are decided at once.
     """
@@ -50,7 +50,7 @@ class PendingVerdict(PendingDecision, frozen=True, kw_only=True):
     planned: tuple[Decision, ...]
     actor: Actor
     effects: Effects | None = None
-    """Effects on other items; None if the lines' own outcomes stay the same."""
+    """Effects on other items; None if the outcomes of the lines stay the same."""
 
     def step(self, _: datetime) -> StepBlock:
         """Return the step: each sentence as it is journaled, totals by currency."""
@@ -81,7 +81,7 @@ class _Words(msgspec.Struct, frozen=True):
 
 
 _MOST_EFFECTS: Final = 20
-"""Maximum number of other items named in the first step; the rest is counted."""
+"""Maximum number of other items that the first step names; the rest is counted."""
 VERBS: Final = {
     "accept": _Words(
         "Accept…", "Accept", "Accepted", "Confirm match", "for", "They count as matched."
@@ -110,7 +110,8 @@ def ask_verdict(desk: PanelWorkspace, verdict: Verdict) -> PendingVerdict | Mess
     head = desk.journal.head().seq
     planned = _say(desk, verdict, dry_run=True)
     if verdict.verb != "undo" and not any(decision.facts for decision in planned):
-        standing = _say(desk, verdict, dry_run=False)  # already in force: this writes nothing
+        # The decision is already in force, so this writes nothing.
+        standing = _say(desk, verdict, dry_run=False)
         return _already([decision for decision in standing if (decision.seq or 0) <= head])
     return PendingVerdict(
         verdict=verdict,

@@ -1,1 +1,1 @@
-"""The close pack: one folder, written as a whole, sealed by hashes, verified by recomputation."""
+"""The close pack: the folder of a month's close, sealed by hashes and verified by recomputation."""

@@ -1,7 +1,7 @@
-"""The close's notebook, executed for a month and put in its pack, with the rows of each figure.
+"""Execute the notebook of a close for a month, with the rows of each figure, for its pack.
 
-It is the notebook that people work in, executed by papermill. It reads the workspace and writes
-nothing there. Its output differs between runs, so the pack guarantees only its hash.
+It is the same notebook in which people work, executed by papermill. It reads the workspace without
+writing to it. Its output differs between runs, so the pack guarantees only its hash.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def require_papermill() -> None:
 def run_notebook(workspace: Path, month: Month, to: Path, *, ledger: Path | None = None) -> Path:
     """Execute the close's notebook on a workspace and write it with outputs to `to`.
 
-    `ledger` is compared in it; a closed month has that of its close. Raises InputError if papermill
-    is missing, StorageError if a cell fails.
+    `ledger` is the ledger that it compares; for a closed month, the one of its close is used.
+    Raises InputError if papermill is missing, StorageError if a cell fails.
     """
     require_papermill()
     import papermill

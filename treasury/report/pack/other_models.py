@@ -1,8 +1,8 @@
-"""Checks of a pack made by other models, if its results differ from those of the current models.
+"""Checks of a pack that another version of the models made, with results that differ now.
 
-Recomputation needs the version that made the pack. The journal has hashes of some tables of a
-prepared or closed month: the outcomes of its lines, its roll-forward, and the tables stored at the
-close. Everything else in the pack is proved only by the pack's own seal, which anyone can write.
+Such a pack can be recomputed only by the version that made it. For a prepared or closed month, the
+journal has hashes of some tables: the outcomes of the lines, the roll-forward, and the tables
+stored at the close. All other files are proved only by the pack's own seal, which anyone can write.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ _JOURNALED: Final = "differs from what the close journaled"
 
 
 def has_other_models(code: Code) -> bool:
-    """Return whether a pack was made by another version of the models than the current one."""
+    """Return True if a pack was made by another version of the models."""
     return code.models != code_of().models
 
 
 def close_in(evidence: Evidence) -> Close | None:
-    """Return the close or preparation of the month; None if it has neither."""
+    """Return the journal entry of the month's close or preparation; None if it has neither."""
     signed = evidence.period or evidence.preparation or None
     return signed.close if signed else None
 
 
 def unlike_journaled(folder: Path, evidence: Evidence) -> Iterator[Finding]:
-    """Yield the tables that differ from the hashes in the entry of the close."""
+    """Yield the tables that differ from the hashes in the journal entry of the close."""
     close = close_in(evidence)
     if close is None:
         return
@@ -65,7 +65,7 @@ def unlike_journaled(folder: Path, evidence: Evidence) -> Iterator[Finding]:
 
 
 def unlike_stored(folder: Path, stored: Mapping[str, pa.Table]) -> Iterator[Finding]:
-    """Yield the tables that differ from the stored tables of the close."""
+    """Yield the tables that differ from those that the close stored."""
     for name in sorted(stored.keys() - _NOT_IN_PACK):
         path = _path(folder, name)
         if not path.is_file():

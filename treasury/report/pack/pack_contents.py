@@ -1,4 +1,4 @@
-"""The pack of a close, one folder: reports, books, and the data to recompute them.
+"""The content of a close pack: reports, books, and the data to recompute them.
 
     report.html  close.xlsx          for people
     journal.csv  month.beancount     for the books
@@ -7,7 +7,7 @@
     inputs/                          every input of the computation
     evidence.json                    the origin of the results, and the hash of every file
 
-Writing the same month again produces the same bytes, except for the files in `apart`.
+Writing the same month again produces the same bytes, except for the PDF and the notebook.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def write_files(closing: Closing, folder: Path) -> Evidence:
             "this answer does not contain its basis", do="close a month of a workspace"
         )
     (folder / "tables").mkdir()
-    # DuckDB and Arrow work in the background while figures are drawn, inputs before the books.
+    # DuckDB and Arrow work in the background while figures are drawn; the inputs are written first.
     with ThreadPoolExecutor(1) as beside:
         inputs = beside.submit(write_inputs, basis, folder / "inputs")
         booked = beside.submit(_write_books, closing, folder)
@@ -82,7 +82,7 @@ def write_files(closing: Closing, folder: Path) -> Evidence:
 
 
 def _write_books(closing: Closing, folder: Path) -> tuple[Fingerprint, ...]:
-    """Write the journals and their postings; return the hash of the postings."""
+    """Write the CSV journal, the Beancount file and the postings; return the postings' hash."""
     books = accounting(
         closing.r, closing.zone, closing.rolled.corrections.arrow, closing.coin_books
     )
@@ -116,7 +116,7 @@ def named_files(folder: Path) -> set[str]:
 
 
 def is_apart(name: str) -> bool:
-    """Return whether a file is not reproducible byte for byte."""
+    """Return True for a file whose bytes differ each time it is made."""
     return name.endswith(_APART)
 
 
@@ -141,7 +141,7 @@ def _evidence(
 ) -> Evidence:
     """Return the evidence without file hashes; write a given ledger into `folder`."""
     r = closing.r
-    assert r.basis is not None  # it has the commit
+    assert r.basis is not None  # The basis has the commit.
     question = r.basis.question
     ledger = closing.ledger_file
     if ledger is not None:

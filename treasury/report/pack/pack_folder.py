@@ -1,7 +1,7 @@
-"""The close pack as a folder: either completely new, or the previous one unchanged.
+"""Write the folder of a close pack: it is either completely new, or unchanged after an error.
 
-It is written next to its place and moved there only when complete. A folder with other files is
-never replaced.
+The folder is written under another name and renamed when it is complete. A folder with files that
+do not belong to a pack is never replaced.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from treasury.core.files import durable
 from treasury.core.tables.table import Table, Tables
 
 _FORMER: Final = frozenset({"report.html", "close.xlsx"})
-"""The files of an early pack without evidence."""
+"""The names of the files in packs of the first version, which have no evidence."""
 _PDF: Final = "report.pdf"
 
 
 class ClosePack(Tables, msgspec.Struct, frozen=True, kw_only=True):
-    """The written files; `seal` identifies the whole pack. As a table it is the checklist.
+    """The written pack. `seal` identifies all its files; as a table, it is the checklist.
 
-    `apart` are the PDF and the executed notebook, if requested; `note` is the reason why the month
-    could not be prepared, empty if it was.
+    `apart` are the PDF and the executed notebook, if requested. `note` is the reason why the month
+    could not be prepared, or empty.
     """
 
     folder: Path
@@ -42,7 +42,7 @@ class ClosePack(Tables, msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files to read: the report, the workbook, the files apart, and the evidence."""
+        """The files to read: report, workbook, PDF and notebook (if any), and the evidence."""
         return (self.report, self.workbook, *self.apart, self.folder / "evidence.json")
 
     @property
@@ -73,7 +73,7 @@ def write_close(
     InputError if the folder holds files that do not belong to a pack, or if the answer does not
     contain its basis.
     """
-    # Imported here, because listing fees or showing a status needs neither drawing nor Excel.
+    # Imported here, because other commands need neither drawing nor Excel.
     from treasury.report.pack import pack_contents, pdf_printing
     from treasury.report.pack.close_notebook import NOTEBOOK, run_notebook
 
@@ -112,7 +112,7 @@ def write_close(
 
 
 def _require_ours(folder: Path) -> None:
-    """Raise an error unless the folder can be replaced without losing other files."""
+    """Raise InputError unless the folder can be replaced without losing other files."""
     from treasury.report.pack.pack_contents import EVIDENCE, named_files
 
     if folder.is_symlink():

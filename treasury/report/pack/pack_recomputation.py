@@ -57,7 +57,7 @@ _MOST_NAMED: Final = 5
 
 
 def compare_with_inputs(folder: Path) -> Recomputed:
-    """Recompute an unchanged sealed pack from its own inputs, and compare, in this process."""
+    """Recompute an unchanged sealed pack from its own inputs in this process, and compare it."""
     evidence, findings = read_sealed(folder)
     if findings:
         return Recomputed(tuple(findings))
@@ -67,7 +67,7 @@ def compare_with_inputs(folder: Path) -> Recomputed:
 
 
 def _compare_other_models(folder: Path, evidence: Evidence) -> Recomputed:
-    """Compare the figures if the current models reproduce them; otherwise only their hashes."""
+    """Compare the figures if the current models reproduce them, else only the journaled hashes."""
     close = close_in(evidence)
     try:
         findings = [*_unlike_evidence(evidence, folder), *unlike_journaled(folder, evidence)]
@@ -90,7 +90,7 @@ def _compare_other_models(folder: Path, evidence: Evidence) -> Recomputed:
 def _compare_again(folder: Path, evidence: Evidence) -> Recomputed:
     """Recompute a pack from its own inputs with the current models, and compare."""
     notes: list[str] = []
-    # Computed from the pack's own inputs; values from other months are taken as given.
+    # Values from other months cannot be recomputed, so they are taken from the pack.
     inputs, tables = folder / "inputs", folder / "tables"
     stored = stored_snapshot(inputs, evidence.lake)
     decided = read_decided_tables(inputs)
@@ -159,7 +159,7 @@ def _ledger(folder: Path, evidence: Evidence) -> LedgerFile | None:
 
 
 def compare_again(evidence: Evidence, closing: Closing, notes: list[str]) -> list[Finding]:
-    """Return what is not reproduced; with other code, tables are compared instead of bytes."""
+    """Return the files that are not reproduced; for packs of other code, tables that differ."""
     same_code = evidence.code == code_of()
     if not same_code:
         notes.append(
@@ -195,7 +195,7 @@ def compare_again(evidence: Evidence, closing: Closing, notes: list[str]) -> lis
 def _unlike_evidence(evidence: Evidence, folder: Path) -> Iterator[Finding]:
     """Yield tables that differ from the evidence, for packs of other code.
 
-    Anyone who seals a pack again can name any code in it.
+    The code that a pack names proves nothing, because anyone can seal a pack again.
     """
     if evidence.code == code_of():
         return
@@ -213,7 +213,7 @@ def _differing(sealed: Mapping[str, Any], computed: Mapping[str, Any]) -> list[s
 
 
 def _carried(closing: Closing) -> Iterator[Finding]:
-    """Check amounts from other months: whether they tie, and end at the answer's end."""
+    """Check amounts from other months: they must tie, and close with this month's figures."""
     r, rolled = closing.r, closing.rolled
     assert r.basis is not None
     totals = {

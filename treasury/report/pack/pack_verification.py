@@ -1,10 +1,10 @@
 """Verify a pack: every byte against its evidence, and every figure by recomputation.
 
-With only the folder, the answer is recomputed from the pack's own inputs and every file is made
-again, in a process with limits, because the folder may come from anyone. With a workspace it is
-recomputed from the commit that the close pinned and from the journal, so that inputs and evidence
-changed together are detected too. A pack of other models with different results is compared with
-the journal's hashes instead (`other_models`).
+With only the folder, the reconciliation is recomputed from the pack's own inputs and every file is
+made again. This runs in a process with limits, because the folder may come from anyone. With a
+workspace, the reconciliation is also recomputed from the pinned commit and the journal, so that a
+change of both inputs and evidence is detected. If another version of the models made the pack and
+the results differ now, it is compared with the journal's hashes instead (`other_models`).
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ FINDINGS: Final = pa.schema([("what", TEXT), ("problem", TEXT)])
 
 
 class Verified(Tables, msgspec.Struct, frozen=True, kw_only=True):
-    """The findings about a pack; `notes` explains what was not checked, and why.
+    """The result of verifying a pack; `notes` explain what was not checked, and why.
 
-    `sql` is the query that was run again, empty if a changed file made that unnecessary.
+    `sql` is the query that was run again; empty if changed files were found before.
     """
 
     folder: Path
@@ -55,7 +55,7 @@ class Verified(Tables, msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     sql: str = ""
     is_recomputed: bool = True
-    """Whether its figures were recomputed; those of other models may not be reproducible."""
+    """True if the figures were recomputed; those of other models may not be reproducible."""
 
     def sheets(self) -> Mapping[str, Table]:
         """Return the differences; no rows if the pack is valid."""
@@ -64,7 +64,7 @@ class Verified(Tables, msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def holds(self) -> bool:
-        """Whether there is no difference."""
+        """True if there is no difference."""
         return not self.findings
 
     def __str__(self) -> str:

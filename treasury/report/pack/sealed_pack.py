@@ -1,7 +1,7 @@
-"""Read a pack's folder from any source: with limits, and without following links.
+"""Read the folder of a pack that may come from anyone: with limits, and without following links.
 
-A pack comes from someone else, who can seal anything. Only regular files of plausible number and
-size are read, no link is followed, and any other entry is a finding.
+Whoever wrote the pack can have sealed anything. Only regular files of plausible number and size are
+read; links and other entries are findings.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _DO: Final = "get the pack again"
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A file, or another subject of the evidence, and its problem."""
+    """A file of the pack, or a field of the evidence, and its problem."""
 
     what: str
     problem: str
@@ -46,13 +46,13 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Recomputed(msgspec.Struct, frozen=True):
-    """The result of a recomputation: differences, notes on omissions, and the query."""
+    """The result of a recomputation: differences, notes on what was not checked, and the query."""
 
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
     sql: str = ""
     is_complete: bool = True
-    """Whether the figures were recomputed, not only compared with hashes."""
+    """True if the figures were recomputed, false if they were only compared with hashes."""
 
 
 def read_sealed(folder: Path) -> tuple[Evidence, list[Finding]]:
@@ -90,7 +90,7 @@ def read_sealed(folder: Path) -> tuple[Evidence, list[Finding]]:
 
 
 def _implausible(evidence: Evidence) -> Iterator[Finding]:
-    """Yield the fields with a number or an instant that is too large to compute with."""
+    """Yield a finding for each field whose number or instant is too large to compute with."""
     facts = msgspec.to_builtins(evidence, builtin_types=(datetime, date))
     for name, value in facts.items():
         if not _is_plausible(value):
@@ -135,7 +135,7 @@ def _changed(folder: Path, evidence: Evidence) -> Iterator[Finding]:
 def _entries(folder: Path) -> Iterator[tuple[str, str | None]]:
     """Yield the files of a pack by relative path, except the evidence, and other entries.
 
-    A pack has folders of files and no deeper ones.
+    Folders below the folders of a pack are findings.
     """
     looked_at = 0
     folders = [folder]

@@ -38,7 +38,7 @@ def recompute(folder: Path) -> Recomputed:
         if process.returncode == 0:
             answer.seek(0)
             return decode_json(answer.read(_ANSWER), Recomputed)
-        # The last line that the process printed; its end if it is long.
+        # The reason is the last line that the process printed, or the end of that line.
         size = errors.seek(0, os.SEEK_END)
         errors.seek(max(0, size - _ERROR_TAIL))
         why = (
@@ -49,7 +49,7 @@ def recompute(folder: Path) -> Recomputed:
 
 
 def memory_bound() -> int:
-    """Return the memory limit for a pack in bytes: half of the machine's."""
+    """Return the memory limit for verifying a pack in bytes: half of the machine's memory."""
     if sys.platform == "win32":
         return 0
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
@@ -80,7 +80,7 @@ def _answer(recomputed: Recomputed) -> int:
 
 
 def _limit(memory: int) -> None:
-    """Limit this process to these bytes of memory, and an hour of processor time."""
+    """Limit the memory of this process in bytes, and its processor time to an hour."""
     if sys.platform == "win32":
         return
     import resource

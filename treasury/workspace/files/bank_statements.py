@@ -43,7 +43,7 @@ _COMPANY_IBANS: Final = "SELECT iban FROM company_bank_accounts WHERE iban IS NO
 class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The bank statements of a workspace: `add`, `withdraw`, `confirm`, `list`, `coverage`.
 
-    `until` is the instant of a read-only workspace.
+    `until` is the instant of a read-only view of the workspace.
     """
 
     lake: Lake
@@ -60,9 +60,9 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         Parameters
         ----------
         files
-            Paths, or iterables of paths. Adding the same file again has no effect.
+            Paths, or iterables of paths. A file that is already stored is skipped.
         account
-            The account of files that name none.
+            The IBAN or number of the account, for files that do not name one (CSV).
 
         Returns
         -------
@@ -107,7 +107,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return msgspec.structs.replace(report, problems=problems)
 
     def _strange_answers(self, report: AddReport) -> Iterable[Problem]:
-        """Yield the banks' answers to payment files that were not made here."""
+        """Yield a note for each bank's answer to a payment file that was not made here."""
         from treasury.journal.decision_history import FILE_MADE
         from treasury.statements import Problem
         from treasury.statements.pain.order_answers import folded_id
@@ -122,7 +122,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 yield Problem(name, "", f"answers to payment file {message}, not made here")
 
     def _back(self, report: AddReport) -> Iterable[Problem]:
-        """Yield the added statements that had been withdrawn, by whom and why."""
+        """Yield a note for each added statement that had been withdrawn: by whom, and why."""
         from treasury.journal.decision_history import MATCH, standing
         from treasury.statements import Problem
 
@@ -145,21 +145,21 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def withdraw(
         self, name: str, *, reason: str, actor: Actor | None = None, dry_run: bool = False
     ) -> Withdrawal:
-        """Withdraw a stored statement; the journal keeps the person and the reason.
+        """Withdraw a stored statement, so that its lines are ignored from now on.
 
         Parameters
         ----------
         name
             The statement's id, its beginning, or the name of its file.
         reason
-            The reason.
+            The reason, which is journaled with the person.
         dry_run
-            Return the withdrawal and write nothing.
+            Return the withdrawal, without writing to the journal.
 
         Returns
         -------
         Withdrawal
-            The statement and its lines. Closed months are not affected.
+            The statement and its lines. Closed months keep them.
 
         Raises
         ------
@@ -200,7 +200,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         currency: str | None = None,
         actor: Actor | None = None,
     ) -> Table:
-        """State the balance of an account without statements at the end of a day.
+        """Confirm an account's balance at the end of a day without a bank statement.
 
         Parameters
         ----------
@@ -209,10 +209,10 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         balance
             The balance, in the account's currency.
         day
-            The day at whose end the account had the balance. A second balance for the same day
+            The account had this balance at the end of this day. A second balance for the same day
             replaces the first, which stays in the history.
         source
-            Where the balance was read; kept with the person's name.
+            Where the balance was read; stored with the person's name.
         currency
             Required for an account in several currencies.
 
@@ -261,7 +261,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         )
 
     def _declared(self, account: str, currency: str | None) -> BankAccount:
-        """Return the settings' block of an account and, if needed, a currency."""
+        """Return the settings of a declared account, selected by currency if it has several."""
         number = plain_account(account)
         blocks = [
             block for block in self.settings.accounts if plain_account(block.account) == number
@@ -282,7 +282,18 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         raise InputError(problem, do=f"add it to [[accounts]] in {FILE_NAME}")
 
     def coverage(self) -> Table:
-        """Return how far each known account's proved statements reach, and their gaps."""
+        """Return the period that proved statements cover without a gap, for each known account.
+
+        Returns
+        -------
+        Table
+            One row per account and currency: the covered days, gaps, the last balance in the
+            account's currency, and problems.
+
+        Examples
+        --------
+        >>> t.statements.coverage()
+        """
         from treasury.core.tables.table import Table
         from treasury.statements import stored_coverage
 
@@ -293,7 +304,17 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return Table(coverage, _LISTED, self.settings.zone, fiat=("balance",))
 
     def list(self) -> Table:
-        """List the valid statements: account, dates, balances, proof and id."""
+        """List the stored statements that were not withdrawn.
+
+        Returns
+        -------
+        Table
+            One row per statement: account, dates, balances in its currency, proof and id.
+
+        Examples
+        --------
+        >>> t.statements.list()
+        """
         from treasury.core.tables.table import Table
 
         balances = ("opening_balance", "closing_balance")

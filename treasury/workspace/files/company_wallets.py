@@ -1,7 +1,7 @@
 """Evidence of the company's own wallets, which no service shows.
 
-`t.wallets.add_evidence` adds an explorer's export, `t.wallets.add_balance` a balance that a person
-read. Both store who added them, when, and their source.
+`t.wallets.add_evidence` adds an export of a block explorer, `t.wallets.add_balance` a balance that
+a person read. Both store who added it, when, and the source.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Evidence of company wallets: `add_evidence`, `add_balance`, `list`.
 
-    `until` is the instant of a read-only workspace.
+    `until` is the instant of a read-only view of the workspace.
     """
 
     lake: Lake
@@ -54,7 +54,7 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         replace: bool = False,
         actor: Actor | None = None,
     ) -> WalletEvidence:
-        """Add an explorer's export of a wallet: its transactions, or its token movements.
+        """Add a block explorer's export of a wallet: its transactions, or its token movements.
 
         A list of transactions (CSV or Parquet, with a column TxnFee(ETH) or TxnFee(POL)) shows
         movements of the native coin and the gas that the wallet paid. Any other file has the
@@ -63,17 +63,18 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         Parameters
         ----------
         file
-            The export. Adding the same file again has no effect.
+            The export. A file that is already stored has no effect.
         chain, address
-            The wallet.
+            The wallet's chain, as the service names it, and its address.
         first, last
-            The days that it covers; default: those of its first and last line.
+            The first and last day that the export covers; default: those of its first and last
+            line.
         assets
-            Assets that it covers without movements.
+            Assets that the export covers although it has no movement of them.
         source
-            Where it comes from, if not from an explorer.
+            The source of the file, if it is not an explorer.
         names
-            The file's own headings, like {"hash": "Txhash"}.
+            The file's heading of each column, like {"hash": "Txhash"}.
         replace
             Overwrite conflicting rows of earlier exports.
 
@@ -85,8 +86,8 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         Raises
         ------
         InputError
-            If a line is invalid, gas differs from an earlier export, or a line of that is missing.
-            The error names the line, and nothing is stored.
+            If a line is invalid, gas differs from an earlier export, or a line of an earlier export
+            is missing. The error names the line, and nothing is stored.
 
         Examples
         --------
@@ -97,7 +98,7 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         now = self._present()
         until = None if last is None else _instant(last, self.zone, end=True)
         if until is not None and last == now.astimezone(self.zone).date().isoformat():
-            # A day that has not ended is covered up to now.
+            # A day that has not ended is covered until now.
             until = now
         covered_assets = tuple(assets)
         return self.lake.again(
@@ -128,14 +129,14 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         source: str,
         actor: Actor | None = None,
     ) -> WalletEvidence:
-        """State the balance of a wallet.
+        """Add a wallet's balance that a person read.
 
         Parameters
         ----------
         balance
             The balance, in units of `asset`.
         at
-            An instant, or a day, which means its end. A second balance for the same instant
+            An instant, or a day for the end of this day. A second balance for the same instant
             replaces the first, which stays in the history.
         source
             Where the balance was read.
@@ -168,7 +169,18 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         )
 
     def list(self) -> Table:
-        """List all evidence of company wallets: its period or balance, who added it, its source."""
+        """List all evidence of company wallets.
+
+        Returns
+        -------
+        Table
+            One row per evidence: chain, address, asset, covered period or balance, source, and who
+            added it.
+
+        Examples
+        --------
+        >>> t.wallets.list()
+        """
         from treasury.core.tables.table import Table
 
         query = (

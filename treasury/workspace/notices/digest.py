@@ -1,7 +1,8 @@
-"""A digest: the new items for one channel, as mail text and as plain JSON.
+"""A digest: the message about new open items for one person or webhook, as text and as JSON.
 
-It lists what waits and for whom. Nothing in it triggers a decision: it has no link, no account
-number, and amounts only if the settings allow them. Outside names are on one line and masked.
+It lists the items and who acts next. It has no links and no account numbers, so that no decision
+can be made from it. It has amounts only if the settings allow them. Names from outside are masked
+and on one line.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ _OURS: Final = {"us": "Yours", "colleague": "A colleague's", "provider": "The pr
 
 
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
-    """The new items for one channel.
+    """The message about new items for one person or webhook.
 
-    `waiting` are the actions that wait for this person's approval. Amounts are shown only with
-    `with_amounts`. `key` identifies the notice among all desks.
+    `waiting` are the ids of the actions that wait for this person's approval. Amounts are shown
+    only with `with_amounts`. `key` identifies the notice on all desks.
     """
 
     notice_id: str
@@ -40,7 +41,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sections(self) -> Iterator[tuple[str, list[DueItem]]]:
-        """The items grouped by who acts next, those waiting for this person first."""
+        """The items by who acts next, beginning with the items that wait for this person."""
         personal = [item for item in self.items if item.action_id in self.waiting]
         others = [item for item in self.items if item.action_id not in self.waiting]
         if personal:
@@ -52,7 +53,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> str:
-        """One line: the number of new items in each group."""
+        """The subject line: the number of new items in each group."""
         counts = ", ".join(f"{len(items)} {title.lower()}" for title, items in self.sections)
         place = "" if self.environment == "production" else f" ({self.environment})"
         return clean(f"Treasury{place}: {len(self.items)} new, {counts}")

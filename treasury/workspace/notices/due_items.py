@@ -1,7 +1,7 @@
-"""The open items worth a message now; all are rows of the one list.
+"""Select the open items that notices are sent about.
 
-Items that a month proves at its end are omitted until their day has ended: yesterday's statement
-can be missing, today's cannot. A sync counts as silent after the hours in the settings.
+An item about a statement or balance is omitted until its day has ended, because today's statement
+cannot be missing yet. A missing sync is an item after the number of hours in the settings.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from treasury.month.items.item_kinds import Turn
 from treasury.workspace.notices.masking import masked
 
 _AT_MONTHS_END: Final = ("balance", "exposure", "ledger", "statement", "virtual_account")
-"""Subjects proved at the month's end, or day by day."""
+"""The kinds of items about statements and balances, proved at the month's end or day by day."""
 _NOT_READ: Final = "not_synced"
 _IN_DOUBT: Final = "notice_unknown"
 
 
 class DueItem(msgspec.Struct, frozen=True, kw_only=True):
-    """An open item in a message; `name` contains no account number and no amount.
+    """An open item in a message; `name` is masked, without account numbers and amounts.
 
-    `mark` identifies the fact: the same item in another state, or with another side to act, is new.
-    `action_id` is the waiting action, `channel` the one with a notice that may not have arrived.
+    `mark` identifies what was sent: an item with another state or side to act is new. `action_id`
+    is the id of an action that waits for approval. `channel` is set for an item about a notice that
+    may not have arrived: its receiver.
     """
 
     mark: str
@@ -45,12 +46,12 @@ class DueItem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """The name of its kind."""
+        """The words for the item's kind."""
         return KINDS[self.kind].label
 
     @property
     def next_step(self) -> str:
-        """The next step of its kind; the item's own step may contain amounts."""
+        """The next step of the item's kind; the item's own next step may contain amounts."""
         return KINDS[self.kind].next_step
 
 
@@ -63,7 +64,7 @@ def due_items(
     synced_at: datetime | None,
     silent_after: timedelta,
 ) -> tuple[DueItem, ...]:
-    """Return the open items that can be acted on now, in the order of the list.
+    """Return the open items on which somebody can act now, in the order of the list of open items.
 
     `running` are the items of the current month, `ended` those of the month before, unless it is
     closed. `today` is the day in the reporting time zone.
@@ -81,7 +82,7 @@ def due_items(
 
 def _due(item: OpenItem, synced_at: datetime | None) -> DueItem:
     is_act = item.subject in {"action", "notice"}
-    # The start distinguishes one delay from the next.
+    # The start time distinguishes a delay from an earlier one.
     since = synced_at if item.kind == _NOT_READ else item.since
     parts = (item.item_id, item.kind, item.state, item.turn, str(since))
     return DueItem(

@@ -1,4 +1,4 @@
-"""The subjects of a workspace's notices: open items, and the people they wait for."""
+"""Collect the open items for a workspace's notices, and the people for whom they wait."""
 
 from __future__ import annotations
 

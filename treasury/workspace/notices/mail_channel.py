@@ -1,9 +1,9 @@
 """Mail: one message for one person, sent through the settings' server over verified TLS.
 
-Everything that can fail without effect is done before the journal records the notice as being sent:
-connecting, checking the certificate, logging in, and asking whether the server accepts mail for
-this person. Then only the message itself remains: the server accepts it, refuses it, or leaves its
-fate unknown.
+Steps without an effect come before the journal entry that the notice is being sent: connecting,
+checking the certificate, logging in, and asking whether the server accepts mail for this person.
+After the entry, only the message is sent. The server accepts it, refuses it, or its outcome is
+unknown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from treasury.core.settings.notice_terms import MailServer, NoticedPerson
 from treasury.workspace.notices.digest import Digest
 
 SECONDS: Final = 60.0
-"""Time limit of the whole exchange with the server."""
+"""Time limit for the whole exchange with the server."""
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def opened_mail(
 ) -> Iterator[Callable[[Digest], None]]:
     """Yield a function that mails a digest; raise NoticeError if the server is unusable.
 
-    Sending raises NoticeError, which states whether the message may have arrived.
+    This function raises NoticeError, which states whether the message may have arrived.
     """
     password = None
     if server.password is not None:
@@ -41,7 +41,7 @@ def opened_mail(
     client: list[smtplib.SMTP] = []
 
     def hang_up() -> None:
-        """End an exchange that takes too long: the waiting call fails."""
+        """Close the connection after the time limit, so that the waiting call fails."""
         sock = client[0].sock if client else None
         if sock is not None:
             with suppress(OSError):
@@ -70,7 +70,7 @@ def opened_mail(
 def _connect(
     server: MailServer, person: NoticedPerson, password: Secret | None, client: list[smtplib.SMTP]
 ) -> None:
-    """Connect, secure the connection, log in, and name sender and receiver."""
+    """Connect, start TLS, log in, and send the sender's and receiver's addresses."""
     ours = server.sender.rpartition("@")[2]
     trust = ssl.create_default_context()
     if server.security == "tls":
@@ -122,7 +122,7 @@ def _message(server: MailServer, person: NoticedPerson, digest: Digest) -> Email
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason without the server's text, which may repeat a login."""
+    """Return the reason without the server's text, which may contain the login."""
     if isinstance(error, smtplib.SMTPResponseException):
         return f"{type(error).__name__} {error.smtp_code}"
     if isinstance(error, ssl.SSLCertVerificationError):

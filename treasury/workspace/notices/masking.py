@@ -1,7 +1,7 @@
-"""Item names for messages: without account numbers, addresses, amounts or links.
+"""Mask names of items for messages: no account numbers, addresses, amounts or links.
 
-An item's name contains outside text. A message is read on phones and stored on other servers, so
-only words and payment references of that text are kept.
+An item's name contains text from outside. A message is read on phones and stored on other servers,
+so it has only the words and payment references of that text.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Send each new item to each channel once, even with several desks or after a crash.
 
-An item counts as sent to a channel when `notice.sending` in the journal names it. That entry is
-written before the message leaves, and only if no other notice was written meanwhile, so of two
-desks one finds nothing new. The outcome follows in another entry. A notice that may have arrived is
-never resent automatically: it is an open item until a person settles it.
+A channel is a person or a webhook. An item counts as sent to a channel if a `notice.sending` entry
+of the journal names it. This entry is written before the message is sent, and only if no other
+notice was journaled meanwhile, so two desks never send the same item. The outcome is another entry.
+A notice that may have arrived is never sent again automatically: it is an open item until a person
+settles it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from treasury.workspace.notices.webhook_channel import opened_webhook
 
 _SENDING: Final = f"{NOTICE}sending"
 _GIVEN_UP: Final = timedelta(minutes=10)
-"""The age at which a notice in state sending counts as abandoned."""
+"""The age after which a notice in state `sending` is treated as abandoned."""
 _APPROVAL: Final = "approval_waits"
 
 _Opened = AbstractContextManager[Callable[[Digest], None]]
@@ -53,8 +54,9 @@ class Channel(msgspec.Struct, frozen=True):
     def concerns(self, item: DueItem, waiting: frozenset[str]) -> bool:
         """Return whether an item is sent here; `waiting` are the person's pending approvals.
 
-        People get the approvals that wait for them. A channel gets no item about its own doubtful
-        notices, because that would create another notice each time.
+        An action that waits for approval is sent only to the people who may approve it. An item
+        about a doubtful notice is not sent to the channel of that notice, because each such notice
+        would create another item.
         """
         if item.channel:
             return item.channel != self.name
@@ -64,7 +66,7 @@ class Channel(msgspec.Struct, frozen=True):
 
 
 class NoticeReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of sending: items by channel, failures, and the end of quiet hours."""
+    """The result of sending: items by channel, failures, and the end of quiet hours if paused."""
 
     sent: Mapping[str, int] = {}
     failures: tuple[TreasuryError, ...] = ()
@@ -81,11 +83,12 @@ class NoticeReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NoticeSender:
-    """The operations `send`, `list` and `settle`.
+    """The notices of a workspace: `send`, `list` and `settle`.
 
-    `due` returns the open items to act on now, `waiting_for` the ids of the actions that wait for a
-    person's approval. `require_confirmed` raises SettingsError if a channel's address, by its key,
-    is not confirmed. `until` is the instant of a read-only workspace.
+    `due` returns the open items on which somebody can act now. `waiting_for` returns the ids of the
+    actions that wait for a person's approval. `require_confirmed` raises SettingsError if the
+    address of a channel, given by its key, is not confirmed. `until` is the instant of a read-only
+    view.
     """
 
     def __init__(
@@ -106,9 +109,26 @@ class NoticeSender:
         self._until = until
 
     def send(self, *, dry_run: bool = False) -> NoticeReport:
-        """Send each channel its new items; a failure of one does not affect the others.
+        """Send each person and webhook of the settings its new items.
 
-        Raises InputError if the settings have no channel. The report lists each failure.
+        Parameters
+        ----------
+        dry_run
+            Return the numbers of items, and send and journal nothing.
+
+        Returns
+        -------
+        NoticeReport
+            The number of items by channel, and the failures; one failure does not stop the others.
+
+        Raises
+        ------
+        InputError
+            If the settings name neither a person nor a webhook.
+
+        Examples
+        --------
+        >>> t.notices.send(dry_run=True)
         """
         terms = self._settings.notices or NoticeTerms()
         channels = channels_of(terms)
@@ -163,7 +183,7 @@ class NoticeSender:
                 return [Draft(_SENDING, f"N-{len(self._notices()) + 1}", body, who)]
 
             added = self._journal.decide(build, rests_on=(NOTICE,))
-            # Another desk was first.
+            # Another desk has journaled these items first.
             if not added:
                 return 0
             digest = Digest(
@@ -205,7 +225,7 @@ class NoticeSender:
         return notices_of(entry for entry in entries if until is None or entry.at <= until)
 
     def _give_up(self) -> None:
-        """Journal an unknown outcome for notices of senders that ended."""
+        """Journal an unknown outcome for notices if the process that sent them has ended."""
         who = self._journal.who()
         body = {"why": "its sender ended before the outcome was known"}
 
@@ -233,10 +253,34 @@ class NoticeSender:
         *,
         actor: Actor | None = None,
     ) -> Notice:
-        """Settle whether a notice arrived; the items of a lost one are sent again.
+        """Record whether a doubtful notice arrived; if it did not, its items are sent again.
 
-        Raises InputError for an unknown name, ActionRefused if the outcome is already known or the
-        notice is being sent.
+        Parameters
+        ----------
+        name
+            The notice's id, as in `list`.
+        state
+            Whether it arrived: `arrived` or `lost`.
+        reason
+            The source of the information, which is journaled.
+        actor
+            The person; default: the one at this desk.
+
+        Returns
+        -------
+        Notice
+            The settled notice.
+
+        Raises
+        ------
+        InputError
+            If there is no such notice, or no reason is given.
+        ActionRefused
+            If its outcome is already known, or it is being sent.
+
+        Examples
+        --------
+        >>> t.notices.settle("notice-12", "lost", "ines has no such mail")
         """
         if self._until is not None:
             raise InputError("an earlier view is read-only", do="use the workspace itself")
@@ -268,7 +312,17 @@ class NoticeSender:
         return self._notices()[name]
 
     def list(self) -> Table:
-        """List every notice, latest first: receiver, time, number of items, outcome."""
+        """List all notices, latest first.
+
+        Returns
+        -------
+        Table
+            One row per notice: receiver, state, number of items, sender and time.
+
+        Examples
+        --------
+        >>> t.notices.list()
+        """
         rows = [
             {
                 "notice": notice.id,

@@ -15,8 +15,8 @@ _LONGEST: Final = timedelta(days=14)
 def quiet_until(local: datetime, terms: NoticeTerms) -> datetime | None:
     """Return the end of the current pause; None if sending is allowed at `local`.
 
-    `local` is in the reporting time zone. If the settings never allow sending, return two weeks
-    from then.
+    `local` is in the reporting time zone. If the settings never allow sending, return the time two
+    weeks after `local`.
     """
     moment = local
     while is_quiet(moment, terms) and moment - local < _LONGEST:

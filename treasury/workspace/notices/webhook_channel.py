@@ -1,7 +1,7 @@
 """A webhook: one POST of plain JSON, through the environment's proxy, without redirects.
 
-A post that did not reach the endpoint, or was refused, may be repeated. Any other answer except
-success may have had an effect and is left to a person.
+A notice that did not reach the endpoint, or was refused, is sent again later. After any other
+answer except success, the notice may have arrived, so a person settles it.
 """
 
 from __future__ import annotations
@@ -58,20 +58,20 @@ def opened_webhook(
 
 
 class _Endpoint(msgspec.Struct, frozen=True):
-    """One webhook; neither its address nor its token is ever printed."""
+    """A webhook's address and token, which are never printed."""
 
     name: str
     url: Secret
     token: Secret | None
     network: Network
     redactor: Redactor
-    """Keeps both out of the network's log, even if an answer repeats them."""
+    """Masks both in the log of the network library, even if an answer contains them."""
 
 
 def _answer(endpoint: _Endpoint, digest: Digest, seconds: float) -> int | Exception:
     """Post a digest; return the status of the answer, or the error.
 
-    A client of httpx would log the address, so the transport is used directly.
+    An httpx client would log the address, so this uses the transport directly.
     """
 
     def status() -> int:

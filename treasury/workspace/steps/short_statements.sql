@@ -1,4 +1,5 @@
--- One row per statement with fewer stored movements than were read; duplicates share movements
+-- One row per statement of which fewer movements are stored than were read. Duplicate statements share their
+-- movements.
 SELECT statement_id FROM statements
 LEFT JOIN (SELECT statement_id, count(*) AS stored FROM statement_entries WHERE vanished_at IS NULL
     GROUP BY ALL) USING (statement_id)

@@ -1,1 +1,1 @@
-"""The workspace's health, inbox, watch, copies of a shared lake, and dictionary."""
+"""Maintenance of a workspace: doctor, inbox, watch, clones of a shared lake, data dictionary."""

@@ -1,7 +1,7 @@
 """The data dictionary: the purpose of each table and answer, and the meaning of each column.
 
 Stored tables are described by their declarations, answers by `answers.csv` and
-`answer_columns.csv`. `treasury tables`, `t.tables()` and `docs/tables.md` print it.
+`answer_columns.csv`. `treasury tables`, `t.tables()` and `docs/tables.md` show it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from treasury.statements.statement_tables import TABLES as STATEMENTS
 from treasury.workspace.responses import RESPONSES
 
 OWN: Final = "ours"
-"""The source and section of values that treasury computes or notes."""
+"""The source and section of columns that treasury itself fills."""
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Tables of one origin, and the document that defines their sources."""
+    """The tables of one origin, and the document that defines their fields."""
 
     name: str
     document: str
@@ -39,17 +39,17 @@ class Group(msgspec.Struct, frozen=True):
     about: str = ""
     """A note about all tables."""
     added: frozenset[str] | None = None
-    """The columns added to the declared ones, if they are not the lake's usual ones."""
+    """The columns in addition to the declared ones; default: those that the lake adds."""
 
     def section(self, column: Column) -> str:
-        """Return the section that specifies the column's source."""
+        """Return the section of the document that specifies the column."""
         if not column.source:
             return OWN
         heading, dot, _ = column.source.partition(".")
         return f"{self.document}, {heading}" if dot else self.document
 
     def field(self, column: Column) -> str:
-        """Return the column's name at its source."""
+        """Return the name of the column's field in the source."""
         _, dot, field = column.source.partition(".")
         return field if dot else column.source or OWN
 
@@ -162,8 +162,8 @@ def new_fields(snapshot: Snapshot) -> tuple[SyncFinding, ...]:
 def column_rows(name: str | None = None, found: Iterable[SyncFinding] = ()) -> pa.Table:
     """Return one row per column of one table or answer, or of all.
 
-    Further rows show fields `found` in the table's records that no column holds. Raise InputError
-    for an unknown table.
+    Additional rows show fields that a sync `found` in the table's records and that have no column.
+    Raise InputError for an unknown table.
     """
     tables = [(group, table) for group in GROUPS for table in group.tables]
     chosen = [(g, t) for g, t in tables if name is None or name in (t.name, t.history)]

@@ -1,7 +1,7 @@
-"""The doctor: missing or damaged parts of a workspace, and the next steps.
+"""The doctor: find missing or damaged parts of a workspace, and name the next steps.
 
-Each finding is a fact about the workspace, with a next step if there is one. Services are queried
-only to download again what a repair could not recover.
+Each finding is a fact about the workspace, with a next step if there is one. The doctor queries the
+services only to download rows that a repair could not recover.
 """
 
 from __future__ import annotations
@@ -63,24 +63,24 @@ LISTED: Final = 10
 _REPAIR: Final = "run `treasury doctor --repair`"
 
 OLD: Final = timedelta(days=1)
-"""The age of the last sync from which a new one is advised."""
+"""The age of the last sync from which the doctor advises a new one."""
 
 _NEEDED: Final = ("damaged", "missing")
 _FIRST: Final = (*_NEEDED, "optional")
-"""The states with a next step, most urgent first."""
+"""The states that have a next step, the most urgent first."""
 
 
 FINDINGS: Final = pa.schema([(name, pa.string()) for name in ("topic", "state", "what", "do")])
 
 
 class Examination(Tables, msgspec.Struct, frozen=True):
-    """All findings, in the order of setting up."""
+    """The doctor's findings, in the order in which a workspace is set up."""
 
     findings: tuple[HealthFinding, ...]
 
     @property
     def damaged(self) -> bool:
-        """Whether stored data differs from what was written."""
+        """Whether stored data is damaged: it differs from the data that was written."""
         return any(finding.state == "damaged" for finding in self.findings)
 
     @property
@@ -98,17 +98,17 @@ class Examination(Tables, msgspec.Struct, frozen=True):
 
     @property
     def sql(self) -> str:
-        """The query of all commits, for findings about stored data."""
+        """The query of all commits, as a source of the findings about stored data."""
         return 'SELECT * FROM commits ORDER BY "at"'
 
     @property
     def next_step(self) -> str:
-        """The most urgent step: damage first, then in the order of setting up."""
+        """The most urgent step: after damage, the steps are in the order of setting up."""
         steps = {finding.state: finding.do for finding in reversed(self.findings) if finding.do}
         return next((steps[state] for state in _FIRST if state in steps), "")
 
     def __str__(self) -> str:
-        """Return one line per finding with its step below, and the most urgent step at the end."""
+        """Return a line per finding, followed by its step, and the most urgent step last."""
         lines = []
         for finding in self.findings:
             lines.append(f"{finding.state:<8} {finding.topic}: {finding.what}")
@@ -131,10 +131,10 @@ def examine(
     mend: bool = False,
     ask_again: Callable[[Sequence[str]], object] | None = None,
 ) -> Examination:
-    """Examine everything that the desk needs; with `mend`, repair damage first.
+    """Examine settings, journal and stored data; with `mend`, repair damage first.
 
-    `ask_again` downloads tables of the services that a repair could not recover, and returns a
-    report.
+    `ask_again` downloads the given tables of the services, which a repair could not recover, and
+    returns a report.
     """
     has_services = settings.services is not None
     findings = [*_installation(), *_settings_findings(folder, settings)]
@@ -183,14 +183,14 @@ def examine(
 
 
 def examine_settings(folder: Path, settings: Settings, error: SettingsError) -> Examination:
-    """Examine the settings alone, if this error prevents opening the journal."""
+    """Examine only the settings, because this error prevents opening the journal."""
     findings = [*_installation(), *_settings_findings(folder, settings)]
     findings.append(HealthFinding("journal", "missing", error.what, error.do or ""))
     return Examination(tuple(findings))
 
 
 def _installation() -> Iterator[HealthFinding]:
-    """Name a package of another project that is installed under our import name."""
+    """Return a finding if another project's package with our import name is installed."""
     with suppress(metadata.PackageNotFoundError):
         other = metadata.version("treasury")
         yield HealthFinding(
@@ -203,7 +203,7 @@ def _installation() -> Iterator[HealthFinding]:
 
 
 def _settings_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
-    """Check environment and credentials, and that secrets go to confirmed addresses."""
+    """Check the environment, the credentials, and that addresses of secrets are confirmed."""
     desk, services = settings.workspace, settings.services
     if services is None:
         yield HealthFinding(
@@ -263,7 +263,7 @@ def _credentials(settings: Settings) -> Iterator[HealthFinding]:
 
 
 def _journal(journal: Journal) -> Iterator[HealthFinding]:
-    """Check that each entry is unchanged and signed, and none is missing at the end."""
+    """Check that journal entries are unchanged and signed, and that none is missing at the end."""
     try:
         journal.head()
         rules = journal.signing.rules()
@@ -287,7 +287,7 @@ def _journal(journal: Journal) -> Iterator[HealthFinding]:
 
 
 def _copied(journal: Journal) -> Iterator[HealthFinding]:
-    """Check whether this workspace is a copy of another, from which nothing is sent."""
+    """Check whether this workspace is a copy of another one; a copy sends nothing."""
     if journal.folder is None:
         return
     try:
@@ -304,7 +304,7 @@ def _copied(journal: Journal) -> Iterator[HealthFinding]:
 def _stored(
     lake: Lake, now: datetime, mend: bool, ask_again: Callable[[Sequence[str]], object] | None
 ) -> tuple[list[HealthFinding], bool]:
-    """Return the findings about stored data, and whether it can be read now."""
+    """Return the findings about stored data, and whether the data is readable."""
     findings: list[HealthFinding] = []
     if mend:
         if lake.sharing is not None:
@@ -358,7 +358,7 @@ def _fetch_again(
 
 
 def _closes(lake: Lake, now: datetime, mend: bool) -> Iterator[HealthFinding]:
-    """Check that the data of closed months is kept, file by file."""
+    """Check that the commits of closed months are pinned and all their files exist."""
     try:
         unkept = lake.unkept()
     # The journal's error is a separate finding.
@@ -394,7 +394,7 @@ def _answers(lake: Lake, journal: Journal) -> Iterator[HealthFinding]:
 
 
 def _to_fetch(lake: Lake) -> Iterator[HealthFinding]:
-    """Return what a repair could not recover, and how to restore it."""
+    """Return findings about rows that a repair could not recover, with the way to restore them."""
     snapshot = lake.snapshot()
     statements, files = missing_statements(snapshot)
     if statements:
@@ -423,7 +423,7 @@ def _to_fetch(lake: Lake) -> Iterator[HealthFinding]:
             if gap.syncs == 1
             else f"the observations of {gap.syncs:,} syncs"
         )
-        # Past observations cannot be made again.
+        # An observation of the past cannot be repeated.
         sentence = (
             f"{gap.table}: {lost} between {after} and {before} are permanently lost; the next"
             " stored observation is used"
@@ -447,7 +447,7 @@ def _sync(lake: Lake, settings: Settings, now: datetime) -> Iterator[HealthFindi
 
 
 def _accounts(lake: Lake, settings: Settings) -> Iterator[HealthFinding]:
-    """Return declared accounts with their coverage, and undeclared known ones."""
+    """Return findings about the coverage of declared accounts, and about undeclared accounts."""
     snapshot = lake.snapshot()
     declared = {plain_account(account.account): account.source for account in settings.accounts}
     if not declared:
@@ -503,7 +503,7 @@ def _wallets(lake: Lake) -> Iterator[HealthFinding]:
 
 
 def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
-    """Check that terms in the policy equal the ones that two people last agreed on."""
+    """Check that the terms in the policy are those on which two people last agreed."""
     from treasury.actions.policies.policy import load_policy
     from treasury.close.valuation.coins.agreed_measurement import Measurement
     from treasury.close.valuation.exposure.exposure_limits import ExposureLimits
@@ -552,7 +552,7 @@ def _rules(folder: Path) -> Iterator[HealthFinding]:
 
 
 def watch_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
-    """Return the state of the inbox and the notices, if they are configured."""
+    """Return findings about the inbox and the notices, if they are configured."""
     if settings.inbox is not None:
         yield _inbox_finding(folder, settings.inbox)
     terms = settings.notices

@@ -7,11 +7,12 @@ from typing import Literal
 import msgspec
 
 State = Literal["ok", "missing", "optional", "damaged", "repaired"]
-"""The desk works without `optional` parts, so their steps come last."""
+"""The states of a finding. The workspace works without `optional` parts, so their steps come last.
+"""
 
 
 class HealthFinding(msgspec.Struct, frozen=True):
-    """A fact: its topic, its state, the finding and the next step."""
+    """A fact about the workspace: its topic, its state, the finding in words, and the next step."""
 
     topic: str
     state: State

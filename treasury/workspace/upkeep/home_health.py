@@ -30,10 +30,10 @@ def brought_from_home(sharing: Sharing) -> Iterator[HealthFinding]:
 
 
 def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
-    """Check that the home answers and is complete, and what this desk has not pulled.
+    """Check that the home answers and is complete, and that this desk has pulled its commits.
 
-    With `mend` each object is read and compared, and uploaded again if this desk has the whole
-    file. Otherwise only its existence and size are checked.
+    With `mend`, the hash of each object is compared, and a damaged object is uploaded again if this
+    desk has the file. Otherwise only existence and size are checked.
     """
     home = sharing.home
     try:
@@ -42,7 +42,7 @@ def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
             do = f"{status.remedy}; local data stays readable"
             yield HealthFinding(_HOME, "missing", status.problem, do)
         elif status.count:
-            home.newest(home.note())  # raises for a head that this desk refuses
+            home.newest(home.note())  # This raises an error for a head that this desk refuses.
             yield HealthFinding(_HOME, "missing", status.sentence, _PULL)
         elif not status.number:
             do = "run `treasury lake push` on the desk that has the lake"
@@ -73,7 +73,7 @@ def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
 
 
 def _unaccepted_head(home: LakeHome) -> Iterator[HealthFinding]:
-    """Name the newest head of this desk if the policy does not accept its signature."""
+    """Return a finding if the policy does not accept the signature of this desk's newest head."""
     note = home.note()
     if not home.is_accepted(note):
         yield HealthFinding(
@@ -86,9 +86,9 @@ def _unaccepted_head(home: LakeHome) -> Iterator[HealthFinding]:
 
 
 def unpulled_decisions(lake: Lake, journal: Journal) -> str:
-    """Describe decisions about commits that this desk has not pulled; empty if none.
+    """Return a sentence about decisions on commits that this desk has not pulled; empty if none.
 
-    People decide on the data of their own desk; a decision names its commit.
+    A decision names the commit on whose data it was made, which may be a colleague's.
     """
     if lake.sharing is None:
         return ""

@@ -6,7 +6,8 @@ from treasury.core.errors import StorageError, TreasuryError
 from treasury.journal.signing import Signing, SigningKey, is_signature
 
 _CONTEXT = b"treasury lake head 1\n"
-"""The prefix of a signed head, so that a journal entry's signature is never valid for a head."""
+"""The prefix of signed digests, so that the signature of a journal entry is not valid for a head.
+"""
 
 
 class HomeSignatures:
@@ -16,7 +17,7 @@ class HomeSignatures:
         self._signing = signing
 
     def sign(self, digest: str) -> tuple[str, str]:
-        """Return the public key and the signature of a digest; empty texts without a key."""
+        """Return this desk's public key and its signature of a digest; empty if it has no key."""
         try:
             key = self._signing.key()
             problem = "there is no signing key here" if key is None else self._unknown(key)

@@ -1,10 +1,9 @@
-"""The inbox: files that a bank's client puts into a folder are added automatically, once.
+"""The inbox: a folder from which the files of a bank's client are added automatically, once each.
 
-A file is read when its size and time have not changed for a while. Before that, and while its name
-marks it as unfinished, it is left alone. It is first moved into a folder of ours, so that it cannot
-be replaced, then added, then moved to `done/` or `refused/`, never over another file. After an
-interruption it is still in our folder, and the next scan resumes; adding a file again has no
-effect.
+A file is read when its size and time have not changed for a while, unless its name marks it as
+unfinished. It is first moved into a working folder, so that it cannot be replaced, then added, then
+moved to `done/` or `refused/`, without overwriting another file. After an interruption the file is
+still in the working folder, and the next scan resumes; adding a file twice has no effect.
 """
 
 from __future__ import annotations
@@ -39,21 +38,21 @@ _UNFINISHED: Final = (
     ".part", ".partial", ".filepart", ".tmp", ".temp", ".crdownload", ".download", ".inprogress",
     ".writing", ".uploading", ".new", ".swp", ".lock", "~",
 )  # fmt: skip
-"""Name endings of files that programs have not finished."""
+"""Endings in the names of unfinished files."""
 _LONGEST: Final = 180
-"""The longest name in bytes, so that the reason's file name fits too."""
+"""Maximum length of a name in bytes, so that the name of the file with the reason fits too."""
 _ROOMS: Final = ("lake", "staging", "close")
-"""Folders with the workspace's own files."""
+"""Folders with the workspace's own files, which cannot be an inbox."""
 _UNSAFE: Final = re.compile(r'[\\/:*?"<>|]')
 
 
 class InboxLook(msgspec.Struct, frozen=True):
-    """The result of one scan of the inbox, by file names."""
+    """The result of one scan of the inbox: the names of the files by outcome."""
 
     added: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
-    """Files that may still be written."""
+    """Files that a program may still be writing."""
 
     def __str__(self) -> str:
         counts = (
@@ -66,7 +65,7 @@ class InboxLook(msgspec.Struct, frozen=True):
 
 
 class Inbox:
-    """A scanned folder; `add` stores one file, `seconds` is a monotonic clock."""
+    """The inbox folder; `add` stores one file, `seconds` is a monotonic clock."""
 
     def __init__(
         self, folder: Path, add: Callable[[Path], AddReport], seconds: Callable[[], float]
@@ -80,8 +79,22 @@ class Inbox:
         """Add the files that have not changed since earlier scans, and move each away.
 
         A file that cannot be read is moved to `refused/`, with the reason in a text file next to
-        it. Raises StorageError if the folder is missing or not writable, and any error of adding
-        that the file did not cause; the file is then tried again.
+        it. If adding fails for another reason, the error is raised, and the next scan tries the
+        file again.
+
+        Returns
+        -------
+        InboxLook
+            The names of the added, refused and waiting files.
+
+        Raises
+        ------
+        StorageError
+            If the folder is missing or not writable.
+
+        Examples
+        --------
+        >>> t.inbox.look()
         """
         if not self.folder.is_dir():
             raise StorageError(
@@ -118,7 +131,7 @@ class Inbox:
             if status.st_nlink > 1 and any(
                 os.path.samestat(status, to.lstat()) for end in ends for to in end.iterdir()
             ):
-                # A scan was interrupted just then.
+                # An earlier scan was interrupted between these steps.
                 path.unlink()
                 continue
             try:
@@ -132,7 +145,7 @@ class Inbox:
         return InboxLook(tuple(added), tuple(refused), waiting)
 
     def _claim(self) -> tuple[str, ...]:
-        """Move unchanged files into our folder; return the names of files still being written."""
+        """Move unchanged files into the working folder; return the names of those being written."""
         stood: dict[str, tuple[tuple[int, int, int], float]] = {}
         waiting = []
         for entry in sorted(os.scandir(self.folder), key=lambda entry: entry.name):
@@ -150,7 +163,7 @@ class Inbox:
             if is_written or now - since < STILL:
                 waiting.append(_plain_name(entry.name))
                 continue
-            # Its sender took it back.
+            # Another program has removed the file.
             with contextlib.suppress(FileNotFoundError):
                 os.rename(entry.path, self._free(self.folder / _READING, _plain_name(entry.name)))
                 del stood[entry.name]
@@ -166,7 +179,7 @@ class Inbox:
         return str(report) if report.problems or report.not_proved else ""
 
     def _move(self, path: Path, place: str, reason: str) -> None:
-        """Move a file of ours away, with its reason, if any; synced to disk on return."""
+        """Move a file from the working folder, with its reason, if any, and flush both to disk."""
         folder = self.folder / place
         target = self._free(folder, path.name)
         if reason:
@@ -179,7 +192,7 @@ class Inbox:
             durable.sync_folder(changed)
 
     def _free(self, folder: Path, name: str) -> Path:
-        """Return an unused path in the folder, also for its reason."""
+        """Return a path in the folder that is unused, as is that for the reason."""
         stem, dot, ending = name.partition(".")
         number, path = 1, folder / name
         while os.path.lexists(path) or os.path.lexists(_reason_of(path)):
@@ -189,7 +202,7 @@ class Inbox:
 
 
 def inbox_folder(workspace: Path, terms: InboxTerms) -> Path:
-    """Return the inbox's folder; raise SettingsError if it holds the workspace's own files."""
+    """Return the inbox's folder; raise SettingsError if the workspace's own files are in it."""
     try:
         folder = workspace / user_path(terms.folder)
         real, own = folder.resolve(), workspace.resolve()
@@ -208,13 +221,13 @@ def inbox_folder(workspace: Path, terms: InboxTerms) -> Path:
 
 
 def _move_beside(path: Path, target: Path) -> None:
-    """Move a file without overwriting another, even one created meanwhile."""
+    """Move a file without overwriting another one, even if it is created at the same time."""
     try:
         os.link(path, target, follow_symlinks=False)
     except OSError as error:
         if error.errno not in {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}:
             raise
-        # Reserves the path on a disk without links.
+        # On a disk without hard links, this reserves the path.
         with open(target, "xb"):
             pass
         os.replace(path, target)
@@ -227,11 +240,11 @@ def _reason_of(path: Path) -> Path:
 
 
 def _plain_name(name: str) -> str:
-    """Return a name valid on every disk and fully visible; never empty, hidden or too long."""
+    """Return a file name that is valid on every disk, visible, and not too long."""
     whole = name.encode("utf-8", "replace").decode()
     plain = "".join(c if c.isprintable() else "_" for c in _UNSAFE.sub("_", whole))
     plain = plain.strip(" .") or "file"
     while len(plain.encode()) > _LONGEST:
-        # The file extension identifies its type.
+        # The extension is kept, because it identifies the file's type.
         plain = plain[1:]
     return plain.lstrip(".") or "file"

@@ -1,4 +1,4 @@
-"""Create a desk on an existing shared lake: folder, settings from the home, first pull."""
+"""Create a workspace on an existing shared lake: folder, settings from the home, first pull."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ _CREDENTIALS: Final = """
 
 
 Agree = Callable[[Sequence[SecretSetting], Settings], None]
-"""Shows a person the addresses in a head, and raises InputError if they refuse."""
+"""A function that shows a person the addresses in a head, and raises InputError on refusal."""
 
 
 def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake], agree: Agree) -> Pulled:
     """Create a workspace in `folder` on the lake whose home is at `address`, and pull it.
 
-    Anyone who can write to the home can change its addresses, so nothing is written here before a
-    person has confirmed them: `agree` raises InputError on refusal. A `policy.toml` in the folder
-    decides which heads are accepted, from the first one on.
+    Anyone who can write to the home can change the addresses in its settings. So no file is written
+    before a person has confirmed them; `agree` raises InputError on refusal. A `policy.toml` in the
+    folder decides which heads are accepted, including the first one.
 
     An interrupted clone resumes when it is run again. Raises InputError if the folder is another
     workspace or not empty, HomeUnreachable, and NothingStored if the home has no head yet.
@@ -91,13 +91,13 @@ def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake], agree
     _agreed(folder, settings, agree)
     pin_environment(folder, settings)
     sharing = opened(folder).sharing
-    # The settings name a home.
+    # The settings written here name a home.
     assert sharing is not None
     return sharing.pull()
 
 
 def _agreed(folder: Path, settings: Settings, agree: Agree) -> None:
-    """Have a person confirm the addresses that are new or changed in these settings."""
+    """Ask a person to confirm the addresses in these settings that are new or changed."""
     confirmed = confirmed_values(folder)
     new = [
         setting
@@ -110,7 +110,7 @@ def _agreed(folder: Path, settings: Settings, agree: Agree) -> None:
 
 
 def _settings_of_head(path: Path, place: str) -> str:
-    """Return the settings from the newest head, with the home itself."""
+    """Return the settings in the newest head, with the address of the home added."""
     signing = Signing(None, lambda: load_policy(path.parent).signatures)
     home = LakeHome(place, path.parent / "lake", signatures=HomeSignatures(signing))
     numbers = home.numbers_after(HomeNote(desk=""))
@@ -121,7 +121,7 @@ def _settings_of_head(path: Path, place: str) -> str:
         )
     head = home.accepted_head(numbers[-1])
     try:
-        # Filtered again: a home must not set where this desk's secrets are or go.
+        # Filtered here too, because a home must not decide where this desk's secrets are or go.
         given = settings_for_colleagues(msgspec.json.decode(head.settings, type=Settings))
     except msgspec.MsgspecError as error:
         raise StorageError(

@@ -1,11 +1,12 @@
-"""Watching: repeatedly sync, read the inbox and send notices, and publish the state.
+"""The watch: repeatedly sync, read the inbox and send notices, and write the state to a file.
 
-Each part has its own schedule and errors. After a temporary error (a service that does not answer,
-another process that writes) a part is retried soon, then at growing intervals. An error that needs
-a person (a refused credential, a wrong setting, a damaged workspace) ends that part, and the watch
-ends with its last part. The state is a small file next to the lake, replaced as a whole at every
-step, for `treasury status`. Once it was written, a failure to write it counts as temporary. One
-thread does all work: while a part waits, as a sync does for the services, other due parts run.
+These three parts have their own schedules and errors. After a temporary error (a service does not
+answer, another process is writing) a part is retried soon, then at growing intervals. An error that
+needs a person (a refused credential, a wrong setting, a damaged workspace) ends its part, and the
+watch ends with its last part. `treasury status` reads the state from a small file next to the lake,
+which is replaced at every step. If the file could be written at the start, a later failure to write
+it is temporary. One thread does all work: while a part waits, as a sync does for the services,
+other due parts run.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from treasury.core.machine.processes import is_running
 FILE_NAME: Final = "watch.json"
 SYNC: Final = "sync"
 _SOON: Final = timedelta(seconds=15)
-"""The wait after a first failure; it doubles with each further one."""
+"""The wait after the first failure; it doubles with each further failure."""
 
 _PASSING: Final = (
     errors.ServiceError,
@@ -42,10 +43,10 @@ _LASTING: Final = (errors.BadCredentials, errors.WorkspaceDamaged)
 
 
 class WatchedPart(msgspec.Struct, frozen=True, kw_only=True):
-    """One repeated task; `work` returns a line about its result.
+    """A repeated task; `work` does it once and returns a line about the result.
 
-    It runs every `every`, and after an error at most `patience` later. `work` gets a function to
-    call while it waits, which runs other due parts.
+    The task runs at intervals of `every`; after an error, the wait is at most `patience`. While
+    `work` waits, it calls the function that it gets, which runs other due parts.
     """
 
     name: str
@@ -63,16 +64,16 @@ class PartState(msgspec.Struct, frozen=True, kw_only=True):
     next_at: datetime | None = None
     succeeded_at: datetime | None = None
     brought: str = ""
-    """The line about the last success."""
+    """The line about the result of the last success."""
 
     failures: int = 0
     """Consecutive failures since the last success."""
 
     error: str = ""
-    """The last failure's text, and its next step."""
+    """The text of the last failure, and its next step."""
 
     def trouble(self) -> str:
-        """Return a short description of its error; empty without one."""
+        """Return a short description of the part's error; empty without one."""
         if self.doing == "ended":
             return f"{self.name} ended: {self.error}"
         if self.failures:
@@ -89,20 +90,20 @@ class WatchState(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     parts: tuple[PartState, ...]
     error: str = ""
-    """Why it ended."""
+    """The reason why the watch ended."""
 
     def part(self, name: str) -> PartState | None:
-        """Return the state of the part of that name; None if it is not watched."""
+        """Return the state of the part with this name; None if it is not watched."""
         return next((part for part in self.parts if part.name == name), None)
 
     def is_alive(self) -> bool | None:
-        """Return whether the process is still running; None if it is on another machine."""
+        """Return whether the process is still running; None if it runs on another machine."""
         if self.host != socket.gethostname():
             return None
         return is_running(self.pid)
 
     def sentence(self, now: datetime) -> str:
-        """Return one line for the first screen."""
+        """Return the state in one line for the first screen."""
         sync = self.part(SYNC)
         last = "no sync yet"
         if sync is not None and sync.succeeded_at:
@@ -122,7 +123,7 @@ class WatchState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_state(folder: Path) -> WatchState | None:
-    """Return the state of the workspace's watching; None if it was never watched."""
+    """Return the state of a workspace's watch; None if there never was one."""
     path = folder / FILE_NAME
     try:
         return decode_json(read_regular(path), WatchState)
@@ -158,7 +159,7 @@ def watch(
             PartState(name=part.name, every_seconds=part.every.total_seconds()) for part in parts
         ),
     )
-    # Without write permission there is no point in starting.
+    # If the state cannot be written at the start, the watch does not start.
     _write(folder, state)
     due = dict.fromkeys((part.name for part in parts), seconds())
     own = _Watching(parts, folder, now, seconds, wait, tell, state, due)
@@ -176,7 +177,7 @@ def watch(
 
 
 class _Watching(msgspec.Struct, eq=False):
-    """The watched parts, the published state, and when parts are due."""
+    """The parts of a running watch, their state, and the times at which they are due."""
 
     parts: Sequence[WatchedPart]
     folder: Path
@@ -189,7 +190,7 @@ class _Watching(msgspec.Struct, eq=False):
     under_way: list[str] = []
 
     def show(self, part: PartState | None = None, **changes: object) -> None:
-        """Publish a change; a failure is reported, and the next change tries again."""
+        """Write the state; a failure is reported, and the next change writes it again."""
         if part is not None:
             others = (part if each.name == part.name else each for each in self.state.parts)
             changes["parts"] = tuple(others)
@@ -222,9 +223,9 @@ class _Watching(msgspec.Struct, eq=False):
             self.do_due()
 
     def _do(self, part: WatchedPart) -> tuple[timedelta, errors.TreasuryError | None]:
-        """Run a part and publish the result; return the wait, and the error that ended it."""
+        """Run a part and write its state; return the wait, and the error if it ended the part."""
         before = self.state.part(part.name)
-        # Every part has a state.
+        # This is not None, because every part has a state.
         assert before is not None
         self.show(msgspec.structs.replace(before, doing="working", next_at=None))
         pause, changes, ended_by = part.every, dict[str, object](), None

@@ -14,8 +14,9 @@ from treasury.cli.layout import echo_folded
 def rates() -> None:
     """Add and list reference rates: the ECB's, and the company's own.
 
-    They give the cost of conversions and the value of coins. Your own rates come first, then the
-    ECB's. Without a file of the ECB, the history in an installed package is used, and named.
+    The rates give the cost of conversions and the value of coins. Your own rates are used first,
+    then the ECB's. Without a file of the ECB, the history in an installed package is used; `list`
+    names it.
     """
 
 

@@ -89,7 +89,7 @@ def check_files(
     from treasury.statements.field_values import declared_currencies
 
     folder = view.folder
-    # Reading and checking need no workspace.
+    # Files can be read and checked without a workspace.
     workspace = Workspace(folder) if (folder / FILE_NAME).is_file() else None
     accounts = workspace.settings.accounts if workspace else ()
     declared = {account.account: account.source for account in accounts} if workspace else None
@@ -105,7 +105,7 @@ def check_files(
     checks = check_statements(reading, declared, currencies).arrow
     view.rows(checks, title="Statements", empty="none in these files")
     view.notes(reading.problems)
-    # A refused file is a valid result of a check.
+    # For a check, a refused file is a result and not an error.
     for error in reading.refused:
         click.echo(f"treasury: {clean(str(error))}", err=True)
     proved = checks["proved"].to_pylist()
@@ -126,11 +126,11 @@ def add_files(view: CommandView, files: tuple[str, ...], account: str | None) ->
 
 @statements.command("withdraw")
 @click.argument("statement", metavar="ID")
-@click.option("--reason", required=True, help="Why it must not count; kept with your name.")
-@click.option("--dry-run", is_flag=True, help="Show what would no longer count; write nothing.")
+@click.option("--reason", required=True, help="The reason; it is journaled with your name.")
+@click.option("--dry-run", is_flag=True, help="Show the lines to withdraw; write nothing.")
 @pass_view
 def withdraw(view: CommandView, statement: str, reason: str, dry_run: bool) -> None:
-    """Withdraw a stored statement, by its id or its file's name, so that it no longer counts.
+    """Withdraw a stored statement, by its id or its file's name, so that its lines are ignored.
 
     Nothing is deleted: earlier views and closed months keep it, and adding its file again restores
     it.
@@ -150,13 +150,13 @@ def withdraw(view: CommandView, statement: str, reason: str, dry_run: bool) -> N
 @click.argument("account", metavar="ACCOUNT")
 @click.option("--balance", required=True, help="The balance, like 1234.50; negative if overdrawn.")
 @click.option(
-    "--date", "day", required=True, metavar="DAY", help="The day; the balance is that at its end."
+    "--date", "day", required=True, metavar="DAY", help="The day that ended with this balance."
 )
-@click.option("--source", required=True, help="Where it was read; kept with your name.")
+@click.option("--source", required=True, help="Where the balance was read; stored with your name.")
 @click.option("--currency", help="Currency, if the account is declared in several.")
 @pass_view
 def confirm(view: CommandView, account: str, balance: str, day: str, **where: Any) -> None:
-    """State the balance of an own ACCOUNT for which the bank wrote no statement."""
+    """Confirm the balance of an own ACCOUNT on a day without a statement."""
     statements = view.workspace.statements
     stated = statements.confirm(account, balance, day, **where).arrow.to_pylist()[0]
     amount = format_amount(stated["balance"], stated["currency"])
@@ -197,9 +197,9 @@ def list_statements(view: CommandView, reach: bool) -> None:
 @click.option(
     "--answer", "given", multiple=True, metavar="QUESTION=ANSWER", help="Answer an open question."
 )
-@click.option("--save", is_flag=True, help="Save it in the workspace, for use by `add`.")
+@click.option("--save", is_flag=True, help="Save the profile for use by `add`.")
 @click.option(
-    "--yes", is_flag=True, help="Save it without confirmation; refused while a question is open."
+    "--yes", is_flag=True, help="Save without confirmation; refused while a question is open."
 )
 @pass_view
 def propose(
@@ -207,8 +207,8 @@ def propose(
 ) -> None:
     """Propose a profile for the CSV of an unknown bank, and show what it would read.
 
-    On a terminal, prompts for everything ambiguous in the file, such as thousands or decimals and
-    which amounts were paid. Saves nothing and exits with 1 while a question is open.
+    On a terminal, prompts for everything ambiguous in the file, such as decimal signs and the
+    direction of amounts. While a question is open, saves nothing and exits with 1.
     """
     from treasury.statements import propose_profile, sketch_profile, to_toml
     from treasury.statements.byte_stream import UnknownFormat
@@ -229,7 +229,8 @@ def propose(
     status = "known already" if proposal.is_known else "proposed; look whether it reads right"
     toml = to_toml(profile)
     if proposal.questions:
-        # Commented out, so that an open profile is not copied into the folder by hand.
+        # While questions are open the profile is printed as comments, so that nobody uses a copy of
+        # it.
         status, toml = (
             "proposed; questions are open",
             "# " + toml.rstrip("\n").replace("\n", "\n# "),

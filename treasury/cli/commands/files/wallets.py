@@ -11,7 +11,7 @@ from treasury.cli.command_view import CommandView, pass_view, view_options
 from treasury.cli.layout import echo_folded
 from treasury.core.errors import InputError
 
-_chain_option = click.option("--chain", required=True, help="Its chain, as the service names it.")
+_chain_option = click.option("--chain", required=True, help="Chain, as the service names it.")
 _address_option = click.option("--address", required=True, help="The wallet.")
 
 
@@ -29,7 +29,7 @@ def wallets() -> None:
 @click.option(
     "--asset", "assets", multiple=True, help="An asset that the export covers without movements."
 )
-@click.option("--source", default="", help="Where it comes from, if not from an explorer.")
+@click.option("--source", default="", help="The source of the file, if it is not an explorer.")
 @click.option(
     "--column",
     "columns",
@@ -63,10 +63,10 @@ def add_file(view: CommandView, file: Path, columns: tuple[str, ...], **evidence
 @_chain_option
 @_address_option
 @click.option("--at", required=True, metavar="DAY", help="A day, at its end, or an instant.")
-@click.option("--source", required=True, help="Where it was read; kept with your name.")
+@click.option("--source", required=True, help="Where the balance was read; stored with your name.")
 @pass_view
 def state_balance(view: CommandView, balance: str, asset: str, **where: Any) -> None:
-    """State that a wallet held BALANCE of ASSET."""
+    """Add the BALANCE of ASSET that a person read for a wallet."""
     echo_folded(str(view.workspace.wallets.add_balance(balance, asset, **where)))
 
 

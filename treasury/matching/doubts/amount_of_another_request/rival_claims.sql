@@ -1,7 +1,7 @@
--- One row per line that misses the amount of the request that it names, and other request that takes exactly this
--- amount and has a tie to the line: owner, payer or near code. Of very many, the first opened are kept. A near code
--- counts only if few requests take the amount; question 1 covers longer codes that begin or end with it.
--- `rival_requests` considers the payments of the other request.
+-- One row per line with a missed amount and other request that the line would pay exactly and that shares the
+-- owner, the payer or a near code with the line. If very many requests qualify, only those opened first are in
+-- the table. A near code qualifies only if few requests take the amount; longer codes that begin or end with
+-- the line's code belong to question 1. `rival_requests` then subtracts the payments of the other request.
 WITH ties AS (
     SELECT m.entry_id, m.expectation_id, m.amount, m.currency, m.direction, m.booking_date, m.code, 'owner' AS tie, e.owner AS tied_to
     FROM missed_amounts AS m

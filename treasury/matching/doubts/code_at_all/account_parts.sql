@@ -1,5 +1,5 @@
--- One row per line and code that follows the country and check digits of an IBAN in the text, and so may be a part of
--- an account number.
+-- One row per line and code that follows the country and the check digits of an IBAN in the line's text, so
+-- that it may be a part of an account number.
 WITH like_accounts AS (
     SELECT DISTINCT a.entry_id, a.code
     FROM inexact_pairs AS a

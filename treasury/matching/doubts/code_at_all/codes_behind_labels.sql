@@ -1,4 +1,5 @@
--- One row per line, code too generic to prove anything, and label directly before it, with the text around both.
+-- One row per line, unlikely code (see `unlikely_codes`) and label directly before the code, with the text
+-- before the label and after the code.
 SELECT n.entry_id, n.code, n.field, b.is_weak,
     trim(split_part(n.stream, ' ' || b.label || ' ' || n.code || ' ', 1)) AS before,
     split_part(n.stream, ' ' || b.label || ' ' || n.code || ' ', 2) AS behind

@@ -1,7 +1,7 @@
--- One row per field of a line with a code too generic to prove anything, as words with one space between and around
--- them. Accents, separators inside a word, and words for "number" before a number are dropped; "|" marks the end of a
--- phrase. A colon or "#" after a label ends no phrase. A field other than the remittance text has a second row in
--- which it is one word.
+-- One row per field of a line with an unlikely code (see `unlikely_codes`), as words with one space between and
+-- around them. Accents, separators inside a word, and words for "number" before a number are removed. The sign
+-- "|" marks the end of a phrase; a colon or "#" after a label does not end one. Every field except the
+-- remittance text has a second row, in which the whole field is one word.
 WITH texts_read AS (
     SELECT f.entry_id, f.field, f.is_plain AND NOT regexp_matches(f.text, '[./-]|  ') AS is_stream,
         CASE

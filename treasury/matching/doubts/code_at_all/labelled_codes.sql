@@ -1,5 +1,5 @@
--- One row per line and code that a label proves: the label announces only this number, and neither the label nor the word
--- before it marks the number as another party's or the bank's.
+-- One row per line and code that a label in the text proves. The label announces only this number, and neither
+-- the label nor the word before it marks the number as another party's or the bank's.
 WITH with_neighbours AS (
     SELECT entry_id, code, is_weak, behind,
         regexp_extract(before, '[^ ]*$', 0) AS word,

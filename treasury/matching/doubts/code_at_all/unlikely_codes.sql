@@ -1,5 +1,6 @@
--- One row per code that proves nothing alone (question 6: is it a code at all?): only digits, only letters, fewer
--- than `min_segment` characters, or the form of an amount, a date, a VAT number, an IBAN or a telephone number.
+-- One row per code that alone is no proof (question 6: is it a code at all?). It consists only of digits or
+-- only of letters, has fewer than `min_segment` characters, or has the form of an amount, a date, a VAT number,
+-- an IBAN or a telephone number.
 SELECT code
 FROM (SELECT DISTINCT code FROM inexact_pairs) AS c
 WHERE length(code) < (SELECT min_segment FROM rules)

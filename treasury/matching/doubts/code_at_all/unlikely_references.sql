@@ -1,5 +1,6 @@
--- One row per line and expectation with a code that is no proof: an unlikely code without a structured field, label,
--- own check digits or the expected amount, or a code that is part of an account number.
+-- One row per line and expectation if the expectation's code in the text is no proof: it is an unlikely code
+-- without a structured field, a label, its own check digits or the expected amount to support it, or it is a
+-- code that is part of an account number.
 SELECT inexact.entry_id, inexact.expectation_id
 FROM inexact_pairs AS inexact
 JOIN unlikely_codes AS unlikely ON unlikely.code = inexact.code

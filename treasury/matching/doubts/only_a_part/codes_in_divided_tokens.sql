@@ -1,5 +1,5 @@
--- One row per line and shorter code before or after a slash, dot or hyphen of a token (question 3: is it only a
--- part?), if the token without separators is another code that has no separator at that place.
+-- One row per line and code that is a part of a token divided by a slash, dot or hyphen, if the token without
+-- separators is another, longer code that is not divided at that place (question 3: is it only a part?).
 WITH long_codes AS (
     SELECT DISTINCT w.entry_id, w.code
     FROM whole_token_codes AS w

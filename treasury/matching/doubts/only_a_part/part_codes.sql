@@ -1,5 +1,6 @@
--- One row per line that names a code between slashes, and longer code that begins with the token, or with the token
--- from the named code on (question 3: is it only a part?). Of very many longer codes, the first five are kept.
+-- One row per line that names a code between slashes, and longer code that begins with the whole token or with
+-- the end of the token that starts at the named code (question 3: is it only a part?). Of very many longer
+-- codes, only the first five are in the table.
 SELECT s.entry_id, s.code AS short, c.expectation_id, c.code
 FROM token_parts AS s
 JOIN (

@@ -1,6 +1,6 @@
--- One row per distinctive word of a name: of a line with an inexact amount, or of an expectation that it names. Legal
--- forms are left out, unless the name has no other words. A dot may end a word or abbreviate one; both readings
--- count.
+-- One row per name and distinctive word in it. The names are those of the payers of lines with an inexact
+-- amount, and of the expectations that these lines name. Legal forms are excluded, unless the name has no other
+-- words. A dot may end a word or abbreviate it, so the words of both readings are included.
 WITH every_word AS (
     SELECT DISTINCT n.is_line, n.id, w.word
     FROM (

@@ -1,6 +1,7 @@
--- One row per credit and named expectation with an inexact amount that may be from another payer (question 5: is it
--- the right payer?). Either its account is known for only one owner, which is another one, and the expectation is
--- known for another payer; or its payer's name shares no word with the expected name.
+-- One row per credit and named expectation with an inexact amount, if the credit may come from another payer
+-- (question 5: is it the right payer?). Either the credit's account is known for exactly one owner, who is not
+-- the owner of the expectation, and the expectation is known for another payer; or the payer's name shares no
+-- word with the expected name.
 SELECT a.entry_id, a.expectation_id, 'its payer is known for another code' AS why
 FROM inexact_pairs AS a
 JOIN sole_owners AS o ON o.entry_id = a.entry_id AND o.owner <> a.owner

@@ -1,5 +1,5 @@
--- One row per line that names a code, and other whole code in its text: between slashes or dots, or in pieces that
--- any signs divide.
+-- One row per line that names a code, and other complete code in its text, between slashes or dots or divided
+-- into pieces by any signs.
 SELECT DISTINCT b.entry_id, b.word AS code
 FROM (
     SELECT entry_id, unnest(string_split(words, ' ')) AS word FROM adjacent_words WHERE is_divided

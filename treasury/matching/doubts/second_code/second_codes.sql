@@ -1,6 +1,7 @@
--- One row per line and second code (question 2): another code, split or damaged, in characters that no reading of the
--- line's own code uses. A text that is nearly the line's own code, or a piece of that code, is no second code, unless
--- it is exactly another code apart from the line's own.
+-- One row per line and second code (question 2): another code, split or damaged, in
+-- characters of the text that belong to no reading of the line's own code. A text that nearly equals the line's
+-- own code, or a piece of that code, is excluded, unless it is exactly another code and separate from the
+-- line's own.
 WITH split_beside_whole AS (
     SELECT *
     FROM rejoined_codes AS w

@@ -1,6 +1,6 @@
--- One row per line and code that is written another way and has a number of as many digits in the next word (question
--- 2): "CHECK #5006 #5007" names two serial numbers, whether the second is known or not.
--- Only texts in which a number follows a digit and a space are divided into words.
+-- One row per line and code that is written another way, if the next word is a number with as many digits
+-- (question 2). "CHECK #5006 #5007" names two serial numbers, even if the second is
+-- unknown. For speed, only texts in which a number follows a digit and a space are divided into words.
 WITH placed_words AS (
     SELECT entry_id, field, word, place, regexp_extract(word, '([0-9]+)$', 1) AS number
     FROM (

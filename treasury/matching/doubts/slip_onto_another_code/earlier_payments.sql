@@ -1,5 +1,5 @@
--- One row per line of an expectation with an excessive payment, with the amount received before the line. An
--- excessive payment is a question and does not count.
+-- One row per line of an expectation that received an excessive payment, with the amount received before the
+-- line. The excessive payment itself is a question, so it is not added.
 SELECT entry_id, CAST(sum(counted) OVER (
     PARTITION BY expectation_id
     ORDER BY booking_date, entry_id

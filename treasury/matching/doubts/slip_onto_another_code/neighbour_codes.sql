@@ -1,10 +1,10 @@
--- One row per line, code that its text is read as (`named`), and other expectation with a code one slip away: the
--- codes are equal after each loses at most one character, with look-alikes taken as one. The other expectation takes
--- exactly the line's amount, or the amount plus charges that the line states or a rule names, and the named one does
--- not. Remaining amounts of partly paid expectations and settled requests are included.
--- Codes are compared once per amount, however many lines and expectations have it. Of very many neighbours, the first
--- opened are kept for each closing day. Each code's neighbours are sorted as numbers in one list, because sorting a
--- row for each pair takes twice the time.
+-- One row per line, code that its text is read as (`named`), and other expectation with a code one slip away:
+-- the two codes are equal after each loses at most one character, with look-alike characters treated as equal.
+-- The line's amount, or the amount plus charges that the line states or a rule lists, pays the other
+-- expectation exactly and the named one not. Partly paid expectations are compared by their remaining amount,
+-- and settled requests are included. Codes are compared once per amount, however many lines and expectations
+-- have it. If a code has very many neighbours, the table has those opened first, for each closing day. The
+-- neighbours of a code are sorted as numbers in one list, because sorting one row per pair takes twice as long.
 WITH amount_takers AS (
     SELECT DISTINCT t.expectation_id, c.code, t.amount, t.currency, t.direction, t.opened_on, t.closed_on
     FROM payable_amounts AS t

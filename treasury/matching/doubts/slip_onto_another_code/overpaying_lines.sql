@@ -1,5 +1,6 @@
--- One row per payment of more than what remains after all that was booked before, from a payer who is not known for
--- the expectation. `is_excessive`: it exceeds the whole expected amount, so that it does not count as received.
+-- One row per line that pays more than what remains after all earlier lines, from a payer who is not known for
+-- the expectation. `is_excessive`: the line alone exceeds the whole expected amount, so it is not added to the
+-- amount received.
 SELECT payment.entry_id, payment.expectation_id, payment.amount, payment.expected,
     payment.amount > payment.expected + payment.over_tolerance AS is_excessive
 FROM (

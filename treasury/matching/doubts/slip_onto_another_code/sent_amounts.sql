@@ -1,5 +1,5 @@
--- One row per line, code that its text is read as, and amount that it may have been sent as: its own, its own plus
--- the charges that it states, and its own plus each charge that a rule names.
+-- One row per line, code that its text is read as, and amount that the payer may have sent: the line's amount,
+-- this amount plus the charges that the line states, and this amount plus each charge that a rule lists.
 SELECT entry_id, code, amount, currency, direction, booking_date FROM inexact_readings
 UNION ALL
 SELECT DISTINCT entry_id, code, CAST(amount + charge AS DECIMAL(38, 18)) AS amount, currency, direction, booking_date

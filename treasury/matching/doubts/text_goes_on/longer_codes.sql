@@ -1,11 +1,11 @@
--- One row per line, code that it names and longer code that begins or ends with it (question 1: does the text
--- continue?), if one of these holds:
--- - the rest of the longer code follows or precedes the named one across any other characters, a fold, a subfield's
--- tag, or in another field;
--- - the field ends with the named code, at a length at which banks cut texts off;
+-- One row per line, code that it names and longer code that begins or ends with this code (question 1: does the
+-- text continue?), if one of these conditions holds:
+-- - the rest of the longer code follows or precedes the named code across any other characters, a line break, a
+-- subfield's tag, or in another field;
+-- - the field ends with the named code, and its length is one at which banks cut off texts;
 -- - the text continues to the longer code with one slip;
--- - the longer code expects exactly the line's amount and the named one does not, and the text ends with the named
--- one or continues nearly to the longer one.
+-- - the longer code expects exactly the line's amount and the named code does not, and the text ends with the
+-- named code or continues nearly to the longer one.
 WITH nested AS (
     SELECT DISTINCT r.entry_id, r.code AS short
     FROM code_readings AS r

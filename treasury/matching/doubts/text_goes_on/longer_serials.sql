@@ -1,6 +1,9 @@
--- One row per line and longer code, for a code that is written another way (question 1). The text continues to the
--- longer code, or the code is its end, with or without the zeros of its groups; or the text ends with the code at a
--- length at which banks cut texts off. Lines that write several codes are questions anyway and are excluded.
+-- One row per line, code that it writes in another way, and longer code (question 1: does the text continue?).
+-- Lines that write several codes are excluded, because a person decides them anyway. One of these conditions
+-- holds:
+-- - the text continues to the longer code;
+-- - the longer code ends with the code, with or without the zeros of its groups;
+-- - the text ends with the code, and its length is one at which banks cut off texts.
 WITH texts_read AS (
     SELECT r.entry_id, r.code, r.serial, f.field, f.text,
         regexp_replace(f.text, '[^\p{L}\p{N}]+', '', 'g') AS letters,

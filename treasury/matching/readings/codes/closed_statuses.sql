@@ -1,4 +1,4 @@
--- One row per status, as the services write it, that expects no more money.
+-- One row per status, as the services write it, in which an expectation receives no more money.
 SELECT e.status
 FROM (
     SELECT status FROM expectations

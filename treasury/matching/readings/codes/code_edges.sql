@@ -1,3 +1,4 @@
--- One row per distinct first four characters of a code. Damage to the rest leaves them unchanged.
+-- One row per distinct first four characters of a code, which stay unchanged if a later part of the code is
+-- damaged.
 SELECT DISTINCT substr(code, 1, 4) AS edge
 FROM known_codes

@@ -1,5 +1,5 @@
--- One row per distinct beginning of a code: its first `min_damaged` characters, or a shorter code as a whole. A code
--- can begin only at places of a text that have one of these.
+-- One row per distinct beginning of a code: its first `min_damaged` characters, or the whole code if it is
+-- shorter. Texts are searched for codes only at places where one of these begins.
 SELECT DISTINCT head, length(head) AS length
 FROM (
     SELECT substr(c.code, 1, u.min_damaged) AS head

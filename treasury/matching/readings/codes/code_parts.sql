@@ -1,4 +1,4 @@
--- One row per code and shorter code that it begins or ends with.
+-- One row per code and shorter code with which it begins or ends.
 SELECT p.part AS short, p.expectation_id, p.code, p.amount
 FROM (
     SELECT c.expectation_id, c.code, c.amount, substr(c.code, 1, n.size) AS part

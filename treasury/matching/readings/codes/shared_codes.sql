@@ -1,4 +1,4 @@
--- One row per code with more expectations than one line is compared with (`max_same_code`).
+-- One row per code of more than `max_same_code` expectations, which are too many to compare with one line.
 SELECT code
 FROM compared_codes
 GROUP BY code

@@ -1,5 +1,5 @@
--- One row per expectation of a shared code, numbered within the code and within the code's amounts. Expectations that
--- are still open come first.
+-- One row per expectation of a shared code (see `shared_codes`), numbered within its code, and within its code
+-- and amount. Open expectations come first.
 SELECT
     compared_code.expectation_id, compared_code.code, any_expectation.amount,
     row_number() OVER (

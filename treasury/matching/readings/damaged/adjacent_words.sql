@@ -1,8 +1,7 @@
--- One row per line that names a code and text around the code, as words. Letters of other scripts become their Latin
--- look-alikes.
--- `is_divided`: the words are also divided at slashes and dots, or the tags of raw subfields (`?20`) are removed;
--- otherwise separators are dropped.
--- `translate` builds its map for every value, so distinct texts are translated many at a time.
+-- One row per line that names a code and has text around the code, with this text as words. Letters of other
+-- scripts become their Latin look-alikes. `is_divided`: the words are also divided at slashes and dots, or the
+-- tags of raw subfields (`?20`) are removed; otherwise separators are removed. `translate` builds its map for
+-- every value, so many distinct texts are translated in one call.
 WITH texts_left AS (
     SELECT s.entry_id, trim(replace(replace(substr(s.spaced, 1, u.max_text), '| ', ''), '|', '')) AS words,
         FALSE AS is_divided

@@ -1,4 +1,4 @@
--- One row per text and code of which the text is the beginning: the end of the code may have been cut off.
+-- One row per text and code that begins with this text: the end of the code may have been cut off.
 SELECT f.form, c.expectation_id, c.code
 FROM (
     SELECT c.expectation_id, c.code, substr(c.code, 1, k.length) AS start

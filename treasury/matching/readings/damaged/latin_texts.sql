@@ -1,6 +1,6 @@
--- One row per text that may be a damaged code, in the form that is compared with codes: a letter of another script
--- becomes its Latin look-alike, and every other character a question mark. `translate` builds its map for every
--- value, so texts are translated many at a time.
+-- One row per text that may be a damaged code, in the form that is compared with codes: a letter of another
+-- script becomes its Latin look-alike, and any other character becomes a question mark. `translate` builds its
+-- map for every value, so many texts are translated in one call.
 WITH every_form AS (
     SELECT form, bool_or(is_end) AS is_end, bit_length(form) = 8 * CAST(length(form) AS BIGINT) AS is_ascii
     FROM searched_texts

@@ -1,7 +1,8 @@
 -- One row per line and text that may be a damaged reference:
--- - a token, or a word between spaces without its punctuation, that is long enough, has a digit, and is not a code
--- that the line names in full;
--- - the last word of a field that may have been cut off, if it has at least six characters and not only digits;
+-- - a token, or a word between spaces without its punctuation, that is long enough, has a digit, and is not a
+-- code that the line names in full;
+-- - the last word of a field that may have been cut off, if the word has at least six characters and not only
+-- digits;
 -- - a run of words that may be a second code in pieces.
 SELECT DISTINCT found.entry_id, found.token, found.form, found.is_end
 FROM (

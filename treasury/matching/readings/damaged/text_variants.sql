@@ -1,9 +1,10 @@
--- One row per text and code that it becomes if one kind of damage is undone: letters and digits that look alike, a
--- longer word around the code, zeros dropped from a group or added to it, one character too many, two neighbours
--- swapped, or other characters inside it. `token` is set if the variant holds only for a text with these groups.
--- Comparing variants with codes makes the cost grow with the text, not with lines times codes. Each kind of damage
--- leaves the beginning or the end of the code intact, so texts without either are skipped. `translate` builds its map
--- for every value, so distinct texts are translated many at a time.
+-- One row per text and form that it has after one kind of damage is undone: look-alike letters and digits, a
+-- longer word around the code, zeros omitted from a group or added to it, one additional character, two swapped
+-- neighbours, or other characters inside the code. `token` is set if the form is valid only for a text with
+-- these groups. The variants are joined with the codes by equality, so the cost grows with the texts and not
+-- with lines times codes. Each kind of damage leaves the beginning or the end of the code intact, so a text
+-- that contains neither is skipped. `translate` builds its map for every value, so many distinct texts are
+-- translated in one call.
 WITH headed_forms AS (
     SELECT f.form, f.compared, f.length, f.size, u.min_damaged
     FROM damaged_forms AS f

@@ -1,7 +1,7 @@
--- One row per line and text that may be a second code in pieces, whole or damaged. A text is a run of neighbouring
--- words that begins like a code, is about as long as one and has a letter, or a single word between slashes or dots.
--- The codes that the line is already read as are excluded. Parts of a text in which no word begins like a code are
--- not searched character by character.
+-- One row per line and text that may be a second code in pieces, complete or damaged. The text is a run of
+-- neighbouring words that begins like a code, has about the length of one and contains a letter; or it is a
+-- single word between slashes or dots. Codes that the line is already read as are excluded. Parts of a text in
+-- which no word begins like a code are not searched, because the search reads each character.
 WITH text_parts AS (
     SELECT p.entry_id, p.part, p.least, p.most, p.is_divided, p.initials
     FROM (

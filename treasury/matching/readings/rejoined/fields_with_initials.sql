@@ -1,6 +1,6 @@
--- One row per field with a word that begins with the first character of a code, or with its look-alike in another
--- script. Codes that the line names in full do not count. The words stay in one column, because a row per word would
--- copy a long text for each.
+-- One row per field with a word that begins with the first character of a code, or with its look-alike in
+-- another script. Codes that the line names in full are ignored. The words stay in one column, because one row
+-- per word would copy a long text for each word.
 SELECT d.entry_id, d.field, d.text, d.code, d.other_code, d.words
 FROM joined_fields AS d
 CROSS JOIN (

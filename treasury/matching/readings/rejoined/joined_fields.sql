@@ -1,6 +1,6 @@
 -- read through
--- One row per field, as words with one space between them. Separators are dropped; other punctuation becomes the word
--- "|", so that no words are joined across it.
+-- One row per field, as words with one space between them. Separators are removed. Any other punctuation
+-- becomes the word "|", so that words are not joined across it.
 SELECT
     entry_id, field, text, code, other_code,
     CASE

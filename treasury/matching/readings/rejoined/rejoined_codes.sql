@@ -1,6 +1,7 @@
--- One row per line, expectation and code that appears only across spaces, hyphens or line breaks inside one field:
--- neighbouring words that together are a code. Codes that the line names in full are excluded. A code may be divided
--- into `max_words` words, a long one into more if they have three characters each on average.
+-- One row per line, expectation and code that the text contains only in pieces: neighbouring words of one
+-- field, divided by spaces, hyphens or line breaks, are together the code. Codes that the line names in full
+-- are excluded. A code may have up to `max_words` pieces, and a long code more if the pieces have three
+-- characters on average.
 SELECT r.entry_id, c.expectation_id, r.code
 FROM (
     SELECT DISTINCT entry_id, code

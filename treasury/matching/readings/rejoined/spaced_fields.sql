@@ -1,5 +1,5 @@
--- One row per field, as words, in which a code may begin or a structured reference may be printed. A code that the
--- line names in full is replaced by "|".
+-- One row per field in which a code may begin or a structured reference may be printed, as words. The sign "|"
+-- replaces a code that the line names in full.
 SELECT
     entry_id, field, text, code IS NOT NULL AS is_named,
     CASE

@@ -1,6 +1,6 @@
 -- One row per line, structured reference and expectation, if the reference is the expectation's code, or an RF
--- reference that carries it. Leading zeros do not change the check digits of an RF reference, so they are ignored if
--- the code is an RF reference itself. In any other code they count.
+-- reference that contains this code. Leading zeros do not change the check digits of an RF reference, so they
+-- are ignored if the code is an RF reference itself. In any other code they are significant.
 SELECT DISTINCT p.entry_id, p.kind, p.form, c.expectation_id, c.code
 FROM (
     SELECT

@@ -1,6 +1,6 @@
--- One row per expectation and code, with its body: the part that a structured reference carries. The body of an RF
--- reference follows its check digits; any other code is its own body. Leading zeros, which change no check digits,
--- are dropped.
+-- One row per expectation and code, with its body: the part that a structured reference contains. The body of
+-- an RF reference is the part after its check digits; any other code is its own body. Leading zeros are
+-- removed, because they do not change check digits.
 SELECT
     expectation_id, code,
     CASE

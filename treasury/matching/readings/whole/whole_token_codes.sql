@@ -1,5 +1,6 @@
--- One row per line, expectation and code. The code is a token without its hyphens, dots, slashes and underscores, or
--- a whole reference field (but not the remittance text) without its signs and spaces.
+-- One row per line, expectation and code that equals either a token without its hyphens, dots, slashes and
+-- underscores, or a whole reference field without its signs and spaces. The remittance text is never compared
+-- as a whole field.
 SELECT t.entry_id, c.expectation_id, c.code
 FROM (
     SELECT DISTINCT f.entry_id, f.form

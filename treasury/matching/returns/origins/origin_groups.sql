@@ -1,5 +1,5 @@
--- One row per group of lines that a return may bring back, with its first line, the days of the first and the second,
--- and the letters and digits of the payer's name.
+-- One row per group of lines that a return may bring back (see `return_origins`), with its first line, the days
+-- of the first and the second line, and the letters and digits of the payer's name.
 SELECT
     group_id, account, currency, direction, amount, payer_account, payer_name,
     regexp_replace(payer_name, '[^\p{L}\p{N}]+', '', 'g') AS payer_letters, reference, expectation_id, is_ambiguous,

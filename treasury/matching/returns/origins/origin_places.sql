@@ -1,5 +1,5 @@
--- One row per group of lines and key by which a return finds it: 1 reference and code, 2 reference, 3 code. If a line
--- that may mean another code is found by its code alone, it only raises a question.
+-- One row per group of lines and key by which a return is joined to it: 1 reference and code, 2 reference, 3
+-- code. A line that may mean another code and is found by its code alone only raises a question.
 SELECT group_id, 1 AS strength, account, currency, direction, reference, named_id AS expectation_id, amount, first_on
 FROM origin_codes
 WHERE reference <> '' AND NOT is_ambiguous

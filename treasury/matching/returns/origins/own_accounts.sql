@@ -1,2 +1,2 @@
--- One row per account of the company, that is, per account with lines.
+-- One row per account of the company, which is every account that has lines.
 SELECT DISTINCT account FROM lines

@@ -1,7 +1,8 @@
--- One row per return, group of earlier lines that it may bring back and strength: 1 by the original's reference and
--- the code, 2 by the reference alone, 3 by the code alone. The group's amount is the amount of the return, that plus
--- the stated charges, for a debit also that less the charges (which were taken on top), or more (a partial return).
--- If more than `max_same_code` groups have one amount, the first ones and one more are kept and marked `is_crowded`.
+-- One row per return, group of earlier lines that it may bring back, and strength of the clue: 1 the original's
+-- reference and the code, 2 the reference alone, 3 the code alone. The group has one of these amounts: the
+-- return's amount, this amount plus the stated charges, for a debit also this amount less the charges (which
+-- were added on top), or a larger amount (for a partial return). If more than `max_same_code` groups have one
+-- amount, the table has the first ones and one more, marked `is_crowded`.
 WITH sought AS (
     SELECT s.*, p.payer
     FROM (

@@ -1,9 +1,10 @@
--- One row per return and group of lines, from the strongest clues that the facts allow. The group is on the same
--- account in the other direction (the return mark never inverts the direction again), not later, of no less money,
--- and of no other counterparty, by account or else by name. A counterparty that is missing or one of our own accounts
--- is no evidence. In that case a reference is no evidence either if it has no digit, has few characters or was given
--- by several payers. A return on a statement with a failed proof is excluded unless a person accepted it.
--- `is_doubtful`: very many lines fit, or only the code links the return to a line that may mean another code.
+-- One row per return and group of lines, from the strongest clues that the facts allow. The group is on the
+-- same account in the other direction (the return mark never inverts the direction a second time), not later,
+-- of at least the returned amount, and not of another counterparty, compared by account or else by name. A
+-- counterparty that is missing, or is one of our own accounts, is no evidence. In that case a reference is no
+-- evidence either if it has no digit, has few characters or was given by several payers. A return on a
+-- statement with a failed proof is excluded unless a person accepted it. `is_doubtful`: very many lines fit, or
+-- only the code links the return to a line that may mean another code.
 WITH payers_of_reference AS (
     SELECT upper(trim(l.end_to_end_id)) AS reference, l.account, l.direction
     FROM lines AS l

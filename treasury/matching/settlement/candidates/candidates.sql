@@ -1,6 +1,7 @@
 -- read through
--- One row per line and candidate. A line that one reference or a person settled has only that candidate. `group_id`
--- is the first line of a group of equal payments, on the candidate that is assigned to each line.
+-- One row per line and candidate. If one reference or a person settled the line, the settled expectation is its
+-- only candidate. `group_id` is the first line of a group of equal payments; it is set on the candidate that is
+-- assigned to the line.
 SELECT r.entry_id, r.expectation_id, r.tier_rank AS tier, r.score, r.reason, r.rank, r.lost, g.group_id
 FROM ranked_candidates AS r
 LEFT JOIN group_assignments AS g ON g.entry_id = r.entry_id AND g.expectation_id = r.expectation_id

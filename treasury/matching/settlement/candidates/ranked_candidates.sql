@@ -1,8 +1,9 @@
--- One row per line and candidate, for lines with several clues or without a settling one, best first: tier, score
--- within the tier, reason and, for all but the first, why it lost. A contradicted candidate is listed only if another
--- one is not contradicted; a rejected one never. In a group of payments and requests that fit each other equally,
--- each payment has the request with its own position first. Reasons are composed only for the candidates that are
--- kept.
+-- One row per line and candidate, best first, for lines with several clues or without a settling one. It has
+-- the tier, the score within the tier, the reason and, except for the first candidate, why it lost. A
+-- contradicted candidate is listed only if the line has another candidate without a contradiction; a rejected
+-- candidate is never listed. In a group of payments and requests that fit each other equally, the first payment
+-- has the first request as its best candidate, the second payment the second request, and so on. Reasons are
+-- composed only for the candidates that are listed.
 WITH scored AS (
     SELECT c.entry_id, c.expectation_id, c.tier, c.tier_rank,
         e.amount IS NOT NULL AS has_amount, e.amount = l.amount AS is_amount, k.since < l.booking_date AS is_known,

@@ -1,4 +1,4 @@
--- One row per line that a person accepted, with its expectation if it is a single one.
+-- One row per line that a person accepted, with its expectation, or null if there are several.
 SELECT
     entry_id,
     CASE WHEN count(*) = 1 THEN min(expectation_id) END AS expectation_id,

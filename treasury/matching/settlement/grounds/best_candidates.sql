@@ -1,5 +1,5 @@
--- One row per line with candidates: the best one, the runner-up of the same tier, and the reason for the best one
--- without and with (`suggestion`) the remarks that keep it from being matched.
+-- One row per line with candidates: the best candidate, the runner-up of the same tier, and the reason for the
+-- best candidate, without and with (`suggestion`) the remarks that prevent an automatic match.
 WITH best AS (
     SELECT *, sum(CASE WHEN tier_rank = 1 AND score > 0 THEN 1 ELSE 0 END) OVER (PARTITION BY entry_id) AS equals
     FROM ranked_candidates

@@ -1,7 +1,7 @@
 -- read through
--- One row per line with the ground for its outcome, which is the first one that holds in the order of the contract, and
--- with the expectation, tier, amount and reason that each ground would give. `may_have_runner_up`: no person, return,
--- conflict or sum settled the line.
+-- One row per line with the ground for its outcome: the first ground that holds, in the order of the matching
+-- contract (docs/matching.md). The row also has the expectation, tier, amount and reason that each ground would
+-- give. `may_have_runner_up`: no person, return, conflict or sum settled the line.
 SELECT
     line.entry_id,
     line.line_class,

@@ -1,5 +1,5 @@
 -- read through
--- One row per line that counts towards the expectation which it names, with the reason in words.
+-- One row per line that names an expectation which receives its money, with the reason in words.
 SELECT
     share.entry_id,
     share.expectation_id,

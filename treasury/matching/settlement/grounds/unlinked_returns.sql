@@ -1,4 +1,4 @@
--- One row per return or reversal, with the reason that holds if it brings back no known line.
+-- One row per return or reversal, with the reason that applies if no known line is found that it returns.
 SELECT
     line.entry_id,
     CASE

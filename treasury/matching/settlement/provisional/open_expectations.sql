@@ -1,6 +1,6 @@
--- One row per expectation that may still receive money, with what remains: the whole amount, the rest or, for a
--- standing expectation, any amount (null). `turn` numbers expectations that are equal in everything that a payment
--- shows.
+-- One row per expectation that may still receive money, with the amount that remains: the whole amount, the
+-- rest or, for a standing expectation, null for any amount. `turn` numbers the expectations that are equal in
+-- everything that a payment shows.
 SELECT
     expectation.expectation_id, expectation.kind, expectation.account, expectation.currency, expectation.direction,
         expectation.amount AS expected,

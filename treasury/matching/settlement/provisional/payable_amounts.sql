@@ -1,6 +1,6 @@
 -- read through
--- One row per expectation and amount that it takes exactly, in full or as its rest. Settled requests are included,
--- stopped ones are not.
+-- One row per expectation and amount that pays it exactly: the whole amount or the rest. Settled requests are
+-- included, stopped requests are not.
 WITH remaining AS (
     SELECT v.expectation_id, CAST(v.expected - v.before AS DECIMAL(38, 18)) AS amount
     FROM provisional_pairs AS v

@@ -1,6 +1,6 @@
--- One row per line and the one expectation that it belongs to as a person accepted, or as its whole reference names
--- it, if its text cannot be read in another way. `before` is what earlier such lines paid. Money that came back is
--- not counted.
+-- One row per line and the one expectation that it belongs to, before questions 4 to 7: the one that a person
+-- accepted, or the one of its whole reference if its text cannot be read in another way. `before` is the amount
+-- that earlier such lines paid. Money that was returned is not included.
 WITH standing AS (
     SELECT
         p.entry_id, p.expectation_id, p.code, p.tier, p.accepted_reason, p.booking_date, p.expected, p.rivals,

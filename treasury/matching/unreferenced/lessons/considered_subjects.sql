@@ -1,6 +1,7 @@
--- One row per unplaced payment and subject that it may be about: the subjects of its payer with the most similar
--- lessons, the party that it names, subjects with the same rare words, and codes with at least two payments of this
--- amount, mostly around this day, if they are few.
+-- One row per unplaced payment and subject (counterparty or expectation) that it may be about: the subjects of
+-- its payer with the most similar earlier payments, the party that its text names, subjects with the same rare
+-- words, and codes with at least two payments of this amount, mostly around this day of the month, if there are
+-- few such codes.
 SELECT entry_id, subject
 FROM (
     SELECT entry_id, subject,

@@ -1,5 +1,5 @@
--- One row per unplaced payment and key by which its lessons are found: the payer's account, the folded name, a name
--- in its text, and its amount with the account that it reached.
+-- One row per unplaced payment and key by which lessons are joined to it: the payer's account, the folded name,
+-- a name in its text, or its amount with the account that received it.
 SELECT entry_id, amount, currency, direction, booking_date, month_day, 'account' AS shown, 'A:' || counterparty_account AS payer
 FROM unplaced_payments
 WHERE counterparty_account IS NOT NULL

@@ -1,6 +1,6 @@
--- One row per key of an unplaced payment (`payer`) and lesson that it finds. `turn` and `amount_turn` number the
--- lessons of a subject and of an amount, the latest first; `place` numbers the subjects of a payer, the latest paid
--- first.
+-- One row per key of an unplaced payment (`payer`) and lesson with this key. `turn` and `amount_turn` number
+-- the lessons of a subject and of an amount, the latest first; `place` numbers the subjects of a payer, the
+-- latest paid first.
 SELECT
     payer, entry_id, subject, booking_date, month_day, amount, currency, direction,
     row_number() OVER (PARTITION BY payer, currency, direction, subject ORDER BY booking_date DESC, entry_id) AS turn,

@@ -1,6 +1,6 @@
--- One row per lesson: a matched payment that teaches who pays what, and how. The expectation is still open, or its
--- counterparty is given, so that the lesson applies to that party's other requests. Settled payments, which take no
--- part in matching, are included.
+-- One row per lesson: a matched payment from which matching learns who pays what, and how. Its expectation is
+-- still open, or its counterparty is stated, so that the lesson applies to other requests of that party.
+-- Settled payments are included, although they take no part in matching.
 SELECT
     share.entry_id, share.expectation_id, share.booking_date, share.amount, line.account, line.currency,
         line.direction, line.counterparty_account,
