@@ -153,10 +153,10 @@ class Snapshot:
         """Open a connection with a view per table, a view per history, and the table `commits`.
 
         Connections share the snapshot's database, unless a connection is `alone`, has only
-        `one_thread`, or also reads other databases, `beside`, by their names. Raise duckdb.Error if one of these cannot
-        be opened. DuckDB returns memory to the system only when a database is closed, so a query
-        over many rows should be `alone`. `one_thread` is enough to read few rows of a large lake,
-        and needs the least memory for many rows.
+        `one_thread`, or also reads other databases, `beside`, by their names. Raise duckdb.Error if
+        one of these cannot be opened. DuckDB returns memory to the system only when a database is
+        closed, so a query over many rows should be `alone`. `one_thread` is enough to read few rows
+        of a large lake, and needs the least memory for many rows.
 
         Objects created on the connection must be temporary, so that other connections do not see
         them and closing removes them. The connection is only for SQL in our code: it can read only
