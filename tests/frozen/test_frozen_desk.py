@@ -33,7 +33,7 @@ def rows(desk: Path, *arguments: str) -> list[dict[str, object]]:
     return found
 
 
-def test_the_desk_answers_as_it_did(unpacked: Path) -> None:
+def test_the_stored_desk_gives_the_same_results(unpacked: Path) -> None:
     given = json.loads(json.dumps(answers(Workspace(unpacked / "desk"))))
     assert given == json.loads(ANSWERS.read_text("utf-8"))
 
