@@ -106,9 +106,7 @@ def test_a_keyed_write_is_retried_with_identical_bytes(connect: Connect, name: s
 
 
 @pytest.mark.parametrize("name", KEYED)
-def test_an_unanswered_keyed_write_names_the_key_to_resend(
-    connect: Connect, name: str
-) -> None:
+def test_an_unanswered_keyed_write_names_the_key_to_resend(connect: Connect, name: str) -> None:
     client, service = connect(scripted(LOST))
     with pytest.raises(errors.OutcomeUnknown) as caught:
         KEYED[name](client)
@@ -302,9 +300,7 @@ def test_every_write_of_the_practice_services_is_in_the_table_of_refusals() -> N
 @pytest.mark.parametrize(
     ("status", "code"), [(422, "idempotency-conflict"), (409, "IDEMPOTENCY_CONFLICT"), (409, "X")]
 )
-def test_a_used_key_is_reported_and_not_replaced(
-    connect: Connect, status: int, code: str
-) -> None:
+def test_a_used_key_is_reported_and_not_replaced(connect: Connect, status: int, code: str) -> None:
     client, service = connect(scripted(LOST, refusal(status, code)))
     with pytest.raises(errors.KeySpent) as caught:
         client.finance.transfers.crypto("a", CRYPTO)
@@ -383,7 +379,9 @@ def test_the_only_matching_request_is_found(connect: Connect) -> None:
         ((request_row("r1"), request_row("r2")), "2 records may be the one that was sent: r1, r2"),
     ],
 )
-def test_none_or_several_matching_requests_give_no_result(connect: Connect, rows: tuple, said: str) -> None:
+def test_none_or_several_matching_requests_give_no_result(
+    connect: Connect, rows: tuple, said: str
+) -> None:
     client, _ = connect(listing(*rows))
     with pytest.raises(errors.OutcomeUnknown, match=said):
         client.ramp.requests.find(body=REQUEST, since=NOW)

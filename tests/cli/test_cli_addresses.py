@@ -187,9 +187,7 @@ def test_a_file_readable_by_everybody_in_the_container_is_confirmed_by_name(
     assert CANARY in good.received
 
 
-def test_an_added_webhook_gets_no_secret(
-    folder: Path, good: Listener, evil: Listener
-) -> None:
+def test_an_added_webhook_gets_no_secret(folder: Path, good: Listener, evil: Listener) -> None:
     code, shown = on_terminal(folder, "addresses", "confirm", answers="y\nmine\n")
     assert code == 0, shown
     assert f"services.token_url is {good.url}/token, which you have not confirmed" in shown

@@ -88,9 +88,7 @@ def test_a_ledger_that_cannot_be_read_is_refused_by_its_line(
 @pytest.mark.acceptance
 @needs_chromium
 @pytest.mark.browser
-def test_chromium_prints_the_report_next_to_the_pack(
-    month_end: Workspace, tmp_path: Path
-) -> None:
+def test_chromium_prints_the_report_next_to_the_pack(month_end: Workspace, tmp_path: Path) -> None:
     pack = tmp_path / "pack"
     told = run(month_end, "--out", str(pack), "--pdf").stdout
     assert str(pack / "report.pdf") in told

@@ -70,7 +70,9 @@ def test_an_incomplete_mapping_is_refused_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("options", [(), ("--out", "books", "--mapping-template")])
-def test_exactly_one_of_two_options_is_required(month_end: Workspace, options: tuple[str, ...]) -> None:
+def test_exactly_one_of_two_options_is_required(
+    month_end: Workspace, options: tuple[str, ...]
+) -> None:
     with pytest.raises(InputError, match="either --out FOLDER or --mapping-template"):
         run(month_end, *options)
 
@@ -82,7 +84,9 @@ def test_a_folder_that_cannot_be_created_is_reported(month_end: Workspace, tmp_p
 
 
 @pytest.mark.acceptance
-def test_the_method_returns_the_content_that_the_command_writes(month_end: Workspace, tmp_path: Path) -> None:
+def test_the_method_returns_the_content_that_the_command_writes(
+    month_end: Workspace, tmp_path: Path
+) -> None:
     books = month_end.accounting("2026-10")
     run(month_end, "--out", str(tmp_path))
     own = books.write_csv(tmp_path / "own.csv")

@@ -153,9 +153,7 @@ def test_the_calculator_is_queried_for_a_range_of_months(served: Workspace) -> N
     served.close_clients()
 
 
-def test_a_matching_invoice_exits_with_0(
-    month_end: Workspace, tmp_path: Path
-) -> None:
+def test_a_matching_invoice_exits_with_0(month_end: Workspace, tmp_path: Path) -> None:
     path = tmp_path / "invoice.csv"
     recorded = rows(month_end, "--month", "2026-10", "--per-request")
     lines = [f"{row['reference']},{row['fee']},EUR,1.00" for row in recorded]

@@ -42,7 +42,9 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
     return Workspace(tmp_path / "desk")
 
 
-def test_a_table_is_exported_completely_and_exactly_to_arrow_pandas_and_others(month_end: Workspace) -> None:
+def test_a_table_is_exported_completely_and_exactly_to_arrow_pandas_and_others(
+    month_end: Workspace,
+) -> None:
     requests = month_end.table("ramp_requests")
     assert requests.arrow.schema.field("fiat_amount").type == AMOUNT
     assert all(isinstance(x, Decimal) for x in requests.to_pandas()["fiat_amount"].dropna())
@@ -200,7 +202,9 @@ def test_the_doctor_names_present_and_missing_parts(
         assert finding.do or finding.state == "ok", finding
 
 
-def test_the_doctor_reports_an_account_without_statements_and_missing_rules(desk: Workspace) -> None:
+def test_the_doctor_reports_an_account_without_statements_and_missing_rules(
+    desk: Workspace,
+) -> None:
     (desk.folder / "rules.toml").unlink()
     path = desk.folder / "treasury.toml"
     text = path.read_text()

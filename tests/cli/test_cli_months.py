@@ -26,7 +26,9 @@ def command_of(names: tuple[str, ...]) -> click.Command:
 
 
 @pytest.mark.parametrize("names", VERBS, ids=" ".join)
-def test_every_command_about_a_month_takes_it_in_two_ways_or_uses_a_default(names: tuple[str, ...]) -> None:
+def test_every_command_about_a_month_takes_it_in_two_ways_or_uses_a_default(
+    names: tuple[str, ...],
+) -> None:
     taken = {one.name: one for one in command_of(names).params}
     assert not taken["written_month"].required
     assert not taken["month"].required
@@ -57,9 +59,7 @@ def test_the_default_month_is_the_last_complete_one(month_end: Workspace) -> Non
 
 
 @pytest.mark.parametrize("instant", ["0001-01-01T00:00Z", "9999-12-31T23:59Z"])
-def test_an_instant_out_of_range_is_refused_in_one_line(
-    month_end: Workspace, instant: str
-) -> None:
+def test_an_instant_out_of_range_is_refused_in_one_line(month_end: Workspace, instant: str) -> None:
     arguments = ["-w", str(month_end.folder), "status", "--as-of", instant]
     done = CliRunner().invoke(treasury, arguments)
     assert isinstance(done.exception, InputError)

@@ -126,7 +126,9 @@ def test_of_ten_payments_the_bank_rejects_one_renames_one_and_ignores_one(
     practice_month.journal.verify()
 
 
-def test_the_panels_the_screen_and_the_report_show_the_banks_responses(practice_month: Workspace) -> None:
+def test_the_panels_the_screen_and_the_report_show_the_banks_responses(
+    practice_month: Workspace,
+) -> None:
     funding = practice_month.panels.funding().rows.arrow.to_pylist()
     states = Counter(row["state"] for row in funding)
     assert (states["WITH THE BANK"], states["IN FILE"], states["REJECTED"]) == (8, 1, 1)

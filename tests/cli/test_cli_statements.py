@@ -54,7 +54,9 @@ def test_check_exits_1_if_any_proof_fails(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [CAMT.read_bytes()[:-20], b"not a statement", b""])
-def test_check_exits_1_and_gives_the_reason_if_a_file_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_check_exits_1_and_gives_the_reason_if_a_file_is_refused(
+    tmp_path: Path, content: bytes
+) -> None:
     refused = tmp_path / "refused.xml"
     refused.write_bytes(content)
     arguments = ("check", str(refused), str(CAMT), "--format", "json")

@@ -238,7 +238,9 @@ def test_conversions_not_proved_by_balances_are_counted_separately(month_end: Wo
 
 
 @pytest.mark.acceptance
-def test_the_pack_contains_the_costs_and_they_can_be_recomputed(spread: Workspace, tmp_path: Path) -> None:
+def test_the_pack_contains_the_costs_and_they_can_be_recomputed(
+    spread: Workspace, tmp_path: Path
+) -> None:
     desk = copied(spread, tmp_path / "desk")
     pack = desk.close("2026-10").folder
     for name in ("conversion_costs", "conversions_valued"):

@@ -105,9 +105,7 @@ def test_a_request_that_the_provider_blocks_is_not_cancelled(month_end: Workspac
 
 
 @pytest.mark.acceptance
-def test_a_released_block_returns_to_the_closing(
-    month_end: Workspace, tmp_path: Path
-) -> None:
+def test_a_released_block_returns_to_the_closing(month_end: Workspace, tmp_path: Path) -> None:
     name = request_of(month_end, "5326")
     with played(month_end, tmp_path / "desk", lambda company: company.ramp.release(name)) as desk:
         assert statuses(desk)[name] == "BLOCKED"

@@ -173,7 +173,9 @@ def test_a_mapping_that_names_no_account_of_measured_coins_is_refused(
     assert not (tmp_path / "journal").exists()
 
 
-def test_the_coins_of_a_month_are_posted_to_their_holder(tied: Workspace, october_tied: Closing) -> None:
+def test_the_coins_of_a_month_are_posted_to_their_holder(
+    tied: Workspace, october_tied: Closing
+) -> None:
     pools = {row["pool"] for row in october_tied.coins.measured.arrow.to_pylist()}
     assert pools == {holders(tied)[name] for name in (
         "ETHEREUM", "BASE", "Retail EURC", "Marketplace USDT", "Operations USD", "Treasury EUR",

@@ -77,7 +77,9 @@ def test_without_terms_each_proved_balance_is_disclosed_at_an_assumed_value(
 
 
 @pytest.mark.acceptance
-def test_fifo_to_reserves_equals_the_manual_calculation(october_tied: Closing, where: dict[str, str]) -> None:
+def test_fifo_to_reserves_equals_the_manual_calculation(
+    october_tied: Closing, where: dict[str, str]
+) -> None:
     """50,000 at 0.98; 5,257.60 bought at par; 6,100 sold at par; the rest is valued at 0.9985."""
     row = pool_of(october_tied.coins, "EURC", where["ETHEREUM"])
     sold = 6100 * Decimal("0.98")

@@ -70,9 +70,7 @@ def closed(walked: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Works
 
 
 @pytest.mark.acceptance
-def test_october_opens_with_septembers_closing(
-    walked: Workspace, closed: Workspace
-) -> None:
+def test_october_opens_with_septembers_closing(walked: Workspace, closed: Workspace) -> None:
     september, october = row_of(closed, "2026-09"), row_of(closed, "2026-10")
     assert october["opening"] == september["closing"] == september["value"]
     assert october["opening_quantity"] == september["closing_quantity"]
@@ -104,9 +102,7 @@ def test_late_facts_about_a_closed_month_count_on_the_first_of_the_next(
 
 
 @pytest.mark.acceptance
-def test_a_removed_event_of_a_closed_month_blocks(
-    closed: Workspace, tmp_path: Path
-) -> None:
+def test_a_removed_event_of_a_closed_month_blocks(closed: Workspace, tmp_path: Path) -> None:
     desk = copied(closed, tmp_path / "desk")
     show(desk, LATER, replace=True)
     problem = row_of(desk, "2026-10")["problem"]
@@ -165,9 +161,7 @@ def test_the_wallet_of_an_event_matters_if_each_wallet_is_a_pool(october: Closin
 
 
 @pytest.mark.acceptance
-def test_changed_terms_apply_from_the_first_open_month(
-    closed: Workspace, tmp_path: Path
-) -> None:
+def test_changed_terms_apply_from_the_first_open_month(closed: Workspace, tmp_path: Path) -> None:
     desk = copied(closed, tmp_path / "desk")
     before = row_of(desk, "2026-09")
     other = {"USDC": ("cost", "fifo", "none")}

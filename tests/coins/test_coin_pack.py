@@ -163,9 +163,7 @@ def test_a_changed_table_is_found_even_if_the_evidence_names_other_code(
 
 
 @pytest.mark.acceptance
-def test_terms_changed_in_the_pack_do_not_give_its_figures(
-    pack: Path, tmp_path: Path
-) -> None:
+def test_terms_changed_in_the_pack_do_not_give_its_figures(pack: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(pack, tmp_path / "copy")
     path = copy / "tables" / "coins_measured.parquet"
     table = pq.read_table(path)

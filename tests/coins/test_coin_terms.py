@@ -53,7 +53,9 @@ def write(folder: Path, text: str) -> None:
     (folder / "policy.toml").write_text(text, "utf-8")
 
 
-def test_terms_apply_once_a_second_person_accepts_them(terms: Measurement, journal: Journal) -> None:
+def test_terms_apply_once_a_second_person_accepts_them(
+    terms: Measurement, journal: Journal
+) -> None:
     assert terms.list().arrow.to_pylist() == [], "the file alone has no effect"
     (waiting,) = terms.propose("as agreed with the auditor", actor=ANNA).arrow.to_pylist()
     assert (waiting["standing"], waiting["coin"]) == ("waits for a second person", "USDC")
@@ -95,9 +97,7 @@ def test_editing_the_file_changes_nothing_until_it_is_proposed_again(
     assert Measurement.in_force(journal.entries()).num_rows == 0
 
 
-def test_an_acceptance_by_the_proposer_is_void(
-    terms: Measurement, journal: Journal
-) -> None:
+def test_an_acceptance_by_the_proposer_is_void(terms: Measurement, journal: Journal) -> None:
     """This holds even if the journal was written by hand."""
     terms.propose("as agreed", actor=ANNA)
     terms.accept(actor=BERT)
@@ -120,7 +120,9 @@ def test_a_one_person_policy_puts_terms_in_force_alone_and_marks_it(
     assert Policy().coins is None, "nothing is measured by default"
 
 
-def test_a_reason_and_a_month_that_has_ended_are_required(terms: Measurement, tmp_path: Path) -> None:
+def test_a_reason_and_a_month_that_has_ended_are_required(
+    terms: Measurement, tmp_path: Path
+) -> None:
     with pytest.raises(InputError, match="with a reason"):
         terms.propose(" ", actor=ANNA)
     with pytest.raises(ActionRefused, match="no terms of measurement are proposed"):
@@ -203,9 +205,7 @@ def test_an_unknown_coin_is_refused_when_proposed_and_the_known_ones_are_named(
     assert journal.entries() == []
 
 
-def test_a_coin_named_by_rules_or_records_is_known(
-    month_end: Workspace, tmp_path: Path
-) -> None:
+def test_a_coin_named_by_rules_or_records_is_known(month_end: Workspace, tmp_path: Path) -> None:
     desk = copied(month_end, tmp_path / "desk")
     rules = desk.folder / "rules.toml"
     text = rules.read_text("utf-8") if rules.exists() else ""

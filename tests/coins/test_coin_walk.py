@@ -86,9 +86,7 @@ def test_gains_and_closing_follow_from_payments_receipts_and_remeasurement(
 
 
 @given(histories(), st.sampled_from(("entity", "wallet")))
-def test_fifo_disposes_of_the_oldest_lot_first(
-    events: list[dict[str, Any]], pool: str
-) -> None:
+def test_fifo_disposes_of_the_oldest_lot_first(events: list[dict[str, Any]], pool: str) -> None:
     """Use one month, so that no closing is rounded in between."""
     month = [each | {"happened_on": min(each["happened_on"], FIRST.last)} for each in events]
     lots: dict[str, list[list[Any]]] = {}
