@@ -96,7 +96,7 @@ def by_hub(practice: Practice) -> Actions:
 
 @pytest.mark.parametrize("run", [_single, _batch])
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_what_was_agreed_to_does_not_leave_under_a_stricter_policy(
+def test_an_approved_action_is_not_sent_under_a_stricter_policy(
     practice: Practice, change: Change, run: Run
 ) -> None:
     write(practice, change.before)
@@ -117,7 +117,7 @@ def test_what_was_agreed_to_does_not_leave_under_a_stricter_policy(
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_what_was_cut_off_is_looked_up_and_not_sent_again_under_a_stricter_policy(
+def test_an_interrupted_action_is_looked_up_and_not_resent_under_a_stricter_policy(
     practice: Practice, change: Change
 ) -> None:
     write(practice, change.before)
@@ -142,7 +142,7 @@ def test_what_was_cut_off_is_looked_up_and_not_sent_again_under_a_stricter_polic
     assert len(practice.effects()) == 1
 
 
-def test_what_carries_a_version_is_read_back_and_not_sent_again_under_a_stricter_policy(
+def test_a_versioned_action_is_read_back_and_not_resent_under_a_stricter_policy(
     practice: Practice,
 ) -> None:
     [request] = practice.awaiting()
@@ -162,7 +162,7 @@ def test_what_carries_a_version_is_read_back_and_not_sent_again_under_a_stricter
     assert len(practice.effects()) == 1
 
 
-def test_the_maker_of_a_request_approves_it_only_while_there_is_one_person(
+def test_the_maker_of_a_request_may_approve_it_only_in_a_one_person_workspace(
     practice: Practice,
 ) -> None:
     write(practice, "one_person = true\n")
@@ -177,7 +177,9 @@ def test_the_maker_of_a_request_approves_it_only_while_there_is_one_person(
     assert len(practice.effects()) == 1
 
 
-def test_of_a_day_that_is_full_what_was_approved_first_leaves(practice: Practice) -> None:
+def test_the_action_approved_first_is_sent_when_the_daily_limit_is_reached(
+    practice: Practice,
+) -> None:
     write(practice, rule("per_day = {USDC = 50}"))
     ids = [practice.transfer("20.00").id for _ in range(2)]
     write(practice, rule("per_day = {USDC = 30}"))
@@ -187,7 +189,7 @@ def test_of_a_day_that_is_full_what_was_approved_first_leaves(practice: Practice
     assert "USDC 40.000000 is more than one may approve in a day: USDC 30.000000" in str(error)
 
 
-def test_the_day_is_the_one_on_which_it_was_approved(practice: Practice) -> None:
+def test_the_daily_limit_counts_by_day_of_approval(practice: Practice) -> None:
     write(practice, rule("per_day = {USDC = 50}"))
     first = practice.transfer("30.00")
     practice.pass_(days=1)
@@ -196,7 +198,7 @@ def test_the_day_is_the_one_on_which_it_was_approved(practice: Practice) -> None
     assert [one.error for one in ran] == [None, None]
 
 
-def test_what_one_person_decides_is_held_against_the_policy_as_it_leaves(
+def test_a_decision_by_one_person_is_checked_against_the_policy_before_sending(
     practice: Practice,
 ) -> None:
     write(practice, rule("people = 1"))
@@ -220,7 +222,7 @@ UNTRUSTED = {
 
 
 @pytest.mark.parametrize(("nora", "hub"), UNTRUSTED.values(), ids=UNTRUSTED)
-def test_how_each_person_was_known_is_held_against_the_policy_as_it_leaves(
+def test_the_identity_of_each_person_is_checked_against_the_policy_before_sending(
     practice: Practice, nora: Actor, hub: str
 ) -> None:
     proposed, approved = (
@@ -238,7 +240,7 @@ def test_how_each_person_was_known_is_held_against_the_policy_as_it_leaves(
     assert practice.posts() == []
 
 
-def test_a_list_names_people_and_not_their_look_alikes_as_it_leaves(practice: Practice) -> None:
+def test_a_look_alike_of_a_permitted_name_is_refused_before_sending(practice: Practice) -> None:
     action = practice.transfer()
     write(practice, rule('approve = ["j\u043enas"]'))
     assert "jonas may not approve" in refused(lambda: practice.ines.execute(action.id))
@@ -246,7 +248,7 @@ def test_a_list_names_people_and_not_their_look_alikes_as_it_leaves(practice: Pr
     assert practice.ines.execute(action.id).state == "done"
 
 
-def test_two_names_that_look_alike_are_one_person_as_it_leaves(practice: Practice) -> None:
+def test_two_look_alike_names_count_as_one_person_before_sending(practice: Practice) -> None:
     action = practice.ines.propose("crypto_transfer.create", **transfer_fields())
     body = {
         "kind": action.kind,
@@ -262,7 +264,7 @@ def test_two_names_that_look_alike_are_one_person_as_it_leaves(practice: Practic
     assert practice.posts() == []
 
 
-def test_who_executes_has_to_be_known_as_the_policy_says(practice: Practice) -> None:
+def test_the_executing_person_must_be_identified_as_the_policy_requires(practice: Practice) -> None:
     known = practice.desk("ines", source="hub")
     action = known.propose("ramp_request.create", **request_fields())
     write(practice, 'identified_by = ["hub"]\n')

@@ -42,7 +42,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
 
 
 @pytest.mark.acceptance
-def test_a_transfer_from_the_proposal_to_the_answer(run: Run) -> None:
+def test_a_transfer_runs_from_proposal_to_response(run: Run) -> None:
     said = run("ines", *TRANSFER, "amount=100.00", "--reason", "invoice 7").output
     assert "A-1  proposed, waits for 1 to approve  Send USDC 100.000000 on BASE" in said
     with pytest.raises(ActionRefused, match="never the checker"):
@@ -60,7 +60,9 @@ def test_a_transfer_from_the_proposal_to_the_answer(run: Run) -> None:
 
 
 @pytest.mark.acceptance
-def test_the_proposal_is_checked_against_the_last_sync_and_says_the_field(run: Run) -> None:
+def test_a_proposal_is_checked_against_the_last_sync_and_the_error_names_the_field(
+    run: Run,
+) -> None:
     with pytest.raises(ActionRefused, match=r"amount: .* is over the balance"):
         run("ines", *TRANSFER, "amount=99999999")
     with pytest.raises(InputError, match="amount: is missing"):
@@ -69,7 +71,7 @@ def test_the_proposal_is_checked_against_the_last_sync_and_says_the_field(run: R
         run("ines", *TRANSFER, "amount")
 
 
-def test_a_key_that_is_evidence_only_can_be_left_out(run: Run) -> None:
+def test_an_evidence_only_key_can_be_omitted(run: Run) -> None:
     wallet = ("actions", "propose", "wallet.create", f"account_id={TREASURY}", "chain=BASE")
     said = run("ines", *wallet, "--without-key").output
     assert "It is sent without an idempotency key." in said
@@ -83,7 +85,7 @@ def test_a_key_that_is_evidence_only_can_be_left_out(run: Run) -> None:
 
 
 @pytest.mark.acceptance
-def test_several_are_listed_shown_rejected_and_withdrawn(run: Run) -> None:
+def test_several_actions_can_be_listed_shown_rejected_and_withdrawn(run: Run) -> None:
     for amount in ("1.00", "2.00", "3.00"):
         run("ines", *TRANSFER, f"amount={amount}")
     assert "A-1  rejected: no" in run("jonas", "actions", "reject", "A-1", "--reason", "no").output
@@ -101,7 +103,7 @@ def test_several_are_listed_shown_rejected_and_withdrawn(run: Run) -> None:
     assert "A-4  proposed" in run("ines", "actions", "again", "A-1").output
 
 
-def test_a_list_of_what_there_is_not_is_refused_with_what_there_is(run: Run) -> None:
+def test_an_unknown_list_is_refused_and_the_known_ones_are_named(run: Run) -> None:
     with pytest.raises(InputError, match="'nosuch' is not a kind of action") as refused:
         run("ines", "actions", "list", "--kind", "nosuch")
     assert "wallet.create" in str(refused.value.do)
@@ -111,7 +113,7 @@ def test_a_list_of_what_there_is_not_is_refused_with_what_there_is(run: Run) -> 
 
 
 @pytest.mark.acceptance
-def test_without_a_terminal_nothing_is_decided_unasked(run: Run) -> None:
+def test_a_decision_without_a_terminal_or_confirmation_is_refused(run: Run) -> None:
     run("ines", *TRANSFER, "amount=1.00")
     with pytest.raises(InputError, match="no terminal to confirm on"):
         run("jonas", "actions", "approve", "A-1")
@@ -119,7 +121,7 @@ def test_without_a_terminal_nothing_is_decided_unasked(run: Run) -> None:
 
 
 @pytest.mark.acceptance
-def test_kinds_fields_and_the_policy_are_told(run: Run) -> None:
+def test_kinds_fields_and_policy_are_printed(run: Run) -> None:
     assert "ramp_request.submit_hash" in run("ines", "actions", "kinds").output
     fields = run("ines", "actions", "kinds", "wallet.create", "--format", "csv").output
     assert fields == '"field","needed"\n"account_id","True"\n"chain","True"\n'
@@ -128,7 +130,9 @@ def test_kinds_fields_and_the_policy_are_told(run: Run) -> None:
 
 
 @pytest.mark.acceptance
-def test_the_journal_is_listed_and_verified_and_an_edit_is_found(run: Run, tmp_path: Path) -> None:
+def test_the_journal_is_listed_and_verified_and_an_edit_is_detected(
+    run: Run, tmp_path: Path
+) -> None:
     run("ines", *TRANSFER, "amount=1.00")
     rows = json.loads(
         run("ines", "journal", "list", "--kind", "action.", "--format", "json").output
@@ -151,7 +155,7 @@ def test_the_journal_is_listed_and_verified_and_an_edit_is_found(run: Run, tmp_p
 
 
 @pytest.mark.acceptance
-def test_an_older_copy_of_the_journal_is_adopted_and_what_was_open_lapses(
+def test_adopting_an_older_copy_of_the_journal_lapses_open_actions(
     run: Run, tmp_path: Path
 ) -> None:
     run("ines", *TRANSFER, "amount=1.00")
@@ -169,14 +173,14 @@ def test_an_older_copy_of_the_journal_is_adopted_and_what_was_open_lapses(
 
 
 @pytest.mark.acceptance
-def test_what_is_unknown_is_settled_by_somebody_else(run: Run, tmp_path: Path) -> None:
+def test_an_unknown_outcome_is_settled_by_another_person(run: Run, tmp_path: Path) -> None:
     run("ines", *TRANSFER, "amount=1.00")
     with pytest.raises(ActionRefused, match="A-1 is proposed, not unknown"):
         run("jonas", "actions", "settle", "A-1", "--outcome", "not-carried-out", "--reason", "m")
     assert run("jonas", "actions", "settle", "A-1", "--reason", "mail").exit_code == 2
 
 
-def test_a_request_is_named_by_its_payment_reference(run: Run) -> None:
+def test_a_request_can_be_named_by_its_payment_reference(run: Run) -> None:
     named = ("actions", "propose", "ramp_request.approve", "request_id=PAY-2026-005409")
     said = run("ines", *named, "--reason", "agreed").output
     assert "A-1  ready  Approve on-ramp PAY-2026-005409" in said

@@ -32,7 +32,7 @@ def copied(practice: Practice, copy: Path) -> None:
 
 @pytest.mark.parametrize("kind", KEYLESS)
 @pytest.mark.parametrize("first", ["original", "copy"])
-def test_of_two_copies_that_execute_at_the_same_moment_one_does(
+def test_only_one_of_two_copies_executes_an_action_at_the_same_moment(
     practice: Practice, copy: Path, kind: str, first: str
 ) -> None:
     action = ready(practice, kind)
@@ -50,7 +50,7 @@ def test_of_two_copies_that_execute_at_the_same_moment_one_does(
     assert other.get(action.id).state == "ready"
 
 
-def test_a_copy_sends_nothing_by_any_way(practice: Practice, copy: Path) -> None:
+def test_a_copied_workspace_sends_nothing(practice: Practice, copy: Path) -> None:
     action, sent = practice.transfer("1.00"), practice.transfer("2.00")
     practice.sandbox.faults.add("/finance/v1", method="POST", drop="before", times=2)
     with pytest.raises(OutcomeUnknown):
@@ -73,7 +73,7 @@ def test_a_copy_sends_nothing_by_any_way(practice: Practice, copy: Path) -> None
     assert practice.ines.recover(sent.id)[0].state == "done"
 
 
-def test_an_adopted_copy_starts_anew_and_the_original_goes_on(
+def test_an_adopted_copy_starts_a_new_series_and_the_original_continues(
     practice: Practice, copy: Path
 ) -> None:
     action = practice.transfer()
@@ -101,7 +101,7 @@ def test_an_adopted_copy_starts_anew_and_the_original_goes_on(
         if kind.safety == "keyed" and not may_stay_unknown(name, took_effect=False)
     ],
 )
-def test_what_an_adopted_copy_holds_as_unknown_is_looked_up_and_not_sent_again(
+def test_an_unknown_action_in_an_adopted_copy_is_looked_up_and_not_resent(
     practice: Practice, copy: Path, kind: str
 ) -> None:
     action = cut_off(practice, kind)
@@ -117,7 +117,7 @@ def test_what_an_adopted_copy_holds_as_unknown_is_looked_up_and_not_sent_again(
     assert practice.ines.recover(action.id)[0].state == "done"
 
 
-def test_what_leaves_after_the_adoption_is_sent_again(practice: Practice, copy: Path) -> None:
+def test_an_action_sent_after_the_adoption_is_resent(practice: Practice, copy: Path) -> None:
     practice.transfer("1.00")
     copied(practice, copy)
     other, checker = practice.beside(copy)
@@ -132,7 +132,7 @@ def test_what_leaves_after_the_adoption_is_sent_again(practice: Practice, copy: 
     assert other.recover(action.id)[0].state == "done"
 
 
-def test_a_copy_of_before_the_first_proposal_is_a_workspace_of_its_own(
+def test_a_copy_made_before_the_first_proposal_is_an_independent_workspace(
     practice: Practice, copy: Path
 ) -> None:
     copied(practice, copy)
@@ -143,7 +143,7 @@ def test_a_copy_of_before_the_first_proposal_is_a_workspace_of_its_own(
     assert practice.ines.execute(practice.transfer("1.00").id).state == "done"
 
 
-def test_the_doctor_says_that_a_workspace_is_a_copy_and_what_to_do(
+def test_the_doctor_reports_a_copied_workspace_and_the_next_step(
     practice: Practice, copy: Path
 ) -> None:
     (practice.folder / "treasury.toml").write_text('[workspace]\ncompany = "Harbour"\n', "utf-8")

@@ -47,7 +47,7 @@ def lost(practice: Practice, action_id: str, when: str = "after", path: str = FI
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308, 408, 421, 425, 499])
 @pytest.mark.parametrize("acts", [True, False])
-def test_an_answer_that_does_not_say_no_leaves_it_unknown(
+def test_an_ambiguous_response_leaves_the_outcome_unknown(
     practice: Practice, status: int, acts: bool
 ) -> None:
     action = practice.transfer()
@@ -63,7 +63,7 @@ def test_an_answer_that_does_not_say_no_leaves_it_unknown(
 
 
 @pytest.mark.parametrize("status", [303, 408])
-def test_such_an_answer_never_sends_a_create_without_a_key_again(
+def test_an_ambiguous_response_never_resends_a_create_without_a_key(
     practice: Practice, status: int
 ) -> None:
     action = practice.ines.propose("ramp_request.create", **request_fields())
@@ -78,7 +78,7 @@ def test_such_an_answer_never_sends_a_create_without_a_key_again(
 
 
 @pytest.mark.parametrize("status", [303, 408, 409])
-def test_such_an_answer_to_a_second_sending_says_nothing_of_the_first(
+def test_an_ambiguous_response_to_a_retry_does_not_settle_the_first_attempt(
     practice: Practice, status: int
 ) -> None:
     action = practice.transfer()
@@ -102,7 +102,7 @@ def _raising(error: Exception) -> Any:
     return post
 
 
-def test_a_refusal_after_an_attempt_without_an_answer_is_no_refusal(practice: Practice) -> None:
+def test_a_refusal_after_an_unanswered_attempt_is_not_final(practice: Practice) -> None:
     action = practice.transfer()
     practice.sandbox.faults.add(FINANCE, method="POST", drop="after")
     practice.sandbox.faults.add(FINANCE, method="POST", status=400)
@@ -117,7 +117,7 @@ def test_a_refusal_after_an_attempt_without_an_answer_is_no_refusal(practice: Pr
 # Clocks
 
 
-def test_a_clock_that_went_back_does_not_make_a_key_young(practice: Practice) -> None:
+def test_a_clock_set_back_does_not_make_a_key_look_recent(practice: Practice) -> None:
     action = practice.transfer()
     practice.wall.pass_(days=3)  # the machine's clock is ahead when it is sent
     lost(practice, action.id)
@@ -131,7 +131,7 @@ def test_a_clock_that_went_back_does_not_make_a_key_young(practice: Practice) ->
     assert len(practice.effects()) == 1
 
 
-def test_a_key_that_may_be_forgotten_before_it_arrives_is_not_sent(practice: Practice) -> None:
+def test_a_key_that_may_expire_before_it_arrives_is_not_sent(practice: Practice) -> None:
     action = practice.transfer()
     lost(practice, action.id)
     _forget_keys(practice)
@@ -150,7 +150,7 @@ def _forget_keys(practice: Practice) -> None:
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("version", [0, None])
-def test_an_older_version_proves_nothing(
+def test_an_older_version_does_not_settle_an_outcome(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, version: int | None
 ) -> None:
     [request] = practice.awaiting()
@@ -184,7 +184,9 @@ def test_an_older_version_proves_nothing(
         {"receiver_account_id": None, "receiver_external_id": "operations"},
     ],
 )
-def test_a_twin_is_a_twin_however_it_is_written(practice: Practice, other: dict[str, Any]) -> None:
+def test_a_duplicate_is_recognised_in_any_spelling(
+    practice: Practice, other: dict[str, Any]
+) -> None:
     name = practice.client("viewer").finance.accounts.get(OPERATIONS).value.external_id
     if "receiver_external_id" in other:
         other = other | {"receiver_external_id": name}
@@ -196,7 +198,7 @@ def test_a_twin_is_a_twin_however_it_is_written(practice: Practice, other: dict[
     assert len(practice.posts()) == 2
 
 
-def test_an_address_is_the_same_in_either_case(practice: Practice) -> None:
+def test_addresses_are_compared_without_case(practice: Practice) -> None:
     def fields(address: str) -> dict[str, Any]:
         return transfer_fields() | {
             "receiver_account_id": None,
@@ -239,7 +241,7 @@ def _desks(practice: Practice, folder: Path, now: datetime = MORNING) -> tuple[A
 
 
 @pytest.mark.parametrize("forgotten", [True, False])
-def test_a_workspace_that_was_put_back_whole_sends_nothing_a_second_time(
+def test_a_fully_restored_workspace_sends_nothing_twice(
     practice: Practice, forgotten: bool
 ) -> None:
     action = practice.transfer()
@@ -256,7 +258,7 @@ def test_a_workspace_that_was_put_back_whole_sends_nothing_a_second_time(
     assert len(practice.effects()) == 1
 
 
-def test_what_is_proposed_again_after_that_says_what_is_there_already(practice: Practice) -> None:
+def test_a_new_proposal_after_a_restore_names_the_existing_record(practice: Practice) -> None:
     folder = _copy(practice)
     done = practice.ines.execute(practice.transfer().id)
     assert done.outcome is not None
@@ -289,7 +291,7 @@ def test_what_is_proposed_again_after_that_says_what_is_there_already(practice: 
         ("party.create", {"party_type": "ORGANISATION", "name": "Kade BV"}),
     ],
 )  # fmt: skip
-def test_what_somebody_else_did_in_between_makes_the_approval_lapse(
+def test_a_change_by_another_person_lapses_the_approval(
     practice: Practice, kind: str, fields: dict[str, Any]
 ) -> None:
     folder = _copy(practice)
@@ -306,7 +308,7 @@ def test_what_somebody_else_did_in_between_makes_the_approval_lapse(
     assert f"there is {made.outcome.record}" in again.text
 
 
-def test_what_differs_in_anything_is_no_twin(practice: Practice) -> None:
+def test_an_action_that_differs_in_any_field_is_not_a_duplicate(practice: Practice) -> None:
     maker = practice.client("maker").finance.transfers
     ready = practice.transfer()
     for more in ({"description": "invoice 7"}, {"amount": "10.01"}):
@@ -316,7 +318,7 @@ def test_what_differs_in_anything_is_no_twin(practice: Practice) -> None:
     assert practice.ines.execute(ready.id).state == "done"
 
 
-def test_what_this_journal_made_is_no_stranger(practice: Practice) -> None:
+def test_a_record_created_by_this_journal_is_not_reported_as_foreign(practice: Practice) -> None:
     ids = [practice.transfer().id for _ in range(3)]  # the same three times, each approved
     ran = practice.ines.execute_all(ids)
     assert [one.action.state for one in ran] == ["done"] * 3
@@ -328,7 +330,7 @@ def test_what_this_journal_made_is_no_stranger(practice: Practice) -> None:
     assert len(practice.effects()) == 5
 
 
-def test_a_service_that_does_not_answer_hides_no_twin(practice: Practice) -> None:
+def test_a_duplicate_is_still_found_when_the_service_does_not_answer(practice: Practice) -> None:
     ready = practice.transfer()
     practice.sandbox.faults.add(f"{FINANCE}/accounts/{TREASURY}/transfers", method="GET",
                                 status=500, times=6)  # fmt: skip
@@ -363,7 +365,7 @@ def _rewrite(practice: Practice, entry: str, was: str, becomes: str) -> None:
         ("action.approved", '"content_hash":"', '"content_hash":"0'),
     ],
 )
-def test_what_was_changed_after_it_was_approved_is_not_sent(
+def test_an_action_altered_after_approval_is_not_sent(
     practice: Practice, entry: str, was: str, becomes: str
 ) -> None:
     action = practice.transfer()
@@ -377,7 +379,7 @@ def test_what_was_changed_after_it_was_approved_is_not_sent(
         practice.journal.verify()
 
 
-def test_what_was_changed_after_it_was_sent_is_not_sent_again(practice: Practice) -> None:
+def test_an_action_altered_after_sending_is_not_resent(practice: Practice) -> None:
     action = practice.transfer()
     lost(practice, action.id, "before")
     practice.wait()
@@ -391,7 +393,7 @@ def test_what_was_changed_after_it_was_sent_is_not_sent_again(practice: Practice
     assert practice.effects() == []
 
 
-def test_on_a_journal_that_was_changed_nothing_is_decided(practice: Practice) -> None:
+def test_no_decision_is_accepted_on_an_altered_journal(practice: Practice) -> None:
     action = practice.ines.propose("crypto_transfer.create", **transfer_fields())
     practice.journal.close()
     _rewrite(
@@ -410,7 +412,9 @@ def test_on_a_journal_that_was_changed_nothing_is_decided(practice: Practice) ->
     assert other.head().seq == 2
 
 
-def test_a_change_under_an_open_desk_stops_what_is_decided_and_sent(practice: Practice) -> None:
+def test_altering_the_journal_of_an_open_desk_stops_decisions_and_sending(
+    practice: Practice,
+) -> None:
     """The desks read the journal before the edit, so their memory differs from it."""
     waits = practice.ines.propose("crypto_transfer.create", **transfer_fields("3.00"))
     ready, cut_off = practice.transfer(), practice.transfer("4.00")
@@ -436,7 +440,9 @@ def test_a_change_under_an_open_desk_stops_what_is_decided_and_sent(practice: Pr
     assert ines.get(ready.id).state == "ready"
 
 
-def test_what_left_is_noted_on_a_journal_that_was_changed_meanwhile(practice: Practice) -> None:
+def test_a_sent_action_is_recorded_even_if_the_journal_was_altered_meanwhile(
+    practice: Practice,
+) -> None:
     action = practice.transfer()
     real = outcomes.post
 
@@ -453,7 +459,7 @@ def test_what_left_is_noted_on_a_journal_that_was_changed_meanwhile(practice: Pr
         practice.ines.propose("crypto_transfer.create", **transfer_fields("2.00"))
 
 
-def test_a_desk_reads_a_journal_anew_that_was_mended(practice: Practice) -> None:
+def test_a_desk_rereads_a_repaired_journal(practice: Practice) -> None:
     action = practice.ines.propose("crypto_transfer.create", **transfer_fields())
     practice.journal.close()
     whole = (practice.folder / "journal.sqlite").read_bytes()

@@ -107,7 +107,7 @@ def between_attempts(practice: Practice, happening: Happening) -> None:
     practice._clients["maker"] = practice._stack.enter_context(client)
 
 
-def test_nothing_leaves_once_the_term_has_passed_by_the_wall_clock(
+def test_nothing_is_sent_after_the_deadline_by_the_wall_clock(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action = practice.transfer()
@@ -121,7 +121,7 @@ def test_nothing_leaves_once_the_term_has_passed_by_the_wall_clock(
     assert practice.ines.execute(action.id).state == "done"
 
 
-def test_nothing_leaves_once_the_term_has_passed_by_the_clock_that_runs_during_suspend(
+def test_nothing_is_sent_after_the_deadline_by_the_clock_that_runs_during_suspend(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action, boot = practice.transfer(), BootClock()
@@ -132,7 +132,7 @@ def test_nothing_leaves_once_the_term_has_passed_by_the_clock_that_runs_during_s
     assert practice.posts() == []
 
 
-def test_nothing_leaves_from_a_process_that_outlived_the_boot_of_its_machine(
+def test_nothing_is_sent_by_a_process_that_survived_a_reboot(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action, boot = practice.transfer(), BootClock()
@@ -146,7 +146,7 @@ def test_nothing_leaves_from_a_process_that_outlived_the_boot_of_its_machine(
     assert practice.posts() == []
 
 
-def test_nothing_leaves_once_anybody_has_journaled_anything_about_it(
+def test_nothing_is_sent_after_another_journal_entry_about_the_action(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action, nora = practice.transfer(), Actor("nora", "environment")
@@ -158,7 +158,7 @@ def test_nothing_leaves_once_anybody_has_journaled_anything_about_it(
     assert practice.posts() == []
 
 
-def test_a_journal_that_cannot_be_read_before_the_first_attempt_lets_nothing_leave(
+def test_an_unreadable_journal_before_the_first_attempt_stops_the_sending(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action = practice.transfer()
@@ -175,7 +175,7 @@ def _raising(_: str) -> None:
     raise JournalError("the disk is gone")
 
 
-def test_a_journal_that_cannot_be_read_before_the_second_attempt_leaves_it_unknown(
+def test_an_unreadable_journal_before_the_second_attempt_leaves_the_outcome_unknown(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action = practice.transfer()
@@ -190,7 +190,7 @@ def test_a_journal_that_cannot_be_read_before_the_second_attempt_leaves_it_unkno
 
 
 @pytest.mark.parametrize("kind", KEYED)
-def test_a_lost_answer_and_a_sleep_of_sixty_hours_take_effect_once(
+def test_a_lost_response_and_a_sixty_hour_sleep_take_effect_once(
     practice: Practice, kind: str
 ) -> None:
     action = practice.approved(kind, **KEYED[kind])
@@ -208,7 +208,7 @@ def test_a_lost_answer_and_a_sleep_of_sixty_hours_take_effect_once(
     assert len(practice.effects()) == 1
 
 
-def test_what_a_colleague_recovers_while_the_sender_sleeps_is_done_once_and_not_in_doubt(
+def test_an_action_recovered_while_its_sender_sleeps_is_done_once_and_not_in_doubt(
     practice: Practice,
 ) -> None:
     action = practice.transfer()
@@ -227,7 +227,7 @@ def test_what_a_colleague_recovers_while_the_sender_sleeps_is_done_once_and_not_
     assert len(practice.effects()) == 1
 
 
-def test_a_batch_whose_machine_sleeps_after_the_first_does_none_of_the_rest_twice(
+def test_a_batch_interrupted_by_sleep_executes_no_action_twice(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = [practice.transfer(f"{number}.00").id for number in range(1, 6)]
@@ -247,7 +247,7 @@ def test_a_batch_whose_machine_sleeps_after_the_first_does_none_of_the_rest_twic
     assert len(practice.effects()) == 5
 
 
-def test_facts_that_were_read_before_a_sleep_are_read_again(practice: Practice) -> None:
+def test_facts_read_before_a_sleep_are_reread(practice: Practice) -> None:
     from treasury.actions.kinds.service_records import ACCOUNT, LiveSource
 
     boot = [0.0]
@@ -274,7 +274,7 @@ def _interrupt() -> None:
     raise KeyboardInterrupt
 
 
-def test_the_settling_time_begins_when_the_sender_stopped_and_not_when_it_was_to_begin(
+def test_the_settling_time_starts_when_the_sender_stopped(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action = practice.transfer()
@@ -290,7 +290,7 @@ def test_the_settling_time_begins_when_the_sender_stopped_and_not_when_it_was_to
     assert practice.jonas.recover()[0].state == "done"
 
 
-def test_a_list_whose_reading_outlasts_the_settling_time_proves_nothing(
+def test_a_list_read_beyond_the_settling_time_does_not_settle_an_outcome(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action = practice.unknown_transfer(drop="before")
@@ -311,7 +311,7 @@ def test_a_list_whose_reading_outlasts_the_settling_time_proves_nothing(
 
 
 @pytest.mark.parametrize("kind", ["crypto_transfer.create", "wallet.create"])
-def test_nobody_recovers_an_action_that_may_still_be_sent_and_is_told_from_when(
+def test_an_action_that_may_still_be_sent_cannot_be_recovered_and_the_error_says_when(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     fields = {"account_id": TREASURY, "chain": "BASE"}
@@ -332,7 +332,7 @@ def test_nobody_recovers_an_action_that_may_still_be_sent_and_is_told_from_when(
     assert practice.jonas.recover(action.id)[0].state in {"done", "unknown"}
 
 
-def test_the_others_that_were_named_are_recovered_before_the_early_one_is_refused(
+def test_other_named_actions_are_recovered_before_the_early_one_is_refused(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     early, due = practice.transfer("1.00"), practice.transfer("2.00")
@@ -344,7 +344,7 @@ def test_the_others_that_were_named_are_recovered_before_the_early_one_is_refuse
     assert practice.jonas.get(due.id).state == "done"
 
 
-def test_the_term_is_a_setting_that_each_sending_keeps(
+def test_each_sending_keeps_the_configured_deadline(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policy = practice.folder / "policy.toml"
@@ -358,14 +358,14 @@ def test_the_term_is_a_setting_that_each_sending_keeps(
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "3601", "1.5"])
-def test_a_term_that_is_none_is_refused(practice: Practice, seconds: str) -> None:
+def test_an_invalid_deadline_is_refused(practice: Practice, seconds: str) -> None:
     policy = practice.folder / "policy.toml"
     policy.write_text(f"[recovery]\nterm_seconds = {seconds}\n", "utf-8")
     with pytest.raises(SettingsError, match="term_seconds"):
         practice.ines.policy  # noqa: B018 - reading it is the test
 
 
-def test_a_sending_of_an_earlier_version_has_the_default_term_from_when_it_left(
+def test_a_sending_by_an_earlier_version_gets_the_default_deadline(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action = practice.transfer()
@@ -386,9 +386,7 @@ def test_a_sending_of_an_earlier_version_has_the_default_term_from_when_it_left(
 
 
 @pytest.mark.parametrize("kind", KEYED)
-def test_a_key_that_the_service_has_forgotten_is_not_repeated_next_to_its_record(
-    practice: Practice, kind: str
-) -> None:
+def test_an_expired_key_is_not_repeated_if_its_record_exists(practice: Practice, kind: str) -> None:
     action = practice.approved(kind, **KEYED[kind])
     practice.sandbox.faults.add(FINANCE, method="POST", drop="after", times=2)
     with pytest.raises(OutcomeUnknown):
@@ -400,7 +398,7 @@ def test_a_key_that_the_service_has_forgotten_is_not_repeated_next_to_its_record
     assert len(practice.effects()) == 1
 
 
-def test_a_wall_clock_that_stood_still_makes_no_key_young(practice: Practice) -> None:
+def test_a_stopped_wall_clock_does_not_make_a_key_look_recent(practice: Practice) -> None:
     action, boot = practice.transfer(), BootClock()
     desk = practice.desk("ines", boot=boot)
     practice.sandbox.faults.add(FINANCE, method="POST", drop="before", times=2)
@@ -417,7 +415,7 @@ def test_a_wall_clock_that_stood_still_makes_no_key_young(practice: Practice) ->
     assert desk.recover()[0].state == "done"
 
 
-def test_a_list_that_shows_no_keys_proves_nothing(
+def test_a_list_without_keys_does_not_settle_an_outcome(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     practice.unknown_transfer(drop="after")
@@ -438,7 +436,7 @@ def test_a_list_that_shows_no_keys_proves_nothing(
 
 
 @pytest.mark.parametrize("hidden", ["name", "target_cryptocurrency"])
-def test_a_list_of_virtual_accounts_that_hides_what_is_compared_proves_nothing(
+def test_a_virtual_account_list_that_hides_compared_fields_does_not_settle_an_outcome(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, hidden: str
 ) -> None:
     kind = "virtual_account.create"
@@ -466,7 +464,7 @@ def test_a_list_of_virtual_accounts_that_hides_what_is_compared_proves_nothing(
     assert len(practice.effects()) == 1
 
 
-def test_a_normal_sending_asks_the_service_nothing_more(practice: Practice) -> None:
+def test_a_normal_sending_makes_no_extra_requests(practice: Practice) -> None:
     action = practice.transfer()
     before = len(practice.served.requests)
     practice.ines.execute(action.id)
@@ -509,7 +507,7 @@ def items(desk: Actions) -> list[tuple[str, str]]:
     return [(row["action_id"], row["state"]) for row in rows]
 
 
-def test_an_answer_that_comes_after_it_was_settled_raises_an_item_until_a_person_settles_it(
+def test_a_response_after_settlement_raises_an_item_until_a_person_settles_it(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action = doubled(practice, monkeypatch)
@@ -533,7 +531,7 @@ def test_an_answer_that_comes_after_it_was_settled_raises_an_item_until_a_person
 
 
 @pytest.mark.parametrize(("carried_out", "state"), [(False, "refused"), (True, "done")])
-def test_bytes_that_left_late_and_had_no_answer_raise_the_item_too(
+def test_bytes_sent_late_without_a_response_raise_the_item_too(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, carried_out: bool, state: str
 ) -> None:
     action = practice.transfer()
@@ -559,7 +557,7 @@ def test_bytes_that_left_late_and_had_no_answer_raise_the_item_too(
 
 
 @pytest.mark.parametrize("person", ["jonas", "ines"])
-def test_a_late_answer_with_the_record_that_was_found_meanwhile_is_no_doubt(
+def test_a_late_response_about_the_record_already_found_raises_no_doubt(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, person: str
 ) -> None:
     action = practice.transfer()

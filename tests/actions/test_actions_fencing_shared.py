@@ -95,7 +95,7 @@ def _interrupt() -> None:
 
 
 @pytest.mark.parametrize("hours", [-3, 0, 3], ids=["behind", "right", "ahead"])
-def test_the_servers_clock_says_when_others_may_settle(
+def test_the_server_clock_decides_when_others_may_settle(
     practice: Practice,
     ines: Actions,
     shared: SharedJournal,
@@ -121,7 +121,7 @@ def test_the_servers_clock_says_when_others_may_settle(
     assert len(practice.effects()) == 1
 
 
-def test_a_sender_whose_term_has_passed_by_the_servers_clock_sends_nothing(
+def test_a_sender_past_its_deadline_by_the_server_clock_sends_nothing(
     practice: Practice, ines: Actions, shared: SharedJournal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action = practice.transfer()
@@ -136,7 +136,7 @@ def test_a_sender_whose_term_has_passed_by_the_servers_clock_sends_nothing(
     assert practice.posts() == []
 
 
-def test_a_server_that_is_cut_before_the_first_byte_lets_nothing_leave(
+def test_a_server_connection_lost_before_the_first_byte_stops_the_sending(
     practice: Practice, ines: Actions, shared: SharedJournal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action = practice.transfer()
@@ -152,7 +152,7 @@ def test_a_server_that_is_cut_before_the_first_byte_lets_nothing_leave(
 
 
 @pytest.mark.parametrize("kind", ["crypto_transfer.create", "account_transfer.create"])
-def test_a_server_that_is_cut_before_the_second_attempt_leaves_it_to_be_recovered(
+def test_a_server_connection_lost_before_the_second_attempt_leaves_it_to_recovery(
     practice: Practice, ines: Actions, shared: SharedJournal, kind: str
 ) -> None:
     between = {
@@ -205,7 +205,7 @@ def thawed(process: subprocess.Popen[str]) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["crypto_transfer.create", "wallet.create"])
-def test_a_frozen_sender_does_not_send_what_another_desk_has_settled_and_done_anew(
+def test_a_frozen_sender_does_not_send_an_action_that_another_desk_has_redone(
     practice: Practice, ines: Actions, shared: SharedJournal, kind: str
 ) -> None:
     if kind == "wallet.create":
@@ -229,7 +229,7 @@ def test_a_frozen_sender_does_not_send_what_another_desk_has_settled_and_done_an
     assert jonas.get(action.id).doubled == ""
 
 
-def test_a_frozen_sender_that_goes_on_within_its_term_sends_it_once(
+def test_a_frozen_sender_resumes_within_its_deadline_and_sends_once(
     practice: Practice, ines: Actions, shared: SharedJournal
 ) -> None:
     action = practice.transfer()

@@ -65,7 +65,7 @@ def another(practice: Practice, record: Any, **fields: Any) -> Any:
     return msgspec.structs.replace(record, value=msgspec.structs.replace(record.value, **fields))
 
 
-def test_a_new_transfer_without_a_key_next_to_those_with_one_proves_nothing(
+def test_a_new_transfer_without_a_key_among_keyed_ones_does_not_settle_an_outcome(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action = practice.transfer()
@@ -82,7 +82,7 @@ def test_a_new_transfer_without_a_key_next_to_those_with_one_proves_nothing(
     assert "record another does not show idempotency_key" in left.why
 
 
-def test_a_list_of_transfers_between_accounts_proves_an_effect_and_never_that_there_is_none(
+def test_an_internal_transfer_list_can_prove_an_effect_but_not_its_absence(
     practice: Practice,
 ) -> None:
     """Its records have neither key nor reference, and may show an amount net of fees."""
@@ -98,7 +98,7 @@ def test_a_list_of_transfers_between_accounts_proves_an_effect_and_never_that_th
 
 
 @pytest.mark.parametrize("kind", LISTS)
-def test_a_list_without_records_proves_nothing(
+def test_an_empty_list_does_not_settle_an_outcome(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     action = ready(practice, kind)
@@ -108,7 +108,7 @@ def test_a_list_without_records_proves_nothing(
     assert (left.state, practice.effects()) == ("unknown", [])
 
 
-def test_older_transfers_without_a_key_are_not_the_one_that_was_sent(
+def test_older_transfers_without_a_key_are_not_the_sent_one(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     practice.ines.execute(practice.transfer().id)
@@ -127,7 +127,7 @@ def test_older_transfers_without_a_key_are_not_the_one_that_was_sent(
 
 
 @pytest.mark.parametrize(("name", "state"), [("Another", "done"), (None, "unknown")])
-def test_a_virtual_account_is_told_by_its_name(
+def test_a_virtual_account_is_recognised_by_its_name(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, name: str | None, state: str
 ) -> None:
     action = ready(practice, "virtual_account.create")
@@ -144,7 +144,7 @@ def test_a_virtual_account_is_told_by_its_name(
     assert left.state == state, left.why
 
 
-def test_the_record_that_carries_our_key_counts_however_the_others_look(
+def test_the_record_with_our_key_wins_over_similar_records(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action = practice.unknown_transfer(drop="after")

@@ -38,7 +38,7 @@ def again(practice: Practice, action: Action) -> Action:
     return practice.jonas.approve(proposed.id)[0]
 
 
-def test_a_refused_action_is_in_doubt_once_its_successor_was_done_and_its_record_shows(
+def test_a_refused_action_is_in_doubt_once_its_successor_is_done_and_its_record_appears(
     practice: Practice,
 ) -> None:
     first = falsely_refused(practice, practice.transfer())
@@ -62,7 +62,7 @@ def test_a_refused_action_is_in_doubt_once_its_successor_was_done_and_its_record
     assert practice.jonas.recover(first.id)[0].doubled == ""
 
 
-def test_it_is_in_doubt_as_well_while_the_outcome_of_its_successor_is_unknown(
+def test_a_refused_action_is_in_doubt_while_its_successor_is_unknown(
     practice: Practice,
 ) -> None:
     first = falsely_refused(practice, practice.transfer())
@@ -75,7 +75,7 @@ def test_it_is_in_doubt_as_well_while_the_outcome_of_its_successor_is_unknown(
     assert f"{second.id}, which is the same" in practice.jonas.recover(first.id)[0].doubled
 
 
-def test_a_successor_that_has_not_left_lapses_once_the_record_of_the_first_shows(
+def test_an_unsent_successor_lapses_once_the_first_record_appears(
     practice: Practice,
 ) -> None:
     first = falsely_refused(practice, practice.transfer())
@@ -94,7 +94,7 @@ def test_a_successor_that_has_not_left_lapses_once_the_record_of_the_first_shows
     )  # intentionally done twice
 
 
-def test_an_equal_action_that_was_wanted_before_it_left_is_no_successor(practice: Practice) -> None:
+def test_an_equal_action_proposed_before_the_sending_is_not_a_successor(practice: Practice) -> None:
     first, other = practice.transfer(), practice.transfer()
     falsely_refused(practice, first)
     [found] = practice.jonas.recover(first.id)
@@ -103,7 +103,7 @@ def test_an_equal_action_that_was_wanted_before_it_left_is_no_successor(practice
     assert len(practice.effects()) == 2
 
 
-def test_an_equal_action_that_left_before_it_is_no_second_effect(practice: Practice) -> None:
+def test_an_equal_action_sent_earlier_is_not_a_second_effect(practice: Practice) -> None:
     earlier = practice.transfer()
     assert practice.ines.execute(earlier.id).state == "done"
     first = falsely_refused(practice, practice.transfer())
@@ -111,7 +111,7 @@ def test_an_equal_action_that_left_before_it_is_no_second_effect(practice: Pract
     assert (found.state, found.doubled) == ("done", "")
 
 
-def test_another_amount_is_no_successor(practice: Practice) -> None:
+def test_an_action_with_another_amount_is_not_a_successor(practice: Practice) -> None:
     first = falsely_refused(practice, practice.transfer())
     assert practice.ines.execute(practice.transfer("11.00").id).state == "done"
     [found] = practice.jonas.recover(first.id)

@@ -37,7 +37,7 @@ def paid(practice: Practice) -> str:
     return request
 
 
-def test_a_hash_that_stands_on_another_request_waits_for_a_second_person(
+def test_a_hash_assigned_to_another_request_needs_a_second_person(
     practice: Practice, paid: str
 ) -> None:
     reference = practice.client("viewer").ramp.requests.get(paid).value.payment_reference
@@ -53,7 +53,7 @@ def test_a_hash_that_stands_on_another_request_waits_for_a_second_person(
     assert practice.ines.execute(action.id).state == "done"
 
 
-def test_a_policy_of_one_person_for_the_kind_does_not_take_the_second_away(
+def test_a_one_person_policy_still_needs_a_second_person_for_a_reused_hash(
     practice: Practice, paid: str
 ) -> None:
     rule = '[[rules]]\nkinds = ["ramp_request.*"]\npeople = 1\n'
@@ -63,7 +63,9 @@ def test_a_policy_of_one_person_for_the_kind_does_not_take_the_second_away(
     assert (action.state, action.needed) == ("proposed", 2)
 
 
-def test_a_desk_of_one_person_says_why_and_it_is_marked_so(practice: Practice, paid: str) -> None:
+def test_a_one_person_desk_gives_a_reason_for_a_reused_hash_and_is_marked(
+    practice: Practice, paid: str
+) -> None:
     second = off_ramp(practice, "300")
     (practice.folder / POLICY_FILE).write_text("one_person = true\n", "utf-8")
     with pytest.raises(InputError, match="reason: is missing, and the hash stands on PAY-"):
@@ -76,7 +78,7 @@ def test_a_desk_of_one_person_says_why_and_it_is_marked_so(practice: Practice, p
         assert words in action.text
 
 
-def test_a_hash_that_was_given_to_another_request_meanwhile_lapses_the_action(
+def test_a_hash_assigned_to_another_request_meanwhile_lapses_the_action(
     practice: Practice,
 ) -> None:
     first, second = off_ramp(practice, "250"), off_ramp(practice, "300")
@@ -91,7 +93,7 @@ def test_a_hash_that_was_given_to_another_request_meanwhile_lapses_the_action(
     assert practice.ines.get(early.id).state == "lapsed"
 
 
-def test_a_hash_counts_as_given_until_its_action_comes_to_nothing(practice: Practice) -> None:
+def test_a_hash_stays_assigned_until_its_action_fails(practice: Practice) -> None:
     """The notes on funding equal the notes on actions."""
 
     def agree() -> list[str]:

@@ -98,7 +98,7 @@ def test_one_person_with_two_names_in_the_environment_does_not_propose_and_appro
     assert at_a_desk(practice).approve(action.id)[0].state == "ready"
 
 
-def test_a_hub_in_the_environment_that_the_policy_does_not_name_vouches_for_nobody(
+def test_a_hub_missing_from_the_policy_confirms_no_identity(
     practice: Practice, hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "of-ines")
@@ -155,7 +155,7 @@ def test_the_hub_is_asked_only_at_an_address_that_the_person_confirmed(
     other.server.server_close()
 
 
-def test_an_actor_that_a_program_hands_over_is_claimed(practice: Practice) -> None:
+def test_an_actor_passed_in_by_a_program_has_the_level_claimed(practice: Practice) -> None:
     write(practice.folder, 'identified_by = ["hub", "system"]\n')
     policy = load_policy(practice.folder)
     policy.check_identity(Actor("ines", "hub", "verified"))
@@ -169,7 +169,7 @@ def test_an_actor_that_a_program_hands_over_is_claimed(practice: Practice) -> No
     )
 
 
-def test_the_hub_is_asked_now_and_then_and_never_guessed_at(
+def test_the_hub_is_asked_periodically_and_its_answer_never_assumed(
     practice: Practice, hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(practice.folder, f'[hub]\napi = "{hub.api}"\n')
@@ -188,7 +188,7 @@ def test_the_hub_is_asked_now_and_then_and_never_guessed_at(
     assert identity.who().name == "jonas"
 
 
-def test_what_was_sent_is_noted_though_the_hub_is_away_by_then(
+def test_a_sent_action_is_recorded_although_the_hub_is_down(
     practice: Practice, hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(practice.folder, f'[hub]\napi = "{hub.api}"\n')
@@ -207,14 +207,14 @@ def test_what_was_sent_is_noted_though_the_hub_is_away_by_then(
 
 
 @pytest.mark.parametrize("name", ["in\u0435s", "ine\u200bs", "\u0406nes", "ın\u0435ѕ"])
-def test_an_account_that_looks_like_the_makers_is_no_second_person(
+def test_a_look_alike_of_the_makers_account_is_not_a_second_person(
     practice: Practice, name: str
 ) -> None:
     action = practice.desk("Ines").propose("crypto_transfer.create", **transfer_fields()).id
     assert "never the checker" in refused(lambda: practice.desk(name).approve(action))
 
 
-def test_a_permission_is_not_given_to_a_name_that_looks_like_it(practice: Practice) -> None:
+def test_a_look_alike_name_gets_no_permission(practice: Practice) -> None:
     write(practice.folder, '[[rules]]\nkinds = ["*"]\napprove = ["jonas"]\n')
     action = practice.ines.propose("crypto_transfer.create", **transfer_fields()).id
     assert "j\u043enas may not approve" in refused(
@@ -235,7 +235,7 @@ def test_a_permission_is_not_given_to_a_name_that_looks_like_it(practice: Practi
         ('signed = "yes"', "signed"),
     ],
 )
-def test_a_policy_whose_hub_or_keys_do_not_read_is_refused(
+def test_a_policy_with_an_invalid_hub_or_key_is_refused(
     tmp_path: Path, text: str, said: str
 ) -> None:
     write(tmp_path, text)
@@ -243,7 +243,7 @@ def test_a_policy_whose_hub_or_keys_do_not_read_is_refused(
         load_policy(tmp_path)
 
 
-def test_where_the_policy_wants_signatures_an_approval_without_one_sends_nothing(
+def test_an_unsigned_approval_sends_nothing_if_the_policy_requires_signatures(
     practice: Practice, tmp_path: Path
 ) -> None:
     keys = {name: f"file:{tmp_path / name}.key" for name in ("ines", "jonas")}
@@ -268,7 +268,7 @@ def test_where_the_policy_wants_signatures_an_approval_without_one_sends_nothing
     assert len(practice.effects()) == 1
 
 
-def test_a_key_is_enrolled_beside_what_the_policy_says(tmp_path: Path) -> None:
+def test_a_key_is_enrolled_next_to_the_policy(tmp_path: Path) -> None:
     one, two = (make_key(f"file:{tmp_path / name}").public for name in ("one", "two"))
     enrol_key(tmp_path, "ines", one)
     assert load_policy(tmp_path).signatures.owner(one) == "ines"
@@ -291,7 +291,7 @@ def test_a_key_is_enrolled_beside_what_the_policy_says(tmp_path: Path) -> None:
         enrol_key(tmp_path, "jonas", two)
 
 
-def test_a_rotated_key_and_the_one_before_it_are_of_one_person(tmp_path: Path) -> None:
+def test_a_rotated_key_and_its_predecessor_belong_to_one_person(tmp_path: Path) -> None:
     one, two = (make_key(f"file:{tmp_path / name}").public for name in ("one", "two"))
     write(tmp_path, f'[keys]\nines = ["{one}", "{two}"]\n')
     rules = load_policy(tmp_path).signatures

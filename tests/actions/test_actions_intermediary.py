@@ -134,7 +134,7 @@ def bench() -> Iterator[Proxied]:
     ("content", "media_type"), [(HTML, "text/html"), (FOREIGN, "application/json")]
 )
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_page_after_the_effect_is_no_refusal(
+def test_an_html_page_after_the_effect_is_not_a_refusal(
     bench: Proxied, kind: str, content: bytes, media_type: str
 ) -> None:
     ends = {
@@ -150,7 +150,9 @@ def test_a_page_after_the_effect_is_no_refusal(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_services_own_documented_refusal_is_one_and_no_other(bench: Proxied, kind: str) -> None:
+def test_only_the_documented_refusal_of_the_service_counts_as_refusal(
+    bench: Proxied, kind: str
+) -> None:
     safety, documented = KINDS[kind].safety, refusals_of(KINDS[kind].operation)
     for status in statuses_of(kind):
         end = bench.end_of(kind, Page(status, OWN, JSON, passes_on=False).answer)
@@ -194,14 +196,16 @@ HOSTILE = {
     "kind",
     ["crypto_transfer.create", "ramp_request.create", "ramp_request.approve", "party.delete"],
 )
-def test_whatever_an_answer_raises_the_action_ends(bench: Proxied, kind: str, hostile: str) -> None:
+def test_an_action_ends_whatever_error_the_response_raises(
+    bench: Proxied, kind: str, hostile: str
+) -> None:
     end = bench.end_of(kind, Page(201, HOSTILE[hostile], JSON).answer)
     assert end.first in {"unknown", "done"}
     assert (end.last, end.effects) == ("done", 1)
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_whatever_the_answer_to_a_second_sending_raises_the_action_ends(
+def test_an_action_ends_whatever_error_the_response_to_a_retry_raises(
     bench: Proxied, hostile: str
 ) -> None:
     with bench.acted("crypto_transfer.create", Page(502, HTML).answer) as (desk, action):
@@ -217,7 +221,7 @@ def forged(status: int) -> Answer:
 
 
 @pytest.mark.parametrize(("status", "state"), [(400, "refused"), (429, "ready")])
-def test_what_was_refused_and_carries_our_key_was_carried_out(
+def test_a_refused_action_whose_record_carries_our_key_was_executed(
     bench: Proxied, status: int, state: str
 ) -> None:
     with bench.acted("crypto_transfer.create", forged(status)) as (desk, action):
@@ -234,7 +238,7 @@ def test_what_was_refused_and_carries_our_key_was_carried_out(
         assert f"LOOK: the same as {action.id}, which is done" in again.text
 
 
-def test_a_twin_of_what_was_refused_and_carried_out_is_not_executed(bench: Proxied) -> None:
+def test_a_duplicate_of_a_refused_but_executed_action_is_not_executed(bench: Proxied) -> None:
     with bench.acted("crypto_transfer.create", forged(400), twins=1) as (desk, action):
         [twin] = desk.actions.list(state="ready")
         with pytest.raises(ActionRefused, match=f"treasury actions recover {action.id}"):
@@ -243,7 +247,7 @@ def test_a_twin_of_what_was_refused_and_carried_out_is_not_executed(bench: Proxi
         assert desk.recover(action.id) == "done"
 
 
-def test_what_is_ready_again_and_carries_our_key_is_not_sent_again(bench: Proxied) -> None:
+def test_a_ready_action_whose_record_carries_our_key_is_not_resent(bench: Proxied) -> None:
     with bench.acted("crypto_transfer.create", forged(429)) as (desk, action):
         with pytest.raises(ActionRefused, match="was carried out"):
             desk.actions.execute(action.id)
@@ -252,9 +256,7 @@ def test_what_is_ready_again_and_carries_our_key_is_not_sent_again(bench: Proxie
 
 
 @pytest.mark.parametrize("kind", ["party_role.create", "wallet.create", "ramp_request.create"])
-def test_a_key_that_is_evidence_only_is_left_out_where_a_person_says_so(
-    bench: Proxied, kind: str
-) -> None:
+def test_an_evidence_only_key_is_omitted_if_a_person_says_so(bench: Proxied, kind: str) -> None:
     refused = Page(400, OWN, JSON, passes_on=False).answer
     with bench.acted(kind, refused) as (desk, action):
         assert desk.state(action.id) == "refused"
@@ -267,7 +269,7 @@ def test_a_key_that_is_evidence_only_is_left_out_where_a_person_says_so(
         assert b"idempotencyKey" not in bench.writes[-1]
 
 
-def test_a_key_that_makes_a_repeat_safe_is_never_left_out(bench: Proxied) -> None:
+def test_a_key_that_makes_a_retry_safe_is_never_omitted(bench: Proxied) -> None:
     with (
         bench.acted("crypto_transfer.create", forged(400)) as (desk, action),
         pytest.raises(InputError, match="has no key that could be left out"),
@@ -289,7 +291,7 @@ READS: dict[str, Answer | None] = {
 
 @pytest.mark.parametrize("reads", READS)
 @pytest.mark.parametrize("kind", [name for name in KINDS if KINDS[name].safety != "keyed"])
-def test_what_a_repeat_is_refused_is_not_believed_of_the_request(
+def test_a_refused_retry_does_not_settle_the_first_request(
     bench: Proxied, kind: str, reads: str
 ) -> None:
     def send_twice(exchange: Exchange) -> None:
@@ -304,7 +306,7 @@ def test_what_a_repeat_is_refused_is_not_believed_of_the_request(
 @pytest.mark.parametrize(
     "kind", [name for name in KINDS if KINDS[name].method in {"PATCH", "DELETE", "PUT"}]
 )
-def test_an_earlier_read_of_the_record_is_no_answer_to_a_change(bench: Proxied, kind: str) -> None:
+def test_an_earlier_read_of_the_record_does_not_answer_a_change(bench: Proxied, kind: str) -> None:
     def answer(exchange: Exchange) -> None:
         path = exchange.path.removesuffix("/amount").removesuffix("/tx-hash")
         [record] = [one for key, one in bench.relay.reads.items() if key.partition("?")[0] == path]
@@ -329,7 +331,7 @@ def test_an_earlier_read_of_the_record_is_no_answer_to_a_change(bench: Proxied, 
         ("virtual_account.create", "/virtual-bank-accounts"),
     ],
 )
-def test_a_record_from_before_is_no_answer_to_a_create(
+def test_an_existing_record_does_not_answer_a_create(
     bench: Proxied, kind: str, listed: str
 ) -> None:
     def answer(exchange: Exchange) -> None:
@@ -362,7 +364,9 @@ def refused_after_effect(exchange: Exchange) -> None:
     exchange.write(Response(409, JSON, OWN).wire)
 
 
-def test_a_refusal_in_doubt_is_none_if_several_records_may_be_the_effect(bench: Proxied) -> None:
+def test_a_doubtful_refusal_stays_unsettled_if_several_records_may_be_the_effect(
+    bench: Proxied,
+) -> None:
     kind, list_path = "company_wallet.create", "/company-wallets"
     with bench.acted(kind, refused_after_effect, reads=lagging(list_path)) as (desk, action):
         assert desk.actions.get(action.id).refusal_in_doubt
@@ -371,7 +375,7 @@ def test_a_refusal_in_doubt_is_none_if_several_records_may_be_the_effect(bench: 
         assert "2 records may be the one that was sent" in desk.actions.get(action.id).why
 
 
-def test_a_refusal_in_doubt_is_none_if_the_list_cannot_be_read(bench: Proxied) -> None:
+def test_a_doubtful_refusal_stays_unsettled_if_the_list_cannot_be_read(bench: Proxied) -> None:
     reads = lagging("/wallets")
     with bench.acted("wallet.create", refused_after_effect, reads=reads) as (desk, action):
         assert desk.actions.get(action.id).refusal_in_doubt

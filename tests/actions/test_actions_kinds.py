@@ -56,7 +56,7 @@ CREATES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", CREATES)
-def test_what_is_created_is_sent_once_and_its_answer_is_kept(practice: Practice, kind: str) -> None:
+def test_a_create_is_sent_once_and_its_response_is_stored(practice: Practice, kind: str) -> None:
     ready = practice.approved(kind, **CREATES[kind])
     assert practice.posts() == []
     done = practice.ines.execute(ready.id)
@@ -71,7 +71,7 @@ def test_what_is_created_is_sent_once_and_its_answer_is_kept(practice: Practice,
     practice.journal.verify()
 
 
-def test_the_life_of_a_request_is_five_kinds_by_two_people(practice: Practice) -> None:
+def test_a_request_passes_through_five_action_kinds_by_two_people(practice: Practice) -> None:
     made = practice.ines.execute(
         practice.ines.propose(
             "ramp_request.create",
@@ -99,7 +99,7 @@ def test_the_life_of_a_request_is_five_kinds_by_two_people(practice: Practice) -
     assert detail.blockchain_transaction_hash == "0x" + "1f" * 32
 
 
-def test_what_was_made_can_be_cancelled_and_rejected_while_it_awaits_approval(
+def test_a_created_request_can_be_cancelled_and_rejected_before_approval(
     practice: Practice,
 ) -> None:
     statuses = []
@@ -115,7 +115,7 @@ def test_what_was_made_can_be_cancelled_and_rejected_while_it_awaits_approval(
     assert statuses == ["CANCELLED", "REJECTED"]
 
 
-def test_a_suspended_account_is_reactivated_by_two(practice: Practice) -> None:
+def test_reactivating_a_suspended_account_needs_two_people(practice: Practice) -> None:
     practice.sandbox.finance.suspend_account(OPERATIONS)
     ready = practice.approved("account.reactivate", account_id=OPERATIONS)
     assert ready.people == ("ines", "jonas")
@@ -143,7 +143,7 @@ def test_a_suspended_account_is_reactivated_by_two(practice: Practice) -> None:
          "external_field": "destinationAddress"}, "external_address: an address on BASE is 0x"),
     ],
 )  # fmt: skip
-def test_what_the_world_does_not_allow_is_refused_beside_its_field(
+def test_an_action_that_the_records_do_not_allow_is_refused_by_field(
     practice: Practice, kind: str, change: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(Exception, match=said) as caught:
@@ -181,7 +181,7 @@ def test_what_the_world_does_not_allow_is_refused_beside_its_field(
         ("payment_session.create", {"callback_url": "http://evil.test/x"}, "^callback_url: is"),
     ],
 )  # fmt: skip
-def test_a_field_that_cannot_be_is_an_input_error_that_names_it(
+def test_an_invalid_field_is_an_input_error_that_names_it(
     practice: Practice, kind: str, change: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(InputError, match=said):
@@ -210,7 +210,7 @@ def test_an_unverified_target_and_an_unverified_sender_are_refused(practice: Pra
     assert practice.posts() == []
 
 
-def test_an_address_outside_the_service_goes_in_the_field_that_is_named(
+def test_an_external_address_goes_into_the_named_field(
     practice: Practice,
 ) -> None:
     outside = {
@@ -225,12 +225,12 @@ def test_an_address_outside_the_service_goes_in_the_field_that_is_named(
     assert json.loads(sending.body["body"])["destinationAddress"] == ADDRESS
 
 
-def test_an_unknown_kind_lists_those_there_are(practice: Practice) -> None:
+def test_an_unknown_kind_is_refused_with_the_list_of_kinds(practice: Practice) -> None:
     with pytest.raises(InputError, match=r"ramp_request\.approve"):
         practice.ines.propose("ramp_request.delete", request_id="x")
 
 
-def test_every_kind_declares_what_its_people_and_its_recovery_rest_on() -> None:
+def test_every_kind_declares_the_facts_for_approval_and_recovery() -> None:
     assert len(KINDS) == 26
     for kind in KINDS.values():
         assert kind.operation in SCOPES, kind.name
@@ -245,7 +245,7 @@ def test_every_kind_declares_what_its_people_and_its_recovery_rest_on() -> None:
     assert {KINDS[name].safety for name in unlisted} == {"keyed"}  # otherwise they could be lost
 
 
-def test_every_kind_says_which_fields_it_takes() -> None:
+def test_every_kind_declares_its_fields() -> None:
     assert len(KINDS) == 26
     for kind in KINDS.values():
         fields = field_names(kind.fields)
@@ -261,7 +261,7 @@ def test_amounts_are_sent_digit_for_digit(practice: Practice) -> None:
     assert ready.money == AssetAmount("USDC", Decimal("12345.678901"))
 
 
-def test_the_sentence_names_who_what_where_and_masks_what_may_be_shared(
+def test_the_summary_names_actor_target_and_amount_and_masks_private_data(
     practice: Practice,
 ) -> None:
     action = practice.ines.propose("company_bank_account.create", reason="new bank",
@@ -276,7 +276,7 @@ def test_the_sentence_names_who_what_where_and_masks_what_may_be_shared(
     assert "BE68" not in action.masked
 
 
-def test_what_a_service_wrote_is_one_visible_line_in_the_sentence_and_in_the_facts(
+def test_text_from_a_service_is_one_visible_line_in_summary_and_facts(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account = practice.client("viewer").finance.accounts.get(OPERATIONS).value
@@ -318,7 +318,7 @@ OFF_RAMP = msgspec.structs.replace(
 )
 
 
-def test_every_material_fact_that_moves_is_named_with_both_values() -> None:
+def test_every_changed_material_fact_is_named_with_both_values() -> None:
     changes: dict[str, Any] = {
         "status": "BLOCKED",
         "fiat_amount": Decimal("25000.01"),
@@ -334,12 +334,12 @@ def test_every_material_fact_that_moves_is_named_with_both_values() -> None:
     ]
 
 
-def test_equal_amounts_written_differently_and_a_version_have_not_moved() -> None:
+def test_equal_amounts_in_another_spelling_and_a_version_are_not_changes() -> None:
     fresh = msgspec.structs.replace(ON_RAMP, fiat_amount=Decimal("25000.00"), version=9)
     assert moved(ON_RAMP, fresh) == ()
 
 
-def test_a_fact_that_came_or_went_has_moved_and_an_immaterial_one_has_not() -> None:
+def test_an_added_or_removed_material_fact_is_a_change_and_an_immaterial_one_is_not() -> None:
     one = Fact(name="payee", value="a")
     balance = Fact(name="available", value="1", material=False)
     assert [str(m) for m in changed((one, balance), ())] == ["payee was a, is not shown"]

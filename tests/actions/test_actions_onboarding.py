@@ -66,7 +66,7 @@ EACH = (
 )  # fmt: skip
 
 
-def test_every_write_of_both_services_is_a_kind_but_one_twin_and_one_question() -> None:
+def test_every_write_of_both_services_has_a_kind_with_two_exceptions() -> None:
     writes = {
         f"{route.method} {route.path}"
         for route in (*finance_routes.routes("a"), *ramp_routes.routes("spec"))
@@ -77,7 +77,7 @@ def test_every_write_of_both_services_is_a_kind_but_one_twin_and_one_question() 
 
 
 @pytest.mark.parametrize("kind", EACH)
-def test_it_is_sent_once_after_two_people_and_its_answer_is_kept(
+def test_an_onboarding_action_is_sent_once_after_two_approvals_and_its_response_stored(
     practice: Practice, kind: str
 ) -> None:
     fields = fields_of(practice, kind)
@@ -97,7 +97,7 @@ def test_it_is_sent_once_after_two_people_and_its_answer_is_kept(
 
 
 @pytest.mark.parametrize("kind", EACH)
-def test_an_answer_that_does_not_come_is_read_back_and_nothing_is_sent_again(
+def test_a_missing_response_is_read_back_and_nothing_is_resent(
     practice: Practice, kind: str
 ) -> None:
     ready = practice.approved(kind, **fields_of(practice, kind))
@@ -115,7 +115,7 @@ def test_an_answer_that_does_not_come_is_read_back_and_nothing_is_sent_again(
 
 
 @pytest.mark.parametrize("kind", EACH)
-def test_what_may_have_left_and_shows_no_effect_is_unknown_and_blocks_its_twin(
+def test_a_possibly_sent_action_without_effect_is_unknown_and_blocks_its_duplicate(
     practice: Practice, kind: str
 ) -> None:
     fields = fields_of(practice, kind)
@@ -132,7 +132,7 @@ def test_what_may_have_left_and_shows_no_effect_is_unknown_and_blocks_its_twin(
     assert f"{ready.id} is the same" in refused(lambda: practice.ines.propose(kind, **fields))
 
 
-def test_what_is_deleted_is_gone_and_what_is_named_anew_is_found_by_its_new_id(
+def test_a_deleted_record_is_gone_and_a_renamed_one_is_found_by_its_new_id(
     practice: Practice,
 ) -> None:
     fields = fields_of(practice, "account.delete")
@@ -146,7 +146,7 @@ def test_what_is_deleted_is_gone_and_what_is_named_anew_is_found_by_its_new_id(
     assert [one.value.id for one in accounts.iterate(external_id="ops-new")] == [OPERATIONS]
 
 
-def test_a_part_of_an_address_leaves_the_rest_as_it_was(practice: Practice) -> None:
+def test_changing_part_of_an_address_leaves_the_rest_unchanged(practice: Practice) -> None:
     party = party_of(practice)
     whole = {"address_line1": "Kaai 1", "postal_code": "2000", "country": "BE", "city": "Antwerp"}
     for change in (whole, {"city": "Ghent"}):
@@ -156,7 +156,7 @@ def test_a_part_of_an_address_leaves_the_rest_as_it_was(practice: Practice) -> N
     assert (address.address_line1, address.city) == ("Kaai 1", "Ghent")
 
 
-def test_an_approval_lapses_when_the_name_that_was_shown_has_moved(practice: Practice) -> None:
+def test_an_approval_lapses_when_the_displayed_name_changes(practice: Practice) -> None:
     ready = practice.approved("account.change", account_id=OPERATIONS, external_id="ops-new")
     other = practice.approved("account.change", account_id=OPERATIONS, external_id="ops-other")
     practice.ines.execute(other.id)
@@ -192,7 +192,7 @@ def test_an_approval_lapses_when_the_name_that_was_shown_has_moved(practice: Pra
         )),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused_beside_its_field_and_nothing_is_sent(
+def test_an_invalid_value_is_refused_by_field_and_nothing_is_sent(
     practice: Practice, kind: str, fields: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(TreasuryError, match=said):
@@ -200,7 +200,7 @@ def test_what_cannot_be_is_refused_beside_its_field_and_nothing_is_sent(
     assert practice.posts() == practice.kinds() == []
 
 
-def test_what_is_so_already_is_not_proposed(practice: Practice) -> None:
+def test_a_change_without_effect_is_not_proposed(practice: Practice) -> None:
     viewer = practice.client("viewer")
     party = party_of(practice)
     role = {"account_id": TREASURY, "role_type": "ACCOUNT_HOLDER"}

@@ -69,7 +69,7 @@ def assert_settled(proxied: Proxied, desk: Desk, action: Action) -> None:
         "account_transfer.create",
     ],
 )
-def test_what_never_arrived_is_not_done_by_the_answer_to_another(
+def test_an_undelivered_action_is_not_done_by_the_response_to_another(
     company: Company, bench: RelayedDesk, kind: str
 ) -> None:
     others = company.answer_to_another(kind, OTHERWISE.get(kind, {}))
@@ -84,7 +84,7 @@ def test_what_never_arrived_is_not_done_by_the_answer_to_another(
 
 @pytest.mark.parametrize("kind", ["payment_request.create", "crypto_transfer.create"])
 @pytest.mark.parametrize("path", [f"/accounts/{SENDER}", "/company"])
-def test_a_record_that_shows_nothing_of_what_was_sent_is_no_answer(
+def test_a_record_without_the_sent_values_is_not_accepted_as_response(
     company: Company, bench: RelayedDesk, kind: str, path: str
 ) -> None:
     client = bench.patient["maker"]
@@ -99,7 +99,7 @@ def test_a_record_that_shows_nothing_of_what_was_sent_is_no_answer(
 @pytest.mark.parametrize(
     "kind", ["crypto_transfer.create", "fiat_transfer.create", "account_transfer.create"]
 )
-def test_a_transfer_is_not_done_by_the_status_of_another_kind_of_record(
+def test_a_transfer_is_not_done_by_the_status_of_another_record_kind(
     company: Company, bench: RelayedDesk, kind: str
 ) -> None:
     requests = bench.patient["maker"].ramp.requests.iterate()
@@ -113,7 +113,7 @@ def test_a_transfer_is_not_done_by_the_status_of_another_kind_of_record(
 @pytest.mark.parametrize(
     "kind", ["crypto_transfer.create", "fiat_transfer.create", "account_transfer.create"]
 )
-def test_an_answer_of_id_and_status_is_done_if_the_sender_has_that_transfer(
+def test_a_response_of_id_and_status_is_done_if_the_sender_has_that_transfer(
     company: Company, bench: RelayedDesk, kind: str
 ) -> None:
     def sparse(exchange: Exchange) -> None:
@@ -127,7 +127,7 @@ def test_an_answer_of_id_and_status_is_done_if_the_sender_has_that_transfer(
         assert proxied.effects(action) == 1
 
 
-def test_an_equal_card_payment_is_not_done_by_the_answer_to_the_first(
+def test_an_equal_card_payment_is_not_done_by_the_response_to_the_first(
     company: Company, bench: RelayedDesk
 ) -> None:
     answers: list[Response] = []
@@ -165,7 +165,7 @@ class Mixed:
 
 
 @pytest.mark.parametrize("kind", [*ON_REQUEST, "ramp_request.change_amount"])
-def test_a_request_that_is_answered_with_another_is_neither_shown_nor_approved(
+def test_a_request_answered_with_another_record_is_neither_shown_nor_approved(
     company: Company, bench: RelayedDesk, desk: Desk, kind: str
 ) -> None:
     fields, others = company.fields(kind), company.fields(kind)
@@ -180,7 +180,7 @@ def test_a_request_that_is_answered_with_another_is_neither_shown_nor_approved(
 
 
 @pytest.mark.parametrize("kind", [*ON_REQUEST, "ramp_request.change_amount"])
-def test_what_is_ready_is_not_sent_while_its_request_is_answered_with_another(
+def test_a_ready_action_is_not_sent_if_its_request_is_answered_with_another_record(
     company: Company, bench: RelayedDesk, desk: Desk, kind: str
 ) -> None:
     action = ready_action(desk, company, kind)
@@ -198,7 +198,7 @@ def test_what_is_ready_is_not_sent_while_its_request_is_answered_with_another(
 @pytest.mark.parametrize(
     ("asked", "answered"), [(SENDER, RECEIVER), (RECEIVER, SENDER)], ids=["sender", "receiver"]
 )
-def test_a_transfers_sentence_names_no_other_account(
+def test_the_summary_of_a_transfer_names_no_other_account(
     company: Company, bench: RelayedDesk, desk: Desk, asked: str, answered: str
 ) -> None:
     bench.relay.on_early_read = Mixed(f"/accounts/{asked}", f"/accounts/{answered}")
@@ -206,7 +206,7 @@ def test_a_transfers_sentence_names_no_other_account(
         desk.propose("crypto_transfer.create", company.fields("crypto_transfer.create"))
 
 
-def test_an_effect_that_is_read_back_from_another_request_is_none(
+def test_an_effect_read_back_from_another_request_does_not_count(
     company: Company, bench: RelayedDesk
 ) -> None:
     """The write is lost, and its request is read as one that was approved."""
@@ -232,7 +232,7 @@ def test_an_effect_that_is_read_back_from_another_request_is_none(
         assert proxied.effects(action) == 1
 
 
-def test_a_transfer_that_carries_the_key_and_another_amount_settles_nothing(
+def test_a_transfer_with_the_key_but_another_amount_does_not_settle_the_outcome(
     company: Company, bench: RelayedDesk
 ) -> None:
     proxied = Proxied(company, bench)

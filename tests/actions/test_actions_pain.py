@@ -66,7 +66,7 @@ def schema() -> etree.XMLSchema:
     ),
 )
 @settings(deadline=None)
-def test_every_file_is_valid_by_the_official_schema_and_its_sums_agree(
+def test_every_file_validates_against_the_official_schema_and_its_sums_agree(
     schema: etree.XMLSchema, amounts: list[Decimal], bic: str | None, name: str
 ) -> None:
     orders = [
@@ -81,12 +81,12 @@ def test_every_file_is_valid_by_the_official_schema_and_its_sums_agree(
     assert found(root, "Cdtr/Nm") == [name] * len(amounts)
 
 
-def test_the_schema_finds_what_is_wrong(schema: etree.XMLSchema) -> None:
+def test_the_schema_rejects_invalid_files(schema: etree.XMLSchema) -> None:
     for was, now in (("SLEV", "EVER"), (">8000.00<", ">8000.000001<"), ("TESTLT21", "TEST")):
         assert not schema.validate(read(pain001([ORDER], PAYER, AT, DAY).replace(was, now)))
 
 
-def test_it_orders_what_was_given_and_nothing_else() -> None:
+def test_a_file_contains_exactly_the_given_orders() -> None:
     root = read(pain001([ORDER], PAYER, AT, DAY))
     assert found(root, "GrpHdr/CreDtTm") == ["2026-11-02T08:00:05Z"]
     assert found(root, "ReqdExctnDt/Dt") == ["2026-11-03"]
@@ -100,7 +100,7 @@ def test_it_orders_what_was_given_and_nothing_else() -> None:
     assert (amount.text, dict(amount.attrib)) == ("8000.00", {"Ccy": "EUR"})
 
 
-def test_the_same_orders_have_the_same_id_and_others_have_another() -> None:
+def test_equal_orders_give_the_same_message_id_and_others_another() -> None:
     def name(*orders: CreditTransfer) -> str:
         (found_one,) = found(read(pain001(orders, PAYER, AT, DAY)), "GrpHdr/MsgId")
         assert len(found_one) <= 35
@@ -131,20 +131,20 @@ def test_the_same_orders_have_the_same_id_and_others_have_another() -> None:
         ({"reference": ""}, "an order without a reference"),
     ],
 )
-def test_what_sepa_does_not_carry_is_refused(changes: dict[str, Any], says: str) -> None:
+def test_characters_outside_sepa_are_refused(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match="no file was made") as caught:
         pain001([order(reference="PAY-1"), order(**changes)], PAYER, AT, DAY)
     assert says in caught.value.what
 
 
-def test_a_reference_that_is_there_twice_is_refused() -> None:
+def test_a_repeated_reference_is_refused() -> None:
     with pytest.raises(InputError, match="PAY-2026-005402: the reference occurs more than once"):
         pain001([ORDER, order(amount=Decimal(5))], PAYER, AT, DAY)
     with pytest.raises(InputError, match="PAY-A: the reference occurs more than once"):
         pain001([order(reference="pay-a"), order(reference="PAY-A")], PAYER, AT, DAY)
 
 
-def test_nothing_to_pay_and_a_payer_without_an_iban_are_refused() -> None:
+def test_an_empty_order_list_and_a_payer_without_iban_are_refused() -> None:
     with pytest.raises(InputError, match="nothing to pay"):
         pain001([], PAYER, AT, DAY)
     with pytest.raises(InputError, match="pay_from: 123 is not an IBAN"):
@@ -159,7 +159,7 @@ def test_another_attempt_has_another_id() -> None:
     assert len(ids) == 3
 
 
-def test_a_payee_beyond_the_eea_asks_for_the_payers_address(schema: etree.XMLSchema) -> None:
+def test_a_payee_outside_the_eea_requires_the_payers_address(schema: etree.XMLSchema) -> None:
     beyond = order(reference="PAY-2", iban="CH9300762011623852957", bic=None)
     with pytest.raises(InputError, match="outside the EEA, and the payer's address is missing"):
         pain001([ORDER, beyond], PAYER, AT, DAY)
@@ -184,7 +184,7 @@ def test_an_address_that_sepa_cannot_carry_is_refused(town: str, country: str, s
         pain001([ORDER], payer, AT, DAY)
 
 
-def test_a_payees_address_is_written_where_it_is_given(schema: etree.XMLSchema) -> None:
+def test_a_given_payee_address_is_written(schema: etree.XMLSchema) -> None:
     placed = order(reference="PAY-2", town="Vilnius", country="LT")
     text = pain001([ORDER, placed], PAYER, AT, DAY)
     root = read(text)
@@ -215,7 +215,7 @@ def test_a_payees_address_that_sepa_cannot_carry_is_refused(
         pain001([ORDER, order(reference="PAY-2", town=town, country=country)], PAYER, AT, DAY)
 
 
-def test_a_payer_whose_bank_books_by_batch_asks_for_one_debit(schema: etree.XMLSchema) -> None:
+def test_a_payer_with_batch_booking_requests_one_debit(schema: etree.XMLSchema) -> None:
     assert found(read(pain001([ORDER], PAYER, AT, DAY)), "BtchBookg") == ["false"]
     by_batch = read(pain001([ORDER], msgspec.structs.replace(PAYER, batch_booking=True), AT, DAY))
     assert schema.validate(by_batch)
@@ -235,7 +235,7 @@ def test_a_payer_whose_bank_books_by_batch_asks_for_one_debit(schema: etree.XMLS
         ("Щъркел ЕООД", "SHTarkel EOOD"),
     ],
 )
-def test_our_own_name_and_town_are_written_in_the_letters_of_sepa(
+def test_our_own_name_and_town_are_transliterated_to_sepa_letters(
     schema: etree.XMLSchema, name: str, written: str
 ) -> None:
     payer = Payer(name=name, iban=PAYER.iban, town="Liège", country="BE")
@@ -246,7 +246,7 @@ def test_our_own_name_and_town_are_written_in_the_letters_of_sepa(
     assert found(root, "Cdtr/PstlAdr/TwnNm") == ["Koln"]
 
 
-def test_letters_of_sepa_stay_as_they_are_and_unknown_ones_too() -> None:
+def test_sepa_letters_and_unknown_letters_are_left_unchanged() -> None:
     plain = "AZaz09/-?:().,'+ "
     assert sepa_letters(plain) == plain
     assert sepa_letters("株式会社\n") == "株式会社\n"
@@ -254,7 +254,7 @@ def test_letters_of_sepa_stay_as_they_are_and_unknown_ones_too() -> None:
 
 
 @pytest.mark.parametrize("name", ["株式会社", "N" * 71, " ", ""])
-def test_a_name_of_ours_that_sepa_does_not_carry_is_set_as_the_bank_has_it(name: str) -> None:
+def test_our_name_outside_sepa_must_be_set_as_the_bank_has_it(name: str) -> None:
     with pytest.raises(
         InputError, match=r"^pay_from: the payer's name .*no file was made"
     ) as caught:
@@ -262,7 +262,7 @@ def test_a_name_of_ours_that_sepa_does_not_carry_is_set_as_the_bank_has_it(name:
     assert "holder =" in caught.value.do
 
 
-def test_a_town_that_sepa_does_not_carry_is_corrected_in_the_settings() -> None:
+def test_a_town_outside_sepa_must_be_corrected_in_the_settings() -> None:
     for changes in ({"town": "東京", "country": "JP"}, {"town": "T" * 36, "country": "BE"}):
         with pytest.raises(InputError, match="its town") as caught:
             pain001([ORDER], msgspec.structs.replace(PAYER, **changes), AT, DAY)
@@ -272,7 +272,7 @@ def test_a_town_that_sepa_does_not_carry_is_corrected_in_the_settings() -> None:
         assert f"[payees.{ORDER.iban}]" in caught.value.do
 
 
-def test_an_account_pays_under_the_name_that_its_bank_has() -> None:
+def test_an_account_pays_under_the_name_its_bank_holds() -> None:
     accounts = (
         BankAccount(account="BE45 5399 5187 6689", source="own_bank", holder="Société X"),
         BankAccount(account="NL91ABNA0417164300", source="own_bank"),

@@ -37,7 +37,7 @@ def cut_off(practice: Practice) -> str:
     return action.id
 
 
-def test_what_was_approved_for_one_environment_is_not_sent_in_another(practice: Practice) -> None:
+def test_an_action_approved_for_one_environment_is_not_sent_in_another(practice: Practice) -> None:
     action = practice.transfer()
     before = practice.posts()
     said = refused(lambda: elsewhere(practice).execute(action.id))
@@ -46,7 +46,7 @@ def test_what_was_approved_for_one_environment_is_not_sent_in_another(practice: 
     assert practice.ines.execute(action.id).state == "done"
 
 
-def test_what_was_cut_off_in_one_environment_is_not_sent_again_in_another(
+def test_an_action_interrupted_in_one_environment_is_not_resent_in_another(
     practice: Practice,
 ) -> None:
     action = cut_off(practice)
@@ -57,14 +57,14 @@ def test_what_was_cut_off_in_one_environment_is_not_sent_again_in_another(
     assert practice.ines.get(action).state == "unknown"
 
 
-def test_what_was_approved_for_one_client_is_not_sent_as_another(practice: Practice) -> None:
+def test_an_action_approved_for_one_client_is_not_sent_by_another(practice: Practice) -> None:
     action = practice.transfer()
     said = refused(lambda: renewed(practice).execute(action.id))
     assert "the credential maker is another client now: nothing was sent" in said
     assert practice.ines.get(action.id).state == "ready"
 
 
-def test_a_key_is_not_sent_again_by_a_client_that_never_had_it(practice: Practice) -> None:
+def test_a_key_is_not_resent_by_a_client_that_never_had_it(practice: Practice) -> None:
     action = cut_off(practice)
     before = practice.posts()
     practice.wait()

@@ -25,7 +25,7 @@ def propose(practice: Practice, amount: str = "10.00", person: str = "ines") -> 
     return practice.desk(person).propose("crypto_transfer.create", **transfer_fields(amount)).id
 
 
-def test_by_default_what_moves_money_needs_a_second_person() -> None:
+def test_actions_that_move_money_need_a_second_person_by_default() -> None:
     policy = load_policy(Path("/nowhere"))
     needs = {name for name, kind in KINDS.items() if policy.people(kind, None) == 2}
     assert needs == {
@@ -39,7 +39,7 @@ def test_by_default_what_moves_money_needs_a_second_person() -> None:
     assert KINDS["ramp_request.approve"].decides_on_maker
 
 
-def test_the_maker_is_never_the_checker_however_the_name_is_written(practice: Practice) -> None:
+def test_the_maker_is_never_the_checker_in_any_spelling_of_the_name(practice: Practice) -> None:
     action = propose(practice)
     for name in ("ines", "Ines", " INES ", "ｉｎｅｓ"):
         assert "never the checker" in refused(lambda n=name: practice.desk(n).approve(action))
@@ -60,7 +60,7 @@ def test_a_small_amount_needs_one_person_and_a_large_one_two(practice: Practice)
     assert (action.state, action.needed) == ("proposed", 2)  # the rule does not name EUR
 
 
-def test_three_people_have_to_agree_where_the_policy_says_three(practice: Practice) -> None:
+def test_three_people_must_approve_if_the_policy_requires_three(practice: Practice) -> None:
     write(practice.folder, '[[rules]]\nkinds = ["crypto_transfer.*"]\npeople = 3\n')
     action = propose(practice)
     [after_one] = practice.jonas.approve(action)
@@ -71,7 +71,7 @@ def test_three_people_have_to_agree_where_the_policy_says_three(practice: Practi
     assert (ready.state, ready.people) == ("ready", ("ines", "jonas", "nora"))
 
 
-def test_who_may_propose_and_approve_is_named(practice: Practice) -> None:
+def test_the_policy_names_who_may_propose_and_approve(practice: Practice) -> None:
     write(
         practice.folder,
         '[[rules]]\nkinds = ["crypto_transfer.create"]\npropose = ["ines"]\napprove = ["nora"]\n',
@@ -86,7 +86,7 @@ def test_who_may_propose_and_approve_is_named(practice: Practice) -> None:
     assert practice.desk("nora").approve(action)[0].state == "ready"
 
 
-def test_a_single_amount_and_a_day_have_their_limits(practice: Practice) -> None:
+def test_limits_apply_per_amount_and_per_day(practice: Practice) -> None:
     write(
         practice.folder,
         '[[rules]]\nkinds = ["crypto_transfer.create", "payment_request.create"]\n'
@@ -105,14 +105,14 @@ def test_a_single_amount_and_a_day_have_their_limits(practice: Practice) -> None
     )  # each person has a separate daily limit
 
 
-def test_a_batch_counts_together_against_the_day(practice: Practice) -> None:
+def test_a_batch_counts_as_a_whole_against_the_daily_limit(practice: Practice) -> None:
     write(practice.folder, '[[rules]]\nkinds = ["*"]\nper_day = {USDC = 70}\n')
     write_again = [propose(practice, "40"), propose(practice, "31")]
     assert "in a day" in refused(lambda: practice.jonas.approve(*write_again))
     assert {practice.ines.get(one).state for one in write_again} == {"proposed"}
 
 
-def test_a_workspace_of_one_person_says_so(practice: Practice) -> None:
+def test_a_one_person_workspace_is_marked_as_such(practice: Practice) -> None:
     write(practice.folder, "one_person = true\n")
     action = practice.ines.get(propose(practice))
     assert action.state == "ready"
@@ -127,7 +127,7 @@ def test_a_workspace_of_one_person_says_so(practice: Practice) -> None:
     assert practice.ines.execute(mine.id).state == "done"
 
 
-def test_a_policy_that_became_stricter_holds_what_was_approved_before(practice: Practice) -> None:
+def test_a_stricter_policy_holds_actions_approved_before(practice: Practice) -> None:
     action = propose(practice)
     practice.jonas.approve(action)
     write(practice.folder, '[[rules]]\nkinds = ["*"]\npeople = 3\n')
@@ -137,7 +137,7 @@ def test_a_policy_that_became_stricter_holds_what_was_approved_before(practice: 
     assert practice.posts() == []
 
 
-def test_how_a_person_is_known_can_be_asked_for(practice: Practice) -> None:
+def test_the_policy_can_require_an_identity_level(practice: Practice) -> None:
     write(practice.folder, 'identified_by = ["hub"]\n')
     assert "identified by the environment only" in refused(lambda: propose(practice))
     assert Actor("ines", "hub").source in load_policy(practice.folder).identified_by
@@ -166,7 +166,7 @@ def test_each_decision_names_its_policy_and_the_journal_holds_its_text(practice:
         ('text = "x"', "text"),
     ],
 )
-def test_a_policy_that_does_not_read_names_the_key_and_nothing_is_decided(
+def test_an_invalid_policy_names_the_key_and_stops_every_decision(
     practice: Practice, text: str, said: str
 ) -> None:
     write(practice.folder, text)
@@ -194,7 +194,7 @@ def test_a_policy_that_does_not_read_names_the_key_and_nothing_is_decided(
         (f"[a{'.a' * 5000}]", "it is nested too deeply"),
     ],
 )  # fmt: skip
-def test_a_policy_that_could_not_mean_what_it_says_is_refused_by_its_line(
+def test_a_contradictory_policy_is_refused_by_its_line(
     tmp_path: Path, text: str, said: str
 ) -> None:
     write(tmp_path, text)
@@ -208,7 +208,7 @@ def test_amounts_of_the_file_are_exact(tmp_path: Path) -> None:
     assert rule.at_most == {"USDC": Decimal("0.1"), "EUR": Decimal("0.30"), "USD": Decimal(7)}
 
 
-def test_a_currency_that_a_limit_does_not_name_is_not_allowed(tmp_path: Path) -> None:
+def test_a_currency_without_a_limit_is_not_allowed(tmp_path: Path) -> None:
     write(tmp_path, '[[rules]]\nkinds = ["*"]\nat_most = {EUR = 5}\n')
     policy = load_policy(tmp_path)
     kind = KINDS["crypto_transfer.create"]
@@ -220,7 +220,7 @@ def test_a_currency_that_a_limit_does_not_name_is_not_allowed(tmp_path: Path) ->
     assert "USDC 1.000000 is more than" in said
 
 
-def test_rejecting_and_withdrawing_say_why_and_are_final(practice: Practice) -> None:
+def test_rejections_and_withdrawals_need_a_reason_and_are_final(practice: Practice) -> None:
     one, two = propose(practice, "1"), propose(practice, "2")
     with pytest.raises(InputError, match="reason: is missing"):
         practice.jonas.reject(one, "")
@@ -234,7 +234,7 @@ def test_rejecting_and_withdrawing_say_why_and_are_final(practice: Practice) -> 
         practice.ines.get("A-9")
 
 
-def test_a_proposal_that_looks_like_another_says_so(practice: Practice) -> None:
+def test_a_proposal_that_looks_like_another_is_reported(practice: Practice) -> None:
     propose(practice)
     again = practice.ines.get(propose(practice))
     assert "LOOK: the same as A-1, which is proposed." in again.text
@@ -242,7 +242,7 @@ def test_a_proposal_that_looks_like_another_says_so(practice: Practice) -> None:
     assert "LOOK" not in other.text
 
 
-def test_what_one_person_decides_alone_counts_against_the_day(practice: Practice) -> None:
+def test_decisions_by_one_person_count_against_the_daily_limit(practice: Practice) -> None:
     write(
         practice.folder,
         '[[rules]]\nkinds = ["crypto_transfer.create"]\ntwo_people_from = {USDC = 50}\n'

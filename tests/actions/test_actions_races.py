@@ -32,7 +32,7 @@ from treasury.journal import Actor, Journal
 FINANCE, RAMP = "/finance/v1", "/ramp/v1"
 
 
-def test_a_late_refusal_of_a_first_sending_says_nothing_of_a_second(
+def test_a_late_refusal_of_the_first_attempt_does_not_settle_the_second(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action = practice.transfer()
@@ -57,7 +57,7 @@ def test_a_late_refusal_of_a_first_sending_says_nothing_of_a_second(
     assert len(practice.effects()) == 1
 
 
-def test_a_batch_journals_an_action_as_leaving_when_it_is_its_turn(
+def test_a_batch_journals_each_action_as_sent_only_when_it_is_next(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (practice.transfer(amount).id for amount in ("10.00", "11.00"))
@@ -86,7 +86,7 @@ def _copied(practice: Practice) -> Path:
     return Path(shutil.copy(practice.folder / "journal.sqlite", practice.folder / "copy"))
 
 
-def test_an_older_copy_of_the_journal_sends_nothing_a_second_time(practice: Practice) -> None:
+def test_an_older_copy_of_the_journal_sends_nothing_twice(practice: Practice) -> None:
     action, waits = practice.transfer().id, practice.transfer("11.00").id
     copy = _copied(practice)
     assert practice.ines.execute(action).state == "done"
@@ -105,7 +105,7 @@ def test_an_older_copy_of_the_journal_sends_nothing_a_second_time(practice: Prac
     assert len(practice.effects()) == 1
 
 
-def test_an_adopted_copy_sends_nothing_that_was_approved_before(practice: Practice) -> None:
+def test_an_adopted_copy_sends_no_action_approved_before(practice: Practice) -> None:
     action = practice.transfer().id
     with pytest.raises(ActionRefused, match="the journal did not go back"):
         practice.ines.adopt_journal("just so")
@@ -124,7 +124,7 @@ def test_an_adopted_copy_sends_nothing_that_was_approved_before(practice: Practi
     practice.journal.verify()
 
 
-def test_a_journal_that_went_back_and_on_is_read_from_its_beginning(practice: Practice) -> None:
+def test_a_journal_that_was_reset_and_extended_is_reread_from_the_start(practice: Practice) -> None:
     practice.transfer("9.00")
     copy = _copied(practice)
     for amount in ("11.00", "12.00"):
@@ -148,7 +148,7 @@ def _between() -> dict[str, Any]:
     }
 
 
-def test_who_said_that_a_request_was_made_names_it(practice: Practice) -> None:
+def test_a_person_who_reports_a_request_as_made_names_it(practice: Practice) -> None:
     made = practice.ines.propose("ramp_request.create", **request_fields())
     practice.sandbox.faults.add(f"{RAMP}/ramp-requests", method="POST", drop="after", times=2)
     with pytest.raises(OutcomeUnknown):
@@ -159,7 +159,9 @@ def test_who_said_that_a_request_was_made_names_it(practice: Practice) -> None:
         practice.ines.settle(made.id, carried_out=True, reason="seen in the portal")
 
 
-def test_who_may_have_changed_an_amount_does_not_approve_the_request(practice: Practice) -> None:
+def test_a_person_who_may_have_changed_the_amount_cannot_approve_the_request(
+    practice: Practice,
+) -> None:
     [request] = practice.awaiting()
     change = practice.approved("ramp_request.change_amount", request_id=request, amount="777.00")
     path = f"{RAMP}/ramp-requests/{request}"

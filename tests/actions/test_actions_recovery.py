@@ -26,7 +26,7 @@ def how(action: Action) -> tuple[str, str]:
     return action.state, action.outcome.how if action.outcome is not None else action.why
 
 
-def test_a_keyed_action_that_no_list_shows_is_sent_again_byte_for_byte(practice: Practice) -> None:
+def test_a_keyed_action_missing_from_every_list_is_resent_byte_for_byte(practice: Practice) -> None:
     unknown(practice, practice.transfer(), FINANCE, drop="before")
     practice.wait()
     [settled] = practice.ines.recover()
@@ -38,7 +38,7 @@ def test_a_keyed_action_that_no_list_shows_is_sent_again_byte_for_byte(practice:
     assert len(practice.effects()) == 1
 
 
-def test_a_keyed_action_whose_record_is_listed_is_not_sent_again(practice: Practice) -> None:
+def test_a_keyed_action_whose_record_is_listed_is_not_resent(practice: Practice) -> None:
     unknown(practice, practice.transfer(), FINANCE, drop="after")
     writes = len(practice.posts())
     [settled] = practice.ines.recover()
@@ -46,7 +46,9 @@ def test_a_keyed_action_whose_record_is_listed_is_not_sent_again(practice: Pract
     assert len(practice.posts()) == writes
 
 
-def test_an_empty_list_says_nothing_before_the_settling_time(practice: Practice) -> None:
+def test_an_empty_list_does_not_settle_an_outcome_before_the_settling_time(
+    practice: Practice,
+) -> None:
     action = unknown(practice, practice.transfer(), FINANCE, drop="before")
     writes = len(practice.posts())
     assert practice.ines.recover() == (action,)
@@ -60,7 +62,7 @@ def test_an_empty_list_says_nothing_before_the_settling_time(practice: Practice)
     assert how(practice.ines.recover(action.id)[0]) == ("done", "sent again")
 
 
-def test_after_its_key_is_forgotten_a_transfer_is_looked_up_by_the_key(practice: Practice) -> None:
+def test_a_transfer_is_looked_up_by_its_key_after_the_key_expires(practice: Practice) -> None:
     action = unknown(practice, practice.transfer(), FINANCE, drop="after")
     practice.wall.pass_(hours=25)
     writes = len(practice.posts())
@@ -70,7 +72,7 @@ def test_after_its_key_is_forgotten_a_transfer_is_looked_up_by_the_key(practice:
     assert practice.ines.recover(action.id) == (settled,)
 
 
-def test_after_its_key_is_forgotten_what_nobody_lists_goes_to_a_person(practice: Practice) -> None:
+def test_an_unlisted_action_goes_to_a_person_after_its_key_expires(practice: Practice) -> None:
     card = {"type": "p", "reference_id": "ops-usd", "amount": "1.00", "currency": "EUR"}
     unknown(practice, practice.approved("payment_request.create", **card), FINANCE, drop="after")
     practice.wall.pass_(hours=25)
@@ -82,7 +84,7 @@ def test_after_its_key_is_forgotten_what_nobody_lists_goes_to_a_person(practice:
     assert practice.kinds().count("unknown") == 2
 
 
-def test_a_key_that_was_spent_is_looked_up(practice: Practice) -> None:
+def test_an_action_with_a_used_key_is_looked_up(practice: Practice) -> None:
     action = practice.transfer()
     practice.sandbox.faults.add(FINANCE, method="POST", drop="after")
     spent = {"status": 422, "name": ""}
@@ -94,7 +96,7 @@ def test_a_key_that_was_spent_is_looked_up(practice: Practice) -> None:
     assert len(practice.effects()) == 1
 
 
-def test_what_has_neither_key_nor_version_waits_before_it_is_looked_up(practice: Practice) -> None:
+def test_an_action_without_key_or_version_waits_before_lookup(practice: Practice) -> None:
     action = practice.ines.propose("ramp_request.create", **request_fields())
     unknown(practice, action, RAMP, drop="after")
     [early] = practice.ines.recover()
@@ -106,7 +108,7 @@ def test_what_has_neither_key_nor_version_waits_before_it_is_looked_up(practice:
     assert len(practice.effects()) == 1
 
 
-def test_a_create_that_nobody_finds_is_unknown_and_never_sent_again(practice: Practice) -> None:
+def test_a_create_that_is_not_found_is_unknown_and_never_resent(practice: Practice) -> None:
     action = practice.ines.propose("ramp_request.create", **request_fields())
     unknown(practice, action, RAMP, drop="before")
     practice.wall.pass_(hours=100)
@@ -122,7 +124,7 @@ def test_a_create_that_nobody_finds_is_unknown_and_never_sent_again(practice: Pr
     )
 
 
-def test_a_twin_of_what_is_unknown_is_not_executed(practice: Practice) -> None:
+def test_a_duplicate_of_an_unknown_action_is_not_executed(practice: Practice) -> None:
     twin = practice.transfer()
     action = practice.transfer()
     unknown(practice, action, FINANCE, drop="before")
@@ -133,7 +135,7 @@ def test_a_twin_of_what_is_unknown_is_not_executed(practice: Practice) -> None:
     assert len(practice.effects()) == 2
 
 
-def test_two_records_that_might_be_it_are_left_to_a_person(practice: Practice) -> None:
+def test_two_matching_records_are_left_to_a_person(practice: Practice) -> None:
     action = practice.ines.propose("company_wallet.create", address="0x" + "ab" * 20, chain="BASE")
     practice.jonas.approve(action.id)
     unknown(practice, action, RAMP, drop="after")
@@ -146,7 +148,7 @@ def test_two_records_that_might_be_it_are_left_to_a_person(practice: Practice) -
     assert open_.state == "unknown"
 
 
-def test_a_wallet_that_was_there_before_is_not_taken_for_the_new_one(practice: Practice) -> None:
+def test_an_existing_wallet_is_not_mistaken_for_the_new_one(practice: Practice) -> None:
     action = practice.ines.propose("wallet.create", account_id=TREASURY, chain="BASE")
     unknown(practice, action, FINANCE, drop="before")
     practice.wall.pass_(seconds=121)
@@ -154,7 +156,7 @@ def test_a_wallet_that_was_there_before_is_not_taken_for_the_new_one(practice: P
     assert open_.state == "unknown"
 
 
-def test_a_person_who_did_not_make_it_says_what_became_of_it(practice: Practice) -> None:
+def test_a_person_other_than_the_maker_settles_an_unknown_outcome(practice: Practice) -> None:
     card = {"type": "p", "reference_id": "ops-usd", "amount": "1.00", "currency": "EUR"}
     action = practice.approved("payment_request.create", **card)
     unknown(practice, action, FINANCE, drop="before")
@@ -176,7 +178,7 @@ def test_a_person_who_did_not_make_it_says_what_became_of_it(practice: Practice)
     )
 
 
-def test_a_person_can_say_that_it_was_carried_out(practice: Practice) -> None:
+def test_a_person_can_settle_an_action_as_executed(practice: Practice) -> None:
     action = practice.ines.propose("wallet.create", account_id=TREASURY, chain="BASE")
     unknown(practice, action, FINANCE, drop="after")
     practice.wait()
@@ -187,7 +189,7 @@ def test_a_person_can_say_that_it_was_carried_out(practice: Practice) -> None:
     assert (settled.outcome.how, settled.outcome.record) == ("said by a person", "w-1")
 
 
-def test_a_version_that_has_passed_proves_that_nothing_was_carried_out(
+def test_a_newer_version_proves_that_an_action_was_not_executed(
     practice: Practice,
 ) -> None:
     [request] = practice.awaiting()
@@ -202,7 +204,7 @@ def test_a_version_that_has_passed_proves_that_nothing_was_carried_out(
     assert "is REJECTED" in refused(lambda: practice.jonas.execute(action.id))
 
 
-def test_a_service_out_of_reach_leaves_it_open(practice: Practice) -> None:
+def test_an_unreachable_service_leaves_the_outcome_open(practice: Practice) -> None:
     action = unknown(practice, practice.transfer(), FINANCE, drop="after")
     practice.sandbox.faults.add("", drop="before", times=99)
     states = [recovered(practice, action.id) for _ in range(2)]
@@ -219,14 +221,14 @@ def recovered(practice: Practice, action_id: str) -> str:
         return practice.ines.get(action_id).state
 
 
-def test_what_is_settled_is_left_alone(practice: Practice) -> None:
+def test_a_settled_action_is_left_unchanged(practice: Practice) -> None:
     done = practice.ines.execute(practice.transfer().id)
     assert practice.ines.recover() == ()
     assert practice.ines.recover(done.id) == (done,)
     assert practice.jonas.unsettled() == ()
 
 
-def test_reactivating_is_adopted_where_the_account_is_active(practice: Practice) -> None:
+def test_a_reactivation_counts_as_done_if_the_account_is_active(practice: Practice) -> None:
     practice.sandbox.finance.suspend_account(OPERATIONS)
     action = practice.approved("account.reactivate", account_id=OPERATIONS)
     unknown(practice, action, FINANCE, drop="after")

@@ -118,7 +118,7 @@ def ready(practice: Practice, kind: str) -> Action:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_was_carried_out_after_the_copy_is_not_carried_out_from_it(
+def test_an_action_executed_after_the_backup_is_not_executed_again_from_it(
     restored: Restored, kind: str
 ) -> None:
     practice = restored.practice
@@ -132,7 +132,7 @@ def test_what_was_carried_out_after_the_copy_is_not_carried_out_from_it(
 
 
 @pytest.mark.parametrize("kind", LISTED)
-def test_the_record_is_named_and_whoever_proposes_it_again_reads_of_it(
+def test_the_existing_record_is_named_in_errors_and_new_proposals(
     restored: Restored, kind: str
 ) -> None:
     action = ready(restored.practice, kind)
@@ -144,7 +144,7 @@ def test_the_record_is_named_and_whoever_proposes_it_again_reads_of_it(
 
 
 @pytest.mark.parametrize("kind", [kind for kind in LISTED if kind != "wallet.create"])
-def test_it_is_found_in_a_list_that_comes_in_another_order_than_it_was_asked_for(
+def test_an_existing_record_is_found_in_a_list_with_an_unexpected_order(
     restored: Restored, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     practice = restored.practice
@@ -157,7 +157,7 @@ def test_it_is_found_in_a_list_that_comes_in_another_order_than_it_was_asked_for
     assert len(practice.effects()) == done
 
 
-def test_what_is_withdrawn_and_proposed_again_is_looked_for_as_far_back(
+def test_a_withdrawn_and_reproposed_action_is_looked_up_equally_far_back(
     restored: Restored,
 ) -> None:
     action = restored.practice.transfer()
@@ -167,7 +167,7 @@ def test_what_is_withdrawn_and_proposed_again_is_looked_for_as_far_back(
     assert record in again.text
 
 
-def test_a_request_that_was_turned_down_since_is_not_made_once_more(restored: Restored) -> None:
+def test_a_request_rejected_since_the_backup_is_not_created_again(restored: Restored) -> None:
     practice = restored.practice
     action = ready(practice, "ramp_request.create")
 
@@ -180,7 +180,7 @@ def test_a_request_that_was_turned_down_since_is_not_made_once_more(restored: Re
 
 
 @pytest.mark.parametrize("kind", ["crypto_transfer.create", "account_transfer.create"])
-def test_a_transfer_that_failed_since_is_seen_before_it_is_sent_once_more(
+def test_a_transfer_that_failed_since_is_found_before_it_is_resent(
     restored: Restored, kind: str
 ) -> None:
     action = ready(restored.practice, kind)
@@ -191,7 +191,7 @@ def test_a_transfer_that_failed_since_is_seen_before_it_is_sent_once_more(
 
 
 @pytest.mark.parametrize("kind", LISTED_NOWHERE)
-def test_what_no_list_tells_of_goes_to_a_person_once_its_key_may_be_forgotten(
+def test_an_unlisted_action_goes_to_a_person_once_its_key_may_have_expired(
     practice: Practice, kind: str
 ) -> None:
     action = practice.approved(kind, **CREATES[kind])
@@ -211,7 +211,7 @@ def test_what_no_list_tells_of_goes_to_a_person_once_its_key_may_be_forgotten(
     assert len(practice.effects()) == 1
 
 
-def test_how_long_a_key_is_remembered_is_a_setting(practice: Practice) -> None:
+def test_the_lifetime_of_a_key_is_a_setting(practice: Practice) -> None:
     (practice.folder / "policy.toml").write_text("[recovery]\nkey_retention_hours = 72\n", "utf-8")
     kind = "payment_request.create"
     action = practice.approved(kind, **CREATES[kind])
@@ -222,7 +222,7 @@ def test_how_long_a_key_is_remembered_is_a_setting(practice: Practice) -> None:
     assert "older than the 72 hours" in refused(lambda: practice.ines.execute(older.id))
 
 
-def test_a_key_of_tomorrow_is_of_no_known_age(practice: Practice) -> None:
+def test_a_key_dated_in_the_future_has_an_unknown_age(practice: Practice) -> None:
     kind = "payment_request.create"
     action = practice.approved(kind, **CREATES[kind])
     practice.now = practice.now.replace(year=2025)  # the machine's clock is set back
@@ -230,7 +230,7 @@ def test_a_key_of_tomorrow_is_of_no_known_age(practice: Practice) -> None:
     assert "which is later than now, so its age is unknown" in said
 
 
-def test_an_old_key_is_no_obstacle_where_the_list_shows_that_nothing_was_done(
+def test_an_old_key_does_not_block_if_the_list_shows_no_effect(
     practice: Practice,
 ) -> None:
     action = practice.transfer()
@@ -239,7 +239,7 @@ def test_an_old_key_is_no_obstacle_where_the_list_shows_that_nothing_was_done(
     assert len(practice.effects()) == 1
 
 
-def test_a_list_that_is_closed_leaves_it_to_the_key_and_then_to_a_person(
+def test_a_forbidden_list_leaves_the_outcome_to_the_key_and_then_to_a_person(
     practice: Practice,
 ) -> None:
     young, old = practice.transfer("1.00"), practice.transfer("2.00")
@@ -253,7 +253,7 @@ def test_a_list_that_is_closed_leaves_it_to_the_key_and_then_to_a_person(
     assert len(practice.effects()) == 1
 
 
-def test_a_list_without_end_is_not_read_for_ever(
+def test_an_endless_list_is_not_read_forever(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = practice.ines.propose("ramp_request.create", **CREATES["ramp_request.create"])
@@ -264,7 +264,7 @@ def test_a_list_without_end_is_not_read_for_ever(
     assert practice.posts() == []
 
 
-def test_a_list_in_no_order_is_read_to_its_end_and_that_is_bounded_too(
+def test_an_unordered_list_is_read_to_its_end_up_to_a_limit(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = practice.ines.propose("ramp_request.create", **CREATES["ramp_request.create"])
@@ -305,7 +305,7 @@ def done_anew(practice: Practice, action: Action) -> str:
 
 
 @pytest.mark.parametrize("kind", LISTED_KEYED)
-def test_what_was_unknown_in_the_copy_is_not_sent_again_where_the_same_was_done_since(
+def test_an_unknown_action_of_a_backup_is_not_resent_if_an_equal_one_was_done_since(
     restored: Restored, kind: str
 ) -> None:
     practice = restored.practice
@@ -320,7 +320,7 @@ def test_what_was_unknown_in_the_copy_is_not_sent_again_where_the_same_was_done_
 
 
 @pytest.mark.parametrize("kind", LISTED_NOWHERE)
-def test_what_no_list_tells_of_is_not_sent_again_from_a_copy(restored: Restored, kind: str) -> None:
+def test_an_unlisted_action_is_not_resent_from_a_backup(restored: Restored, kind: str) -> None:
     practice = restored.practice
     action, before = cut_off(practice, kind), len(practice.effects())
     restored.back_up()
@@ -334,7 +334,7 @@ def test_what_no_list_tells_of_is_not_sent_again_from_a_copy(restored: Restored,
 
 
 @pytest.mark.parametrize("kind", LISTED_KEYED)
-def test_what_somebody_else_did_since_is_not_done_by_sending_again(
+def test_an_equal_action_of_another_workspace_leaves_the_outcome_unknown(
     practice: Practice, kind: str, tmp_path: Path
 ) -> None:
     action, before = cut_off(practice, kind), len(practice.effects())
@@ -348,7 +348,7 @@ def test_what_somebody_else_did_since_is_not_done_by_sending_again(
     assert len(practice.effects()) == before + 1
 
 
-def test_what_was_there_before_and_was_shown_is_no_reason_not_to_send_again(
+def test_a_record_shown_before_approval_does_not_stop_a_retry(
     practice: Practice,
 ) -> None:
     maker = practice.client("maker").finance.transfers
@@ -361,7 +361,9 @@ def test_what_was_there_before_and_was_shown_is_no_reason_not_to_send_again(
     assert practice.ines.recover(action.id)[0].state == "done"
 
 
-def test_a_list_that_is_closed_leaves_it_unknown_until_it_is_open(practice: Practice) -> None:
+def test_a_forbidden_list_leaves_the_outcome_unknown_until_it_is_readable(
+    practice: Practice,
+) -> None:
     action = cut_off(practice, "crypto_transfer.create")
     practice.wait()
     path = f"/finance/v1/accounts/{TREASURY}/transfers"
@@ -372,7 +374,7 @@ def test_a_list_that_is_closed_leaves_it_unknown_until_it_is_open(practice: Prac
     assert len(practice.effects()) == 1
 
 
-def test_an_older_wish_of_another_week_is_not_looked_for(practice: Practice) -> None:
+def test_an_older_proposal_of_another_week_is_not_looked_up(practice: Practice) -> None:
     first = practice.transfer()
     practice.ines.withdraw(first.id)
     practice.pass_(days=7)

@@ -35,7 +35,7 @@ REQUESTS = "/ramp/v1/ramp-requests"
 TRANSFERS = "/finance/v1/accounts"
 
 
-def test_an_approval_is_journaled_sent_and_journaled_again(practice: Practice) -> None:
+def test_an_action_is_journaled_at_approval_sending_and_response(practice: Practice) -> None:
     [request] = practice.awaiting()
     ready = practice.jonas.propose(APPROVE, request_id=request, reason="invoice 2211")
     done = practice.jonas.execute(ready.id)
@@ -53,7 +53,7 @@ def test_an_approval_is_journaled_sent_and_journaled_again(practice: Practice) -
     practice.journal.verify()
 
 
-def test_executing_again_is_refused_and_sends_nothing(practice: Practice) -> None:
+def test_a_second_execution_is_refused_and_sends_nothing(practice: Practice) -> None:
     ready = practice.transfer()
     practice.ines.execute(ready.id)
     assert "was already carried out by ines; nothing was sent" in refused(
@@ -62,7 +62,7 @@ def test_executing_again_is_refused_and_sends_nothing(practice: Practice) -> Non
     assert len(practice.posts()) == 1
 
 
-def test_however_many_execute_at_once_one_of_them_does(practice: Practice) -> None:
+def test_only_one_of_many_simultaneous_executions_succeeds(practice: Practice) -> None:
     ready, outcomes = practice.transfer(), list[str]()
 
     def click(person: str) -> None:
@@ -83,7 +83,9 @@ def test_however_many_execute_at_once_one_of_them_does(practice: Practice) -> No
     assert (len(practice.posts()), len(practice.effects())) == (1, 1)
 
 
-def test_production_without_leave_to_write_journals_and_sends_nothing(practice: Practice) -> None:
+def test_production_without_write_permission_sends_nothing_and_keeps_the_action_ready(
+    practice: Practice,
+) -> None:
     ready = practice.transfer()
     services = practice.settings.services
     assert services is not None
@@ -97,7 +99,7 @@ def test_production_without_leave_to_write_journals_and_sends_nothing(practice: 
     assert practice.ines.get(ready.id).state == "ready"
 
 
-def test_an_action_of_a_batch_sees_what_the_one_before_it_changed(practice: Practice) -> None:
+def test_an_action_of_a_batch_sees_changes_of_the_previous_one(practice: Practice) -> None:
     practice.sandbox.finance.suspend_account(OPERATIONS)
     first, second = (
         practice.approved("account.reactivate", account_id=OPERATIONS) for _ in range(2)
@@ -107,7 +109,7 @@ def test_an_action_of_a_batch_sees_what_the_one_before_it_changed(practice: Prac
     assert len(practice.posts()) == 1
 
 
-def test_what_moved_since_the_approval_makes_it_lapse_and_is_named(practice: Practice) -> None:
+def test_a_changed_fact_lapses_the_approval_and_is_named(practice: Practice) -> None:
     ready = practice.transfer()
     practice.sandbox.finance.suspend_account(OPERATIONS)
     with pytest.raises(ActionRefused, match="receiver status was ACTIVE, is SUSPENDED"):
@@ -123,7 +125,7 @@ def test_what_moved_since_the_approval_makes_it_lapse_and_is_named(practice: Pra
     assert practice.posts() == []
 
 
-def test_a_request_that_was_decided_elsewhere_lapses(practice: Practice) -> None:
+def test_a_request_decided_elsewhere_lapses(practice: Practice) -> None:
     [request] = practice.awaiting()
     ready = practice.jonas.propose(APPROVE, request_id=request)
     practice.client("checker").ramp.requests.reject(request, version=1)
@@ -132,7 +134,9 @@ def test_a_request_that_was_decided_elsewhere_lapses(practice: Practice) -> None
     assert len(practice.posts()) == 1
 
 
-def test_a_mere_version_bump_is_read_again_and_goes_on(practice: Practice) -> None:
+def test_a_version_bump_without_changes_is_reread_and_the_action_continues(
+    practice: Practice,
+) -> None:
     [request] = practice.awaiting()
     ready = practice.jonas.propose(APPROVE, request_id=request)
     seen = practice.client("maker").ramp.requests.get(request).value
@@ -150,7 +154,7 @@ def bump_version(practice: Practice, request: str, amount: Any) -> None:
     requests.change_amount(request, amount=amount, version=first.version or 0)
 
 
-def test_a_version_that_is_bumped_between_the_reading_and_the_sending_is_read_again(
+def test_a_version_bump_between_reading_and_sending_is_reread(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [request] = practice.awaiting()
@@ -171,7 +175,7 @@ def test_a_version_that_is_bumped_between_the_reading_and_the_sending_is_read_ag
     assert practice.effects().count(f"POST {REQUESTS}/{request}/approve") == 1
 
 
-def test_a_balance_that_has_gone_keeps_the_action_ready(practice: Practice) -> None:
+def test_an_insufficient_balance_keeps_the_action_ready(practice: Practice) -> None:
     available = practice.client("viewer").finance.wallets.list(
         transfer_fields()["sender_account_id"]
     )
@@ -185,7 +189,7 @@ def test_a_balance_that_has_gone_keeps_the_action_ready(practice: Practice) -> N
 
 
 @pytest.mark.parametrize("name", ["maker", "viewer"])
-def test_a_role_that_may_not_approve_is_told_so(practice: Practice, name: str) -> None:
+def test_a_role_without_permission_to_approve_gets_an_error(practice: Practice, name: str) -> None:
     [request] = practice.awaiting()
     only = {name: practice.settings.credentials[name]}
     alone = practice.desk("jonas", settings=msgspec.structs.replace(
@@ -200,7 +204,7 @@ def test_a_role_that_may_not_approve_is_told_so(practice: Practice, name: str) -
     ("credential", "said"),
     [("checker", "The creator may not approve it."), ("maker", "Not allowed.")],
 )
-def test_the_creator_is_sent_to_the_portal(
+def test_the_creator_is_referred_to_the_portal(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, credential: str, said: str
 ) -> None:
     from treasury.actions.execution import outcomes as answers
@@ -221,7 +225,7 @@ def test_the_creator_is_sent_to_the_portal(
     assert said in practice.journal.entries("action.refused")[0].body["service"]
 
 
-def test_a_versioned_answer_that_is_lost_after_the_effect_is_read_back(practice: Practice) -> None:
+def test_a_versioned_write_is_read_back_if_its_response_is_lost(practice: Practice) -> None:
     [request] = practice.awaiting()
     ready = practice.jonas.propose(APPROVE, request_id=request)
     practice.sandbox.faults.add(f"{REQUESTS}/{request}/approve", drop="after")
@@ -231,7 +235,7 @@ def test_a_versioned_answer_that_is_lost_after_the_effect_is_read_back(practice:
     assert len(practice.posts()) == 1
 
 
-def test_an_answer_that_is_lost_before_the_effect_is_unknown(practice: Practice) -> None:
+def test_a_response_lost_before_the_effect_leaves_the_outcome_unknown(practice: Practice) -> None:
     [request] = practice.awaiting()
     ready = practice.jonas.propose(APPROVE, request_id=request)
     practice.sandbox.faults.add(f"{REQUESTS}/{request}/approve", drop="before")
@@ -244,7 +248,7 @@ def test_an_answer_that_is_lost_before_the_effect_is_unknown(practice: Practice)
     assert practice.effects() == [f"POST {REQUESTS}/{request}/approve"]
 
 
-def test_a_refusal_of_the_service_is_journaled_and_raised_as_it_is(practice: Practice) -> None:
+def test_a_refusal_by_the_service_is_journaled_and_raised_unchanged(practice: Practice) -> None:
     ready = practice.transfer()
     practice.sandbox.faults.add(TRANSFERS, method="POST", status=400)
     with pytest.raises(InvalidRequest):
@@ -253,7 +257,7 @@ def test_a_refusal_of_the_service_is_journaled_and_raised_as_it_is(practice: Pra
     assert practice.ines.unsettled() == ()
 
 
-def test_what_never_left_is_ready_again(practice: Practice) -> None:
+def test_an_unsent_action_becomes_ready_again(practice: Practice) -> None:
     ready = practice.approved("payment_request.create", type="p", reference_id="ops-usd",
                               amount="1.00", currency="EUR")  # fmt: skip
     practice.sandbox.faults.add("/finance/v1/payment-requests", method="POST", status=429, times=9,
@@ -266,7 +270,7 @@ def test_what_never_left_is_ready_again(practice: Practice) -> None:
     assert len(practice.effects()) == 1
 
 
-def test_a_missing_secret_is_said_before_anything_leaves(
+def test_a_missing_secret_is_reported_before_sending(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ready = practice.approved("payment_request.create", type="p", reference_id="ops-usd",
@@ -288,7 +292,7 @@ class Failing(Journal):
         return super().extend(drafts, **more)
 
 
-def test_an_end_that_cannot_be_journaled_says_that_it_was_sent(
+def test_a_failure_to_journal_the_response_reports_that_it_was_sent(
     practice: Practice, tmp_path: Path
 ) -> None:
     failing = practice.desk("jonas", journal=Failing(tmp_path, now=lambda: MORNING))
@@ -304,7 +308,7 @@ def test_an_end_that_cannot_be_journaled_says_that_it_was_sent(
     assert settled.outcome.how == "read back"
 
 
-def test_nothing_is_sent_that_could_not_be_journaled(practice: Practice, tmp_path: Path) -> None:
+def test_an_action_that_cannot_be_journaled_is_not_sent(practice: Practice, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     broken = practice.desk("ines", journal=Journal(tmp_path / "file" / "x"))
     with pytest.raises(JournalError):
@@ -325,7 +329,7 @@ def several(practice: Practice, count: int) -> list[str]:
     return ids
 
 
-def test_several_are_confirmed_once_with_totals_by_currency(practice: Practice) -> None:
+def test_several_actions_are_confirmed_once_with_totals_by_currency(practice: Practice) -> None:
     ids = [practice.ines.propose("crypto_transfer.create", **transfer_fields("10.5")).id,
            practice.ines.propose("crypto_transfer.create", **transfer_fields("0.25")).id,
            practice.ines.propose("payment_request.create", type="p", reference_id="ops-usd",
@@ -339,7 +343,7 @@ def test_several_are_confirmed_once_with_totals_by_currency(practice: Practice) 
     assert [e.actor.name for e in practice.journal.entries("action.approved")] == ["jonas"] * 4
 
 
-def test_a_batch_is_approved_whole_or_not_at_all(practice: Practice) -> None:
+def test_a_batch_is_approved_as_a_whole_or_not_at_all(practice: Practice) -> None:
     one = practice.ines.propose("crypto_transfer.create", **transfer_fields("1.00"))
     own = practice.jonas.propose("crypto_transfer.create", **transfer_fields("2.00"))
     shown = practice.jonas.batch(one.id)
@@ -352,7 +356,7 @@ def test_a_batch_is_approved_whole_or_not_at_all(practice: Practice) -> None:
     assert practice.jonas.get(one.id).state == "proposed"
 
 
-def test_several_are_carried_out_each_once(practice: Practice) -> None:
+def test_several_actions_are_each_executed_once(practice: Practice) -> None:
     ids = several(practice, 3)
     steps: list[tuple[int, int]] = []
     ran = practice.ines.execute_all(ids, progress=lambda done, of: steps.append((done, of)))
@@ -365,7 +369,7 @@ def test_several_are_carried_out_each_once(practice: Practice) -> None:
     assert len(practice.posts()) == 3
 
 
-def test_what_is_wrong_with_one_stops_no_other(practice: Practice) -> None:
+def test_an_error_in_one_action_does_not_stop_the_others(practice: Practice) -> None:
     ids = several(practice, 3)
     practice.ines.withdraw(ids[1], "not yet")
     practice.sandbox.faults.add(TRANSFERS, method="POST", status=400)
@@ -374,7 +378,7 @@ def test_what_is_wrong_with_one_stops_no_other(practice: Practice) -> None:
     assert [one.error is None for one in ran] == [False, False, True]
 
 
-def test_what_was_not_tried_when_the_service_goes_stays_ready(
+def test_unattempted_actions_stay_ready_when_the_service_fails(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from treasury.actions.execution import outcomes as answers
@@ -399,7 +403,7 @@ def test_what_was_not_tried_when_the_service_goes_stays_ready(
     assert len(practice.effects()) == 3
 
 
-def test_one_that_is_cut_off_in_a_batch_may_have_been_carried_out_and_is_not_ready(
+def test_an_interrupted_action_of_a_batch_is_unknown_and_not_ready(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from treasury.actions.execution import outcomes as answers
@@ -428,7 +432,7 @@ def test_one_that_is_cut_off_in_a_batch_may_have_been_carried_out_and_is_not_rea
     assert len(practice.effects()) == 4
 
 
-def test_a_batch_stops_where_an_outcome_is_unknown(practice: Practice) -> None:
+def test_a_batch_stops_at_an_unknown_outcome(practice: Practice) -> None:
     ids = several(practice, 3)
     practice.sandbox.faults.add(TRANSFERS, method="POST", drop="after", times=2)
     ran = practice.ines.execute_all(ids)
@@ -438,7 +442,7 @@ def test_a_batch_stops_where_an_outcome_is_unknown(practice: Practice) -> None:
     assert len(practice.effects()) == 3
 
 
-def test_balances_are_drawn_on_within_a_batch(practice: Practice) -> None:
+def test_actions_of_a_batch_use_up_balances(practice: Practice) -> None:
     wallets = practice.client("viewer").finance.wallets.list(TREASURY)
     whole = wallets.items[0].value.balances[0].holding().available
     assert whole is not None
@@ -448,7 +452,7 @@ def test_balances_are_drawn_on_within_a_batch(practice: Practice) -> None:
     assert "over the balance" in str(ran[1].error)
 
 
-def test_one_confirmed_step_proposes_and_carries_out_and_its_nonce_is_good_once(
+def test_a_confirmed_one_step_execution_uses_its_nonce_once(
     practice: Practice,
 ) -> None:
     [request] = practice.awaiting()
@@ -464,14 +468,14 @@ def test_one_confirmed_step_proposes_and_carries_out_and_its_nonce_is_good_once(
     assert len(practice.posts()) == 1
 
 
-def test_a_nonce_proposes_once(practice: Practice) -> None:
+def test_a_nonce_is_valid_for_one_proposal(practice: Practice) -> None:
     shown = practice.ines.draft("crypto_transfer.create", **transfer_fields())
     [first] = practice.ines.propose_drafts(shown, nonce="n")
     assert "already decided" in refused(lambda: practice.ines.propose_drafts(shown, nonce="n"))
     assert [one.id for one in practice.ines.list()] == [first.id]
 
 
-def test_what_is_listed_is_the_same_from_every_desk(practice: Practice) -> None:
+def test_every_desk_lists_the_same_actions(practice: Practice) -> None:
     made: list[Action] = [practice.transfer("1.00"), practice.transfer("2.00")]
     practice.ines.execute(made[0].id)
     told = [[(a.id, a.state, a.text) for a in practice.desk(name).list()] for name in "ab"]
@@ -480,7 +484,7 @@ def test_what_is_listed_is_the_same_from_every_desk(practice: Practice) -> None:
     assert practice.jonas.list(kind="wallet.create") == ()
 
 
-def test_a_request_that_is_made_names_the_service_user(practice: Practice) -> None:
+def test_a_created_request_names_the_service_user(practice: Practice) -> None:
     made = practice.ines.execute(
         practice.ines.propose("ramp_request.create", **request_fields()).id
     )

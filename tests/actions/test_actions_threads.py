@@ -32,7 +32,7 @@ def together(*works: Callable[[], Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("kind", ["crypto_transfer.create", "wallet.create"])
-def test_of_threads_that_execute_one_action_one_sends_it(practice: Practice, kind: str) -> None:
+def test_only_one_of_several_threads_sends_an_action(practice: Practice, kind: str) -> None:
     if kind == "wallet.create":
         action = practice.approved(kind, account_id=TREASURY, chain="BASE")
     else:
@@ -50,7 +50,7 @@ def test_of_threads_that_execute_one_action_one_sends_it(practice: Practice, kin
     assert practice.kinds().count("sending") == practice.kinds().count("done") == 1
 
 
-def test_of_threads_that_recover_one_action_one_sends_it_and_only_that_one_ends_it(
+def test_only_one_of_several_threads_recovers_an_action_and_settles_it(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action = practice.unknown_transfer(drop="before")
@@ -72,7 +72,7 @@ def test_of_threads_that_recover_one_action_one_sends_it_and_only_that_one_ends_
     assert practice.kinds() == [*written, "sending", "done"]
 
 
-def test_a_thread_that_was_held_up_does_not_send_the_entry_of_another(
+def test_a_delayed_thread_does_not_send_the_action_of_another(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action = practice.transfer()

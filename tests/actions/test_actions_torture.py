@@ -44,7 +44,7 @@ def cutter() -> Iterator[kills.Cutter]:
 @pytest.mark.acceptance
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", [*SUBJECTS])
-def test_a_sample_of_each_class_keeps_the_promise(name: str) -> None:
+def test_a_sample_of_each_class_sends_nothing_twice(name: str) -> None:
     results = [one for share in shares({name: SAMPLES[name]}, SEED) for one in play(share)]
     assert {result.run.kind for result in results} == set(KINDS)
     broken = [(one.why, one.run.command, one) for one in results if one.outcome in BROKEN]
@@ -54,17 +54,17 @@ def test_a_sample_of_each_class_keeps_the_promise(name: str) -> None:
         assert ends["killed"] > len(results) / 2  # most runs have to be cut, or this proves little
 
 
-def test_there_are_ten_thousand_runs_and_more() -> None:
+def test_there_are_at_least_ten_thousand_runs() -> None:
     assert sum(sample(None, [*SUBJECTS]).values()) >= 10_000
 
 
-def test_the_kills_are_every_kind_at_every_point_under_every_fault() -> None:
+def test_the_kills_cover_every_kind_at_every_point_under_every_fault() -> None:
     whole = {(kind, cut.point, cut.fault) for kind, cut in kills.matrix()}
     assert len(whole) == len(KINDS) * len(kills.POINTS) * len(kills.FAULTS)
 
 
 @pytest.mark.parametrize("name", [*SUBJECTS])
-def test_a_run_is_drawn_from_its_class_seed_and_number_alone(name: str) -> None:
+def test_a_run_depends_only_on_class_seed_and_number(name: str) -> None:
     subject = SUBJECTS[name]
     runs = draws(subject, SEED, range(60))
     assert draws(subject, SEED, [41]) == [runs[41]]
@@ -97,7 +97,7 @@ UNLISTED = RUN._replace(kind="payment_request.create")
         (UNLISTED, "OutcomeUnknown", [("unknown", 1), ("unknown", 1)], "unknown, 1"),
     ],
 )
-def test_a_broken_promise_is_called_one(
+def test_a_double_effect_is_reported(
     run: Run, ended: str, steps: list[tuple[str, int]], outcome: str
 ) -> None:
     assert judge(run, ended, [Step(*step) for step in steps]).outcome == outcome
@@ -113,7 +113,9 @@ def test_a_broken_promise_is_called_one(
         ([("ready", 0), ("ready", 0)], "LOST"),
     ],
 )
-def test_copies_may_not_know_but_may_not_double(steps: list[tuple[str, int]], outcome: str) -> None:
+def test_copies_may_leave_outcomes_unknown_but_never_double_an_effect(
+    steps: list[tuple[str, int]], outcome: str
+) -> None:
     assert judge_copies(RUN, "done", [Step(*step) for step in steps]).outcome == outcome
 
 
@@ -122,14 +124,14 @@ def _through_proxy(kind: str, plan: proxy.Plan) -> Result:
         return proxy.play(bench, Run("proxy", SEED, 0, kind, plan))
 
 
-def test_a_proxy_that_forges_the_services_own_refusal_cannot_be_told_apart() -> None:
+def test_a_proxy_that_forges_the_services_refusal_cannot_be_detected() -> None:
     forged = proxy.Plan(1, "shape", 400, writes=1, reads="pass", delay=0.0)
     result = _through_proxy("payment_request.create", forged)
     assert (result.steps[0], result.outcome) == (Step("refused", 1), "DOUBLED")
 
 
 @pytest.mark.acceptance
-def test_what_a_proxy_repeats_by_itself_is_not_ours() -> None:
+def test_requests_repeated_by_a_proxy_are_not_counted_as_ours() -> None:
     twice = proxy.Plan(2, "passed on", 200, writes=1, reads="pass", delay=0.0)
     assert _through_proxy("company_wallet.create", twice).outcome == "beyond us"
     assert _through_proxy("crypto_transfer.create", twice).outcome == "done, 1"
@@ -137,15 +139,13 @@ def test_what_a_proxy_repeats_by_itself_is_not_ours() -> None:
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("kind", ["crypto_transfer.create", "ramp_request.create"])
-def test_of_several_processes_that_execute_one_action_one_does(
-    cutter: kills.Cutter, kind: str
-) -> None:
+def test_only_one_of_several_processes_executes_an_action(cutter: kills.Cutter, kind: str) -> None:
     ended, effects = cutter.race(kind, 4)
     assert sorted(ended) == ["ActionRefused"] * 3 + ["done"]
     assert effects == 1
 
 
-def test_a_create_without_key_that_never_left_is_executed_and_one_that_may_have_is_not(
+def test_an_unsent_create_without_key_is_executed_and_a_possibly_sent_one_is_not(
     cutter: kills.Cutter,
 ) -> None:
     def cut(point: str) -> Result:
@@ -175,7 +175,7 @@ def bench() -> Iterator[pauses.Bench]:
 
 @pytest.mark.parametrize("kind", ["crypto_transfer.create", "wallet.create"])
 @pytest.mark.parametrize("point", ["after the first entry", "before the request"])
-def test_a_stopped_process_sends_nothing_that_was_done_anew_meanwhile(
+def test_a_stopped_process_sends_nothing_that_was_redone_meanwhile(
     bench: pauses.Bench, kind: str, point: str
 ) -> None:
     plan = _frozen(point)
@@ -183,7 +183,7 @@ def test_a_stopped_process_sends_nothing_that_was_done_anew_meanwhile(
     assert (result.ended, result.outcome) == ("ActionRefused", "done, 1")
 
 
-def test_a_process_that_is_stopped_after_the_check_doubles_and_it_is_said(
+def test_a_process_stopped_after_the_check_may_double_an_effect_and_this_is_reported(
     bench: pauses.Bench,
 ) -> None:
     kind = "crypto_transfer.create"
@@ -199,7 +199,7 @@ def test_a_process_that_is_stopped_after_the_check_doubles_and_it_is_said(
 
 
 @pytest.mark.parametrize(("fenced", "outcome"), [(True, "done, 1"), (False, "DOUBLED")])
-def test_a_sleep_doubles_only_without_the_fence(
+def test_a_sleep_doubles_an_effect_only_without_the_fence(
     bench: pauses.Bench, monkeypatch: pytest.MonkeyPatch, fenced: bool, outcome: str
 ) -> None:
     if not fenced:

@@ -59,7 +59,7 @@ USES: dict[str, Callable[[Actions, str], Any]] = {
         ("action.approved", {"content_hash": REMOVED}, "'content_hash' is missing"),
     ],
 )
-def test_an_entry_that_does_not_read_is_named(
+def test_an_unreadable_entry_is_named(
     practice: Practice, kind: str, fields: dict[str, Any], problem: str, use: str
 ) -> None:
     action = practice.transfer()
@@ -74,7 +74,7 @@ def test_an_entry_that_does_not_read_is_named(
     assert len(practice.effects()) == effects
 
 
-def test_a_walk_of_entries_names_the_one_that_it_failed_on(practice: Practice) -> None:
+def test_an_iteration_over_entries_names_the_unreadable_one(practice: Practice) -> None:
     practice.transfer()
     entries = list(practice.journal.entries())
 

@@ -24,14 +24,16 @@ def propose(practice: Practice, policy: str = "") -> str:
     return practice.ines.propose("crypto_transfer.create", **transfer_fields()).id
 
 
-def test_it_waits_for_anybody_but_its_maker_until_it_is_decided(practice: Practice) -> None:
+def test_an_action_waits_for_anyone_but_its_maker_until_decided(practice: Practice) -> None:
     action = propose(practice)
     assert waits_for(practice, "ines", "Ines", "jonas", "nora") == ["jonas", "nora"]
     practice.jonas.approve(action)
     assert waits_for(practice, "ines", "jonas", "nora") == []
 
 
-def test_of_three_people_it_waits_for_those_who_have_not_agreed(practice: Practice) -> None:
+def test_an_action_for_three_people_waits_for_those_who_have_not_approved(
+    practice: Practice,
+) -> None:
     action = propose(practice, f"{RULE}people = 3\n")
     practice.jonas.approve(action)
     assert waits_for(practice, "ines", "jonas", "nora") == ["nora"]
@@ -45,20 +47,20 @@ def test_of_three_people_it_waits_for_those_who_have_not_agreed(practice: Practi
         ("", ["jonas", "nora"]),
     ],
 )
-def test_it_waits_for_whom_the_policy_lets_approve_so_much(
+def test_an_action_waits_for_people_whose_limit_allows_its_amount(
     practice: Practice, terms: str, waiting: list[str]
 ) -> None:
     propose(practice, f"{RULE}{terms}")
     assert waits_for(practice, "ines", "jonas", "nora") == waiting
 
 
-def test_a_lower_limit_leaves_nobody_whom_it_waits_for(practice: Practice) -> None:
+def test_a_lowered_limit_leaves_no_possible_approver(practice: Practice) -> None:
     propose(practice)
     (practice.folder / POLICY_FILE).write_text(f"{RULE}at_most = {{USDC = 1}}\n", "utf-8")
     assert waits_for(practice, "jonas", "nora") == []
 
 
-def test_where_a_hub_says_who_is_there_it_waits_all_the_same(practice: Practice) -> None:
+def test_an_action_waits_although_a_hub_identifies_the_users(practice: Practice) -> None:
     propose(practice)
     hub = '[hub]\napi = "https://hub.example.test/hub/api"\n'
     (practice.folder / POLICY_FILE).write_text(hub, "utf-8")

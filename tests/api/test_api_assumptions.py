@@ -35,21 +35,21 @@ def rows() -> list[list[str]]:
     not SPEC.exists(), reason=f"no folder {SPEC}: not tested that each gap has an assumption"
 )
 @pytest.mark.parametrize("document", ["finance-service.md", "ramp-service.md"])
-def test_everything_not_shown_has_a_row(document: str) -> None:
+def test_every_unverified_assumption_has_a_row(document: str) -> None:
     clauses = not_shown(document)
     assert len(clauses) > 15
     covered = {row[0] for row in rows()}
     assert [clause for clause in clauses if clause not in covered] == []
 
 
-def test_each_row_says_what_is_done_and_how_to_change_it() -> None:
+def test_each_row_states_the_handling_and_how_to_change_it() -> None:
     assert {len(row) for row in rows()} == {3}
     assert all(cell for row in rows() for cell in row)
     names = [row[0] for row in rows() if row[0] != "not shown"]
     assert len(names) == len(set(names))
 
 
-def test_what_the_page_names_exists() -> None:
+def test_names_on_the_page_exist() -> None:
     """Check that the client has every name that the page recommends."""
     from treasury.api import bodies, models
 
@@ -61,7 +61,7 @@ def test_what_the_page_names_exists() -> None:
         assert hasattr(homes[home], thing), name
 
 
-def test_files_that_the_page_names_exist() -> None:
+def test_files_on_the_page_exist() -> None:
     root = PAGE.parents[1]
     named = set(re.findall(r"`(treasury/[\w/]+\.py)`", PAGE.read_text("utf-8")))
     assert len(named) > 5

@@ -21,7 +21,7 @@ from treasury.core.errors import (
 from treasury.core.settings import Credential, Services
 
 
-def test_token_is_fetched_once_and_carried(connect: Connect) -> None:
+def test_the_token_is_fetched_once_and_sent_with_each_request(connect: Connect) -> None:
     client, service = connect(lambda _: answer({"id": "c"}))
     for _ in range(5):
         client.ramp.company.get()
@@ -42,7 +42,7 @@ def test_token_is_renewed_thirty_seconds_before_it_expires(
     assert service.token_requests == 2
 
 
-def test_one_replay_after_401(connect: Connect) -> None:
+def test_a_request_is_repeated_once_after_401(connect: Connect) -> None:
     def handler(request: httpx.Request) -> httpx.Response:
         fresh = request.headers["Authorization"].endswith("-2")
         return answer({"id": "r1", "status": "REJECTED"}) if fresh else refusal(401)
@@ -84,7 +84,7 @@ def test_a_refused_call_holds_no_connection_while_its_token_is_renewed(
     assert seen == [False, True]
 
 
-def test_401_with_a_fresh_token_is_final(connect: Connect) -> None:
+def test_a_401_with_a_fresh_token_is_final(connect: Connect) -> None:
     client, service = connect(lambda _: refusal(401, "unauthenticated"))
     with pytest.raises(Unauthorized) as caught:
         client.ramp.company.get()
@@ -97,7 +97,7 @@ def connect_to(services: Services, credential: Credential, clock: HandClock, han
 
 
 @pytest.mark.parametrize("status", [400, 401, 403])
-def test_refused_credential_says_so_and_is_not_tried_again(
+def test_a_refused_credential_is_reported_and_not_retried(
     services: Services, credential: Credential, hand_clock: HandClock, status: int
 ) -> None:
     asked = []
@@ -124,7 +124,7 @@ def test_refused_credential_says_so_and_is_not_tried_again(
         httpx.Response(200, json={"access_token": ""}),
     ],
 )
-def test_token_address_that_is_none_is_named(
+def test_an_invalid_token_address_is_named(
     services: Services,
     credential: Credential,
     hand_clock: HandClock,
@@ -137,7 +137,7 @@ def test_token_address_that_is_none_is_named(
         client.ramp.company.get()
 
 
-def test_token_request_is_repeated_after_a_passing_failure(
+def test_a_token_request_is_retried_after_a_temporary_failure(
     services: Services, credential: Credential, hand_clock: HandClock
 ) -> None:
     answers = [
@@ -158,7 +158,7 @@ def test_missing_secret_is_a_settings_error(services: Services, hand_clock: Hand
         client.ramp.company.get()
 
 
-def test_nothing_shown_holds_secret_or_token(connect: Connect) -> None:
+def test_no_representation_shows_a_secret_or_token(connect: Connect) -> None:
     def handler(request: httpx.Request) -> httpx.Response:
         echoed = f"bad header {request.headers['Authorization']}"
         return httpx.Response(400, json={"errors": [{"code": "X", "message": echoed}]})
@@ -171,7 +171,7 @@ def test_nothing_shown_holds_secret_or_token(connect: Connect) -> None:
     assert not [text for text in shown if SECRET in text or TOKEN in text]
 
 
-def test_threads_that_waited_for_a_token_that_could_not_be_had_do_not_ask_one_by_one(
+def test_threads_waiting_for_an_unavailable_token_do_not_each_request_it(
     hand_clock: HandClock, credential: Credential
 ) -> None:
     asked, errors = [], []

@@ -188,12 +188,12 @@ WRONG: list[tuple[Callable, dict, dict, str]] = [
 
 
 @pytest.mark.parametrize(("make", "given"), GOOD)
-def test_what_is_whole_is_taken(make: Callable, given: dict) -> None:
+def test_a_complete_body_is_accepted(make: Callable, given: dict) -> None:
     assert encode(make(**given).wire())
 
 
 @pytest.mark.parametrize(("make", "given", "change", "why"), WRONG)
-def test_what_is_wrong_is_refused_before_it_is_sent(
+def test_an_invalid_body_is_refused_before_sending(
     make: Callable, given: dict, change: dict, why: str
 ) -> None:
     assert encode(make(**given).wire())
@@ -202,20 +202,20 @@ def test_what_is_wrong_is_refused_before_it_is_sent(
     assert caught.value.do
 
 
-def test_a_key_is_fixed_when_the_body_is_made() -> None:
+def test_a_key_is_fixed_when_the_body_is_created() -> None:
     body = NewCryptoTransfer(**CRYPTO)
     assert encode(body.wire()) == encode(body.wire())
     assert body.key == body.idempotency_key
     assert body.key != NewCryptoTransfer(**CRYPTO).key
 
 
-def test_a_key_that_a_journal_pinned_is_kept() -> None:
+def test_a_key_pinned_by_the_journal_is_kept() -> None:
     key = bodies.new_key()
     body = NewPaymentRequest(**CARD, idempotency_key=key)
     assert body.wire()["paymentRequest"]["idempotencyKey"] == key
 
 
-def test_a_body_does_not_change() -> None:
+def test_a_body_is_immutable() -> None:
     body = NewRampRequest(**RAMP)
     with pytest.raises(AttributeError):
         body.amount = Decimal(1)
@@ -265,7 +265,7 @@ def test_large_amounts_are_checked_exactly() -> None:
         NewCryptoTransfer(**{**CRYPTO, "amount": amount + "1"})
 
 
-def test_what_a_created_request_says_otherwise_is_listed() -> None:
+def test_differences_between_a_created_request_and_its_response_are_listed() -> None:
     body = NewRampRequest(**RAMP)
     same = RampRequest(id="r", ramp_type="ON_RAMP", fiat_amount=Decimal("25000.00"))
     other = msgspec.structs.replace(same, fiat_amount=Decimal(2500), company_wallet_id="w2")

@@ -39,7 +39,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("status", "code", "kind"), CASES)
-def test_status_then_code_decide(status: int, code: str | None, kind: type) -> None:
+def test_the_error_class_depends_on_status_then_code(
+    status: int, code: str | None, kind: type
+) -> None:
     error = error_for(refusal(status, code), "GET /accounts/{id}")
     assert type(error) is kind
     assert error.status == status
@@ -56,7 +58,7 @@ def test_404_without_an_id_means_not_offered(connect: Connect) -> None:
         client.ramp.requests.get("r1")
 
 
-def test_404_of_something_else_than_the_service_means_not_offered(connect: Connect) -> None:
+def test_a_404_not_from_the_service_means_not_offered(connect: Connect) -> None:
     client, _ = connect(lambda _: httpx.Response(404, content=b"<h1>nginx</h1>"))
     with pytest.raises(errors.NotOffered):
         client.ramp.requests.get("r1")
@@ -69,7 +71,7 @@ def test_404_of_a_record_that_the_body_names_is_not_found(connect: Connect) -> N
         client.finance.payment_requests.create(body)
 
 
-def test_404_without_the_service_s_error_shape_leaves_such_a_write_unknown(
+def test_a_404_without_the_error_shape_leaves_a_create_unknown(
     connect: Connect,
 ) -> None:
     client, _ = connect(lambda _: httpx.Response(404, html="<h1>proxy</h1>"))
@@ -78,7 +80,7 @@ def test_404_without_the_service_s_error_shape_leaves_such_a_write_unknown(
         client.finance.payment_requests.create(body)
 
 
-def test_a_404_that_may_be_about_the_operation_says_both(connect: Connect) -> None:
+def test_a_404_about_operation_or_record_names_both(connect: Connect) -> None:
     client, _ = connect(lambda _: refusal(404, "NOT_FOUND"))
     with pytest.raises(errors.NotFound, match=r"check the id; .* do not have this operation"):
         client.finance.accounts.reactivate("a")
@@ -147,13 +149,13 @@ def test_every_error_of_a_refusal_is_shown_with_its_field_and_trace(connect: Con
     assert (caught.value.code, caught.value.trace) == ("REQUIRED_FIELD", "t-7")
 
 
-def test_the_kind_of_a_refusal_may_stand_in_a_later_error() -> None:
+def test_the_error_kind_may_be_in_a_later_error_of_the_list() -> None:
     listed = [{"code": "VALIDATION_ERROR"}, {"code": "kyc-not-verified"}]
     answer = httpx.Response(400, json={"success": False, "errors": listed})
     assert isinstance(error_for(answer, "POST /transfers"), errors.NotReady)
 
 
-def test_a_flood_of_errors_is_counted() -> None:
+def test_a_flood_of_errors_is_summarised_by_its_count() -> None:
     listed = [{"code": f"C{number}", "message": "x" * 400} for number in range(5000)]
     answer = httpx.Response(400, json={"success": False, "errors": listed})
     error = error_for(answer, "GET /parties")
@@ -171,7 +173,7 @@ def test_a_message_is_one_bounded_line_without_controls() -> None:
     assert found.message.isprintable()
 
 
-def test_a_message_that_repeats_a_token_is_cut(connect: Connect) -> None:
+def test_a_token_in_a_message_is_removed(connect: Connect) -> None:
     said = "token: eyJhbGciOi.eyJzdWIi.x was rejected; client_secret=hunter2hunter2"
     found = read_refusal(httpx.Response(401, json={"errors": [{"code": "A", "message": said}]}))
     assert found.message == "token: … was rejected; client_secret=…"

@@ -86,7 +86,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("operation", [*READS, *WRITES])
-def test_example_reads_whole(connect: Connect, operation: str) -> None:
+def test_the_example_parses_completely(connect: Connect, operation: str) -> None:
     body = succeeded()[operation]
 
     def handler(request: httpx.Request) -> httpx.Response:
@@ -141,7 +141,7 @@ BEYOND = {
 
 
 @pytest.mark.parametrize("operation", sorted(BEYOND))
-def test_example_beyond_the_specifications_is_reached_by_a_plain_request(
+def test_an_example_outside_the_specifications_is_reached_by_a_plain_request(
     connect: Connect, operation: str
 ) -> None:
     body = succeeded()[operation]
@@ -154,7 +154,7 @@ def test_example_beyond_the_specifications_is_reached_by_a_plain_request(
     assert json.loads(reply.result) == body["result"]
 
 
-def test_bank_configuration_reads_as_one_list(connect: Connect) -> None:
+def test_the_bank_configuration_is_one_list(connect: Connect) -> None:
     body = json.dumps(examples()["GET /bank-accounts/config 200"])
     client, _ = connect(lambda _: httpx.Response(200, content=body))
     entries = [(e.value.kind, e.value.code, e.value.name) for e in client.ramp.bank_config.all()]
@@ -169,7 +169,7 @@ REFUSED = {key: body for key, body in examples().items() if key[-3:] >= "400"}
 
 
 @pytest.mark.parametrize("key", sorted(REFUSED))
-def test_example_of_a_refusal_is_an_error_of_the_tree(key: str) -> None:
+def test_an_example_refusal_raises_an_error_of_the_tree(key: str) -> None:
     operation, _, status = key.rpartition(" ")
     error = error_for(httpx.Response(int(status), json=REFUSED[key]), operation)
     first = REFUSED[key]["errors"][0]

@@ -98,7 +98,7 @@ def named(way: Way) -> str:
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("way", SLOW, ids=named)
-def test_a_read_ends_at_the_deadline_whatever_trickles_in(credential: Credential, way: Way) -> None:
+def test_a_slow_response_ends_at_the_deadline(credential: Credential, way: Way) -> None:
     with (
         facing(credential, way) as (client, _),
         pytest.raises(ServiceUnreachable, match=r"GET /company: .*not complete in time") as caught,
@@ -109,7 +109,7 @@ def test_a_read_ends_at_the_deadline_whatever_trickles_in(credential: Credential
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("way", [*SLOW, *LONG, *MALFORMED, *UNASKED], ids=named)
-def test_a_write_with_such_an_answer_may_have_been_carried_out(
+def test_a_write_with_a_hostile_response_has_an_unknown_outcome(
     credential: Credential, way: Way
 ) -> None:
     with (
@@ -122,7 +122,7 @@ def test_a_write_with_such_an_answer_may_have_been_carried_out(
 
 
 @pytest.mark.parametrize("way", [*LONG, *UNASKED], ids=named)
-def test_a_read_ends_where_its_answer_is_too_long_and_is_not_repeated(
+def test_an_overlong_response_ends_the_read_without_a_retry(
     credential: Credential, way: Way
 ) -> None:
     with (
@@ -137,7 +137,7 @@ def test_a_read_ends_where_its_answer_is_too_long_and_is_not_repeated(
 
 
 @pytest.mark.parametrize("way", MALFORMED, ids=named)
-def test_a_read_that_is_not_http_is_unreachable(credential: Credential, way: Way) -> None:
+def test_a_response_that_is_not_http_is_unreachable(credential: Credential, way: Way) -> None:
     with (
         facing(credential, way) as (client, _),
         pytest.raises(ServiceUnreachable, match="GET /company"),
@@ -147,7 +147,7 @@ def test_a_read_that_is_not_http_is_unreachable(credential: Credential, way: Way
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("way", [*SLOW, *LONG, *MALFORMED, *UNASKED, says(DEEP)], ids=named)
-def test_a_token_address_that_does_so_stops_a_write_before_it_leaves(
+def test_a_hostile_token_endpoint_stops_a_write_before_it_is_sent(
     credential: Credential, way: Way
 ) -> None:
     with (
@@ -159,7 +159,7 @@ def test_a_token_address_that_does_so_stops_a_write_before_it_leaves(
     assert not [head for head in hostile.heads if "/ramp/v1" in head]
 
 
-def test_a_token_of_endless_length_is_none(credential: Credential) -> None:
+def test_an_endless_token_is_refused(credential: Credential) -> None:
     token = says(json.dumps({"access_token": "t" * 16_385}).encode())
     with (
         facing(credential, ways.good, token, CallLimits(attempts=1)) as (client, _),
@@ -172,7 +172,7 @@ def test_a_token_of_endless_length_is_none(credential: Credential) -> None:
 @pytest.mark.parametrize(
     "body", [b" " * 10_000_000, b"[" * 16_000, b'{"errors":' + DEEP + b"}", b"9" * 16_000]
 )
-def test_of_a_refusal_the_beginning_is_read(
+def test_only_the_beginning_of_a_refusal_is_read(
     credential: Credential, status: str, body: bytes
 ) -> None:
     with (
@@ -183,7 +183,7 @@ def test_of_a_refusal_the_beginning_is_read(
     assert caught.value.status == int(status[:3])
 
 
-def test_a_refusal_that_is_a_bomb_keeps_its_status(credential: Credential) -> None:
+def test_a_decompression_bomb_as_refusal_keeps_its_status(credential: Credential) -> None:
     bomb = gzip.compress(b" " * (1 << 26))
     bombed = says(bomb, "Content-Encoding: gzip", status="503 Busy")
     with facing(credential, bombed) as (client, _), pytest.raises(ServiceFault, match="503"):
@@ -191,7 +191,7 @@ def test_a_refusal_that_is_a_bomb_keeps_its_status(credential: Credential) -> No
 
 
 @pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS)
-def test_a_record_that_nobody_could_read_later_is_refused(
+def test_a_record_too_deep_to_be_read_back_is_refused(
     credential: Credential, record: bytes
 ) -> None:
     one = says(b'{"success":true,"result":' + record + b"}")
@@ -205,7 +205,7 @@ def test_a_record_that_nobody_could_read_later_is_refused(
         list(client.ramp.requests.iterate())
 
 
-def test_what_only_looks_deep_or_long_is_read(credential: Credential) -> None:
+def test_deep_or_long_looking_but_valid_content_is_read(credential: Credential) -> None:
     record = b'{"id":"r1","paymentReference":"%s","x":[%s]}'
     record %= b'\\\\\\"' + b"[{" * 90 + b"9" * 300, b",".join([b"[]"] * 200)
     one = says(b'{"success":true,"result":' + record + b"}")
@@ -255,7 +255,7 @@ def pages(pagination: Pagination, first: Callable[[int], int]) -> Way:
 
 
 @pytest.mark.parametrize("pagination", LYING.values(), ids=LYING)
-def test_pages_without_end_are_given_up(credential: Credential, pagination: Pagination) -> None:
+def test_endless_pages_are_given_up(credential: Credential, pagination: Pagination) -> None:
     endless = pages(pagination, lambda page: page * 10)
     with (
         facing(credential, endless) as (client, hostile),
@@ -268,7 +268,7 @@ def test_pages_without_end_are_given_up(credential: Credential, pagination: Pagi
 
 @pytest.mark.parametrize("pagination", LYING.values(), ids=LYING)
 @pytest.mark.parametrize("period", [1, 2])
-def test_the_same_pages_again_and_again_are_given_up(
+def test_repeating_pages_are_given_up(
     credential: Credential, pagination: Pagination, period: int
 ) -> None:
     repeating = pages(pagination, lambda page: page % period * 10)
@@ -286,7 +286,7 @@ SECOND = f"{TOKEN}/with+more=="
 @pytest.mark.parametrize(
     "written", ["plain", "escaped", "url", "url in lower case", "all percent", "bearer", "basic"]
 )
-def test_what_is_echoed_is_neither_shown_nor_kept(credential: Credential, written: str) -> None:
+def test_an_echoed_secret_is_neither_shown_nor_stored(credential: Credential, written: str) -> None:
     basic = base64.b64encode(f"harbour-maker:{SECRET}".encode()).decode()
     text = {
         "plain": json.dumps(f"you sent {SECOND} and {SECRET}"),
@@ -327,7 +327,7 @@ def test_what_is_echoed_is_neither_shown_nor_kept(credential: Credential, writte
 
 
 @given(st.lists(st.sampled_from([*"a/%u", "\\", "\\u0061", "%61", "\\/", "%2f", "b"]), max_size=60))
-def test_no_way_of_writing_a_secret_is_left_and_nothing_else_is_lost(pieces: list[str]) -> None:
+def test_a_secret_is_removed_in_every_encoding_and_the_rest_kept(pieces: list[str]) -> None:
     secret = "a/aa/aaa/aaaa"
     redactor = Redactor()
     redactor.hide(secret)
@@ -339,7 +339,7 @@ def test_no_way_of_writing_a_secret_is_left_and_nothing_else_is_lost(pieces: lis
 
 @pytest.mark.parametrize("written", [rb"\u0061", b"%61", rb"\/"])
 @pytest.mark.parametrize("shift", range(30))
-def test_a_secret_across_two_pieces_is_taken_out(written: bytes, shift: int) -> None:
+def test_a_secret_split_over_two_pieces_is_removed(written: bytes, shift: int) -> None:
     redactor = Redactor()
     redactor.hide("secret-a/a/a/a/a/a-end")
     echoed = b"a/a/a/a/a/a".replace(b"/" if written == rb"\/" else b"a", written)
@@ -348,7 +348,7 @@ def test_a_secret_across_two_pieces_is_taken_out(written: bytes, shift: int) -> 
     assert cleaned == b"x" * (PIECE - 30 + shift) + b"[redacted]" + b"%y" * 40
 
 
-def test_a_token_made_to_be_looked_for_in_vain_costs_no_time() -> None:
+def test_a_token_crafted_for_slow_search_costs_no_time() -> None:
     """A backtracking pattern would take hours."""
     redactor = Redactor()
     redactor.hide("a" * 16_000)
@@ -357,7 +357,7 @@ def test_a_token_made_to_be_looked_for_in_vain_costs_no_time() -> None:
 
 
 @pytest.mark.parametrize("unit", [b"0,", b"{},", b'"",'], ids=["numbers", "objects", "texts"])
-def test_an_answer_of_too_many_values_is_refused(credential: Credential, unit: bytes) -> None:
+def test_a_response_with_too_many_values_is_refused(credential: Credential, unit: bytes) -> None:
     many = unit * 500_001
     whole = CallLimits(attempts=1)
     for result in (b"[" + many + b"0]", b'{"id":"r1","events":[' + many + b"0]}"):
@@ -369,7 +369,7 @@ def test_an_answer_of_too_many_values_is_refused(credential: Credential, unit: b
                 client.ramp.requests.reject("r1", version=1)
 
 
-def test_an_answer_of_too_many_records_is_refused(credential: Credential) -> None:
+def test_a_response_with_too_many_records_is_refused(credential: Credential) -> None:
     rows = b",".join(b'{"id":"%d"}' % number for number in range(100_001))
     body = says(b'{"success":true,"result":[' + rows + b"]}")
     with (
@@ -379,7 +379,7 @@ def test_an_answer_of_too_many_records_is_refused(credential: Credential) -> Non
         client.finance.parties.list(size=10)
 
 
-def test_pages_of_more_records_than_any_list_may_have_are_given_up(credential: Credential) -> None:
+def test_pages_beyond_the_record_limit_are_given_up(credential: Credential) -> None:
     def way(connection, head: str) -> None:
         number = int(head.split("page=")[1].split("&", maxsplit=1)[0])
         rows = [{"id": f"r{number}-{n}"} for n in range(1_000)]
@@ -396,7 +396,7 @@ def test_pages_of_more_records_than_any_list_may_have_are_given_up(credential: C
     assert len(hostile.heads) < 10
 
 
-def test_a_cookie_is_not_returned(credential: Credential) -> None:
+def test_a_cookie_is_not_sent_back(credential: Credential) -> None:
     cookie = says(json.dumps(ways.GOOD).encode(), "Set-Cookie: track=me; Path=/")
 
     def granted(connection, _head: str) -> None:
@@ -413,7 +413,7 @@ def test_a_cookie_is_not_returned(credential: Credential) -> None:
 @pytest.mark.parametrize(
     "value", ["Mon, 01 Jan 0001 00:00:00 +2359", "9" * 5000, "Nov " + "9" * 40]
 )
-def test_a_wait_that_cannot_be_read_is_no_wait(credential: Credential, value: str) -> None:
+def test_an_unreadable_retry_after_is_ignored(credential: Credential, value: str) -> None:
     busy = says(b"{}", f"Retry-After: {value} 1", status="503 Busy")
     with facing(credential, busy) as (client, _), pytest.raises(ServiceFault):
         client.ramp.company.get()
@@ -472,7 +472,7 @@ ENDS = {
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("asked", [list(ENDS)[:-2], ["sync"], ["transfers"]], ids=" ".join)
-def test_none_of_it_takes_much_memory(tmp_path: Path, asked: list[str]) -> None:
+def test_hostile_responses_take_little_memory(tmp_path: Path, asked: list[str]) -> None:
     script = str(Path(__file__).with_name("hostile_run.py"))
     with Hostile(without_end) as hostile:
         base = f"http://127.0.0.1:{hostile.port}"

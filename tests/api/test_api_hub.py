@@ -56,7 +56,7 @@ def saying(body: bytes, status: int = 200, **headers: str) -> Callable[..., None
     return answer
 
 
-def test_the_hub_says_who_the_tokens_owner_is(
+def test_the_hub_names_the_owner_of_the_token(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[str, str | None]] = []
@@ -72,7 +72,7 @@ def test_the_hub_says_who_the_tokens_owner_is(
     assert asked == [("/hub/api/user", "token the-servers-own-token")] * 2
 
 
-def test_it_is_asked_from_within_a_running_loop_too(serve: Serve) -> None:
+def test_the_hub_can_be_asked_within_a_running_event_loop(serve: Serve) -> None:
     api = serve(saying(b'{"kind": "user", "name": "ines"}'))
 
     async def in_a_notebook() -> str:
@@ -97,7 +97,7 @@ def test_it_is_asked_from_within_a_running_loop_too(serve: Serve) -> None:
         (saying(b" " * 300_000 + b'{"name": "ines"}'), "is too long"),
     ],
 )
-def test_any_other_answer_is_an_error_that_shows_no_token(
+def test_any_other_response_is_an_error_that_hides_the_token(
     serve: Serve, answer: Callable[..., None], said: str
 ) -> None:
     with pytest.raises(JournalError, match=said) as caught:
@@ -119,12 +119,12 @@ def test_a_token_that_the_hub_repeats_in_a_header_is_not_logged(
     assert TOKEN.reveal() not in caplog.text
 
 
-def test_the_token_is_not_sent_in_the_clear_to_another_machine() -> None:
+def test_the_token_is_not_sent_unencrypted_to_another_machine() -> None:
     with pytest.raises(SettingsError, match="is not https"):
         hub_user("http://hub.example.test/hub/api", TOKEN)
 
 
-def test_a_hub_that_is_away_or_dribbles_ends_in_an_error(
+def test_an_unreachable_or_slow_hub_ends_in_an_error(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(

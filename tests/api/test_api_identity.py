@@ -164,7 +164,7 @@ def ask(connect: Connect, talk: Talk, body: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("operation", COMPARED)
-def test_an_honest_answer_is_taken_and_another_records_is_not(
+def test_a_response_about_the_requested_record_is_accepted_and_another_refused(
     connect: Connect, talks: dict[str, Talk], operation: str
 ) -> None:
     talk = talks[operation]
@@ -206,7 +206,7 @@ def _written_otherwise(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("operation", COMPARED)
-def test_the_same_value_written_otherwise_is_the_same(
+def test_one_value_in_another_spelling_is_equal(
     connect: Connect, talks: dict[str, Talk], operation: str
 ) -> None:
     talk = talks[operation]
@@ -248,7 +248,7 @@ def compare(operation: str, ids: tuple[str, ...], sent: Any, shown: Any) -> str:
         ("POST /fees/calculate", {"amount": 5}, {"amount": 0.04}),
     ],
 )  # fmt: skip
-def test_what_is_the_same_or_not_shown_is_no_difference(
+def test_equal_or_missing_values_are_not_a_difference(
     operation: str, sent: Any, shown: Any
 ) -> None:
     assert compare(operation, (), sent, shown) == ""
@@ -275,13 +275,13 @@ def test_what_is_the_same_or_not_shown_is_no_difference(
         ("POST /parties", {"name": "x"}, {"name": "\u001b[2J"}, "about name"),
     ],
 )  # fmt: skip
-def test_a_difference_names_both(operation: str, sent: Any, shown: Any, words: str) -> None:
+def test_a_difference_names_both_values(operation: str, sent: Any, shown: Any, words: str) -> None:
     difference = compare(operation, (), sent, shown)
     assert words in difference
     assert "\u001b" not in difference
 
 
-def test_a_record_in_anothers_list_is_refused_and_one_of_either_side_is_not(
+def test_a_foreign_record_in_a_list_is_refused_and_one_of_either_party_accepted(
     connect: Connect,
 ) -> None:
     wallets = [{"id": "w1", "accountId": A.lower()}, {"id": "w2", "accountId": B}]
@@ -306,7 +306,7 @@ def test_an_operation_that_is_not_listed_is_compared_by_its_id(connect: Connect)
     client.request("PATCH", "/payment-requests/{paymentRequestId}", "p1", body={"amount": 1})
 
 
-def test_what_the_newest_generation_wraps_is_compared(connect: Connect) -> None:
+def test_a_wrapped_record_of_the_newest_generation_is_compared(connect: Connect) -> None:
     wrapped = {"createdResourceId": "p1", "response": {"id": "p1", "externalId": "other"}}
     client, _ = connect(lambda _: answer(wrapped))
     party = bodies.NewParty(party_type="ORGANISATION", name="H", external_id="mine")
@@ -354,7 +354,7 @@ def test_an_id_that_cannot_be_read_is_an_error(connect: Connect, content: bytes)
         client.finance.parties.update("a", bodies.PartyChanges(name="H"))
 
 
-def test_the_same_write_about_another_record_keeps_its_key_and_its_advice(
+def test_an_unknown_write_answered_with_another_record_keeps_its_key_and_advice(
     connect: Connect,
 ) -> None:
     client, service = connect(lambda _: answer({"id": "t", "idempotencyKey": B, "amount": 1}))
@@ -368,7 +368,7 @@ def test_the_same_write_about_another_record_keeps_its_key_and_its_advice(
     assert len(service.requests) == 1
 
 
-def test_a_client_for_reading_compares_as_well(connect: Connect) -> None:
+def test_a_read_only_client_compares_too(connect: Connect) -> None:
     client, _ = connect(lambda _: answer({"id": "b"}))
     reader: Client = client.for_reading(lambda operation: operation)
     with pytest.raises(errors.UnexpectedResponse, match="about id b, not id a"):

@@ -37,7 +37,7 @@ def test_a_burst_of_refusals_halves_it_once() -> None:
     assert limiter.limit == 4
 
 
-def test_successes_regain_it_up_to_the_ceiling() -> None:
+def test_successes_raise_the_limit_up_to_the_ceiling() -> None:
     limiter = Limiter(4)
     taken(limiter)
     taken(limiter)
@@ -47,7 +47,7 @@ def test_successes_regain_it_up_to_the_ceiling() -> None:
     assert limiter.limit == 4
 
 
-def test_nobody_gets_a_slot_beyond_the_limit() -> None:
+def test_calls_never_exceed_the_limit() -> None:
     limiter = Limiter(1)
     with limiter.slot(1) as first:
         assert first is not None
@@ -57,7 +57,7 @@ def test_nobody_gets_a_slot_beyond_the_limit() -> None:
         assert third is not None
 
 
-def test_a_client_asks_less_at_once_after_429(connect: Connect) -> None:
+def test_a_client_makes_fewer_parallel_calls_after_429(connect: Connect) -> None:
     answers = [refusal(429), answer({"id": "c"})]
     client, _ = connect(lambda _: answers.pop(0))
     before = client._transport.limiter.limit

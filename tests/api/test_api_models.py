@@ -46,7 +46,7 @@ def test_an_amount_is_sent_with_its_own_digits(amount: Decimal) -> None:
 
 
 @pytest.mark.parametrize("amount", ['"NaN"', '"Infinity"', "1e400", "1e-19", '"12,5"', "true"])
-def test_an_amount_that_is_none_is_refused_and_named(amount: str) -> None:
+def test_an_invalid_amount_is_refused_and_named(amount: str) -> None:
     raw = b'{"id":"t","amount":%s}' % amount.encode()
     with pytest.raises(UnexpectedResponse, match="GET /x: a Transfer cannot be decoded"):
         decode(raw, Transfer, "GET /x")
@@ -75,7 +75,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_balances_of_every_shape_mean_the_same(shape: str) -> None:
+def test_balances_of_every_shape_are_read_alike(shape: str) -> None:
     holding = decode(json.dumps(SHAPES[shape]).encode(), Balance, "GET").value.holding()
     assert holding.asset == "USDC"
     assert (holding.total, holding.available, holding.reserved) == (
@@ -84,7 +84,7 @@ def test_balances_of_every_shape_mean_the_same(shape: str) -> None:
     assert holding.ties
 
 
-def test_a_balance_that_does_not_tie_says_so() -> None:
+def test_a_balance_that_does_not_add_up_is_reported() -> None:
     raw = b'{"asset":"USDC","amount":{"total":"3","available":"1","reserved":"1"}}'
     assert decode(raw, Balance, "GET").value.holding().ties is False
     assert decode(b'{"asset":"USDC","amount":"3"}', Balance, "GET").value.holding().ties is None
@@ -110,19 +110,19 @@ def test_bare_balance_rows_become_wallets_without_id(connect: Connect) -> None:
         {"supportedChains": [{"name": "BASE"}, {"name": "SUI"}]},
     ],
 )
-def test_chains_of_every_shape(connect: Connect, result: object) -> None:
+def test_chains_of_every_shape_are_read(connect: Connect, result: object) -> None:
     client, _ = connect(lambda _: answer(result))
     assert [chain.value.name for chain in client.ramp.chains.all()] == ["BASE", "SUI"]
 
 
-def test_a_ramp_request_reads_as_list_item_and_as_detail() -> None:
+def test_a_ramp_request_is_read_from_a_list_item_and_from_its_detail() -> None:
     item = decode(b'{"id":"r","fiatCurrency":"EUR"}', RampRequest, "GET").value
     detail = decode(b'{"id":"r","fiatCurrency":{"id":"f","currency":"EUR"}}', RampRequest, "GET")
     assert item.fiat_currency == "EUR"
     assert not isinstance(detail.value.fiat_currency, str)
 
 
-def test_what_an_event_is_about_is_kept_as_it_came() -> None:
+def test_the_subject_of_an_event_is_kept_unchanged() -> None:
     said = b'{"previousAmount":25000.10,"newAmount":30000}'
     raw = b'{"id":"r","events":[{"metadata":%s},{"metadata":null},{}]}' % said
     events = decode(raw, RampRequest, "GET").value.events
@@ -135,7 +135,7 @@ def test_a_wrapped_create_is_unwrapped() -> None:
     assert decode(unwrap(open_envelope(body, "POST"))[0], Wallet, "POST").value.id == "w"
 
 
-def test_the_link_of_an_invitation_leaves_no_trace(connect: Connect) -> None:
+def test_the_link_of_an_invitation_is_not_stored(connect: Connect) -> None:
     link = "https://login.example.test/invite/51"
     rows = [{"id": "u", "invitationUrl": link, "n": [{"invitationUrl": link, "version": 1}]}]
     client, _ = connect(lambda _: answer(rows))

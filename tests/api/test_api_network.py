@@ -137,7 +137,7 @@ def test_a_service_is_reached_through_the_proxy(
 @pytest.mark.acceptance
 @pytest.mark.parametrize("encrypted", [False, True], ids=["http", "https"])
 @pytest.mark.parametrize("way", [ways.slow_headers, ways.slow_continues, ways.slow_body])
-def test_what_trickles_through_the_proxy_ends_at_the_deadline(
+def test_a_slow_response_through_the_proxy_ends_at_the_deadline(
     tls: ssl.SSLContext, credential: Credential, monkeypatch, way: Way, encrypted: bool
 ) -> None:
     with behind_proxy(way, tls, credential, monkeypatch, encrypted=encrypted) as (client, *_):
@@ -148,7 +148,7 @@ def test_what_trickles_through_the_proxy_ends_at_the_deadline(
 
 
 @pytest.mark.acceptance
-def test_an_inner_record_that_trickles_through_an_encrypted_proxy_ends_at_the_deadline(
+def test_a_slow_inner_record_through_an_encrypted_proxy_ends_at_the_deadline(
     tls: ssl.SSLContext, credential: Credential, monkeypatch
 ) -> None:
     def stutter(connection: socket.socket, _head: str) -> None:
@@ -168,7 +168,7 @@ def test_an_inner_record_that_trickles_through_an_encrypted_proxy_ends_at_the_de
 
 
 @pytest.mark.acceptance
-def test_a_proxy_that_never_opens_the_way_ends_at_the_deadline(
+def test_a_proxy_that_never_opens_the_tunnel_ends_at_the_deadline(
     tls: ssl.SSLContext, credential: Credential, monkeypatch
 ) -> None:
     with behind_proxy(ways.good, tls, credential, monkeypatch, encrypted=False) as (
@@ -188,7 +188,7 @@ def test_a_proxy_of_another_kind_is_a_settings_error(credential: Credential, mon
         Client(services_at(f"https://{HOST}"), credential)
 
 
-def test_where_no_address_is_encrypted_no_certificate_is_read_and_none_is_trusted(
+def test_no_certificate_is_read_or_trusted_if_no_address_is_encrypted(
     credential: Credential, monkeypatch
 ) -> None:
     def no_certificates(**_: object) -> None:
@@ -231,7 +231,7 @@ def create(client: Client, fence: Recording) -> None:
 
 
 @pytest.mark.parametrize("encrypted", [False, True], ids=["http", "https"])
-def test_the_fence_is_asked_last_when_token_tunnel_and_encryption_are_ready(
+def test_the_fence_is_checked_last_after_token_tunnel_and_encryption(
     tls: ssl.SSLContext, credential: Credential, monkeypatch, encrypted: bool
 ) -> None:
     with behind_proxy(ways.good, tls, credential, monkeypatch, encrypted=encrypted) as (
@@ -250,7 +250,7 @@ def test_the_fence_is_asked_last_when_token_tunnel_and_encryption_are_ready(
 
 
 @pytest.mark.parametrize("encrypted", [False, True], ids=["http", "https"])
-def test_what_the_fence_refuses_does_not_leave(
+def test_a_request_refused_by_the_fence_is_not_sent(
     tls: ssl.SSLContext, credential: Credential, monkeypatch, encrypted: bool
 ) -> None:
     with behind_proxy(ways.good, tls, credential, monkeypatch, encrypted=encrypted) as (
@@ -263,7 +263,7 @@ def test_what_the_fence_refuses_does_not_leave(
         assert [head.split(" HTTP")[0] for head in served.heads] == ["POST /oauth/token"]
 
 
-def test_a_write_that_the_fence_stops_after_its_headers_may_have_been_carried_out(
+def test_a_write_stopped_by_the_fence_after_its_headers_is_unknown(
     tls: ssl.SSLContext, credential: Credential, monkeypatch
 ) -> None:
     with (

@@ -426,7 +426,7 @@ def test_operation_sends_what_the_specification_says(
     assert recorder.sent[-1] == (method, base + case.path, case.query, case.body)
 
 
-def test_every_operation_is_declared_with_the_service_that_it_is_sent_to() -> None:
+def test_every_operation_is_declared_with_its_service() -> None:
     sent = {operation: base.split("/")[1] for base, operation in CASES}
     assert {operation: SERVICE_OF.get(operation) for operation in sent} == sent
 
@@ -450,7 +450,7 @@ def test_no_operation_of_the_specifications_is_missing(document: str, table: dic
     assert set(table) == specified
 
 
-def test_the_ramp_request_is_checked_against_what_it_builds_on(
+def test_the_ramp_request_is_checked_against_its_building_blocks(
     recorder: Recorder, client: Client
 ) -> None:
     RAMP["POST /ramp-requests"].call(client)
@@ -466,7 +466,7 @@ def test_a_number_keeps_its_own_digits_on_the_wire(recorder: Recorder, client: C
     assert b'"amount":25000.10,' in recorder.content[-1]
 
 
-def test_every_result_says_which_credential_asked(client: Client) -> None:
+def test_every_result_names_its_credential(client: Client) -> None:
     records = [
         client.finance.parties.get("x1"),
         *client.finance.parties.list(),

@@ -46,7 +46,7 @@ def walked(connect: Connect, handler: Callable, size: int = 10) -> list[str]:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(count=st.integers(0, 35), size=st.integers(1, 12), bare=st.booleans())
-def test_every_record_comes_once(connect: Connect, count: int, size: int, bare: bool) -> None:
+def test_every_record_is_returned_once(connect: Connect, count: int, size: int, bare: bool) -> None:
     rows = names(count)
     # Without any statement about pages a list of whole pages ends with an empty one.
     assert walked(connect, lambda r: page_of(rows, r, bare=bare), size) == rows
@@ -59,7 +59,7 @@ def test_all_four_paging_parameters_are_always_sent(connect: Connect) -> None:
     assert sent == {"page": "1", "size": "100", "sortOn": "createdAt", "sortOrder": "ASC"}
 
 
-def test_filters_are_sent_as_the_service_names_them(connect: Connect) -> None:
+def test_filters_are_sent_under_the_services_names(connect: Connect) -> None:
     client, service = connect(lambda r: page_of([], r))
     client.ramp.requests.list(from_date="2026-10-01", ramp_type="ON_RAMP", status=None)
     sent = dict(service.requests[0].url.params)
@@ -67,7 +67,7 @@ def test_filters_are_sent_as_the_service_names_them(connect: Connect) -> None:
     assert "status" not in sent
 
 
-def test_a_filter_that_the_service_ignores_is_applied_here(connect: Connect) -> None:
+def test_a_filter_ignored_by_the_service_is_applied_locally(connect: Connect) -> None:
     rows = [{"id": "w1", "address": "0xAB", "chain": "BASE"}, {"id": "w2", "address": "0xCD"}]
     client, _ = connect(lambda _: answer(rows))
     found = client.ramp.wallets.iterate(address="0xab", chain="BASE")
@@ -80,7 +80,7 @@ def test_unknown_filter_is_refused_with_the_known_ones(connect: Connect) -> None
         client.ramp.requests.list(since="2026-10-01")
 
 
-def test_a_page_leads_to_the_next(connect: Connect) -> None:
+def test_a_page_gives_the_next_one(connect: Connect) -> None:
     client, _ = connect(lambda r: page_of(names(5), r))
     page = client.finance.parties.list(size=2)
     seen = [len(page)]
@@ -89,7 +89,7 @@ def test_a_page_leads_to_the_next(connect: Connect) -> None:
     assert seen == [2, 2, 1]
 
 
-def test_statement_about_the_next_page_beats_the_length(connect: Connect) -> None:
+def test_the_next_page_flag_takes_precedence_over_the_length(connect: Connect) -> None:
     def handler(request: httpx.Request) -> httpx.Response:
         number = int(request.url.params["page"])
         items = [{"id": row} for row in names(9)[(number - 1) * 3 : number * 3]]
@@ -98,17 +98,17 @@ def test_statement_about_the_next_page_beats_the_length(connect: Connect) -> Non
     assert walked(connect, handler, size=10) == names(9)
 
 
-def test_page_count_in_place_of_the_total_is_not_believed(connect: Connect) -> None:
+def test_a_page_count_in_place_of_the_total_is_ignored(connect: Connect) -> None:
     rows = names(25)
     assert walked(connect, lambda r: page_of(rows, r, total=10)) == rows
 
 
-def test_list_that_ignores_pages_is_no_endless_walk(connect: Connect) -> None:
+def test_a_list_that_ignores_paging_does_not_loop_forever(connect: Connect) -> None:
     with pytest.raises(UnexpectedResponse, match="page 2 has only records of earlier pages"):
         walked(connect, lambda _: answer([{"id": row} for row in names(10)]), size=10)
 
 
-def test_repeated_page_is_an_error_where_loss_cannot_be_excluded(connect: Connect) -> None:
+def test_a_repeated_page_is_an_error_if_records_may_be_missing(connect: Connect) -> None:
     def handler(request: httpx.Request) -> httpx.Response:
         shown = min(int(request.url.params["page"]), 2)
         items = [{"id": row} for row in names(30)[(shown - 1) * 10 : shown * 10]]
@@ -123,7 +123,7 @@ def test_empty_page_that_promises_more_is_an_error(connect: Connect) -> None:
         walked(connect, lambda _: answer([], pagination={"hasNextPage": True}))
 
 
-def test_shrinking_list_is_walked_again_and_loses_nothing(connect: Connect) -> None:
+def test_a_shrinking_list_is_reread_and_loses_nothing(connect: Connect) -> None:
     rows = names(30)
 
     def handler(request: httpx.Request) -> httpx.Response:
@@ -136,7 +136,7 @@ def test_shrinking_list_is_walked_again_and_loses_nothing(connect: Connect) -> N
     assert sorted(found) == names(30)
 
 
-def test_growing_list_newest_first_brings_nothing_twice(connect: Connect) -> None:
+def test_a_list_growing_newest_first_gives_no_duplicates(connect: Connect) -> None:
     rows = list(reversed(names(30)))
 
     def handler(request: httpx.Request) -> httpx.Response:
@@ -149,7 +149,7 @@ def test_growing_list_newest_first_brings_nothing_twice(connect: Connect) -> Non
     assert len(found) == len(set(found)) == 33
 
 
-def test_list_that_keeps_shrinking_is_a_clear_error(connect: Connect) -> None:
+def test_a_list_that_keeps_shrinking_is_an_error(connect: Connect) -> None:
     rows = names(200)
 
     def handler(request: httpx.Request) -> httpx.Response:
@@ -175,12 +175,12 @@ def test_list_that_keeps_shrinking_is_a_clear_error(connect: Connect) -> None:
         b'{"result":[{"id":"a","unknown":"\xff"}]}',
     ],
 )
-def test_body_without_the_contracts_shape_is_unexpected(connect: Connect, body: bytes) -> None:
+def test_a_body_that_violates_the_contract_is_unexpected(connect: Connect, body: bytes) -> None:
     with pytest.raises(UnexpectedResponse, match="GET /parties"):
         walked(connect, lambda _: httpx.Response(200, content=body))
 
 
-def test_table_that_turns_out_to_have_pages_is_walked(connect: Connect) -> None:
+def test_a_table_that_turns_out_to_be_paged_is_read_completely(connect: Connect) -> None:
     def handler(request: httpx.Request) -> httpx.Response:
         number = int(request.url.params.get("page", 1))
         rows = [{"partyId": f"p{number}", "roleType": "ACCOUNT_HOLDER"}]

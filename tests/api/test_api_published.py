@@ -91,7 +91,7 @@ def generation(
             yield request.param, sandbox, client
 
 
-def test_what_a_generation_lacks_is_not_offered_and_an_unknown_record_not_found(
+def test_operations_missing_from_a_generation_are_not_offered_and_unknown_records_not_found(
     generation: tuple[str, Sandbox, Client],
 ) -> None:
     profile, sandbox, client = generation
@@ -143,7 +143,7 @@ UNKNOWN = "00000000-0000-4000-8000-00000000ffff"
         (PAYMENTS, (UNKNOWN,), {"amount": 1}, NotFound),
     ],
 )
-def test_a_refused_write_without_a_row_of_its_own_is_a_refusal(
+def test_a_refused_write_without_its_own_table_row_is_a_refusal(
     generation: tuple[str, Sandbox, Client],
     route: str,
     ids: tuple[str, ...],

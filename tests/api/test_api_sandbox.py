@@ -286,7 +286,7 @@ def route_of(method: str, path: str) -> str | None:
     return None
 
 
-def test_every_operation_of_both_specifications_is_carried_out(practice: Practice) -> None:
+def test_every_operation_of_both_specifications_works(practice: Practice) -> None:
     work_finance(practice)
     work_transfers(practice)
     work_company(practice)
@@ -297,7 +297,7 @@ def test_every_operation_of_both_specifications_is_carried_out(practice: Practic
     assert {*FINANCE, *RAMP} - called == set()
 
 
-def test_a_transfer_whose_answer_was_lost_is_made_once(practice: Practice) -> None:
+def test_a_transfer_with_a_lost_response_is_created_once(practice: Practice) -> None:
     sender, body = practice.crypto()
     before = {r.value.id for r in practice.maker.finance.transfers.iterate(sender)}
     practice.sandbox.faults.add(
@@ -309,7 +309,7 @@ def test_a_transfer_whose_answer_was_lost_is_made_once(practice: Practice) -> No
 
 
 @pytest.mark.parametrize(("drop", "count"), [("after", 1), ("before", 0)])
-def test_a_ramp_request_whose_answer_was_lost_is_looked_up(
+def test_a_ramp_request_with_a_lost_response_is_looked_up(
     practice: Practice, drop: str, count: int
 ) -> None:
     requests = practice.maker.ramp.requests
@@ -331,7 +331,7 @@ def test_a_ramp_request_whose_answer_was_lost_is_looked_up(
             requests.find(body=body, since=since, earlier_ids=known)
 
 
-def test_the_later_generation_is_worked_with(later: Practice) -> None:
+def test_the_later_generation_is_supported(later: Practice) -> None:
     finance = later.maker.finance
     body = bodies.NewParty(party_type="ORGANISATION", name="Quay NV", address=ADDRESS)
     party = finance.parties.create(body).value
@@ -353,7 +353,7 @@ def test_the_later_generation_is_worked_with(later: Practice) -> None:
     work_requests(later)
 
 
-def test_what_the_later_generation_dropped_is_not_offered(later: Practice) -> None:
+def test_operations_dropped_by_the_later_generation_are_not_offered(later: Practice) -> None:
     finance = later.maker.finance
     sender, *_ = later.accounts()
     with pytest.raises(errors.NotOffered):
@@ -364,7 +364,7 @@ def test_what_the_later_generation_dropped_is_not_offered(later: Practice) -> No
         list(finance.account_to_account_transfers.iterate())
 
 
-def test_a_party_whose_answer_was_lost_is_found_though_its_key_means_nothing(
+def test_a_party_with_a_lost_response_is_found_although_its_key_is_ignored(
     later: Practice,
 ) -> None:
     parties = later.maker.finance.parties

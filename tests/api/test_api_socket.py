@@ -99,22 +99,20 @@ def test_threads_share_one_token(server: Server, client: Client) -> None:
     assert server.tokens == 1
 
 
-def test_truncated_answer_to_a_read_is_asked_for_again(server: Server, client: Client) -> None:
+def test_a_truncated_response_to_a_read_is_retried(server: Server, client: Client) -> None:
     server.gate.set()
     assert client.ramp.company.get().value.id == "c"
     assert len(server.arrived) == 2
 
 
-def test_connection_dropped_after_a_write_is_outcome_unknown(
-    server: Server, client: Client
-) -> None:
+def test_a_connection_lost_after_a_write_is_outcome_unknown(server: Server, client: Client) -> None:
     server.gate.set()
     with pytest.raises(OutcomeUnknown):
         client.ramp.requests.approve("r1", version=4)
     assert server.arrived == ['{"version":4}']
 
 
-def test_nobody_listening_is_unreachable(credential: Credential) -> None:
+def test_a_closed_port_is_unreachable(credential: Credential) -> None:
     services = services_at("http://127.0.0.1:1")
     with (
         Client(services, credential, clock=QUICK, limits=CallLimits(attempts=2)) as client,

@@ -88,7 +88,7 @@ APPROVED = wire("r2", "AWAITING_FUNDS")
     ids=["whole", "chunked", "a part", "an interim answer first", "two", "a line end"],
 )
 @pytest.mark.parametrize("first", [wire, chunked], ids=["length", "chunks"])
-def test_a_surplus_answer_in_a_segment_answers_nothing(
+def test_a_surplus_response_in_one_segment_is_never_used(
     credential: Credential, surplus: tuple[bytes, ...], first: Callable[[str, str], bytes]
 ) -> None:
     service = Surplus(*surplus, first=first("r1", "AWAITING_APPROVAL"))
@@ -100,7 +100,7 @@ def test_a_surplus_answer_in_a_segment_answers_nothing(
     assert len(served.heads) == 3  # a token, a read, a write: nothing was sent twice
 
 
-def test_a_surplus_answer_that_comes_later_answers_nothing(credential: Credential) -> None:
+def test_a_surplus_response_that_arrives_later_is_never_used(credential: Credential) -> None:
     service = Surplus(APPROVED, pause=0.05)
     with Hostile(service) as served, client_of(served, credential) as client:
         client.ramp.requests.get("r1")
@@ -113,7 +113,7 @@ def test_a_surplus_answer_that_comes_later_answers_nothing(credential: Credentia
 
 @pytest.mark.parametrize("pause", [0.0, 0.05], ids=["one segment", "later"])
 @pytest.mark.parametrize("encrypted", [False, True], ids=["http", "https"])
-def test_a_surplus_answer_through_a_proxy_answers_nothing(
+def test_a_surplus_response_through_a_proxy_is_never_used(
     credential: Credential,
     tls: ssl.SSLContext,
     monkeypatch: pytest.MonkeyPatch,
@@ -137,7 +137,7 @@ def test_a_surplus_answer_through_a_proxy_answers_nothing(
     assert len(set(map(id, service.connections))) == 2
 
 
-def test_a_connection_without_surplus_is_used_again(credential: Credential) -> None:
+def test_a_connection_without_surplus_bytes_is_reused(credential: Credential) -> None:
     connections: list[socket.socket] = []
 
     def service(connection: socket.socket, head: str) -> None:

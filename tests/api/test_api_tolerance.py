@@ -47,7 +47,7 @@ def test_gap(connect: Connect, hand_clock: HandClock, name: str) -> None:
 @pytest.mark.skipif(
     not GAPS.exists(), reason=f"no file {GAPS}: not tested that each of its rows has a test"
 )
-def test_every_row_of_the_table_is_here_or_elsewhere() -> None:
+def test_every_row_of_the_table_is_tested_here_or_elsewhere() -> None:
     lines = [line for line in GAPS.read_text("utf-8").splitlines() if line.startswith("|")]
     names = {line.split("|")[1].strip() for line in lines} - {"-", "Gap"}
     assert len(names) > 80
@@ -73,7 +73,7 @@ DROPPED: dict[str, Callable[[Client], Any]] = {
 
 
 @pytest.mark.parametrize("name", DROPPED)
-def test_contradiction_1_what_later_generations_dropped_is_not_offered(
+def test_contradiction_1_operations_dropped_by_later_generations_are_not_offered(
     connect: Connect, name: str
 ) -> None:
     client, _ = connect(lambda _: refusal(405, "METHOD_NOT_SUPPORTED"))
@@ -93,7 +93,7 @@ def test_contradiction_4_processing_is_not_final() -> None:
     assert not read(Transfer, id="t", status="PROCESSING").is_final
 
 
-def test_contradiction_8_a_party_is_not_sent_twice_though_it_carries_a_key(
+def test_contradiction_8_a_party_is_not_resent_although_it_carries_a_key(
     connect: Connect,
 ) -> None:
     body = bodies.NewParty(party_type="ORGANISATION", name="H")
@@ -104,7 +104,7 @@ def test_contradiction_8_a_party_is_not_sent_twice_though_it_carries_a_key(
     assert json.loads(sent.content)["idempotencyKey"] == body.idempotency_key
 
 
-def test_contradiction_9_an_amount_is_a_string_on_its_way_in_and_a_number_on_its_way_out() -> None:
+def test_contradiction_9_an_amount_is_sent_as_a_string_and_read_as_a_number() -> None:
     body = bodies.NewPaymentSession(
         in_amount="480.50", in_currency="EUR", out_cryptocurrency="USDC", callback_url="https://c"
     )

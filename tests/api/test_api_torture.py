@@ -200,7 +200,7 @@ def test_lists_through_every_fault_are_whole_or_an_error(torture: Torture) -> No
     assert told > 10
 
 
-def test_a_party_created_through_every_fault_is_there_once(torture: Torture) -> None:
+def test_a_party_created_through_every_fault_exists_once(torture: Torture) -> None:
     parties = torture.practice.maker.finance.parties
     for seed in range(20):
         body = bodies.NewParty(

@@ -31,7 +31,9 @@ def scripted(*outcomes: httpx.Response | Exception):
     return handler
 
 
-def test_read_is_repeated_after_passing_failures(connect: Connect, hand_clock: HandClock) -> None:
+def test_a_read_is_retried_after_temporary_failures(
+    connect: Connect, hand_clock: HandClock
+) -> None:
     lost = httpx.ReadTimeout("slow")
     client, service = connect(scripted(refusal(503), lost, refusal(500), answer({"id": "c"})))
     assert client.ramp.company.get().value.id == "c"
@@ -67,7 +69,7 @@ def test_retry_after_in_milliseconds_is_honoured(connect: Connect, hand_clock: H
 
 
 @pytest.mark.parametrize("header", ["soon", "inf", "nan", "-3", ""])
-def test_unreadable_retry_after_means_the_usual_pause(
+def test_an_unreadable_retry_after_means_the_default_pause(
     connect: Connect, hand_clock: HandClock, header: str
 ) -> None:
     limited = refusal(429, **{"Retry-After": header})
@@ -76,7 +78,9 @@ def test_unreadable_retry_after_means_the_usual_pause(
     assert hand_clock.slept == [0.25]
 
 
-def test_a_wait_beyond_the_deadline_is_not_waited(connect: Connect, hand_clock: HandClock) -> None:
+def test_a_retry_after_beyond_the_deadline_fails_at_once(
+    connect: Connect, hand_clock: HandClock
+) -> None:
     client, service = connect(scripted(refusal(429, **{"Retry-After": "300"})))
     with pytest.raises(RateLimited, match="requests a pause of 300 s"):
         client.ramp.company.get()
@@ -85,7 +89,7 @@ def test_a_wait_beyond_the_deadline_is_not_waited(connect: Connect, hand_clock: 
 
 
 @pytest.mark.parametrize("failure", [httpx.ReadTimeout("t"), httpx.RemoteProtocolError("cut")])
-def test_write_without_answer_is_outcome_unknown_and_sent_once(
+def test_a_write_without_response_is_outcome_unknown_and_sent_once(
     connect: Connect, failure: Exception
 ) -> None:
     client, service = connect(scripted(failure))
@@ -106,20 +110,22 @@ def test_write_answered_by_a_fault_is_outcome_unknown(connect: Connect, status: 
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b'{"success":true}', b'{"result":{"id":7}}'])
-def test_write_whose_answer_does_not_read_is_outcome_unknown(connect: Connect, body: bytes) -> None:
+def test_a_write_with_an_unreadable_response_is_outcome_unknown(
+    connect: Connect, body: bytes
+) -> None:
     client, _ = connect(scripted(httpx.Response(200, content=body)))
     with pytest.raises(OutcomeUnknown):
         client.ramp.requests.approve("r1", version=1)
 
 
-def test_write_that_never_left_is_tried_again(connect: Connect) -> None:
+def test_an_unsent_write_is_retried(connect: Connect) -> None:
     refused = httpx.ConnectError("refused")
     client, service = connect(scripted(refused, answer({"id": "r1", "status": "REJECTED"})))
     assert client.ramp.requests.reject("r1", version=1).value.status == "REJECTED"
     assert len(service.requests) == 2
 
 
-def test_write_that_can_never_leave_was_not_executed(connect: Connect) -> None:
+def test_a_write_that_can_never_be_sent_was_not_executed(connect: Connect) -> None:
     client, _ = connect(scripted(httpx.ConnectError("refused")))
     with pytest.raises(ServiceUnreachable) as caught:
         client.ramp.requests.reject("r1", version=1)
@@ -134,7 +140,7 @@ def test_keyed_write_is_repeated_with_the_same_bytes(connect: Connect) -> None:
     assert len(service.requests) == 3
 
 
-def test_refused_keyed_write_after_a_lost_answer_says_it_may_have_executed(
+def test_a_refused_keyed_write_after_a_lost_response_may_have_executed(
     connect: Connect,
 ) -> None:
     client, _ = connect(scripted(httpx.ReadTimeout("t"), refusal(404, "NOT_FOUND")))
@@ -145,7 +151,7 @@ def test_refused_keyed_write_after_a_lost_answer_says_it_may_have_executed(
     assert caught.value.may_have_executed
 
 
-def test_conflict_is_never_replayed(connect: Connect) -> None:
+def test_a_conflict_is_never_retried(connect: Connect) -> None:
     client, service = connect(scripted(refusal(409, "OPTIMISTIC_LOCK_EXCEPTION")))
     with pytest.raises(VersionConflict):
         client.ramp.requests.approve("r1", version=1)

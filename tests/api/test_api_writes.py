@@ -96,7 +96,7 @@ def contents(service: FakeService) -> list[bytes]:
 
 
 @pytest.mark.parametrize("name", KEYED)
-def test_a_keyed_write_is_repeated_with_identical_bytes(connect: Connect, name: str) -> None:
+def test_a_keyed_write_is_retried_with_identical_bytes(connect: Connect, name: str) -> None:
     client, service = connect(scripted(LOST, refusal(503), answer({"id": "x"})))
     assert KEYED[name](client).value.id == "x"
     sent = contents(service)
@@ -106,9 +106,7 @@ def test_a_keyed_write_is_repeated_with_identical_bytes(connect: Connect, name: 
 
 
 @pytest.mark.parametrize("name", KEYED)
-def test_a_keyed_write_without_any_answer_says_which_key_to_send_again(
-    connect: Connect, name: str
-) -> None:
+def test_an_unanswered_keyed_write_names_the_key_to_resend(connect: Connect, name: str) -> None:
     client, service = connect(scripted(LOST))
     with pytest.raises(errors.OutcomeUnknown) as caught:
         KEYED[name](client)
@@ -120,7 +118,7 @@ def test_a_keyed_write_without_any_answer_says_which_key_to_send_again(
 
 @pytest.mark.parametrize("failure", [LOST, httpx.RemoteProtocolError("cut"), refusal(502)])
 @pytest.mark.parametrize("name", ONCE)
-def test_any_other_write_is_never_sent_again_by_itself(
+def test_any_other_write_is_never_retried_automatically(
     connect: Connect, name: str, failure: Exception | httpx.Response
 ) -> None:
     client, service = connect(scripted(failure))
@@ -137,7 +135,7 @@ DONE = answer({"id": REQUESTED, "partyId": "p", "roleType": "ACCOUNT_HOLDER"})
 
 
 @pytest.mark.parametrize("name", [*KEYED, *VERSIONED])
-def test_a_write_with_key_or_version_that_was_turned_away_for_rate_is_sent_again(
+def test_a_write_with_key_or_version_is_retried_after_a_rate_limit(
     connect: Connect, hand_clock: HandClock, name: str
 ) -> None:
     limited = refusal(429, "RATE_LIMITED", **{"Retry-After": "3"})
@@ -148,7 +146,7 @@ def test_a_write_with_key_or_version_that_was_turned_away_for_rate_is_sent_again
 
 
 @pytest.mark.parametrize("name", [*KEYED, *VERSIONED])
-def test_a_write_with_key_or_version_is_sent_once_more_with_another_token(
+def test_a_write_with_key_or_version_is_retried_with_a_new_token(
     connect: Connect, name: str
 ) -> None:
     client, service = connect(scripted(refusal(401, "UNAUTHORIZED"), DONE))
@@ -158,7 +156,7 @@ def test_a_write_with_key_or_version_is_sent_once_more_with_another_token(
 
 
 @pytest.mark.parametrize("name", BARE)
-def test_a_write_without_key_or_version_is_never_sent_again_after_429(
+def test_a_write_without_key_or_version_is_never_retried_after_429(
     connect: Connect, name: str
 ) -> None:
     client, service = connect(scripted(refusal(429, "RATE_LIMITED"), DONE))
@@ -169,7 +167,7 @@ def test_a_write_without_key_or_version_is_never_sent_again_after_429(
 
 
 @pytest.mark.parametrize("name", BARE)
-def test_a_plain_write_is_sent_once_more_after_the_service_s_own_401(
+def test_a_plain_write_is_retried_once_after_the_services_own_401(
     connect: Connect, name: str
 ) -> None:
     client, service = connect(scripted(refusal(401, "UNAUTHORIZED"), DONE))
@@ -199,7 +197,7 @@ def test_an_intermediarys_401_and_429_leave_a_write_without_key_unknown(
 
 @pytest.mark.parametrize("name", KEYED)
 @pytest.mark.parametrize("status", [401, 429])
-def test_an_intermediarys_401_is_remembered_where_the_repeat_of_a_keyed_write_is_refused(
+def test_an_intermediarys_401_is_remembered_when_the_retry_of_a_keyed_write_is_refused(
     connect: Connect, name: str, status: int
 ) -> None:
     client, service = connect(
@@ -211,7 +209,7 @@ def test_an_intermediarys_401_is_remembered_where_the_repeat_of_a_keyed_write_is
     assert caught.value.may_have_executed
 
 
-def test_a_keyed_write_is_no_less_unknown_where_no_token_is_to_be_had_for_its_repeat(
+def test_a_keyed_write_stays_unknown_if_no_token_is_available_for_its_retry(
     services: Services, credential: Credential, hand_clock: HandClock
 ) -> None:
     asked: list[str] = []
@@ -233,7 +231,7 @@ def test_a_keyed_write_is_no_less_unknown_where_no_token_is_to_be_had_for_its_re
     assert len(asked) == 3
 
 
-def test_a_token_that_is_about_to_expire_is_renewed_before_a_write_leaves(
+def test_an_expiring_token_is_renewed_before_a_write_is_sent(
     connect: Connect, hand_clock: HandClock
 ) -> None:
     client, service = connect(lambda _: DONE)
@@ -246,7 +244,7 @@ def test_a_token_that_is_about_to_expire_is_renewed_before_a_write_leaves(
 
 @pytest.mark.parametrize("name", [*KEYED, *ONCE])
 @pytest.mark.parametrize("status", [400, 402, 403, 404, 405, 409, 410, 413, 415, 418, 422])
-def test_a_refusal_is_not_argued_with(connect: Connect, name: str, status: int) -> None:
+def test_a_refusal_is_not_retried(connect: Connect, name: str, status: int) -> None:
     client, service = connect(scripted(refusal(status, "NO")))
     with pytest.raises(errors.ServiceError) as caught:
         (KEYED | ONCE)[name](client)
@@ -280,7 +278,7 @@ FOREIGN = (
 
 @pytest.mark.parametrize("foreign", FOREIGN)
 @pytest.mark.parametrize("name", ["crypto", "ramp request", "cancel", "party deletion"])
-def test_an_answer_that_is_not_the_services_own_refusal_is_none(
+def test_a_response_that_is_not_the_services_own_refusal_does_not_count_as_one(
     connect: Connect, name: str, foreign: dict[str, Any]
 ) -> None:
     client, service = connect(scripted(httpx.Response(403, **foreign)))
@@ -302,9 +300,7 @@ def test_every_write_of_the_practice_services_is_in_the_table_of_refusals() -> N
 @pytest.mark.parametrize(
     ("status", "code"), [(422, "idempotency-conflict"), (409, "IDEMPOTENCY_CONFLICT"), (409, "X")]
 )
-def test_a_spent_key_is_told_and_no_other_key_is_taken(
-    connect: Connect, status: int, code: str
-) -> None:
+def test_a_used_key_is_reported_and_not_replaced(connect: Connect, status: int, code: str) -> None:
     client, service = connect(scripted(LOST, refusal(status, code)))
     with pytest.raises(errors.KeySpent) as caught:
         client.finance.transfers.crypto("a", CRYPTO)
@@ -356,7 +352,7 @@ def listing(*rows: dict[str, Any]) -> Callable[[httpx.Request], httpx.Response]:
     return handler
 
 
-def test_the_one_request_that_fits_is_found(connect: Connect) -> None:
+def test_the_only_matching_request_is_found(connect: Connect) -> None:
     client, service = connect(
         listing(
             request_row("yesterday", createdAt="2026-11-01T08:00:00Z"),
@@ -383,7 +379,9 @@ def test_the_one_request_that_fits_is_found(connect: Connect) -> None:
         ((request_row("r1"), request_row("r2")), "2 records may be the one that was sent: r1, r2"),
     ],
 )
-def test_none_or_several_are_no_answer(connect: Connect, rows: tuple, said: str) -> None:
+def test_none_or_several_matching_requests_give_no_result(
+    connect: Connect, rows: tuple, said: str
+) -> None:
     client, _ = connect(listing(*rows))
     with pytest.raises(errors.OutcomeUnknown, match=said):
         client.ramp.requests.find(body=REQUEST, since=NOW)
@@ -424,7 +422,7 @@ FINDS: dict[str, tuple[dict[str, Any], dict[str, Any], Write]] = {
 
 
 @pytest.mark.parametrize("name", FINDS)
-def test_what_a_create_without_a_key_made_can_be_found(connect: Connect, name: str) -> None:
+def test_a_record_created_without_a_key_can_be_found(connect: Connect, name: str) -> None:
     row, change, find = FINDS[name]
     other = {**row, **change, "id": "2"}
     client, _ = connect(lambda _: answer([other, row]))
@@ -447,7 +445,7 @@ def production(services: Services, credential: Credential, hand_clock: HandClock
 
 
 @pytest.mark.parametrize("name", [*KEYED, *ONCE])
-def test_production_is_not_written_to_without_leave(production: Any, name: str) -> None:
+def test_production_is_not_written_to_without_permission(production: Any, name: str) -> None:
     client, service = production(allow=False)
     with client, pytest.raises(errors.ActionRefused, match=r"nothing was sent.*allow_writes"):
         (KEYED | ONCE)[name](client)
@@ -457,7 +455,7 @@ def test_production_is_not_written_to_without_leave(production: Any, name: str) 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "post", "get"])
 @pytest.mark.parametrize("route", ["/parties", "/fees/calculate"])
-def test_no_argument_makes_a_read_of_what_writes_by_its_method(
+def test_no_argument_makes_a_write_method_count_as_a_read(
     production: Any, method: str, route: str
 ) -> None:
     client, service = production(allow=False)
@@ -473,7 +471,7 @@ def test_no_argument_makes_a_read_of_what_writes_by_its_method(
 
 
 @pytest.mark.parametrize("name", [*KEYED, *ONCE])
-def test_a_client_for_reading_writes_nothing_and_says_what_to_do(
+def test_a_read_only_client_writes_nothing_and_names_the_remedy(
     connect: Connect, name: str
 ) -> None:
     client, service = connect(scripted(DONE))
@@ -487,14 +485,14 @@ def test_a_client_for_reading_writes_nothing_and_says_what_to_do(
     assert service.token_requests == 1  # both have one token and one pool of connections
 
 
-def test_production_is_read_without_leave(production: Any) -> None:
+def test_production_is_read_without_permission_to_write(production: Any) -> None:
     client, _ = production(allow=False)
     with client:
         assert client.ramp.company.get().value.id == "x"
         assert client.ramp.fees.calculate(amount=1, ramp_type="ON_RAMP").value.unit == "fiat"
 
 
-def test_production_is_written_to_with_leave(production: Any) -> None:
+def test_production_is_written_to_with_permission(production: Any) -> None:
     client, service = production(allow=True)
     with client:
         client.finance.transfers.crypto("a", CRYPTO)
@@ -505,7 +503,7 @@ def test_production_is_written_to_with_leave(production: Any) -> None:
 
 
 @pytest.mark.parametrize("unready", ["company", "company-wallets", "company-bank-accounts"])
-def test_a_request_on_something_unverified_is_not_sent(connect: Connect, unready: str) -> None:
+def test_a_request_with_an_unverified_party_is_not_sent(connect: Connect, unready: str) -> None:
     def handler(request: httpx.Request) -> httpx.Response:
         status = "PENDING" if unready == request.url.path.split("/")[3] else "VERIFIED"
         return answer({"id": REQUESTED, "kybStatus": status, "verificationStatus": status})
@@ -521,7 +519,7 @@ def test_a_request_on_something_unverified_is_not_sent(connect: Connect, unready
 
 
 @pytest.mark.parametrize("status", [403, 405])
-def test_what_may_not_be_read_is_left_to_the_service(connect: Connect, status: int) -> None:
+def test_unreadable_prerequisites_are_left_to_the_service(connect: Connect, status: int) -> None:
     client, _ = connect(
         lambda r: answer({"id": "new"}) if r.method == "POST" else refusal(status, "X")
     )
@@ -535,14 +533,14 @@ def test_a_transfer_is_watched_until_it_is_final(connect: Connect, hand_clock: H
     assert hand_clock.slept == [2, 2]
 
 
-def test_watching_a_transfer_ends_in_time(connect: Connect, hand_clock: HandClock) -> None:
+def test_watching_a_transfer_ends_at_the_deadline(connect: Connect, hand_clock: HandClock) -> None:
     client, _ = connect(lambda _: answer({"id": "t", "status": "PENDING"}))
     record = client.finance.transfers.wait("a", "t", timeout=10, every=4)
     assert not record.value.is_final
     assert hand_clock.slept == [4, 4, 4]
 
 
-def test_reference_data_is_remembered_for_a_while(connect: Connect, hand_clock: HandClock) -> None:
+def test_reference_data_is_cached_for_a_while(connect: Connect, hand_clock: HandClock) -> None:
     client, service = connect(lambda _: answer([{"id": "f", "currency": "EUR"}]))
     currencies = client.ramp.fiat_currencies
     first = currencies.recent()

@@ -36,7 +36,7 @@ def modes(folder: Path) -> dict[str, int]:
     ("shared", "file", "inside"),
     [("", 0o600, 0o700), pytest.param("group", 0o660, 0o2770, marks=pytest.mark.acceptance)],
 )
-def test_everything_a_desk_writes_is_its_users_or_its_groups(
+def test_files_written_by_a_desk_are_accessible_to_its_user_or_group_only(
     tmp_path: Path, shared: str, file: int, inside: int
 ) -> None:
     folder = tmp_path / "desk"
@@ -62,7 +62,7 @@ def test_everything_a_desk_writes_is_its_users_or_its_groups(
 
 
 @pytest.mark.acceptance
-def test_a_new_workspace_is_its_users_alone(tmp_path: Path) -> None:
+def test_a_new_workspace_is_accessible_to_its_user_only(tmp_path: Path) -> None:
     script = "import sys; from treasury.cli import main; main()"
     folder = tmp_path / "new"
     command = [sys.executable, "-c", script, "-w", str(folder), "init", "--company", "X"]
@@ -70,7 +70,7 @@ def test_a_new_workspace_is_its_users_alone(tmp_path: Path) -> None:
     assert modes(folder) == {".": 0o700, "treasury.toml": 0o600}
 
 
-def test_the_doctor_names_what_others_may_read(tmp_path: Path) -> None:
+def test_the_doctor_names_files_that_others_may_read(tmp_path: Path) -> None:
     folder = tmp_path / "desk"
     run = CliRunner()
     run.invoke(treasury, ["-w", str(folder), "init", "--company", "X"])
@@ -121,7 +121,7 @@ DRAFTS: dict[str, tuple[str, Callable[[Path], object]]] = {
 
 
 @pytest.mark.parametrize("name", DRAFTS)
-def test_no_draft_of_a_file_is_written_through_a_link(tmp_path: Path, name: str) -> None:
+def test_no_temporary_file_is_written_through_a_link(tmp_path: Path, name: str) -> None:
     draft, write = DRAFTS[name]
     precious, folder = tmp_path / "precious", tmp_path / "desk"
     precious.write_text("years of work")
@@ -133,7 +133,7 @@ def test_no_draft_of_a_file_is_written_through_a_link(tmp_path: Path, name: str)
     assert not (folder / name).is_symlink()
 
 
-def test_a_note_that_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_lock_note_that_is_not_a_regular_file_does_not_block(tmp_path: Path) -> None:
     with workspace_lock(tmp_path, "sync"):
         note = tmp_path / "treasury.lock.json"
         note.unlink()

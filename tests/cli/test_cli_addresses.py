@@ -115,7 +115,7 @@ def script(folder: Path, *arguments: str) -> str:
     return done.output
 
 
-def test_a_secret_leaves_only_for_an_address_that_a_person_confirmed(
+def test_a_secret_is_sent_only_to_an_address_that_a_person_confirmed(
     folder: Path, good: Listener, evil: Listener
 ) -> None:
     # A workspace of an earlier version: its other addresses were never confirmed.
@@ -143,7 +143,7 @@ def test_a_secret_leaves_only_for_an_address_that_a_person_confirmed(
     assert CANARY in evil.received
 
 
-def test_a_variable_that_is_not_ours_is_confirmed_by_name_and_a_key_never(
+def test_a_foreign_variable_is_confirmed_by_name_and_a_key_never(
     folder: Path, good: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "environment").unlink()  # new, so trusted except for unusual places
@@ -172,7 +172,7 @@ def test_a_variable_that_is_not_ours_is_confirmed_by_name_and_a_key_never(
     assert good.received == ""
 
 
-def test_a_file_that_the_container_mounts_for_everybody_is_confirmed_by_name(
+def test_a_file_readable_by_everybody_in_the_container_is_confirmed_by_name(
     folder: Path, good: Listener
 ) -> None:
     (folder / "environment").unlink()
@@ -187,9 +187,7 @@ def test_a_file_that_the_container_mounts_for_everybody_is_confirmed_by_name(
     assert CANARY in good.received
 
 
-def test_a_webhook_that_somebody_adds_gets_no_secret(
-    folder: Path, good: Listener, evil: Listener
-) -> None:
+def test_an_added_webhook_gets_no_secret(folder: Path, good: Listener, evil: Listener) -> None:
     code, shown = on_terminal(folder, "addresses", "confirm", answers="y\nmine\n")
     assert code == 0, shown
     assert f"services.token_url is {good.url}/token, which you have not confirmed" in shown
@@ -212,7 +210,7 @@ def test_a_webhook_that_somebody_adds_gets_no_secret(
     assert evil.received == ""
 
 
-def test_a_webhook_whose_address_somebody_changes_gets_no_secret(
+def test_a_webhook_with_a_changed_address_gets_no_secret(
     folder: Path, good: Listener, evil: Listener
 ) -> None:
     with (folder / "treasury.toml").open("a") as file:
@@ -244,7 +242,7 @@ def test_a_webhook_whose_address_somebody_changes_gets_no_secret(
     assert evil.received == ""
 
 
-def test_a_hub_that_the_environment_and_the_policy_name_anew_gets_no_token(
+def test_a_hub_renamed_in_environment_and_policy_gets_no_token(
     folder: Path, good: Listener, evil: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JUPYTERHUB_API_TOKEN", CANARY)
@@ -261,7 +259,7 @@ def test_a_hub_that_the_environment_and_the_policy_name_anew_gets_no_token(
     assert (good.received, evil.received) == ("", "")
 
 
-def test_an_open_workspace_goes_on_with_the_addresses_that_it_was_opened_with(
+def test_an_open_workspace_keeps_the_addresses_it_was_opened_with(
     folder: Path, good: Listener, evil: Listener
 ) -> None:
     settings = load_settings(folder)
@@ -278,7 +276,7 @@ def test_an_open_workspace_goes_on_with_the_addresses_that_it_was_opened_with(
 
 
 @pytest.mark.parametrize("form", ["table", "json", "csv"])
-def test_a_letter_that_looks_like_another_shows_in_the_list(folder: Path, form: str) -> None:
+def test_a_look_alike_letter_is_visible_in_the_list(folder: Path, form: str) -> None:
     name = "cr\u0435dentials \u202egnp.txt"
     (folder / name).write_text(CANARY)
     change(folder, "env:TREASURY_MAKER", f"file:{folder}/{name}")
@@ -291,7 +289,7 @@ def test_a_letter_that_looks_like_another_shows_in_the_list(folder: Path, form: 
     )
 
 
-def test_a_shared_journal_of_another_server_is_not_asked_and_the_doctor_says_so(
+def test_a_shared_journal_on_another_server_is_not_contacted_and_the_doctor_reports_it(
     folder: Path, evil: Listener
 ) -> None:
     with (folder / "treasury.toml").open("a") as file:
@@ -307,7 +305,7 @@ def test_a_shared_journal_of_another_server_is_not_asked_and_the_doctor_says_so(
     assert "missing  journal: " in doctor
 
 
-def test_init_confirms_what_was_typed_and_tried(
+def test_init_confirms_the_typed_and_tried_addresses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from treasury.sandbox import Sandbox

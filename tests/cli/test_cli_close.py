@@ -45,7 +45,7 @@ def jupyter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.acceptance
-def test_the_checklist_and_what_was_written_are_printed(
+def test_the_checklist_and_the_written_files_are_printed(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     pack = tmp_path / "pack"
@@ -88,9 +88,7 @@ def test_a_ledger_that_cannot_be_read_is_refused_by_its_line(
 @pytest.mark.acceptance
 @needs_chromium
 @pytest.mark.browser
-def test_the_report_is_printed_by_chromium_and_stands_apart(
-    month_end: Workspace, tmp_path: Path
-) -> None:
+def test_chromium_prints_the_report_next_to_the_pack(month_end: Workspace, tmp_path: Path) -> None:
     pack = tmp_path / "pack"
     told = run(month_end, "--out", str(pack), "--pdf").stdout
     assert str(pack / "report.pdf") in told
@@ -107,13 +105,13 @@ def test_the_report_is_printed_by_chromium_and_stands_apart(
 @pytest.mark.acceptance
 @needs_chromium
 @pytest.mark.browser
-def test_a_page_that_is_not_there_is_not_printed(tmp_path: Path) -> None:
+def test_a_missing_page_is_not_printed(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="could not print"):
         pdf_printing.print_pdf(tmp_path / "none.html", tmp_path / "folder" / "none.pdf")
 
 
 @pytest.mark.parametrize(("option", "told"), [("--pdf", "Chromium"), ("--notebook", "papermill")])
-def test_what_is_not_installed_is_said_before_the_month_is_locked(
+def test_a_missing_extra_is_reported_before_the_month_is_locked(
     month_end: Workspace,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -133,7 +131,7 @@ def test_what_is_not_installed_is_said_before_the_month_is_locked(
 
 @pytest.mark.acceptance
 @pytest.mark.usefixtures("jupyter")
-def test_the_executed_notebook_is_in_the_pack_and_outside_its_promise(
+def test_the_executed_notebook_is_in_the_pack_but_not_verified(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     pack, books = tmp_path / "pack", tmp_path / "ledger.csv"
@@ -162,7 +160,7 @@ def test_the_executed_notebook_is_in_the_pack_and_outside_its_promise(
 
 
 @pytest.mark.acceptance
-def test_the_notebook_walks_the_checklist_step_by_step(month_end: Workspace) -> None:
+def test_the_notebook_follows_the_checklist_step_by_step(month_end: Workspace) -> None:
     import nbformat
 
     stored = nbformat.read(ROOT / "notebooks" / close_notebook.NOTEBOOK, as_version=4)
@@ -176,7 +174,7 @@ def test_the_notebook_walks_the_checklist_step_by_step(month_end: Workspace) -> 
 
 @pytest.mark.acceptance
 @pytest.mark.usefixtures("jupyter")
-def test_the_notebook_of_a_closed_month_shows_it_as_it_was_closed(
+def test_the_notebook_of_a_closed_month_shows_the_stored_close(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TREASURY_USER", "anna")
@@ -195,7 +193,7 @@ def test_the_notebook_of_a_closed_month_shows_it_as_it_was_closed(
 
 @pytest.mark.acceptance
 @pytest.mark.usefixtures("jupyter")
-def test_a_notebook_that_stops_says_at_which_cell_and_leaves_the_former_pack(
+def test_a_failing_notebook_names_its_cell_and_keeps_the_previous_pack(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pack = tmp_path / "pack"

@@ -39,12 +39,12 @@ def rows(desk: Workspace, *arguments: str) -> list[dict[str, Any]]:
     return found
 
 
-def test_no_decision_has_moved_where_there_is_none(desk: Workspace) -> None:
+def test_a_month_without_decisions_has_no_changed_decision(desk: Workspace) -> None:
     assert rows(desk, "match", "list", "--moved") == []
 
 
 @pytest.mark.acceptance
-def test_what_is_open_is_the_same_to_reconcile_and_to_match(desk: Workspace) -> None:
+def test_reconcile_and_match_show_the_same_open_lines(desk: Workspace) -> None:
     needed = rows(desk, "reconcile", "--month", "2026-10", "--open")
     assert {row["outcome"] for row in needed} == {
         "suggested", "conflict", "duplicate", "unreferenced",
@@ -100,13 +100,13 @@ def test_a_group_of_equal_payments_is_accepted_by_one_command(desk: Workspace) -
         run(desk, *command)
 
 
-def test_a_line_without_equals_is_no_group(desk: Workspace) -> None:
+def test_a_line_without_equal_payments_is_not_a_group(desk: Workspace) -> None:
     alone = rows(desk, "match", "open")[0]["entry_id"]
     with pytest.raises(InputError, match="is in no group of equal payments"):
         run(desk, "match", "group", alone)
 
 
-def test_a_group_is_accepted_as_it_was_shown_or_not_at_all(desk: Workspace) -> None:
+def test_a_group_is_accepted_as_displayed_or_not_at_all(desk: Workspace) -> None:
     group = [row for row in rows(desk, "match", "open") if "fit as many requests" in row["reason"]]
     planned = desk.matches.accept_group(group[0]["entry_id"], dry_run=True)
     assert [decision.entry_id for decision in planned] == [row["entry_id"] for row in group]
@@ -119,7 +119,7 @@ def test_a_group_is_accepted_as_it_was_shown_or_not_at_all(desk: Workspace) -> N
 
 
 @pytest.mark.acceptance
-def test_only_the_decision_that_is_meant_is_undone(desk: Workspace) -> None:
+def test_only_the_named_decision_is_undone(desk: Workspace) -> None:
     line = next(row for row in rows(desk, "match", "open") if row["outcome"] == "suggested")
     name = line["entry_id"]
     run(desk, "match", "reject", name, line["suggestion"])
@@ -133,7 +133,7 @@ def test_only_the_decision_that_is_meant_is_undone(desk: Workspace) -> None:
 
 
 @pytest.mark.acceptance
-def test_lines_are_closed_handed_on_and_rejected(desk: Workspace) -> None:
+def test_lines_are_closed_assigned_and_rejected(desk: Workspace) -> None:
     lines = rows(desk, "match", "open")
     loose = [row["entry_id"] for row in lines if row["outcome"] == "unreferenced"][:2]
     assert run(desk, "match", "ignore", *loose).exit_code == 2
@@ -180,7 +180,7 @@ def test_a_request_is_remarked_on(
 
 
 @pytest.mark.acceptance
-def test_only_the_remark_that_is_meant_is_undone(desk: Workspace) -> None:
+def test_only_the_named_remark_is_undone(desk: Workspace) -> None:
     one = next(row for row in rows(desk, "awaiting-funds") if row["state"] == "PAY")
     run(desk, "request", "mark-sent", one["reference"], "--reason", "by phone banking")
     seq = rows(desk, "request", "list")[0]["seq"]
@@ -242,7 +242,7 @@ def test_two_instants_are_compared(desk: Workspace) -> None:
     assert refused.exit_code == 2
 
 
-def test_a_sheet_is_written_previewed_taken_and_taken_again(
+def test_a_sheet_is_written_previewed_applied_and_reapplied(
     desk: Workspace, tmp_path: Path
 ) -> None:
     sheet = tmp_path / "sheet.xlsx"
@@ -273,7 +273,7 @@ def test_a_sheet_is_written_previewed_taken_and_taken_again(
 
 
 @pytest.mark.acceptance
-def test_what_banks_answered_is_shown_beside_the_file_and_the_request(
+def test_the_banks_response_is_shown_with_the_file_and_the_request(
     desk: Workspace, tmp_path: Path
 ) -> None:
     request = next(row for row in rows(desk, "awaiting-funds") if row["state"] == "PAY")
@@ -313,7 +313,7 @@ def test_what_banks_answered_is_shown_beside_the_file_and_the_request(
 
 
 @pytest.mark.acceptance
-def test_a_payees_name_is_shown_beside_the_banks_and_accepted(
+def test_a_payees_name_is_shown_next_to_the_banks_and_accepted(
     desk: Workspace, tmp_path: Path
 ) -> None:
     waiting = rows(desk, "awaiting-funds")

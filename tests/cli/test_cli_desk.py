@@ -72,7 +72,7 @@ def test_amounts_keep_every_digit_in_json_and_csv(month_end: Workspace) -> None:
         assert "12345678901234567890.123456789012345678" in told
 
 
-def test_the_table_for_a_person_says_what_the_desk_says(month_end: Workspace) -> None:
+def test_the_printed_table_agrees_with_the_desk(month_end: Workspace) -> None:
     told = run(month_end, "awaiting-funds").stdout
     for words in ("PAY", "EUR 25,000.00", "Ramp Operator BV", "…8901", "TARGET day", "no debit"):
         assert words in told
@@ -82,7 +82,7 @@ def test_the_table_for_a_person_says_what_the_desk_says(month_end: Workspace) ->
 
 
 @pytest.mark.acceptance
-def test_without_a_provider_report_the_first_screen_says_not_provable(
+def test_the_first_screen_is_not_provable_without_a_provider_report(
     month_end: Workspace, month_end_unreported: Workspace
 ) -> None:
     assert "Credits not provable" in run(month_end_unreported, "status").stdout
@@ -148,7 +148,7 @@ def test_a_malformed_file_is_refused_and_nothing_is_stored(
 
 
 @pytest.mark.acceptance
-def test_an_unreachable_service_and_a_wrong_secret_leave_the_lake_as_it_was(
+def test_an_unreachable_service_and_a_wrong_secret_leave_the_lake_unchanged(
     month_end: Workspace,
 ) -> None:
     before = month_end.lake.commits()
@@ -159,7 +159,7 @@ def test_an_unreachable_service_and_a_wrong_secret_leave_the_lake_as_it_was(
 
 
 @pytest.mark.acceptance
-def test_a_wrong_secret_is_said_without_showing_it(tmp_path: Path) -> None:
+def test_a_wrong_secret_is_reported_without_showing_it(tmp_path: Path) -> None:
     from treasury.cli.commands.practice import prepare
     from treasury.sandbox import Sandbox
 
@@ -174,7 +174,7 @@ def test_a_wrong_secret_is_said_without_showing_it(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("lake/commits/*.parquet"))
 
 
-def test_a_second_writer_is_told_who_holds_the_workspace(
+def test_a_second_writer_gets_the_name_of_the_lock_holder(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     folder = shutil.copytree(month_end.folder, tmp_path / "desk")  # a writer adds a commit
@@ -198,7 +198,7 @@ def test_init_writes_settings_once(tmp_path: Path) -> None:
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("name", ["", " ", "two\nlines"])
-def test_init_wants_a_name_that_a_report_can_show(tmp_path: Path, name: str) -> None:
+def test_init_requires_a_printable_company_name(tmp_path: Path, name: str) -> None:
     refused = shell(tmp_path / "desk", "init", "--company", name)
     assert refused.returncode == 2
     assert "not a company's name" in refused.stderr
@@ -206,7 +206,7 @@ def test_init_wants_a_name_that_a_report_can_show(tmp_path: Path, name: str) -> 
 
 
 @pytest.mark.acceptance
-def test_a_desk_without_the_services_says_what_a_sync_needs(tmp_path: Path) -> None:
+def test_a_desk_without_services_names_the_settings_for_a_sync(tmp_path: Path) -> None:
     shell(tmp_path, "init", "--company", "New")
     done = shell(tmp_path, "sync")
     assert done.returncode == 2
@@ -233,7 +233,7 @@ def shown_in_the_readme() -> list[str]:
 
 
 @pytest.mark.acceptance
-def test_the_demo_runs_twice_and_ends_with_the_first_screen(tmp_path: Path) -> None:
+def test_the_demo_can_run_twice_and_ends_with_the_first_screen(tmp_path: Path) -> None:
     for _ in range(2):
         done = shell(tmp_path, "demo")
         assert done.returncode == 0, done.stderr
@@ -247,7 +247,7 @@ def test_the_demo_runs_twice_and_ends_with_the_first_screen(tmp_path: Path) -> N
 
 
 @pytest.mark.acceptance
-def test_practice_runs_a_command_beside_the_services(tmp_path: Path) -> None:
+def test_practice_runs_a_command_next_to_the_services(tmp_path: Path) -> None:
     code = (
         "import treasury; requests = treasury.open().client('maker').ramp.requests;"
         "print(len(requests.list(status='AWAITING_APPROVAL').items) > 0)"
@@ -259,7 +259,7 @@ def test_practice_runs_a_command_beside_the_services(tmp_path: Path) -> None:
     assert "no-such-command-here cannot be run" in missing.stderr
 
 
-def test_ids_of_open_items_are_short_for_a_person_and_mean_one_item(month_end: Workspace) -> None:
+def test_short_ids_of_open_items_are_unique(month_end: Workspace) -> None:
     told = run(month_end, "exceptions", "2026-10").stdout
     short = re.findall(r"\b(?:line|request|transfer):[0-9a-f]{8,}", told)
     items = month_end.open_items("2026-10")
@@ -269,7 +269,7 @@ def test_ids_of_open_items_are_short_for_a_person_and_mean_one_item(month_end: W
 
 
 @pytest.mark.acceptance
-def test_rows_that_have_instants_show_them_in_the_zone_of_the_desk(month_end: Workspace) -> None:
+def test_instants_are_shown_in_the_time_zone_of_the_desk(month_end: Workspace) -> None:
     t = month_end
     answers = (
         t.matches.list(), t.matches.open(), t.funding.list(), t.rules.history(), t.items.list(),

@@ -59,7 +59,7 @@ def test_the_mapping_names_the_companys_own_accounts(month_end: Workspace, tmp_p
         assert {row["account"] for row in csv.DictReader(file)} == {"550000"}
 
 
-def test_a_mapping_that_is_not_filled_in_is_refused_and_nothing_is_written(
+def test_an_incomplete_mapping_is_refused_and_nothing_is_written(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     mapping = tmp_path / "accounts.toml"
@@ -70,19 +70,23 @@ def test_a_mapping_that_is_not_filled_in_is_refused_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("options", [(), ("--out", "books", "--mapping-template")])
-def test_one_of_both_is_asked_for(month_end: Workspace, options: tuple[str, ...]) -> None:
+def test_exactly_one_of_two_options_is_required(
+    month_end: Workspace, options: tuple[str, ...]
+) -> None:
     with pytest.raises(InputError, match="either --out FOLDER or --mapping-template"):
         run(month_end, *options)
 
 
-def test_a_folder_that_cannot_be_made_is_said(month_end: Workspace, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(month_end: Workspace, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", "utf-8")
     with pytest.raises(StorageError, match="cannot be written"):
         run(month_end, "--out", str(tmp_path / "file" / "books"))
 
 
 @pytest.mark.acceptance
-def test_the_verb_returns_what_the_command_writes(month_end: Workspace, tmp_path: Path) -> None:
+def test_the_method_returns_the_content_that_the_command_writes(
+    month_end: Workspace, tmp_path: Path
+) -> None:
     books = month_end.accounting("2026-10")
     run(month_end, "--out", str(tmp_path))
     own = books.write_csv(tmp_path / "own.csv")

@@ -48,7 +48,7 @@ def served(month_end: Workspace, tmp_path: Path) -> Iterator[Workspace]:
 
 
 @pytest.mark.acceptance
-def test_several_months_are_summed_by_what_is_named(month_end: Workspace) -> None:
+def test_several_months_are_summed_by_the_named_groups(month_end: Workspace) -> None:
     by_month = rows(month_end, "--month", MONTHS, "--by", "month, direction")
     assert [row["month"] for row in by_month] == sorted(row["month"] for row in by_month)
     assert {row["month"] for row in by_month} == {"2026-07", "2026-08", "2026-09", "2026-10"}
@@ -66,7 +66,7 @@ def test_several_months_are_summed_by_what_is_named(month_end: Workspace) -> Non
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("zone", ["Europe/Brussels", "Pacific/Kiritimati", "Pacific/Pago_Pago"])
-def test_a_request_is_of_the_month_in_which_it_completed_where_the_company_is(
+def test_a_request_belongs_to_the_month_of_completion_in_local_time(
     month_end: Workspace, tmp_path: Path, zone: str
 ) -> None:
     shutil.copytree(month_end.folder, tmp_path / "desk")
@@ -94,7 +94,7 @@ def test_a_network_is_what_the_service_calls_a_chain(month_end: Workspace) -> No
     assert [row["chain"] for row in by_network] == ["BASE", "ETHEREUM"]
 
 
-def test_a_person_reads_a_request_on_one_line_with_its_finding(month_end: Workspace) -> None:
+def test_a_request_and_its_finding_are_printed_on_one_line(month_end: Workspace) -> None:
     shown = run(month_end, "--month", "2026-10", "--per-request").stdout.splitlines()
     lines = [line.split() for line in shown if line.strip().startswith("PAY-") and "→" in line]
     assert len(lines) == 21
@@ -112,7 +112,7 @@ def test_the_trend_has_every_month_and_its_change(month_end: Workspace) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_month_of_a_range_is_the_month_alone(month_end: Workspace) -> None:
+def test_a_month_within_a_range_equals_the_month_alone(month_end: Workspace) -> None:
     alone = rows(month_end, "--month", "2026-09", "--per-request")
     among = rows(month_end, "--month", MONTHS, "--per-request")
     assert alone == [row for row in among if row["month"] == "2026-09"]
@@ -126,7 +126,7 @@ def test_a_month_of_a_range_is_the_month_alone(month_end: Workspace) -> None:
         (("--month", "2026-10", "--trend", "--per-request"), "give one"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(
+def test_an_invalid_query_is_refused(
     month_end: Workspace, options: tuple[str, ...], words: str
 ) -> None:
     with pytest.raises(InputError, match=words):
@@ -144,7 +144,7 @@ def test_the_calculator_confirms_the_recorded_fees(served: Workspace) -> None:
 
 
 @pytest.mark.acceptance
-def test_the_calculator_is_asked_for_a_range_of_months(served: Workspace) -> None:
+def test_the_calculator_is_queried_for_a_range_of_months(served: Workspace) -> None:
     fees = served.fees("2026-09..2026-10", calculate=True)
     assert set(fees.requests.arrow["expected_by"].to_pylist()) == {"calculated"}
     assert [row["variance"] for row in fees.by("month").arrow.to_pylist()] == [0, 0]
@@ -153,9 +153,7 @@ def test_the_calculator_is_asked_for_a_range_of_months(served: Workspace) -> Non
     served.close_clients()
 
 
-def test_an_invoice_that_ties_exits_with_nothing_to_say(
-    month_end: Workspace, tmp_path: Path
-) -> None:
+def test_a_matching_invoice_exits_with_0(month_end: Workspace, tmp_path: Path) -> None:
     path = tmp_path / "invoice.csv"
     recorded = rows(month_end, "--month", "2026-10", "--per-request")
     lines = [f"{row['reference']},{row['fee']},EUR,1.00" for row in recorded]
@@ -193,6 +191,6 @@ def test_the_cost_of_conversions_is_the_same_as_in_python(month_end: Workspace) 
     assert "assumed: 1 USDC = 1 USD" in printed
 
 
-def test_the_cost_is_an_answer_of_its_own(month_end: Workspace) -> None:
+def test_the_cost_is_a_result_of_its_own(month_end: Workspace) -> None:
     with pytest.raises(InputError, match="six different answers"):
         run(month_end, "--cost", "--trend")

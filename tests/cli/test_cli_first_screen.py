@@ -41,7 +41,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, place: int)
 
 
 @pytest.mark.acceptance
-def test_each_step_runs_once_and_its_rows_are_read_once(
+def test_each_step_runs_once_and_its_rows_are_fetched_once(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_runs = counted(monkeypatch, kept_run, "make", 1)
@@ -55,7 +55,7 @@ def test_each_step_runs_once_and_its_rows_are_read_once(
 
 
 @pytest.mark.acceptance
-def test_no_query_of_our_own_is_planned_to_be_checked_and_again_to_be_run(
+def test_our_own_queries_are_planned_only_once(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checked = counted(monkeypatch, query_checks, "check_reads", 1)
@@ -67,7 +67,7 @@ def test_no_query_of_our_own_is_planned_to_be_checked_and_again_to_be_run(
 
 
 @pytest.mark.acceptance
-def test_how_long_payments_waited_is_asked_when_it_is_shown(
+def test_waiting_times_of_payments_are_computed_only_when_shown(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = counted(monkeypatch, closing_module, "funding_waits", 1)

@@ -52,7 +52,7 @@ def commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tup
         yield " ".join(path[:-1]), path[-1]
 
 
-def test_whatever_prints_facts_takes_a_format() -> None:
+def test_every_command_that_prints_facts_has_a_format_option() -> None:
     acts = {(group, name) for group, names in ACTS.items() for name in names}
     assert set(commands(treasury)) == acts
 
@@ -73,7 +73,7 @@ def printed(desk: Path, *words: str) -> list[dict[str, object]]:
 
 
 @pytest.mark.acceptance
-def test_a_journal_and_added_files_are_told_to_a_program(desk: Path) -> None:
+def test_a_journal_and_added_files_are_printed_in_machine_formats(desk: Path) -> None:
     line = printed(desk, "match", "open")[0]["entry_id"]
     ignored = ["match", "ignore", str(line), "--reason", "the bank corrected it"]
     assert CliRunner().invoke(treasury, ["-w", str(desk), *ignored]).exit_code == 0

@@ -57,7 +57,7 @@ def addresses(served: Served) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def test_what_was_not_given_is_left_out_and_loads(tmp_path: Path) -> None:
+def test_omitted_answers_are_left_out_of_settings_that_load(tmp_path: Path) -> None:
     assert init(tmp_path, "--company", 'A "quoted" \\ name').exit_code == 0
     settings = load_settings(tmp_path)
     assert settings.workspace.company == 'A "quoted" \\ name'
@@ -65,7 +65,7 @@ def test_what_was_not_given_is_left_out_and_loads(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("char", [*"[]%?*", "\\"])
-def test_a_folder_whose_path_would_be_a_pattern_is_refused(tmp_path: Path, char: str) -> None:
+def test_a_folder_whose_path_is_a_glob_pattern_is_refused(tmp_path: Path, char: str) -> None:
     folder = tmp_path / f"desk {char}41 b"
     with pytest.raises(InputError, match="a lake's path cannot contain") as refused:
         init(folder, "--company", "Odd")
@@ -77,7 +77,7 @@ def test_a_folder_whose_path_would_be_a_pattern_is_refused(tmp_path: Path, char:
         Workspace(folder)
 
 
-def test_options_say_all_and_each_is_tried(tmp_path: Path, served: Served, place: str) -> None:
+def test_init_by_options_tries_each_connection(tmp_path: Path, served: Served, place: str) -> None:
     given = ("--credential", "maker", "harbour-maker", place, "--bank-file", str(CAMT))
     done = init(tmp_path / "desk", "--company", "Harbour", *addresses(served), *given)
     assert done.exit_code == 0, done.output
@@ -94,7 +94,7 @@ def test_options_say_all_and_each_is_tried(tmp_path: Path, served: Served, place
 
 
 @pytest.mark.parametrize("wrong", ["secret", "no place", "address", "environment", "file", "csv"])
-def test_where_a_step_fails_nothing_is_written(
+def test_a_failing_step_writes_nothing(
     tmp_path: Path, served: Served, place: str, wrong: str
 ) -> None:
     desk, secret = tmp_path / "desk", tmp_path / "other.secret"
@@ -117,7 +117,7 @@ def test_where_a_step_fails_nothing_is_written(
     assert not desk.exists()
 
 
-def test_it_asks_on_a_terminal_and_asks_again_what_was_wrong(
+def test_init_asks_on_a_terminal_and_repeats_a_question_after_a_wrong_answer(
     tmp_path: Path, served: Served, place: str
 ) -> None:
     right = (served.token_url, served.finance_url, served.ramp_url)
@@ -140,13 +140,13 @@ def test_it_asks_on_a_terminal_and_asks_again_what_was_wrong(
     assert len(settings.accounts) == 1
 
 
-def test_stopping_halfway_leaves_no_file(tmp_path: Path) -> None:
+def test_an_aborted_init_leaves_no_file(tmp_path: Path) -> None:
     done = init(tmp_path / "desk", answers="Harbour Lane\ny\nsandbox\n")
     assert done.exit_code == 1
     assert not (tmp_path / "desk").exists()
 
 
-def test_a_csv_is_declared_by_the_account_and_currency_that_are_given(tmp_path: Path) -> None:
+def test_a_csv_is_declared_with_the_given_account_and_currency(tmp_path: Path) -> None:
     path = tmp_path / "bank.csv"
     path.write_text(CSV, "utf-8")
     given = ("--account", "BE71096123456769", "--currency", "EUR", "--bank-file", str(path))
@@ -156,7 +156,7 @@ def test_a_csv_is_declared_by_the_account_and_currency_that_are_given(tmp_path: 
 
 
 @pytest.mark.acceptance
-def test_bank_files_alone_are_read_proved_and_exported_and_the_status_says_what_lacks(
+def test_bank_files_alone_are_read_proved_and_exported_and_the_status_names_the_missing_rest(
     tmp_path: Path,
 ) -> None:
     desk = tmp_path / "desk"
@@ -182,7 +182,7 @@ def test_bank_files_alone_are_read_proved_and_exported_and_the_status_says_what_
     assert (tmp_path / "books" / "journal.csv").is_file()
 
 
-def test_hostile_answers_on_a_terminal_are_asked_again_and_write_nothing(tmp_path: Path) -> None:
+def test_hostile_answers_on_a_terminal_are_rejected_and_write_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "desk"
     answers = (
         "\u202eevil\x1b[31m\nHarbour\ny\nst\u0430ging\nstaging\nhttp://evil.example.test/t\n\x04"

@@ -46,7 +46,7 @@ def decide(desk: Path, subject: str, *, by: str = "ines") -> None:
     Workspace(desk).journal.append("x", subject, {}, actor=Actor(by, "environment"))
 
 
-def test_a_head_is_printed_kept_and_held_against_the_journal(
+def test_a_head_is_printed_stored_and_compared_with_the_journal(
     run: Run, desk: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="the journal is empty"):
@@ -70,7 +70,7 @@ def test_a_head_is_printed_kept_and_held_against_the_journal(
         run("verify", "--heads", str(kept))
 
 
-def test_a_key_is_made_enrolled_and_told_with_each_entry(run: Run, desk: Path) -> None:
+def test_a_key_is_created_enrolled_and_shown_with_each_entry(run: Run, desk: Path) -> None:
     with pytest.raises(InputError, match="there is no signing key"):
         run("key", "show")
     decide(desk, "before")
@@ -94,7 +94,7 @@ def test_a_key_is_made_enrolled_and_told_with_each_entry(run: Run, desk: Path) -
     assert "entry 3: another's key, by ines" in lied.output
 
 
-def test_a_reader_may_bring_keys_of_their_own(run: Run, desk: Path, tmp_path: Path) -> None:
+def test_a_reader_may_supply_their_own_keys(run: Run, desk: Path, tmp_path: Path) -> None:
     public = run("key", "make").stdout.strip()
     own = tmp_path / "keys.toml"
     own.write_text(f'signed = true\n[keys]\nines = "{public}"\n')
@@ -106,7 +106,7 @@ def test_a_reader_may_bring_keys_of_their_own(run: Run, desk: Path, tmp_path: Pa
         run("verify", "--keys", str(own))
 
 
-def test_signatures_that_the_policy_wants_are_asked_of_every_decision(run: Run, desk: Path) -> None:
+def test_required_signatures_are_checked_for_every_decision(run: Run, desk: Path) -> None:
     decide(desk, "before")
     public = run("key", "make").stdout.strip()
     run("key", "enrol", "ines", public)
@@ -126,7 +126,7 @@ def test_signatures_that_the_policy_wants_are_asked_of_every_decision(run: Run, 
 
 
 @pytest.mark.acceptance
-def test_a_close_publishes_the_head_where_the_settings_say(
+def test_a_close_publishes_the_head_to_the_configured_place(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TREASURY_USER", "anna")

@@ -43,7 +43,9 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
     return Workspace(tmp_path / "desk")
 
 
-def test_a_table_leaves_whole_and_exact_to_arrow_pandas_and_others(month_end: Workspace) -> None:
+def test_a_table_is_exported_completely_and_exactly_to_arrow_pandas_and_others(
+    month_end: Workspace,
+) -> None:
     requests = month_end.table("ramp_requests")
     assert requests.arrow.schema.field("fiat_amount").type == AMOUNT
     assert all(isinstance(x, Decimal) for x in requests.to_pandas()["fiat_amount"].dropna())
@@ -68,7 +70,7 @@ def test_the_tables_and_their_columns_are_listed(month_end: Workspace) -> None:
     assert month_end.tables("fees").arrow["column"].to_pylist() == columns
 
 
-def test_changes_since_the_first_sync_are_told(month_end: Workspace) -> None:
+def test_changes_since_the_first_sync_are_listed(month_end: Workspace) -> None:
     told = rows(month_end, "changes", "transfers", "--since", "2020-01-01")
     assert {row["change"] for row in told} == {"new"}
     assert len(told) == len(month_end.table("transfers"))
@@ -77,7 +79,7 @@ def test_changes_since_the_first_sync_are_told(month_end: Workspace) -> None:
     assert len(until) == 0
 
 
-def test_changes_are_told_as_they_were_known(month_end: Workspace) -> None:
+def test_changes_are_listed_as_known_at_an_instant(month_end: Workspace) -> None:
     first, *_ = month_end.sql('SELECT "at" FROM commits ORDER BY number').arrow.to_pylist()
     since = ("changes", "transfers", "--since", "2020-01-01", "--as-of")
     known = rows(month_end, *since, first["at"].isoformat())
@@ -111,7 +113,7 @@ def test_every_verb_that_reads_the_lake_reads_it_as_of_an_instant() -> None:
     assert {"sql", "changes", "durations", "reconcile", "trace", "fees"} <= set(known) - without
 
 
-def test_durations_are_told_to_people_in_hours_and_to_programs_in_seconds(
+def test_durations_are_printed_in_hours_and_exported_in_seconds(
     month_end: Workspace,
 ) -> None:
     (longest, *_) = sorted(
@@ -125,7 +127,7 @@ def test_durations_are_told_to_people_in_hours_and_to_programs_in_seconds(
     assert f" {days} d {rest // 60:02}:{rest % 60:02} " in line
 
 
-def test_durations_come_from_events_and_end_in_the_present_status(month_end: Workspace) -> None:
+def test_durations_come_from_events_and_end_with_the_current_status(month_end: Workspace) -> None:
     found = month_end.status_durations().arrow
     assert set(found["known_from"].to_pylist()) == {"events"}
     present = {r["id"]: r["status"] for r in found.to_pylist() if r["left_at"] is None}
@@ -138,7 +140,7 @@ def test_durations_come_from_events_and_end_in_the_present_status(month_end: Wor
     assert set(observed["known_from"].to_pylist()) == {"observation"}
 
 
-def test_status_says_what_is_stored(month_end: Workspace) -> None:
+def test_status_names_the_stored_data(month_end: Workspace) -> None:
     told = run(month_end, "lake", "status").stdout
     assert "commits  " in told
     assert "statements at " in told
@@ -146,7 +148,7 @@ def test_status_says_what_is_stored(month_end: Workspace) -> None:
     assert stored["ramp_requests"] == len(month_end.table("ramp_requests"))
 
 
-def test_a_pinned_commit_is_kept_and_let_go(desk: Workspace) -> None:
+def test_a_commit_can_be_pinned_and_unpinned(desk: Workspace) -> None:
     assert "is kept: October closed" in run(desk, "lake", "pin", "--why", "October closed").stdout
     number = desk.lake.pins()[0].commit.number
     assert f"pinned {number};" in run(desk, "lake", "status").stdout
@@ -157,7 +159,7 @@ def test_a_pinned_commit_is_kept_and_let_go(desk: Workspace) -> None:
 
 
 @pytest.mark.acceptance
-def test_what_a_closed_month_rests_on_is_kept_and_a_lost_pin_is_made_again(
+def test_commits_of_a_closed_month_are_kept_and_a_lost_pin_is_restored(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TREASURY_USER", "anna")
@@ -179,7 +181,7 @@ def test_what_a_closed_month_rests_on_is_kept_and_a_lost_pin_is_made_again(
 
 
 @pytest.mark.acceptance
-def test_the_doctor_names_what_is_there_and_what_is_missing(
+def test_the_doctor_names_present_and_missing_parts(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = "canary-5f0c"
@@ -203,7 +205,9 @@ def test_the_doctor_names_what_is_there_and_what_is_missing(
         assert finding.do or finding.state == "ok", finding
 
 
-def test_the_doctor_sees_an_account_without_statements_and_missing_rules(desk: Workspace) -> None:
+def test_the_doctor_reports_an_account_without_statements_and_missing_rules(
+    desk: Workspace,
+) -> None:
     (desk.folder / "rules.toml").unlink()
     path = desk.folder / "treasury.toml"
     text = path.read_text()
@@ -215,7 +219,7 @@ def test_the_doctor_sees_an_account_without_statements_and_missing_rules(desk: W
     assert any("not provable without a provider report" in what for what in told)
 
 
-def test_the_doctor_sees_a_company_that_no_payment_file_can_name(desk: Workspace) -> None:
+def test_the_doctor_reports_a_company_name_that_no_payment_file_can_carry(desk: Workspace) -> None:
     path = desk.folder / "treasury.toml"
     text = re.sub(r"(?m)^company = .*$", 'company = "株式会社"', path.read_text("utf-8"))
     path.write_text(text, "utf-8")
@@ -227,7 +231,7 @@ def test_the_doctor_sees_a_company_that_no_payment_file_can_name(desk: Workspace
     assert "payment files" not in {f.topic for f in Workspace(desk.folder).doctor().findings}
 
 
-def test_the_doctor_of_an_empty_workspace_says_where_to_begin(tmp_path: Path) -> None:
+def test_the_doctor_of_an_empty_workspace_names_the_first_step(tmp_path: Path) -> None:
     given = ["-w", str(tmp_path), "init", "--company", "A", "--offline"]
     for name in ("token", "finance", "ramp"):
         given += [f"--{name}-url", f"https://service.example.test/{name}"]
@@ -245,7 +249,7 @@ def test_the_doctor_of_an_empty_workspace_says_where_to_begin(tmp_path: Path) ->
 
 
 @pytest.mark.acceptance
-def test_damage_is_named_repaired_and_what_is_lost_is_marked(desk: Workspace) -> None:
+def test_damage_is_named_and_repaired_and_losses_are_marked(desk: Workspace) -> None:
     entries = [f for f in desk.snapshot().files("statement_entries") if "_history" not in f]
     before = desk.table("statement_entries").arrow.num_rows
     for file in entries:

@@ -126,7 +126,7 @@ def test_an_open_item_takes_at_most_two_lines(month_end: Workspace, width: int) 
     assert "UNREFERENCED, " in out
 
 
-def test_what_a_narrow_terminal_goes_without_is_said(month_end: Workspace) -> None:
+def test_columns_omitted_on_a_narrow_terminal_are_named(month_end: Workspace) -> None:
     out = run(month_end.folder, "awaiting-funds", width=80).output
     said = " ".join(out.split())
     assert re.search(r"not shown in 80 columns: .*request.*; --format csv or json has them", said)
@@ -134,7 +134,7 @@ def test_what_a_narrow_terminal_goes_without_is_said(month_end: Workspace) -> No
     assert "EUR 15,000.00" in out
 
 
-def test_a_line_is_named_by_as_much_of_its_id_as_the_verbs_take(month_end: Workspace) -> None:
+def test_a_line_is_shown_with_the_id_prefix_that_the_commands_accept(month_end: Workspace) -> None:
     out = run(month_end.folder, "match", "open", width=240).output
     (first, *_) = month_end.matches.open().arrow.to_pylist()
     name = first["entry_id"][:8]
@@ -160,7 +160,7 @@ ROWS = st.lists(
 
 @given(rows=ROWS, width=st.integers(10, 140), spare=st.sampled_from([(), ("more",), ("text",)]))
 @settings(max_examples=150)
-def test_every_value_stands_whole_on_a_line_in_any_width(
+def test_every_value_is_shown_unbroken_in_any_width(
     rows: list[dict[str, object]], width: int, spare: tuple[str, ...]
 ) -> None:
     schema = pa.schema(
@@ -180,7 +180,7 @@ def test_every_value_stands_whole_on_a_line_in_any_width(
         assert all(word in words for row in rows for word in str(row["more"]).split())
 
 
-def test_values_read_as_people_say_them_and_data_stays_data() -> None:
+def test_values_are_readable_for_people_and_unchanged_in_data() -> None:
     assert in_words("outcome", "suggested") == "Suggested"
     assert in_words("state", "NO REFERENCE") == "UNREFERENCED"
     assert in_words("kind", "no_reference") == "unreferenced"
@@ -192,7 +192,7 @@ def test_values_read_as_people_say_them_and_data_stays_data() -> None:
     assert cell_text({"outcome": "suggested"}, "outcome", {}, as_stored=True) == "suggested"
 
 
-def test_an_instant_names_the_zone_of_the_desk() -> None:
+def test_an_instant_names_the_time_zone_of_the_desk() -> None:
     at = datetime(2026, 7, 1, 8, tzinfo=UTC)
     table = pa.table({"at": pa.array([at], pa.timestamp("us", tz="UTC"))})
     local = in_zone(table, ZoneInfo("Europe/Brussels"))
@@ -203,7 +203,7 @@ def test_an_instant_names_the_zone_of_the_desk() -> None:
 
 
 @pytest.mark.acceptance
-def test_every_surface_of_one_answer_has_the_desks_clock(month_end: Workspace) -> None:
+def test_every_view_of_one_result_uses_the_desks_clock(month_end: Workspace) -> None:
     synced = "09:00 CET"
     assert synced in run(month_end.folder, "status", "2026-10", width=240).output
     assert synced in run(month_end.folder, "doctor", width=240).output

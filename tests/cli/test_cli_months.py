@@ -26,14 +26,16 @@ def command_of(names: tuple[str, ...]) -> click.Command:
 
 
 @pytest.mark.parametrize("names", VERBS, ids=" ".join)
-def test_every_verb_of_a_month_takes_it_in_both_ways_and_needs_none(names: tuple[str, ...]) -> None:
+def test_every_command_about_a_month_takes_it_in_two_ways_or_uses_a_default(
+    names: tuple[str, ...],
+) -> None:
     taken = {one.name: one for one in command_of(names).params}
     assert not taken["written_month"].required
     assert not taken["month"].required
     assert "default: the last one that ended" in (taken["month"].help or "")  # type: ignore[attr-defined]
 
 
-def test_two_different_months_are_refused_and_the_same_twice_is_one() -> None:
+def test_two_different_months_are_refused_and_a_repeated_one_is_accepted() -> None:
     @click.command()
     @month_argument
     def verb(month: str | None) -> None:
@@ -50,16 +52,14 @@ def test_two_different_months_are_refused_and_the_same_twice_is_one() -> None:
     assert "two months are given, 2026-09 and 2026-10" in said
 
 
-def test_the_month_that_is_meant_without_one_is_the_last_that_ended(month_end: Workspace) -> None:
+def test_the_default_month_is_the_last_complete_one(month_end: Workspace) -> None:
     assert str(month_end.month()) == "2026-10"
     assert month_end.month("2026-09") == month_end.month(month_end.month("2026-09"))
     assert str(month_end.fees().months.last) == "2026-10"
 
 
 @pytest.mark.parametrize("instant", ["0001-01-01T00:00Z", "9999-12-31T23:59Z"])
-def test_an_instant_at_the_end_of_time_is_refused_in_a_line(
-    month_end: Workspace, instant: str
-) -> None:
+def test_an_instant_out_of_range_is_refused_in_one_line(month_end: Workspace, instant: str) -> None:
     arguments = ["-w", str(month_end.folder), "status", "--as-of", instant]
     done = CliRunner().invoke(treasury, arguments)
     assert isinstance(done.exception, InputError)
@@ -67,7 +67,7 @@ def test_an_instant_at_the_end_of_time_is_refused_in_a_line(
 
 
 @pytest.mark.acceptance
-def test_a_list_of_one_kind_does_not_say_that_nothing_is_open(month_end: Workspace) -> None:
+def test_a_list_of_one_kind_does_not_claim_that_nothing_is_open(month_end: Workspace) -> None:
     arguments = ["-w", str(month_end.folder), "exceptions", "2026-10", "--kind", "late_item"]
     printed = CliRunner().invoke(treasury, arguments).stdout
     assert "none of these; " in printed

@@ -24,7 +24,7 @@ def opened(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.acceptance
-def test_it_is_copied_once_and_then_the_analysts_own(tmp_path: Path) -> None:
+def test_a_notebook_is_copied_once_and_never_overwritten(tmp_path: Path) -> None:
     own = tmp_path / "notebooks" / "operations.ipynb"
     done = opened(tmp_path)
     assert done.returncode == 0, done.stderr
@@ -42,7 +42,7 @@ def test_every_notebook_comes_with_the_package() -> None:
     }  # fmt: skip
 
 
-def test_another_name_and_a_missing_extra_are_told(
+def test_an_unknown_name_and_a_missing_extra_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = ["-w", str(tmp_path), "notebook"]

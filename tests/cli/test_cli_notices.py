@@ -62,7 +62,7 @@ def test_notices_are_sent_listed_and_settled(
 
 
 @pytest.mark.acceptance
-def test_a_watch_tells_of_a_silence_that_begins_within_a_day(
+def test_a_watch_reports_a_silence_that_begins_within_a_day(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with endpoint() as hook:
@@ -80,7 +80,7 @@ def test_a_watch_tells_of_a_silence_that_begins_within_a_day(
 
 
 @pytest.mark.acceptance
-def test_a_fact_that_comes_while_a_notice_is_sent_is_told_by_the_next(
+def test_a_fact_that_arrives_while_a_notice_is_sent_is_in_the_next_one(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     with endpoint() as hook:
@@ -103,18 +103,18 @@ def test_a_fact_that_comes_while_a_notice_is_sent_is_told_by_the_next(
         assert notices.work(do_nothing) == "no new items"
 
 
-def test_without_anybody_to_tell_it_says_what_to_add(month_end: Workspace) -> None:
+def test_notices_without_a_receiver_name_the_missing_setting(month_end: Workspace) -> None:
     done = run(month_end.folder, "notify")
     assert "[notices.people.NAME]" in str(done.exception)
 
 
-def test_there_is_nothing_to_watch_without_services(tmp_path: Path) -> None:
+def test_watching_without_services_is_refused(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_text('[workspace]\ncompany = "X"\n')
     done = run(tmp_path, "watch")
     assert "names nothing to watch" in str(done.exception)
 
 
-def test_the_doctor_names_an_inbox_and_secrets_that_are_not_there(
+def test_the_doctor_names_a_missing_inbox_and_missing_secrets(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hook = '[notices.webhooks.desk]\nurl = "env:TREASURY_HOOK"\ntoken = "env:TREASURY_TOKEN"\n'
@@ -167,7 +167,7 @@ SMTP = '[notices.smtp]\nhost = "mail.example.test"\nsender = "treasury@example.t
         ("[inbox]\npath = 'x'", "unknown field `path`"),
     ],
 )
-def test_settings_that_cannot_be_used_are_refused_by_their_key(
+def test_invalid_notice_settings_are_refused_by_their_key(
     tmp_path: Path, terms: str, said: str
 ) -> None:
     (tmp_path / FILE_NAME).write_text(f'[workspace]\ncompany = "X"\n{terms}\n')
@@ -177,7 +177,7 @@ def test_settings_that_cannot_be_used_are_refused_by_their_key(
     assert "hunter2" not in str(caught.value)
 
 
-def test_the_page_about_watching_shows_settings_that_read(tmp_path: Path) -> None:
+def test_the_page_about_watching_shows_valid_settings(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "watching.md").read_text()
     (sample,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     assert {"inbox", "notices"} == set(tomllib.loads(sample))

@@ -28,7 +28,7 @@ from treasury.workspace import Workspace
 pytestmark = pytest.mark.acceptance
 
 
-def test_who_ends_practice_ends_the_command_beside_it(tmp_path: Path) -> None:
+def test_ending_practice_ends_the_command_run_with_it(tmp_path: Path) -> None:
     started = tmp_path / "pid"
     beside = (
         f"import os, time; open({str(started)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
@@ -81,12 +81,12 @@ def test_the_limits_of_the_sandbox_are_set_on_the_command_line() -> None:
         ("--ramp-bounds", "100"),
     ],
 )
-def test_a_limit_that_cannot_be_is_refused(option: str, value: str) -> None:
+def test_an_invalid_limit_is_refused(option: str, value: str) -> None:
     done = CliRunner().invoke(treasury, ["sandbox", option, value])
     assert isinstance(done.exception, InputError)
 
 
-def test_without_a_home_to_write_to_practice_says_in_one_line_what_to_set(tmp_path: Path) -> None:
+def test_practice_without_a_writable_home_names_the_setting_to_change(tmp_path: Path) -> None:
     command = [
         sys.executable, "-m", "treasury.cli", "-w", str(tmp_path / "desk"), "practice", "--", "true"
     ]  # fmt: skip
@@ -106,7 +106,7 @@ def practice_month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspa
         yield workspace
 
 
-def test_of_ten_payments_the_bank_rejects_one_knows_one_otherwise_and_is_silent_about_one(
+def test_of_ten_payments_the_bank_rejects_one_renames_one_and_ignores_one(
     practice_month: Workspace,
 ) -> None:
     items = practice_month.open_items("2026-10").arrow.to_pylist()
@@ -126,7 +126,9 @@ def test_of_ten_payments_the_bank_rejects_one_knows_one_otherwise_and_is_silent_
     practice_month.journal.verify()
 
 
-def test_the_panels_the_screen_and_the_report_show_them(practice_month: Workspace) -> None:
+def test_the_panels_the_screen_and_the_report_show_the_banks_responses(
+    practice_month: Workspace,
+) -> None:
     funding = practice_month.panels.funding().rows.arrow.to_pylist()
     states = Counter(row["state"] for row in funding)
     assert (states["WITH THE BANK"], states["IN FILE"], states["REJECTED"]) == (8, 1, 1)
@@ -143,7 +145,7 @@ def test_the_panels_the_screen_and_the_report_show_them(practice_month: Workspac
         assert words in page
 
 
-def test_practised_again_nothing_is_paid_or_said_a_second_time(tmp_path: Path) -> None:
+def test_practising_twice_pays_and_reports_nothing_twice(tmp_path: Path) -> None:
     with practised(tmp_path / "desk") as workspace:
         entries = workspace.journal.entries()
         items = {item.item_id for item in workspace.open_items("2026-10").items}
@@ -152,7 +154,7 @@ def test_practised_again_nothing_is_paid_or_said_a_second_time(tmp_path: Path) -
         assert {item.item_id for item in workspace.open_items("2026-10").items} == items
 
 
-def test_a_workspace_in_which_people_decided_before_is_left_as_it_is(
+def test_a_workspace_with_earlier_decisions_is_left_unchanged(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     company = Sandbox()
@@ -162,7 +164,7 @@ def test_a_workspace_in_which_people_decided_before_is_left_as_it_is(
     assert begin_payments(tmp_path, company) == ()
 
 
-def test_a_workspace_of_another_scenario_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+def test_a_workspace_of_another_scenario_is_refused_and_left_unchanged(tmp_path: Path) -> None:
     company = Sandbox(7)
     with company.serve() as served:
         prepare(tmp_path / "desk", company, served)
@@ -179,7 +181,7 @@ def test_a_workspace_of_another_scenario_is_refused_and_left_as_it_is(tmp_path: 
     assert not (tmp_path / "desk" / "rates").exists()
 
 
-def test_the_first_screen_of_the_demo_has_them(tmp_path: Path) -> None:
+def test_the_first_screen_of_the_demo_shows_the_banks_responses(tmp_path: Path) -> None:
     done = CliRunner().invoke(treasury, ["-w", str(tmp_path / "desk"), "demo"])
     assert done.exit_code == 0, done.output
     assert "Payee's name not confirmed by the bank   1" in done.output

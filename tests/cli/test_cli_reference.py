@@ -50,7 +50,7 @@ def test_every_command_and_option_has_help(path: str, command: click.Command) ->
             assert parameter.help or parameter.show_default, (path, parameter.name)
 
 
-def test_the_sample_statement_is_what_the_practice_bank_writes(tmp_path: Path) -> None:
+def test_the_sample_statement_equals_the_practice_banks_file(tmp_path: Path) -> None:
     from treasury.sandbox import Sandbox
 
     sample = next((ROOT / "data" / "sample").glob("*.xml"))

@@ -45,7 +45,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder, done.stdout
 
 
-def test_the_first_hour_ends_with_a_month_that_is_proved(followed: tuple[Path, str]) -> None:
+def test_the_first_hour_ends_with_a_proved_month(followed: tuple[Path, str]) -> None:
     folder, shown = followed
     settings = load_settings(folder / "desk")
     assert list(settings.credentials) == ["maker", "checker"]
@@ -59,13 +59,13 @@ def test_the_first_hour_ends_with_a_month_that_is_proved(followed: tuple[Path, s
     assert "STATEMENTS  3 of 3 proved, to 31 Oct" in shown
 
 
-def test_the_doctor_is_green_but_for_what_can_wait(followed: tuple[Path, str]) -> None:
+def test_the_doctor_reports_only_optional_steps(followed: tuple[Path, str]) -> None:
     _, shown = followed
     said = re.findall(r"^(ok|missing|optional|damaged) +([a-z ]+): ", shown, re.MULTILINE)
     assert {topic for state, topic in said if state != "ok"} == {"wallets", "rules"}
 
 
-def test_bank_files_alone_end_with_lines_books_and_what_the_services_would_add(
+def test_bank_files_alone_give_lines_books_and_a_list_of_what_services_would_add(
     followed: tuple[Path, str],
 ) -> None:
     folder, shown = followed

@@ -42,7 +42,7 @@ def test_read_takes_standard_input(tmp_path: Path) -> None:
     assert len(json.loads(done.stdout)) == 15
 
 
-def test_check_proves_and_exits_1_where_anything_fails(tmp_path: Path) -> None:
+def test_check_exits_1_if_any_proof_fails(tmp_path: Path) -> None:
     assert run("-w", str(tmp_path), "statements", "check", str(CAMT)).exit_code == 0
     wrong = tmp_path / "wrong.xml"
     text = CAMT.read_text("utf-8")
@@ -54,7 +54,9 @@ def test_check_proves_and_exits_1_where_anything_fails(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [CAMT.read_bytes()[:-20], b"not a statement", b""])
-def test_check_exits_1_and_says_why_where_a_file_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_check_exits_1_and_gives_the_reason_if_a_file_is_refused(
+    tmp_path: Path, content: bytes
+) -> None:
     refused = tmp_path / "refused.xml"
     refused.write_bytes(content)
     arguments = ("check", str(refused), str(CAMT), "--format", "json")
@@ -67,7 +69,7 @@ def test_check_exits_1_and_says_why_where_a_file_is_refused(tmp_path: Path, cont
     assert " - " in done.stderr
 
 
-def test_check_goes_on_with_the_others_and_names_each_file_that_is_refused(tmp_path: Path) -> None:
+def test_check_continues_after_a_refused_file_and_names_each(tmp_path: Path) -> None:
     inbox = tmp_path / "inbox"
     inbox.mkdir()
     (inbox / "good.xml").write_bytes(CAMT.read_bytes())
@@ -86,7 +88,7 @@ def test_check_goes_on_with_the_others_and_names_each_file_that_is_refused(tmp_p
     assert "some.zip/photo.jpg: left out" in done.stderr
 
 
-def test_read_exits_with_one_where_nothing_in_an_archive_is_a_statement(tmp_path: Path) -> None:
+def test_read_exits_1_if_an_archive_contains_no_statement(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "some.zip", "w") as archive:
         archive.writestr("blank.txt", b"")
     done = run("-w", str(tmp_path), "statements", "read", str(tmp_path / "some.zip"))
@@ -94,7 +96,7 @@ def test_read_exits_with_one_where_nothing_in_an_archive_is_a_statement(tmp_path
     assert "some.zip/blank.txt: left out: an empty file" in done.stderr
 
 
-def test_profile_proposes_how_to_read_an_unknown_csv_and_shows_what_it_would_read(
+def test_profile_proposes_a_csv_profile_and_previews_its_rows(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "unknown.csv"
@@ -112,7 +114,7 @@ THOUSANDS = """Buchungstag;Name;Verwendungszweck;Betrag;Saldo
 
 
 @pytest.mark.parametrize("options", [(), ("--save",), ("--yes",), ("--save", "--yes")])
-def test_profile_asks_what_a_file_does_not_show_and_keeps_nothing_before_it_is_answered(
+def test_profile_asks_about_missing_facts_and_stores_nothing_before_the_answer(
     tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     path = tmp_path / "bank.csv"
@@ -126,7 +128,7 @@ def test_profile_asks_what_a_file_does_not_show_and_keeps_nothing_before_it_is_a
 
 
 @pytest.mark.parametrize("option", ["--save", "--yes"])
-def test_profile_keeps_what_was_answered_and_read_reads_by_it(tmp_path: Path, option: str) -> None:
+def test_profile_stores_the_answers_and_read_uses_them(tmp_path: Path, option: str) -> None:
     path = tmp_path / "bank.csv"
     path.write_text(THOUSANDS, "utf-8")
     arguments = ("-w", str(tmp_path), "statements")
@@ -137,7 +139,7 @@ def test_profile_keeps_what_was_answered_and_read_reads_by_it(tmp_path: Path, op
     assert [row["amount"] for row in json.loads(listed.stdout)] == ["3000.00", "2000.00"]
 
 
-def test_profile_asks_on_a_terminal_one_question_after_the_other(
+def test_profile_asks_one_question_at_a_time_on_a_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "card.csv"
@@ -153,7 +155,7 @@ def test_profile_asks_on_a_terminal_one_question_after_the_other(
     assert 'positive = "out"' in kept
 
 
-def test_check_exits_1_where_a_file_waits_for_an_answer(tmp_path: Path) -> None:
+def test_check_exits_1_if_a_file_waits_for_an_answer(tmp_path: Path) -> None:
     path = tmp_path / "bank.csv"
     path.write_text(THOUSANDS, "utf-8")
     done = run("-w", str(tmp_path), "statements", "check", str(CAMT), str(path))
@@ -161,7 +163,7 @@ def test_check_exits_1_where_a_file_waits_for_an_answer(tmp_path: Path) -> None:
     assert "thousands or decimals" in done.stderr
 
 
-def test_profile_lists_the_columns_that_it_leaves_out(tmp_path: Path) -> None:
+def test_profile_lists_omitted_columns(tmp_path: Path) -> None:
     path = tmp_path / "bank.csv"
     path.write_text("Datum;Text;Betrag;Filiale\n05.10.2026;a;-1,50;Nord\n", "utf-8")
     done = run("-w", str(tmp_path), "statements", "profile", str(path))
@@ -169,14 +171,14 @@ def test_profile_lists_the_columns_that_it_leaves_out(tmp_path: Path) -> None:
     assert "# not used: Filiale (Nord)" in done.stdout
 
 
-def test_profile_refuses_an_answer_that_is_none(tmp_path: Path) -> None:
+def test_profile_refuses_an_unknown_answer(tmp_path: Path) -> None:
     path = tmp_path / "bank.csv"
     path.write_text(THOUSANDS, "utf-8")
     with pytest.raises(InputError, match="'decimal' is not an answer"):
         run("-w", str(tmp_path), "statements", "profile", str(path), "--answer", "decimal")
 
 
-def test_coverage_says_how_far_each_account_reaches(month_end: Workspace) -> None:
+def test_coverage_shows_the_last_covered_day_of_each_account(month_end: Workspace) -> None:
     folder = str(month_end.folder)
     done = run("-w", folder, "statements", "list", "--coverage", "--format", "json")
     rows = {row["account"]: row for row in json.loads(done.stdout)}

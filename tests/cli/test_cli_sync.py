@@ -28,7 +28,7 @@ from treasury.sandbox import Sandbox
         (("--details", "-1"), "is not in the range"),
     ],
 )
-def test_an_option_that_does_not_read_is_refused(
+def test_an_invalid_option_is_refused(
     month_end: Workspace, option: tuple[str, str], said: str
 ) -> None:
     command = ["--workspace", str(month_end.folder), "sync", *option]
@@ -38,14 +38,14 @@ def test_an_option_that_does_not_read_is_refused(
 
 
 @pytest.mark.parametrize("span", ["often", "0s"])
-def test_a_span_that_does_not_read_is_refused(month_end: Workspace, span: str) -> None:
+def test_an_invalid_time_span_is_refused(month_end: Workspace, span: str) -> None:
     command = ["--workspace", str(month_end.folder), "watch", "--every", span]
     done = CliRunner().invoke(treasury, command)
     assert done.exit_code == 2
     assert "is not a length of time like 30s, 5m or 2h" in done.output
 
 
-def test_bars_are_drawn_in_a_terminal_and_nowhere_else(
+def test_progress_bars_are_drawn_only_in_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from treasury.cli.progress import TerminalProgress
@@ -108,7 +108,7 @@ def status(workspace: Workspace) -> str:
     return CliRunner().invoke(treasury, command, catch_exceptions=False).stdout
 
 
-def test_status_says_who_watches_and_how_the_last_sync_went(month_end: Workspace) -> None:
+def test_status_shows_the_watch_and_the_result_of_the_last_sync(month_end: Workspace) -> None:
     state = {
         "doing": "watching",
         "since": "2026-11-02T07:00:00Z",
@@ -136,7 +136,7 @@ def test_status_says_who_watches_and_how_the_last_sync_went(month_end: Workspace
 
 
 @pytest.mark.acceptance
-def test_watching_syncs_through_an_outage_until_it_is_told_to_stop(tmp_path: Path) -> None:
+def test_watching_continues_through_an_outage_until_stopped(tmp_path: Path) -> None:
     from treasury.cli.commands.practice import prepare
     from treasury.sandbox import Sandbox
     from treasury.workspace.upkeep.watch import read_state

@@ -107,7 +107,7 @@ PLAIN = (
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("form", FORMATS)
-def test_no_command_sends_a_terminal_what_steers_it(desk: Workspace, form: str) -> None:
+def test_no_command_prints_terminal_control_characters(desk: Workspace, form: str) -> None:
     texts = 0
     for command in COMMANDS:
         done = run(desk.folder, *command, "--format", form)
@@ -116,13 +116,13 @@ def test_no_command_sends_a_terminal_what_steers_it(desk: Workspace, form: str) 
 
 
 @pytest.mark.acceptance
-def test_no_plain_output_and_no_error_steers_a_terminal(desk: Workspace) -> None:
+def test_no_plain_output_or_error_contains_control_characters(desk: Workspace) -> None:
     for command in PLAIN:
         run(desk.folder, *command)
 
 
 @pytest.mark.acceptance
-def test_json_and_csv_say_what_was_there(desk: Workspace) -> None:
+def test_json_and_csv_contain_the_original_text(desk: Workspace) -> None:
     text = "a\x1b\x9b\u202e\U000e0041b"
     query = f"SELECT '{text}' AS t"
     assert json.loads(run(desk.folder, "sql", query, "--format", "json").stdout) == [{"t": text}]
@@ -131,7 +131,7 @@ def test_json_and_csv_say_what_was_there(desk: Workspace) -> None:
 
 
 @pytest.mark.acceptance
-def test_names_in_archives_and_texts_in_bank_files_are_shown_harmlessly(
+def test_control_characters_in_archive_names_and_bank_texts_are_escaped(
     desk: Workspace, tmp_path: Path
 ) -> None:
     bank = sorted((desk.folder / "bank").glob("*.xml"))
@@ -149,7 +149,7 @@ def test_names_in_archives_and_texts_in_bank_files_are_shown_harmlessly(
 
 
 @pytest.mark.acceptance
-def test_an_error_of_the_command_is_one_harmless_line(tmp_path: Path) -> None:
+def test_an_error_of_a_command_is_one_escaped_line(tmp_path: Path) -> None:
     archive = tmp_path / "a\x1b[2J\u202e.zip"
     with zipfile.ZipFile(archive, "w") as packed:
         packed.writestr(f"y{STEER}.xml", "<Document><BkToCstmrStmt>")
@@ -165,7 +165,7 @@ def test_an_error_of_the_command_is_one_harmless_line(tmp_path: Path) -> None:
         assert steering(told + done.stdout.decode()) == set()
 
 
-def test_warnings_and_tracebacks_of_the_process_are_guarded_too(tmp_path: Path) -> None:
+def test_warnings_and_tracebacks_of_the_process_are_escaped_too(tmp_path: Path) -> None:
     script = (
         "import sys, warnings, logging; from treasury.core.machine.terminal import guard_output;"
         "guard_output();"
@@ -178,7 +178,7 @@ def test_warnings_and_tracebacks_of_the_process_are_guarded_too(tmp_path: Path) 
     assert steering(told) == set()
 
 
-def test_a_process_that_reads_files_is_guarded(tmp_path: Path) -> None:
+def test_output_of_a_reading_process_is_escaped(tmp_path: Path) -> None:
     from treasury.core.machine.processes import started
 
     with started("builtins", "int", STEER, stdout=-1, stderr=-1) as process:
@@ -189,7 +189,7 @@ def test_a_process_that_reads_files_is_guarded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ["add", "read", "check"])
-def test_what_is_no_file_is_refused_and_not_waited_for(
+def test_an_argument_that_is_not_a_regular_file_is_refused_without_waiting(
     desk: Workspace, tmp_path: Path, verb: str
 ) -> None:
     pipe = tmp_path / "pipe"
@@ -219,7 +219,7 @@ READ_WHOLE = (
 
 
 @pytest.mark.parametrize("arguments", READ_WHOLE, ids=" ".join)
-def test_no_file_that_a_person_names_is_waited_for_or_read_without_end(
+def test_no_named_file_blocks_or_is_read_endlessly(
     desk: Workspace, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     pipe, link, long = tmp_path / "pipe", tmp_path / "link.toml", tmp_path / "long.toml"
@@ -242,7 +242,7 @@ def test_a_device_as_standard_input_is_not_read() -> None:
     assert b"standard input: is a device, not a file" in done.stdout + done.stderr
 
 
-def test_more_rows_than_are_drawn_are_printed_whole(desk: Workspace) -> None:
+def test_more_rows_than_the_table_limit_are_printed_completely(desk: Workspace) -> None:
     columns = "range AS n, repeat('x', 40) AS t, -1.50::DECIMAL(38,18) AS amount"
     query = f"SELECT {columns} FROM range(5000)"
     lines = run(desk.folder, "sql", query).stdout.splitlines()
@@ -251,7 +251,7 @@ def test_more_rows_than_are_drawn_are_printed_whole(desk: Workspace) -> None:
     assert len({line.rindex("-1.50") for line in lines[2:]}) == 1
 
 
-def test_rows_too_wide_for_a_line_stand_one_below_the_other(desk: Workspace) -> None:
+def test_rows_too_wide_for_a_line_are_printed_as_blocks(desk: Workspace) -> None:
     done = run(desk.folder, "sql", "SELECT * FROM statement_entries ORDER BY entry_id")
     rows = desk.sql("SELECT * FROM statement_entries ORDER BY entry_id").arrow
     assert rows.num_rows > 300

@@ -43,7 +43,7 @@ def without(modules: tuple[str, ...], *arguments: str) -> subprocess.CompletedPr
 
 
 @pytest.mark.parametrize("name", VERBS)
-def test_the_list_of_verbs_says_what_each_says_of_itself(name: str) -> None:
+def test_the_list_of_commands_shows_their_own_summaries(name: str) -> None:
     command = treasury.commands[name]
     assert isinstance(command, click.Command)
     assert (command.name, command.get_short_help_str(limit=1000)) == (name, VERBS[name].about)
@@ -51,7 +51,7 @@ def test_the_list_of_verbs_says_what_each_says_of_itself(name: str) -> None:
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("option", ["--version", "--help"])
-def test_what_needs_nothing_loads_nothing(option: str) -> None:
+def test_commands_without_data_load_no_library(option: str) -> None:
     done = python(
         "import sys\n"
         f"sys.argv = ['treasury', '{option}']\n"
@@ -74,14 +74,14 @@ def loaded(folder: Path, *arguments: str) -> list[str]:
 
 
 @pytest.mark.acceptance
-def test_the_first_screen_loads_what_it_shows_and_no_more(month_end: Workspace) -> None:
+def test_the_first_screen_loads_only_needed_modules(month_end: Workspace) -> None:
     lines = loaded(month_end.folder, "status", "2026-10")
     assert lines[0].startswith("October 2026")
     assert lines[-1] == "loaded: []"
 
 
 @pytest.mark.acceptance
-def test_once_something_is_decided_its_database_is_loaded_too(
+def test_the_database_module_is_loaded_once_a_decision_exists(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     folder = tmp_path / "decided"
@@ -95,7 +95,7 @@ def test_once_something_is_decided_its_database_is_loaded_too(
 
 
 @pytest.mark.acceptance
-def test_without_the_practice_services_every_other_verb_is_there() -> None:
+def test_every_other_command_works_without_the_practice_services() -> None:
     missing = tuple(name for name, extra in EXTRAS.items() if extra in {"sandbox", "spark"})
     assert without(missing, "--help").returncode == 0
     code = (
@@ -109,7 +109,7 @@ def test_without_the_practice_services_every_other_verb_is_there() -> None:
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("verb", sorted(PRACTICE))
-def test_a_verb_whose_extra_is_missing_says_what_to_install(verb: str) -> None:
+def test_a_command_with_a_missing_extra_names_the_installation(verb: str) -> None:
     done = without(("starlette",), verb)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (

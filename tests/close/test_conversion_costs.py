@@ -75,7 +75,7 @@ def taken(row: dict[str, Any]) -> Fraction:
     return converted * Fraction(35, 10_000)
 
 
-def test_a_provider_that_takes_35_points_shows_35_and_the_euros(october: Fees) -> None:
+def test_a_provider_margin_of_35_points_is_shown_with_its_amount_in_euros(october: Fees) -> None:
     fees = october
     by_pair = [row for row in fees.costs.by_pair.arrow.to_pylist() if row["conversions"]]
     assert {row["pair"] for row in by_pair} >= {"EUR → USDC", "USDC → EUR"}
@@ -99,7 +99,7 @@ def test_a_provider_that_takes_35_points_shows_35_and_the_euros(october: Fees) -
     assert whole.stated_fee == sum(row["fee"] for row in fees.rows)
 
 
-def test_each_request_has_its_values_and_their_ground(october: Fees) -> None:
+def test_each_request_has_its_values_and_their_source(october: Fees) -> None:
     for row in october.rows:
         assert row["not_valued"] == ""
         assert row["reference_difference_bp"].quantize(TENTH) == Decimal("35.0")
@@ -112,7 +112,7 @@ def test_each_request_has_its_values_and_their_ground(october: Fees) -> None:
             assert row["valued_by"] == f"ECB, {row['completed_on']}; 1 USDC = 1 USD"
 
 
-def test_months_are_told_apart_and_summed_alike(spread: Workspace, october: Fees) -> None:
+def test_months_are_separate_and_summed_consistently(spread: Workspace, october: Fees) -> None:
     several = spread.fees("2026-09..2026-10").costs
     of_october = several.by_pair.arrow.filter(
         [month == "2026-10" for month in several.by_pair.arrow["month"].to_pylist()]
@@ -123,7 +123,7 @@ def test_months_are_told_apart_and_summed_alike(spread: Workspace, october: Fees
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("seed", [7, pytest.param(11, marks=pytest.mark.acceptance)])
-def test_a_provider_that_takes_nothing_shows_nothing(tmp_path: Path, seed: int) -> None:
+def test_a_provider_without_margin_shows_zero(tmp_path: Path, seed: int) -> None:
     costs = planted(tmp_path, "no-spread", seed).fees("2026-10").costs
     valued = [row for row in costs.by_pair.arrow.to_pylist() if row["conversions"]]
     assert valued
@@ -135,7 +135,7 @@ def test_a_provider_that_takes_nothing_shows_nothing(tmp_path: Path, seed: int) 
 
 
 @pytest.mark.acceptance
-def test_a_gap_in_the_rates_names_the_requests_without_a_reference(
+def test_a_gap_in_the_rates_names_the_requests_without_a_reference_rate(
     unrated: Workspace, october: Fees, tmp_path: Path
 ) -> None:
     desk = copied(unrated, tmp_path / "desk")
@@ -166,7 +166,7 @@ def test_a_gap_in_the_rates_names_the_requests_without_a_reference(
 
 
 @pytest.mark.acceptance
-def test_only_rates_with_an_instant_say_what_is_in_the_rate(
+def test_only_rates_with_an_instant_determine_the_margin(
     spread: Workspace, october: Fees, tmp_path: Path
 ) -> None:
     desk = copied(spread, tmp_path / "desk")
@@ -227,7 +227,7 @@ def test_a_conversion_on_a_virtual_account_shows_its_spread(tmp_path: Path) -> N
     assert row["reference_difference"] == row["cost"] == Decimal("4.32")
 
 
-def test_what_balances_do_not_prove_is_counted_apart(month_end: Workspace) -> None:
+def test_conversions_not_proved_by_balances_are_counted_separately(month_end: Workspace) -> None:
     costs = month_end.fees("2026-10").costs
     apart = rows(costs.each, source=VIRTUAL_ACCOUNT)
     assert len(apart) == costs.not_valued == 4
@@ -238,7 +238,9 @@ def test_what_balances_do_not_prove_is_counted_apart(month_end: Workspace) -> No
 
 
 @pytest.mark.acceptance
-def test_the_pack_has_the_costs_and_they_come_out_again(spread: Workspace, tmp_path: Path) -> None:
+def test_the_pack_contains_the_costs_and_they_can_be_recomputed(
+    spread: Workspace, tmp_path: Path
+) -> None:
     desk = copied(spread, tmp_path / "desk")
     pack = desk.close("2026-10").folder
     for name in ("conversion_costs", "conversions_valued"):

@@ -105,9 +105,7 @@ def test_a_request_that_the_provider_blocks_is_not_cancelled(month_end: Workspac
 
 
 @pytest.mark.acceptance
-def test_a_block_that_is_released_comes_back_into_the_closing(
-    month_end: Workspace, tmp_path: Path
-) -> None:
+def test_a_released_block_returns_to_the_closing(month_end: Workspace, tmp_path: Path) -> None:
     name = request_of(month_end, "5326")
     with played(month_end, tmp_path / "desk", lambda company: company.ramp.release(name)) as desk:
         assert statuses(desk)[name] == "BLOCKED"
@@ -124,7 +122,7 @@ def test_a_block_that_is_released_comes_back_into_the_closing(
 
 
 @pytest.mark.acceptance
-def test_what_was_paid_for_a_request_denied_later_was_in_transit(
+def test_a_payment_for_a_request_denied_later_was_in_transit(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     before = {
@@ -227,7 +225,7 @@ CASES: dict[str, tuple[list[Row], list[Row], list[Row], tuple[str, bool]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_status_at_the_cut_off_is_that_of_its_events_and_versions(case: str) -> None:
+def test_the_status_at_the_cut_off_comes_from_events_and_versions(case: str) -> None:
     now, before, events, expected = CASES[case]
     versions = pa.schema(
         [

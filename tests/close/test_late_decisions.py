@@ -42,7 +42,7 @@ def desk(closed: Workspace, tmp_path: Path) -> Workspace:
     return copy_of(closed, tmp_path / "desk")
 
 
-def test_it_names_both_months_and_the_closed_one_stays(
+def test_a_late_decision_names_both_months_and_leaves_the_closed_one(
     desk: Workspace, lines: list[dict[str, Any]]
 ) -> None:
     line = first_line(lines, "suggested", "on_ramp", "DBIT")
@@ -100,7 +100,7 @@ def test_the_open_month_posts_the_difference_and_lists_it(
     assert desk.periods.roll_forward("2026-11").totals.arrow.num_rows
 
 
-def test_what_is_undone_again_leaves_nothing_to_post(
+def test_an_undone_late_decision_leaves_nothing_to_post(
     desk: Workspace, lines: list[dict[str, Any]]
 ) -> None:
     line = first_line(lines, "suggested", "on_ramp", "DBIT")

@@ -56,7 +56,7 @@ def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Wo
 
 
 @pytest.mark.acceptance
-def test_a_month_is_prepared_once_everything_that_blocks_is_proposed_to_be_carried(
+def test_a_month_is_prepared_once_every_blocking_item_is_proposed_to_be_carried(
     desk: Workspace,
 ) -> None:
     with pytest.raises(ActionRefused, match=r"2026-10 is not prepared: .*Suggested: \d+, "):
@@ -84,7 +84,7 @@ def test_a_month_is_prepared_once_everything_that_blocks_is_proposed_to_be_carri
 
 
 @pytest.mark.acceptance
-def test_case_32_who_prepares_does_not_sign_however_the_name_is_written(desk: Workspace) -> None:
+def test_case_32_the_preparer_cannot_sign_in_any_spelling_of_the_name(desk: Workspace) -> None:
     with pytest.raises(ActionRefused, match="2026-10 is not prepared"):
         desk.periods.sign("2026-10", actor=BERT)
     carry_all(desk, "2026-10")
@@ -103,7 +103,7 @@ def test_case_32_who_prepares_does_not_sign_however_the_name_is_written(desk: Wo
 
 
 @pytest.mark.acceptance
-def test_one_person_signs_alone_where_the_policy_says_so_and_every_page_says_it(
+def test_one_person_signs_alone_if_the_policy_allows_it_and_every_page_says_so(
     desk: Workspace, tmp_path: Path
 ) -> None:
     (desk.folder / "policy.toml").write_text("one_person = true\n", "utf-8")
@@ -129,7 +129,7 @@ def test_one_person_signs_alone_where_the_policy_says_so_and_every_page_says_it(
 
 
 @pytest.mark.acceptance
-def test_facts_that_come_after_the_preparation_are_late_items(
+def test_facts_that_arrive_after_the_preparation_are_late_items(
     desk: Workspace, lines: list[dict[str, Any]]
 ) -> None:
     carry_all(desk, "2026-10")
@@ -144,7 +144,7 @@ def test_facts_that_come_after_the_preparation_are_late_items(
 
 
 @pytest.mark.acceptance
-def test_what_is_accepted_after_the_preparation_counts_and_what_is_not_is_not_signed(
+def test_acceptances_after_the_preparation_count_and_a_missing_one_stops_the_signature(
     desk: Workspace,
 ) -> None:
     carry_all(desk, "2026-10")
@@ -163,7 +163,7 @@ def test_what_is_accepted_after_the_preparation_counts_and_what_is_not_is_not_si
 
 
 @pytest.mark.acceptance
-def test_a_list_that_does_not_come_out_again_is_not_signed(
+def test_a_list_that_cannot_be_recomputed_is_not_signed(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     carry_all(desk, "2026-10")
@@ -175,7 +175,7 @@ def test_a_list_that_does_not_come_out_again_is_not_signed(
 
 
 @pytest.mark.acceptance
-def test_a_withdrawn_preparation_is_not_signed_and_the_month_is_prepared_anew(
+def test_a_withdrawn_preparation_is_not_signed_and_the_month_can_be_prepared_again(
     desk: Workspace,
 ) -> None:
     with pytest.raises(ActionRefused, match="2026-10 is not prepared"):
@@ -193,7 +193,7 @@ def test_a_withdrawn_preparation_is_not_signed_and_the_month_is_prepared_anew(
 
 
 @pytest.mark.acceptance
-def test_months_are_closed_one_after_another_once_they_have_ended(closed: Workspace) -> None:
+def test_months_are_closed_in_order_after_their_end(closed: Workspace) -> None:
     with pytest.raises(ActionRefused, match="2026-10 was closed by anna on 2026-11-02"):
         closed.periods.prepare("2026-10", actor=ANNA)
     with pytest.raises(ActionRefused, match="2026-10 is already closed after 2026-08") as refused:
@@ -205,7 +205,7 @@ def test_months_are_closed_one_after_another_once_they_have_ended(closed: Worksp
 
 
 @pytest.mark.acceptance
-def test_who_is_not_known_as_the_policy_wants_neither_prepares_nor_signs(
+def test_a_person_without_the_required_identity_neither_prepares_nor_signs(
     desk: Workspace,
 ) -> None:
     carry_all(desk, "2026-10")
@@ -270,7 +270,7 @@ def journal_of(*steps: tuple[str, str]) -> list[Entry]:
           ("reopen", "2026-11")), "2026-10", "", ""),
     ],
 )  # fmt: skip
-def test_a_month_closes_only_after_all_before_it_and_there_is_always_a_way_on(
+def test_a_month_closes_only_after_all_earlier_ones_and_the_error_names_the_next_step(
     steps: tuple[tuple[str, str], ...], month: str, refusal: str, command: str
 ) -> None:
     if not refusal:
@@ -282,7 +282,7 @@ def test_a_month_closes_only_after_all_before_it_and_there_is_always_a_way_on(
 
 
 @pytest.mark.acceptance
-def test_a_reopened_month_says_who_and_why_and_is_closed_anew(
+def test_a_reopened_month_names_person_and_reason_and_can_be_closed_again(
     closed: Workspace, tmp_path: Path
 ) -> None:
     desk = copy_of(closed, tmp_path / "desk")
@@ -322,7 +322,7 @@ def test_case_34_open_items_roll_forward_from_one_close_to_the_next(closed: Work
 
 
 @pytest.mark.acceptance
-def test_a_request_recorded_with_no_money_or_less_waits_for_none(
+def test_a_request_with_an_amount_of_zero_or_less_awaits_no_money(
     closed: Workspace, tmp_path: Path
 ) -> None:
     items = closed.periods.roll_forward("2026-10").items.arrow.to_pylist()
@@ -342,7 +342,7 @@ def test_a_request_recorded_with_no_money_or_less_waits_for_none(
 
 
 @pytest.mark.acceptance
-def test_case_34_a_month_whose_items_do_not_tie_is_not_closed(
+def test_case_34_a_month_whose_items_do_not_roll_forward_is_not_closed(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Shares that differ from the remaining amounts are an error, even with a reason."""
@@ -367,7 +367,7 @@ def test_case_34_a_month_whose_items_do_not_tie_is_not_closed(
 
 
 @pytest.mark.acceptance
-def test_a_closed_month_comes_out_again_whatever_becomes_known(
+def test_a_closed_month_is_recomputed_identically_whatever_becomes_known(
     closed: Workspace, lines: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     desk = copy_of(closed, tmp_path / "desk")
@@ -391,7 +391,7 @@ def test_a_closed_month_comes_out_again_whatever_becomes_known(
     assert later.reconcile("2026-08").matches.rules_hash != before.matches.rules_hash
 
 
-def test_a_close_that_does_not_come_out_again_is_said(
+def test_a_close_that_cannot_be_recomputed_is_reported(
     closed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from treasury.close import period_pins
@@ -402,7 +402,7 @@ def test_a_close_that_does_not_come_out_again_is_said(
 
 
 @pytest.mark.acceptance
-def test_case_29_a_close_cut_off_after_any_write_ends_the_same_when_run_again(
+def test_case_29_an_interrupted_close_gives_the_same_result_when_rerun(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Interrupt each write: the pin, the preparation, the answers and the signature."""
@@ -439,7 +439,7 @@ SIGNING = ((sign_off, "write_answers"), (Journal, "extend"))
 
 
 @pytest.mark.acceptance
-def test_a_decision_during_the_close_is_looked_at_before_the_month_is_closed(
+def test_a_decision_during_the_close_is_considered_before_the_month_is_closed(
     desk: Workspace, lines: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = first_line(lines, "unreferenced")["entry_id"]
@@ -464,7 +464,7 @@ def test_a_decision_during_the_close_is_looked_at_before_the_month_is_closed(
 
 
 @pytest.mark.acceptance
-def test_case_25_what_arrives_late_posts_to_the_open_month_with_a_link(
+def test_case_25_late_facts_post_to_the_open_month_with_a_link(
     closed: Workspace, lines: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     desk = copy_of(closed, tmp_path / "desk")
@@ -546,7 +546,7 @@ def moved_in_november(desk: Workspace) -> list[dict[str, Any]]:
     return desk.periods.roll_forward("2026-11").items.arrow.to_pylist()
 
 
-def test_a_close_is_known_only_after_it_was_made(closed: Workspace) -> None:
+def test_a_close_is_unknown_before_its_instant(closed: Workspace) -> None:
     before = closed.at(datetime(2026, 11, 2, 7, 59, tzinfo=UTC))
     assert len(before.periods.list()) == 0
     with pytest.raises(InputError, match="2026-10 is not closed"):
@@ -562,7 +562,7 @@ def _alter_unread(desk: Workspace, table: str) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_month_is_not_prepared_on_a_file_that_is_not_as_it_was_written(desk: Workspace) -> None:
+def test_a_month_is_not_prepared_on_an_altered_file(desk: Workspace) -> None:
     carry_all(desk, "2026-10")
     entries = len(desk.journal.entries())
     _alter_unread(desk, "statement_entries")

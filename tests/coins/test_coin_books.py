@@ -87,7 +87,7 @@ def test_a_wrong_carrying_amount_is_an_error_of_beancount(
     assert "Assets:Coins:USDC" in error.message
 
 
-def test_what_coins_were_exchanged_for_stands_against_the_requests_own_entry(
+def test_the_value_exchanged_for_coins_offsets_the_requests_own_entry(
     books: Accounting, october_tied: Closing
 ) -> None:
     """A measured coin's conversion account sums to zero in euros, request by request."""
@@ -102,7 +102,7 @@ def test_what_coins_were_exchanged_for_stands_against_the_requests_own_entry(
     assert dict.fromkeys(requests, 0) == sums
 
 
-def test_gains_losses_and_differences_are_those_of_the_pools(
+def test_gains_losses_and_differences_equal_those_of_the_pools(
     books: Accounting, october_tied: Closing
 ) -> None:
     sums, rows = posted(books), october_tied.coins.measured.arrow.to_pylist()
@@ -120,7 +120,7 @@ def test_gains_losses_and_differences_are_those_of_the_pools(
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("measurement", ROLES)
-def test_each_measurement_posts_its_difference_where_it_goes(
+def test_each_measurement_posts_its_difference_to_the_right_account(
     october: Closing, unmeasured: Workspace, tmp_path: Path, measurement: str
 ) -> None:
     openings = {("USDC", ""): ("2000000", "1900000.00")}
@@ -138,7 +138,7 @@ def test_each_measurement_posts_its_difference_where_it_goes(
     assert errors == []
 
 
-def test_the_csv_journal_has_the_same_postings_on_the_accounts_that_the_mapping_names(
+def test_the_csv_journal_has_the_same_postings_on_the_mapped_accounts(
     books: Accounting, tmp_path: Path
 ) -> None:
     named = {
@@ -173,14 +173,16 @@ def test_a_mapping_that_names_no_account_of_measured_coins_is_refused(
     assert not (tmp_path / "journal").exists()
 
 
-def test_the_coins_of_a_month_stand_at_their_holder(tied: Workspace, october_tied: Closing) -> None:
+def test_the_coins_of_a_month_are_posted_to_their_holder(
+    tied: Workspace, october_tied: Closing
+) -> None:
     pools = {row["pool"] for row in october_tied.coins.measured.arrow.to_pylist()}
     assert pools == {holders(tied)[name] for name in (
         "ETHEREUM", "BASE", "Retail EURC", "Marketplace USDT", "Operations USD", "Treasury EUR",
     )}  # fmt: skip
 
 
-def test_a_ledger_that_took_the_export_over_agrees_and_one_that_is_off_does_not(
+def test_a_ledger_that_imported_the_export_agrees_and_a_different_one_does_not(
     books: Accounting, october_tied: Closing, tmp_path: Path
 ) -> None:
     sums: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)

@@ -77,7 +77,9 @@ def test_without_terms_each_proved_balance_is_disclosed_at_an_assumed_value(
 
 
 @pytest.mark.acceptance
-def test_fifo_to_reserves_by_hand(october_tied: Closing, where: dict[str, str]) -> None:
+def test_fifo_to_reserves_equals_the_manual_calculation(
+    october_tied: Closing, where: dict[str, str]
+) -> None:
     """50,000 at 0.98; 5,257.60 bought at par; 6,100 sold at par; the rest is valued at 0.9985."""
     row = pool_of(october_tied.coins, "EURC", where["ETHEREUM"])
     sold = 6100 * Decimal("0.98")
@@ -88,7 +90,7 @@ def test_fifo_to_reserves_by_hand(october_tied: Closing, where: dict[str, str]) 
     assert (row["proceeds"], row["gain"], row["problem"]) == (6100, 6100 - sold, "")
 
 
-def test_the_average_at_cost_by_hand(
+def test_the_average_at_cost_equals_the_manual_calculation(
     tied: Workspace, october_tied: Closing, where: dict[str, str]
 ) -> None:
     row = pool_of(october_tied.coins, "USDC", where["BASE"])
@@ -118,7 +120,7 @@ def test_the_average_at_cost_by_hand(
     assert row["proceeds"] == gross["OFF_RAMP"][0], "the fee is in no proceeds"
 
 
-def test_own_transfers_are_no_disposals_and_move_what_was_carried(
+def test_own_transfers_are_no_disposals_and_move_the_carrying_amount(
     october: Closing, october_tied: Closing, where: dict[str, str], unmeasured: Workspace,
     tmp_path: Path,
 ) -> None:  # fmt: skip
@@ -136,7 +138,7 @@ def test_own_transfers_are_no_disposals_and_move_what_was_carried(
     assert entity["closing_quantity"] == Decimal("474004.30")
 
 
-def test_coins_sent_for_a_request_that_is_open_still_stand_in_the_pool(
+def test_coins_sent_for_an_open_request_stay_in_the_pool(
     october_tied: Closing, where: dict[str, str]
 ) -> None:
     coins = october_tied.coins
@@ -150,7 +152,7 @@ def test_coins_sent_for_a_request_that_is_open_still_stand_in_the_pool(
 
 
 @pytest.mark.acceptance
-def test_what_the_chain_shows_after_the_end_of_a_request_before_it_is_no_difference(
+def test_an_on_chain_movement_after_month_end_for_an_earlier_request_is_no_difference(
     unmeasured: Workspace, where: dict[str, str], tmp_path: Path
 ) -> None:
     """The service completed a delivery in October; the chain has it ten minutes into November."""
@@ -183,7 +185,7 @@ def test_unproved_coins_have_rows_of_their_own(october_tied: Closing) -> None:
     assert not acquired & {row["quantity"] for row in rows}
 
 
-def test_a_pool_that_has_other_coins_than_its_proved_balance_blocks_the_close(
+def test_a_pool_that_differs_from_its_proved_balance_blocks_the_close(
     unmeasured: Workspace, where: dict[str, str], tmp_path: Path
 ) -> None:
     desk = copied(unmeasured, tmp_path / "desk")
@@ -238,7 +240,7 @@ def test_an_address_on_two_chains_is_held_only_where_both_balances_are_proved(
     assert proved == "the pool has USDC 586,861.368254, the proved balances USDC 586,868.368254"
 
 
-def test_coins_that_left_and_never_came_block(
+def test_coins_that_left_and_never_arrived_block(
     october: Closing, unmeasured: Workspace, where: dict[str, str], tmp_path: Path
 ) -> None:
     openings = {key: held for key, held in OPENINGS.items() if key[1] != "Retail EURC"}
@@ -251,7 +253,7 @@ def test_coins_that_left_and_never_came_block(
     assert len(untied(closing)) == 2, "and the pool that got them has not what is proved"
 
 
-def test_a_proved_balance_that_no_pool_has_blocks(
+def test_a_proved_balance_without_a_pool_blocks(
     october: Closing, unmeasured: Workspace, where: dict[str, str], tmp_path: Path
 ) -> None:
     text = policy_text(unmeasured, {"USDT": ("cost", "fifo", "none")}, openings={})
@@ -261,7 +263,7 @@ def test_a_proved_balance_that_no_pool_has_blocks(
     assert untied(closing)
 
 
-def test_an_event_of_which_the_wallet_is_not_known_blocks_until_it_is(
+def test_an_event_with_an_unknown_wallet_blocks_until_it_is_known(
     without_evidence: Closing, october: Closing, unmeasured: Workspace, where: dict[str, str],
     tmp_path: Path,
 ) -> None:  # fmt: skip
@@ -280,7 +282,7 @@ def test_an_event_of_which_the_wallet_is_not_known_blocks_until_it_is(
 
 
 @pytest.mark.acceptance
-def test_as_one_pool_the_same_event_needs_no_wallet(
+def test_with_one_pool_the_same_event_needs_no_wallet(
     without_evidence: Closing, unmeasured: Workspace, tmp_path: Path
 ) -> None:
     text = policy_text(unmeasured, FIFO, "entity", WHOLE)
@@ -290,7 +292,7 @@ def test_as_one_pool_the_same_event_needs_no_wallet(
     assert "EURC is not held against balances: 2 wallets of it not proved" in coins.notes
 
 
-def test_a_month_that_was_closed_as_one_pool_is_not_divided_by_itself(
+def test_a_month_closed_as_one_pool_is_not_divided_automatically(
     october: Closing, unmeasured: Workspace, tmp_path: Path
 ) -> None:
     whole = under(

@@ -70,9 +70,7 @@ def closed(walked: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Works
 
 
 @pytest.mark.acceptance
-def test_october_opens_with_what_september_was_closed_at(
-    walked: Workspace, closed: Workspace
-) -> None:
+def test_october_opens_with_septembers_closing(walked: Workspace, closed: Workspace) -> None:
     september, october = row_of(closed, "2026-09"), row_of(closed, "2026-10")
     assert october["opening"] == september["closing"] == september["value"]
     assert october["opening_quantity"] == september["closing_quantity"]
@@ -84,7 +82,7 @@ def test_october_opens_with_what_september_was_closed_at(
 
 
 @pytest.mark.acceptance
-def test_what_becomes_known_of_a_closed_month_counts_on_the_first_after_it(
+def test_late_facts_about_a_closed_month_count_on_the_first_of_the_next(
     closed: Workspace, tmp_path: Path
 ) -> None:
     desk = copied(closed, tmp_path / "desk")
@@ -104,9 +102,7 @@ def test_what_becomes_known_of_a_closed_month_counts_on_the_first_after_it(
 
 
 @pytest.mark.acceptance
-def test_an_event_that_a_closed_month_counted_and_that_is_gone_blocks(
-    closed: Workspace, tmp_path: Path
-) -> None:
+def test_a_removed_event_of_a_closed_month_blocks(closed: Workspace, tmp_path: Path) -> None:
     desk = copied(closed, tmp_path / "desk")
     show(desk, LATER, replace=True)
     problem = row_of(desk, "2026-10")["problem"]
@@ -128,7 +124,7 @@ def october(closed: Workspace) -> Closing:
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("column", CHANGES)
-def test_an_event_that_is_recorded_in_another_way_than_a_closed_month_counted_blocks(
+def test_an_event_recorded_differently_than_in_a_closed_month_blocks(
     october: Closing, column: str
 ) -> None:
     """A corrected fee, or a wallet that is found to be ours, need not show in a balance."""
@@ -147,7 +143,7 @@ def test_an_event_that_is_recorded_in_another_way_than_a_closed_month_counted_bl
 
 
 @pytest.mark.acceptance
-def test_whose_wallet_it_was_matters_where_each_wallet_is_a_pool(october: Closing) -> None:
+def test_the_wallet_of_an_event_matters_if_each_wallet_is_a_pool(october: Closing) -> None:
     history = october.rolled.coins
     events = history.events.to_pylist()
     (spent,) = [event for event in events if event["reference"] == "0xfe"]
@@ -165,9 +161,7 @@ def test_whose_wallet_it_was_matters_where_each_wallet_is_a_pool(october: Closin
 
 
 @pytest.mark.acceptance
-def test_other_terms_hold_from_the_first_month_that_is_open(
-    closed: Workspace, tmp_path: Path
-) -> None:
+def test_changed_terms_apply_from_the_first_open_month(closed: Workspace, tmp_path: Path) -> None:
     desk = copied(closed, tmp_path / "desk")
     before = row_of(desk, "2026-09")
     other = {"USDC": ("cost", "fifo", "none")}

@@ -41,7 +41,7 @@ def cells(section: Section) -> list[list[str]]:
     return [[cell.text for cell in row] for grid in section.grids for row in grid.rows]
 
 
-def test_the_section_has_a_table_for_each_standing(october_tied: Closing) -> None:
+def test_the_section_has_a_table_for_each_status(october_tied: Closing) -> None:
     section = coins_section(october_tied.coins)
     assert [grid.caption.partition(":")[0] for grid in section.grids] == [
         "Measured", "Disclosed", "Not proved",
@@ -82,7 +82,7 @@ def test_a_balance_without_a_rate_has_no_value_and_says_why(october: Closing) ->
     assert past.absence("USDC", date(2031, 1, 2)) == "no reference rate of USDC for 2031-01-02"
 
 
-def test_what_is_wrong_stands_in_its_row(
+def test_a_problem_is_shown_in_its_row(
     october: Closing, unmeasured: Workspace, tmp_path: Path
 ) -> None:
     text = policy_text(unmeasured, {"USDT": ("cost", "fifo", "none")}, openings={})
@@ -93,7 +93,7 @@ def test_what_is_wrong_stands_in_its_row(
 
 
 @pytest.mark.acceptance
-def test_the_page_the_workbook_and_the_pack_have_what_the_answer_has(
+def test_page_workbook_and_pack_contain_the_figures_of_the_result(
     pack: Path, october_tied: Closing
 ) -> None:
     page = (pack / "report.html").read_text("utf-8")
@@ -123,7 +123,7 @@ def resealed(folder: Path, *names: str) -> None:
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("name", ["coins", "coin_movements", "coins_unproved"])
-def test_a_changed_coin_table_is_found_also_where_it_was_sealed_again(
+def test_a_changed_coin_table_is_found_even_if_it_was_resealed(
     pack: Path, tmp_path: Path, name: str
 ) -> None:
     copy = shutil.copytree(pack, tmp_path / "copy")
@@ -143,7 +143,7 @@ def test_a_changed_coin_table_is_found_also_where_it_was_sealed_again(
 
 
 @pytest.mark.acceptance
-def test_a_changed_table_is_found_also_where_the_evidence_names_other_code(
+def test_a_changed_table_is_found_even_if_the_evidence_names_other_code(
     pack: Path, tmp_path: Path
 ) -> None:
     """Other code may write other bytes, so the table itself is compared with its hash."""
@@ -163,9 +163,7 @@ def test_a_changed_table_is_found_also_where_the_evidence_names_other_code(
 
 
 @pytest.mark.acceptance
-def test_terms_that_were_changed_in_the_pack_do_not_give_what_it_says(
-    pack: Path, tmp_path: Path
-) -> None:
+def test_terms_changed_in_the_pack_do_not_give_its_figures(pack: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(pack, tmp_path / "copy")
     path = copy / "tables" / "coins_measured.parquet"
     table = pq.read_table(path)
@@ -178,7 +176,7 @@ def test_terms_that_were_changed_in_the_pack_do_not_give_what_it_says(
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("form", ["table", "csv", "json", "parquet"])
-def test_the_shell_prints_coins_in_every_form(
+def test_the_command_prints_coins_in_every_format(
     tied: Workspace, october_tied: Closing, tmp_path: Path, form: str
 ) -> None:
     def run(*options: str) -> bytes:
@@ -202,14 +200,14 @@ def test_the_shell_prints_coins_in_every_form(
         assert ("EUR 49,083.86" if form == "table" else '"49083.86"') in text
 
 
-def test_the_shell_shows_one_table_at_a_time(tied: Workspace) -> None:
+def test_the_command_shows_one_table_at_a_time(tied: Workspace) -> None:
     words = ["-w", str(tied.folder), "coins", "show", "2026-10", "--movements", "--unproved"]
     done = CliRunner().invoke(treasury, words)
     assert done.exit_code == 2
     assert "show different tables" in done.output
 
 
-def test_an_answer_shows_itself_and_goes_to_pandas_and_excel(
+def test_a_result_displays_itself_and_exports_to_pandas_and_excel(
     october_tied: Closing, tmp_path: Path
 ) -> None:
     coins = october_tied.coins

@@ -144,20 +144,20 @@ def test_an_on_ramp_costs_what_was_paid_less_its_fee() -> None:
     assert crossings == []
 
 
-def test_what_coins_cost_is_not_known_where_the_fee_is_not_recorded() -> None:
+def test_the_cost_of_coins_is_unknown_if_the_fee_is_not_recorded() -> None:
     (event,), _ = told(ramp_requests=[request(ramp_type="ON_RAMP", fiat_fee_amount=None)])
     assert (event["kind"], event["consideration"]) == ("acquired", None)
     (event,), _ = told(ramp_requests=[request(fiat_fee_amount=None)])
     assert (event["kind"], event["consideration"]) == ("disposed", 90), "the fee is in no proceeds"
 
 
-def test_a_day_is_that_of_the_reporting_zone() -> None:
+def test_days_are_days_of_the_reporting_zone() -> None:
     events, _ = told(ramp_requests=[request(completed_at=AFTER)])
     assert events == [], "half past midnight in Brussels is November"
 
 
 @pytest.mark.parametrize("status", ["PROCESSING", "AWAITING_FUNDS", "BLOCKED", "SOMETHING_NEW"])
-def test_coins_sent_for_an_open_request_are_on_their_way_and_no_disposal(status: str) -> None:
+def test_coins_sent_for_an_open_request_are_in_transit_and_no_disposal(status: str) -> None:
     open_one = request(status=status, completed_at=None)
     events, (crossing,) = told(ramp_requests=[open_one], wallet_movements=[seen()])
     assert events == []
@@ -167,7 +167,7 @@ def test_coins_sent_for_an_open_request_are_on_their_way_and_no_disposal(status:
 
 
 @pytest.mark.parametrize("status", ["CANCELLED", "REJECTED", "DENIED", "FAILED"])
-def test_a_request_that_failed_claims_nothing(status: str) -> None:
+def test_a_failed_request_claims_no_movement(status: str) -> None:
     failed = request(status=status, completed_at=None)
     events, crossings = told(ramp_requests=[failed], wallet_movements=[seen()])
     assert kinds(events) == [("movement:m1", "disposed", OURS, None)]
@@ -175,7 +175,7 @@ def test_a_request_that_failed_claims_nothing(status: str) -> None:
     assert crossings == []
 
 
-def test_what_completes_after_the_end_crosses_it_and_what_moves_after_it_too() -> None:
+def test_requests_completed_and_coins_moved_after_month_end_cross_it() -> None:
     events, (sent,) = told(
         ramp_requests=[request(completed_at=AFTER)], wallet_movements=[seen(BEFORE)]
     )
@@ -187,7 +187,7 @@ def test_what_completes_after_the_end_crosses_it_and_what_moves_after_it_too() -
     assert to_come["quantity"] == 100, "the wallet still has what the pool gave"
 
 
-def test_a_transfer_to_a_wallet_of_ours_is_no_disposal_also_over_the_end() -> None:
+def test_a_transfer_to_our_wallet_is_no_disposal_even_across_month_end() -> None:
     inward = seen(AFTER, OTHER, OURS)
     (event,), (crossing,) = told(transfers=[transfer()], wallet_movements=[inward])
     assert kinds([event]) == [("transfer:t1", "transferred", "account", OURS)]
@@ -197,7 +197,7 @@ def test_a_transfer_to_a_wallet_of_ours_is_no_disposal_also_over_the_end() -> No
     assert crossings == []
 
 
-def test_where_a_transfer_went_is_told_by_an_account_an_address_or_the_chain() -> None:
+def test_the_destination_of_a_transfer_comes_from_account_address_or_chain() -> None:
     def kind_of_transfer(*movements: Row, **changed: Any) -> tuple[str, str | None]:
         (event,), _ = told(transfers=[transfer(**changed)], wallet_movements=movements)
         return event["kind"], event["to_holder"]
@@ -211,7 +211,7 @@ def test_where_a_transfer_went_is_told_by_an_account_an_address_or_the_chain() -
     assert kind_of_transfer(sender_account_id=None, destination_address=OURS) == ("untold", OURS)
 
 
-def test_an_open_transfer_is_on_its_way_and_a_failed_one_claims_nothing() -> None:
+def test_an_open_transfer_is_in_transit_and_a_failed_one_claims_no_movement() -> None:
     inward = seen(BEFORE, OTHER, OURS)
     events, (crossing,) = told(transfers=[transfer(status="PROCESSING")], wallet_movements=[inward])
     assert (events, crossing["quantity"], crossing["reference"]) == ([], 100, "t1")
@@ -220,7 +220,7 @@ def test_an_open_transfer_is_on_its_way_and_a_failed_one_claims_nothing() -> Non
     assert crossings == []
 
 
-def test_an_off_ramp_from_custody_is_one_disposal_and_crosses_by_the_account() -> None:
+def test_an_off_ramp_from_custody_is_one_disposal_and_crosses_month_end_by_the_account() -> None:
     (event,), crossings = told(ramp_requests=[request()], transfers=[transfer()])
     assert kinds([event]) == [("request:r1", "disposed", "account", None)]
     assert crossings == []
@@ -228,12 +228,12 @@ def test_an_off_ramp_from_custody_is_one_disposal_and_crosses_by_the_account() -
     assert (events, crossing["holder"], crossing["quantity"]) == ([], "account", -100)
 
 
-def test_between_wallets_of_ours_nothing_is_disposed_of() -> None:
+def test_transfers_between_our_wallets_are_no_disposal() -> None:
     events, _ = told(wallet_movements=[seen(BEFORE, OURS, SAFE)])
     assert kinds(events) == [("movement:m1", "transferred", OURS, SAFE)]
 
 
-def test_what_is_not_ours_or_was_withdrawn_is_no_event() -> None:
+def test_foreign_or_withdrawn_movements_are_no_event() -> None:
     events, _ = told(wallet_movements=[seen(BEFORE, OTHER, "0xdd")])
     assert events == []
     events, _ = told(wallet_movements=[seen(vanished_at=AFTER)])

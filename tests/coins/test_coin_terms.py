@@ -53,7 +53,9 @@ def write(folder: Path, text: str) -> None:
     (folder / "policy.toml").write_text(text, "utf-8")
 
 
-def test_terms_hold_once_a_second_person_accepts_them(terms: Measurement, journal: Journal) -> None:
+def test_terms_apply_once_a_second_person_accepts_them(
+    terms: Measurement, journal: Journal
+) -> None:
     assert terms.list().arrow.to_pylist() == [], "the file alone has no effect"
     (waiting,) = terms.propose("as agreed with the auditor", actor=ANNA).arrow.to_pylist()
     assert (waiting["standing"], waiting["coin"]) == ("waits for a second person", "USDC")
@@ -78,7 +80,7 @@ def test_terms_hold_once_a_second_person_accepts_them(terms: Measurement, journa
     assert terms.openings().arrow.to_pylist()[0]["standing"] == "in force"
 
 
-def test_editing_the_file_changes_nothing_and_has_to_be_proposed_again(
+def test_editing_the_file_changes_nothing_until_it_is_proposed_again(
     terms: Measurement, journal: Journal, tmp_path: Path
 ) -> None:
     terms.propose("as agreed", actor=ANNA)
@@ -95,9 +97,7 @@ def test_editing_the_file_changes_nothing_and_has_to_be_proposed_again(
     assert Measurement.in_force(journal.entries()).num_rows == 0
 
 
-def test_an_acceptance_that_names_its_own_proposer_is_nothing(
-    terms: Measurement, journal: Journal
-) -> None:
+def test_an_acceptance_by_the_proposer_is_void(terms: Measurement, journal: Journal) -> None:
     """This holds even if the journal was written by hand."""
     terms.propose("as agreed", actor=ANNA)
     terms.accept(actor=BERT)
@@ -110,7 +110,7 @@ def test_an_acceptance_that_names_its_own_proposer_is_nothing(
     assert Measurement.in_force(entries).num_rows == 1
 
 
-def test_one_person_who_is_the_policy_puts_them_in_force_alone_and_it_says_so(
+def test_a_one_person_policy_puts_terms_in_force_alone_and_marks_it(
     terms: Measurement, tmp_path: Path
 ) -> None:
     write(tmp_path, f"one_person = true\n{POOL}{COIN}")
@@ -120,7 +120,9 @@ def test_one_person_who_is_the_policy_puts_them_in_force_alone_and_it_says_so(
     assert Policy().coins is None, "nothing is measured by default"
 
 
-def test_a_reason_and_a_month_that_has_ended_are_needed(terms: Measurement, tmp_path: Path) -> None:
+def test_a_reason_and_a_month_that_has_ended_are_required(
+    terms: Measurement, tmp_path: Path
+) -> None:
     with pytest.raises(InputError, match="with a reason"):
         terms.propose(" ", actor=ANNA)
     with pytest.raises(ActionRefused, match="no terms of measurement are proposed"):
@@ -130,7 +132,7 @@ def test_a_reason_and_a_month_that_has_ended_are_needed(terms: Measurement, tmp_
         terms.propose("as agreed", actor=ANNA)
 
 
-def test_an_amount_without_quotes_is_exact_too(
+def test_an_amount_without_quotes_is_exact(
     terms: Measurement, journal: Journal, tmp_path: Path
 ) -> None:
     write(tmp_path, POOL + COIN + OPENING.replace('"100.000001"', "100.100000000000000001"))
@@ -176,7 +178,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("text", "problem"), WRONG.values(), ids=WRONG)
-def test_terms_that_mean_nothing_are_refused(
+def test_meaningless_terms_are_refused(
     terms: Measurement, journal: Journal, tmp_path: Path, text: str, problem: str
 ) -> None:
     write(tmp_path, text)
@@ -193,7 +195,7 @@ def test_terms_that_mean_nothing_are_refused(
         ("GBP", "GBP is a"),
     ],
 )
-def test_what_is_no_known_coin_is_refused_when_it_is_proposed_and_the_coins_are_named(
+def test_an_unknown_coin_is_refused_when_proposed_and_the_known_ones_are_named(
     terms: Measurement, journal: Journal, tmp_path: Path, name: str, problem: str
 ) -> None:
     write(tmp_path, POOL + COIN.replace("USDC", name))
@@ -203,9 +205,7 @@ def test_what_is_no_known_coin_is_refused_when_it_is_proposed_and_the_coins_are_
     assert journal.entries() == []
 
 
-def test_a_coin_that_the_rules_or_the_records_name_is_known(
-    month_end: Workspace, tmp_path: Path
-) -> None:
+def test_a_coin_named_by_rules_or_records_is_known(month_end: Workspace, tmp_path: Path) -> None:
     desk = copied(month_end, tmp_path / "desk")
     rules = desk.folder / "rules.toml"
     text = rules.read_text("utf-8") if rules.exists() else ""
@@ -218,7 +218,7 @@ def test_a_coin_that_the_rules_or_the_records_name_is_known(
 
 
 @pytest.mark.acceptance
-def test_the_shell_shows_and_changes_them_and_the_doctor_finds_what_is_not_in_force(
+def test_the_command_shows_and_changes_terms_and_the_doctor_reports_pending_ones(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = copied(month_end, tmp_path / "desk")

@@ -43,7 +43,7 @@ def moved(walk: CoinPostings, name: str) -> Decimal:
 
 
 @given(CHOICES, histories(), MONTHLY)
-def test_every_month_ties_and_opens_with_what_the_former_closed_at(
+def test_every_month_ties_and_opens_with_the_previous_closing(
     chosen: CoinTerms, events: list[dict[str, Any]], rates: Mapping[Month, Decimal]
 ) -> None:
     closings: dict[str, tuple[int, int]] = {}
@@ -67,7 +67,7 @@ def test_every_month_ties_and_opens_with_what_the_former_closed_at(
 
 @pytest.mark.acceptance
 @given(CHOICES, histories(), MONTHLY)
-def test_gains_and_closing_are_what_was_paid_received_and_remeasured(
+def test_gains_and_closing_follow_from_payments_receipts_and_remeasurement(
     chosen: CoinTerms, events: list[dict[str, Any]], rates: Mapping[Month, Decimal]
 ) -> None:
     walks = [walked(chosen, events, rates, last) for last in MONTHS]
@@ -86,9 +86,7 @@ def test_gains_and_closing_are_what_was_paid_received_and_remeasured(
 
 
 @given(histories(), st.sampled_from(("entity", "wallet")))
-def test_fifo_is_a_list_of_lots_of_which_the_oldest_leaves_first(
-    events: list[dict[str, Any]], pool: str
-) -> None:
+def test_fifo_disposes_of_the_oldest_lot_first(events: list[dict[str, Any]], pool: str) -> None:
     """Use one month, so that no closing is rounded in between."""
     month = [each | {"happened_on": min(each["happened_on"], FIRST.last)} for each in events]
     lots: dict[str, list[list[Any]]] = {}
@@ -124,7 +122,7 @@ def test_fifo_is_a_list_of_lots_of_which_the_oldest_leaves_first(
 
 
 @given(histories())
-def test_the_weighted_average_is_that_of_exact_fractions(events: list[dict[str, Any]]) -> None:
+def test_the_weighted_average_uses_exact_fractions(events: list[dict[str, Any]]) -> None:
     month = [each | {"happened_on": min(each["happened_on"], FIRST.last)} for each in events]
     quantity, amount, taken = Fraction(), Fraction(), []
     for each in month:
@@ -143,7 +141,7 @@ def test_the_weighted_average_is_that_of_exact_fractions(events: list[dict[str, 
 
 @pytest.mark.parametrize("measurement", ["cost", "reserves", "profit_and_loss"])
 @given(st.sampled_from(("fifo", "weighted_average")), MONTHLY, RATES)
-def test_a_difference_is_the_new_basis_or_taken_back_and_never_counted_twice(
+def test_a_difference_becomes_the_new_carrying_amount_or_is_reversed_and_never_counts_twice(
     measurement: str, formula: str, rates: Mapping[Month, Decimal], price: Decimal
 ) -> None:
     cost = quantize(1000 * price, "EUR")
@@ -166,7 +164,7 @@ def test_a_difference_is_the_new_basis_or_taken_back_and_never_counted_twice(
             assert month.reversed == (int(cost * 100) - month.opening if is_undone else 0)
 
 
-def test_own_transfers_carry_their_amount_and_dispose_of_nothing() -> None:
+def test_own_transfers_move_their_amount_and_dispose_of_nothing() -> None:
     events = [
         event("acquired", "100", "90.00", date(2026, 10, 1), target="a"),
         event("transferred", "40", None, date(2026, 10, 2), origin="a", target="b"),
@@ -179,7 +177,7 @@ def test_own_transfers_carry_their_amount_and_dispose_of_nothing() -> None:
     assert [row.kind for row in whole.movements] == ["acquired"]
 
 
-def test_what_leaves_and_never_came_is_named_and_carries_on() -> None:
+def test_coins_that_leave_and_never_arrive_are_named_and_the_rest_continues() -> None:
     events = [
         event("acquired", "100", "90.00", date(2026, 9, 1), target="a"),
         event("disposed", "140", "130.00", date(2026, 9, 2), origin="a"),
@@ -191,7 +189,7 @@ def test_what_leaves_and_never_came_is_named_and_carries_on() -> None:
     assert month.closing == 900
 
 
-def test_a_month_end_without_a_rate_is_a_problem_as_long_as_it_counts() -> None:
+def test_a_month_end_without_a_rate_is_a_problem_while_it_is_needed() -> None:
     bought = [event("acquired", "100", "90.00", date(2026, 8, 1), target="a")]
     later = {LAST.previous: Decimal(1), LAST: Decimal(1)}
     (kept,) = walked(terms("reserves"), bought, later).months.values()
@@ -202,7 +200,7 @@ def test_a_month_end_without_a_rate_is_a_problem_as_long_as_it_counts() -> None:
     assert before.months[""].problem == "no reference rate of USDC for 2026-08-31"
 
 
-def test_coins_without_a_price_cost_what_they_are_worth_on_the_day() -> None:
+def test_coins_without_a_price_cost_the_market_value_of_the_day() -> None:
     rates = dict.fromkeys(MONTHS, Decimal("0.9"))
     events = [
         event("acquired", "100", None, date(2026, 10, 1), target="a"),
@@ -225,7 +223,7 @@ def test_coins_without_a_price_cost_what_they_are_worth_on_the_day() -> None:
     histories(),
     MONTHLY,
 )
-def test_a_difference_that_is_taken_back_leaves_the_cost_of_coins_never_measured(
+def test_a_reversed_difference_leaves_the_cost_of_unmeasured_coins(
     measurement: str,
     formula: str,
     pool: str,
@@ -248,7 +246,7 @@ def test_a_difference_that_is_taken_back_leaves_the_cost_of_coins_never_measured
 
 
 @given(CHOICES, histories(), MONTHLY)
-def test_as_one_pool_own_transfers_change_nothing(
+def test_with_one_pool_own_transfers_change_nothing(
     chosen: CoinTerms, events: list[dict[str, Any]], rates: Mapping[Month, Decimal]
 ) -> None:
     whole = terms(chosen.measurement, chosen.cost_formula, chosen.reversal, "entity")
@@ -261,7 +259,7 @@ def test_as_one_pool_own_transfers_change_nothing(
 
 
 @given(CHOICES, histories(), MONTHLY)
-def test_between_wallets_as_much_comes_as_goes(
+def test_transfers_between_wallets_balance(
     chosen: CoinTerms, events: list[dict[str, Any]], rates: Mapping[Month, Decimal]
 ) -> None:
     by_wallet = terms(chosen.measurement, chosen.cost_formula, chosen.reversal, "wallet")
@@ -275,7 +273,7 @@ def test_between_wallets_as_much_comes_as_goes(
 
 
 @given(histories())
-def test_fifo_over_months_takes_the_lots_of_a_list(events: list[dict[str, Any]]) -> None:
+def test_fifo_over_several_months_equals_a_list_of_lots(events: list[dict[str, Any]]) -> None:
     """Compare with a list of lots, oldest first; each event and closing may round by a cent."""
     lots: list[list[Any]] = []
     for last in MONTHS:
@@ -306,7 +304,7 @@ def test_fifo_over_months_takes_the_lots_of_a_list(events: list[dict[str, Any]])
             assert abs(Fraction(lot.carrying_amount) - amount) <= Fraction(rounds)
 
 
-def test_what_is_passed_on_within_one_block_comes_before_it_leaves() -> None:
+def test_coins_passed_on_within_one_block_arrive_before_they_leave() -> None:
     """All three have the same time, and their ids suggest the opposite order."""
     day = date(2026, 8, 5)
     bought = event("acquired", "100", "90", FIRST.first, target="a", name="0")

@@ -50,13 +50,13 @@ def flows() -> list[list[str]]:
     return lists
 
 
-def test_the_floors_are_those_that_the_imports_are_held_to() -> None:
+def test_the_declared_layers_are_those_of_import_linter() -> None:
     drawn = re.findall(r"^(\w+) {1,}\S", section("Floors").split("```")[1], re.MULTILINE)
     held = [room.removeprefix("treasury.") for layer in LAYERS for room in layer.split(" | ")]
     assert drawn == held
 
 
-def test_every_room_of_the_package_has_a_floor() -> None:
+def test_every_room_of_the_package_has_a_layer() -> None:
     rooms = {path.stem for path in (ROOT / "treasury").iterdir() if path.suffix == ".py"}
     rooms |= {path.parent.name for path in (ROOT / "treasury").glob("*/__init__.py")}
     floors = {room.removeprefix("treasury.") for layer in LAYERS for room in layer.split(" | ")}

@@ -15,7 +15,7 @@ from treasury.core.machine.boot_clock import BootTime, boot_seconds, boot_time
 OTHER_PROCESS = "from treasury.core.machine.boot_clock import boot_time; print(boot_time().boot)"
 
 
-def test_two_readings_of_one_boot_are_so_far_apart_as_the_clock_says() -> None:
+def test_two_readings_of_one_boot_differ_as_the_clock_says() -> None:
     first, second = boot_time(), boot_time()
     assert first.boot == second.boot
     assert first.milliseconds <= second.milliseconds
@@ -27,7 +27,7 @@ def test_readings_of_two_boots_are_not_compared() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the file is Linux's")
-def test_on_linux_it_is_the_time_since_the_boot_which_every_process_names_alike() -> None:
+def test_on_linux_the_clock_counts_since_boot_and_every_process_names_the_same_boot() -> None:
     uptime = float(Path("/proc/uptime").read_text("ascii").split()[0])
     assert abs(boot_seconds() - uptime) < 5
     other = subprocess.run(
@@ -36,7 +36,7 @@ def test_on_linux_it_is_the_time_since_the_boot_which_every_process_names_alike(
     assert other.stdout.strip() == boot_time().boot
 
 
-def test_where_the_system_names_no_boot_the_process_stands_for_it(
+def test_the_process_stands_for_the_boot_if_the_system_names_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(boot_clock, "_NAMES", {})

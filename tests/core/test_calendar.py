@@ -59,12 +59,12 @@ def test_a_month_ends_where_the_next_begins_also_when_the_clock_changes() -> Non
 @pytest.mark.parametrize(
     "text", ["2026-13", "2026-00", "26-10", "2026/10", "October", "", "0000-01"]
 )
-def test_what_is_no_month_is_refused(text: str) -> None:
+def test_an_invalid_month_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="not a month"):
         Month.parse(text)
 
 
-def test_an_instant_without_a_zone_is_utc() -> None:
+def test_an_instant_without_a_time_zone_is_utc() -> None:
     assert parse_instant("2026-11-01T09:00") == datetime(2026, 11, 1, 9, tzinfo=UTC)
     assert parse_instant("2026-11-01T09:00+01:00") == datetime(2026, 11, 1, 8, tzinfo=UTC)
     with pytest.raises(InputError, match="not a date and time"):

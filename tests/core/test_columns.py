@@ -39,7 +39,7 @@ texts = st.lists(
 
 @given(amounts, st.sampled_from([2, 18]))
 @example([Decimal(0), Decimal("1E-18"), Decimal("-0.50"), Decimal(100), None, LARGEST], 18)
-def test_amounts_are_written_as_one_by_one(values: list[Decimal | None], scale: int) -> None:
+def test_amounts_are_formatted_as_one_by_one(values: list[Decimal | None], scale: int) -> None:
     kept = [
         one
         for one in values
@@ -79,7 +79,7 @@ def test_a_sum_of_the_largest_amounts_is_exact() -> None:
 
 
 @given(st.lists(st.tuples(st.none() | st.sampled_from("ab"), st.none() | st.integers(0, 2))))
-def test_distinct_rows_are_counted_and_each_row_has_its_place(
+def test_distinct_rows_are_counted_and_each_row_is_mapped(
     rows: list[tuple[str | None, int | None]],
 ) -> None:
     halves = [

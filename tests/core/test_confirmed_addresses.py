@@ -133,7 +133,7 @@ def test_a_person_who_confirms_with_a_reason_is_asked_once(tmp_path: Path) -> No
     require_confirmed(folder, settings, "services")
 
 
-def test_a_person_who_refuses_lets_nothing_leave(tmp_path: Path) -> None:
+def test_a_refused_confirmation_sends_nothing(tmp_path: Path) -> None:
     folder = confirmed_desk(tmp_path / "desk")
     settings = settings_of(folder, DESK.replace("login.example", "evil.example"))
     with pytest.raises(SettingsError, match="nothing was sent"):
@@ -153,7 +153,7 @@ def test_a_workspace_of_an_earlier_version_is_confirmed_once(tmp_path: Path) -> 
     require_confirmed(folder, settings, "services", "journal", "notices", "engine")
 
 
-def test_a_new_workspace_is_trusted_at_its_first_use_and_not_later(tmp_path: Path) -> None:
+def test_a_new_workspace_is_trusted_at_its_first_use_only(tmp_path: Path) -> None:
     folder = tmp_path / "desk"
     short = DESK.partition("[engine]")[0]
     settings = settings_of(folder, short)
@@ -165,7 +165,7 @@ def test_a_new_workspace_is_trusted_at_its_first_use_and_not_later(tmp_path: Pat
         require_confirmed(folder, settings_of(folder), "notices.webhooks.desk.")
 
 
-def test_on_a_terminal_the_first_use_is_confirmed_as_well(tmp_path: Path) -> None:
+def test_the_first_use_on_a_terminal_is_confirmed_too(tmp_path: Path) -> None:
     folder = tmp_path / "desk"
     settings = settings_of(folder)
     asked: list[str] = []
@@ -210,7 +210,7 @@ def test_an_unusual_place_is_confirmed_by_name_even_at_first_use(
     require_confirmed(folder, settings, "notices")
 
 
-def test_a_file_that_others_can_read_by_now_is_asked_about_again(tmp_path: Path) -> None:
+def test_a_file_that_became_readable_by_others_is_confirmed_again(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("x")
     secret.chmod(0o600)
@@ -222,7 +222,7 @@ def test_a_file_that_others_can_read_by_now_is_asked_about_again(tmp_path: Path)
     assert keys(folder, settings) == {"credentials.maker.client_secret"}
 
 
-def test_a_link_that_another_user_made_is_asked_about(
+def test_a_link_created_by_another_user_is_confirmed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "mine").write_text("x")
@@ -240,7 +240,7 @@ def test_a_link_that_another_user_made_is_asked_about(
     assert "(another user made a link on its path)" in str(difference)
 
 
-def test_the_page_about_setup_lists_what_is_declared() -> None:
+def test_the_page_about_setup_lists_the_declared_addresses() -> None:
     page = (Path(__file__).parents[2] / "docs" / "setup.md").read_text("utf-8")
     for route in (*ROUTES, HUB_ROUTE):
         places = ", ".join(f"`{place}`" for place in route.places)
@@ -258,7 +258,7 @@ def test_the_hubs_address_is_confirmed_too(tmp_path: Path, monkeypatch: pytest.M
         require_confirmed(folder, settings, HUB_ROUTE.address)
 
 
-def test_a_sandbox_may_move_to_another_port_and_only_as_a_whole(tmp_path: Path) -> None:
+def test_a_sandbox_may_change_its_port_only_as_a_whole(tmp_path: Path) -> None:
     text = DESK.partition("[journal]")[0].replace('"staging"', '"sandbox"')
     for host in ("login", "finance", "ramp"):
         text = text.replace(f"https://{host}.example.test", "http://127.0.0.1:8000")
@@ -292,7 +292,7 @@ def test_another_user_confirms_for_themselves(
     assert keys(folder, settings) == set(CHANGES)
 
 
-def test_a_secret_address_is_kept_as_a_fingerprint(tmp_path: Path) -> None:
+def test_a_secret_address_is_stored_as_a_fingerprint(tmp_path: Path) -> None:
     folder = confirmed_desk(tmp_path / "desk")
     (kept,) = (tmp_path / "state" / "addresses").iterdir()
     assert "canary-path" not in kept.read_text()
@@ -301,7 +301,7 @@ def test_a_secret_address_is_kept_as_a_fingerprint(tmp_path: Path) -> None:
     assert value.startswith("https://hooks.example.test/… (fingerprint ")
 
 
-def test_a_record_that_does_not_read_or_cannot_be_written_sends_nothing(
+def test_an_unreadable_or_unwritable_record_sends_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = confirmed_desk(tmp_path / "desk")
@@ -319,7 +319,7 @@ def test_a_record_that_does_not_read_or_cannot_be_written_sends_nothing(
 
 @pytest.mark.parametrize("environment", ["staging", "sandbox"])
 @pytest.mark.parametrize("changed", ["folder", "settings", "owner"])
-def test_a_new_workspace_that_others_may_write_to_is_not_trusted_at_first_use(
+def test_a_new_workspace_writable_by_others_is_not_trusted_at_first_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str, environment: str
 ) -> None:
     text = DESK
@@ -344,7 +344,7 @@ def test_a_new_workspace_that_others_may_write_to_is_not_trusted_at_first_use(
         require_confirmed(folder, settings, "services")
 
 
-def test_who_exchanges_the_folder_of_a_workspace_for_their_own_gets_no_secret(
+def test_a_replaced_workspace_folder_gets_no_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = confirmed_desk(tmp_path / "desk")

@@ -29,7 +29,7 @@ def ran(folder: Path, body: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_the_test_of_a_worker_that_died_once_is_run_again_and_said(tmp_path: Path) -> None:
+def test_the_test_of_a_crashed_worker_is_rerun_and_reported(tmp_path: Path) -> None:
     once = "p = pathlib.Path('once'); p.exists() or (p.touch(), os.abort())"
     code, printed = ran(tmp_path, once)
     assert code == 0, printed
@@ -40,7 +40,7 @@ def test_the_test_of_a_worker_that_died_once_is_run_again_and_said(tmp_path: Pat
 
 
 @pytest.mark.parametrize("body", ["os.abort()", "assert False"])
-def test_one_that_dies_again_and_one_that_fails_fail(body: str, tmp_path: Path) -> None:
+def test_a_second_crash_and_a_failure_fail(body: str, tmp_path: Path) -> None:
     code, printed = ran(tmp_path, body)
     assert code == 1, printed
     assert ("crashed workers" in printed) == (body == "os.abort()")

@@ -31,7 +31,7 @@ def cells(text: str) -> list[list[str]]:
 
 @settings(deadline=None)
 @given(texts)
-def test_no_text_has_a_place_where_a_formula_could_begin(text: str) -> None:
+def test_no_text_can_begin_a_formula_in_any_cell(text: str) -> None:
     written = csv_text(["text"], [[text]])
     assert written.count("\n") == 2
     [[_], [cell]] = cells(written)
@@ -51,7 +51,7 @@ def test_a_formula_behind_any_separator_gets_an_apostrophe_before_its_sign(text:
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.none() | texts, st.none() | st.integers(-5, 5)), max_size=20))
-def test_a_table_is_written_as_its_rows(rows: list[tuple[str | None, int | None]]) -> None:
+def test_a_table_is_written_like_its_rows(rows: list[tuple[str | None, int | None]]) -> None:
     words, numbers = ([row[at] for row in rows] for at in (0, 1))
     columns = {
         "text": pa.array(words, pa.string()),
@@ -69,17 +69,17 @@ def test_a_table_is_written_as_its_rows(rows: list[tuple[str | None, int | None]
     assert written.getvalue() == csv_text(columns, zip(*table.to_pydict().values(), strict=True))
 
 
-def test_amounts_counts_and_days_stay_what_they_are() -> None:
+def test_amounts_counts_and_days_are_written_unchanged() -> None:
     row = [Decimal("-0.100000000000000000"), -3, date(2026, 10, 31), None, -2.5, True]
     assert csv_text("abcdef", [row]).splitlines()[1] == '"-0.10","-3","2026-10-31","","-2.5","True"'
 
 
-def test_a_cell_is_one_line_and_shows_what_is_hidden_in_it() -> None:
+def test_a_cell_is_one_line_with_hidden_characters_escaped() -> None:
     [[cell]] = cells(csv_text(["a\r\nb\rc\td\x1b[2J\u202ee\x9b"], []))
     assert cell == "a b c d␛[2J⟨U+202E⟩e⟨U+009B⟩"
 
 
-def test_a_name_of_a_column_and_an_item_of_a_list_are_texts_too() -> None:
+def test_column_names_and_list_items_are_texts_too() -> None:
     assert cells(csv_text(["=a"], [[["-1", "=2"]]])) == [["'=a"], ["'-1 | '=2"]]
 
 

@@ -23,7 +23,7 @@ def test_a_column_holds_each_number_in_its_unit(numbers: list[int | None], place
     assert column.type == AMOUNT
 
 
-def test_a_number_that_the_type_does_not_hold_is_refused() -> None:
+def test_a_number_outside_the_type_is_refused() -> None:
     for number in (10**9, 10**30):  # within 64 bits, and beyond them
         with pytest.raises(pa.ArrowInvalid):
             decimal_column([number], 2, pa.decimal128(8, 2))
@@ -33,7 +33,7 @@ WHOLE = st.integers(1 - 10**38, 10**38 - 1) | st.integers(-9, 9) | st.just(2**64
 
 
 @given(st.lists(WHOLE, max_size=20), st.integers(0, 20))
-def test_a_column_gives_each_number_back_from_any_place(numbers: list[int], start: int) -> None:
+def test_a_column_returns_each_number_at_any_position(numbers: list[int], start: int) -> None:
     exact = [Decimal(f"{number}E-18") for number in numbers]
     column = pa.chunked_array([pa.array(exact, AMOUNT), pa.array(exact[::-1], AMOUNT)])
     assert whole_numbers(column.slice(start)) == [*numbers, *numbers[::-1]][start:]

@@ -35,7 +35,7 @@ for number in range(ROUNDS):
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("read", ["decode_json(encoded, kind)", "convert(plain, kind)"])
-def test_threads_that_meet_a_type_at_once_read_it(read: str) -> None:
+def test_threads_that_decode_a_new_type_at_once_all_succeed(read: str) -> None:
     script = RACE.replace("READ", read).replace("ROUNDS", str(ROUNDS))
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False

@@ -74,7 +74,7 @@ def stored(
     return looks
 
 
-def test_what_says_where_and_whose_a_workspace_is_is_on_the_disk(tmp_path: Path) -> None:
+def test_the_identity_and_place_of_a_workspace_are_synced_to_disk(tmp_path: Path) -> None:
     before, root = tmp_path / "before", tmp_path.resolve() / "root"
     before.mkdir()
     root.mkdir()
@@ -93,7 +93,7 @@ def test_what_says_where_and_whose_a_workspace_is_is_on_the_disk(tmp_path: Path)
 
 @pytest.mark.acceptance
 @pytest.mark.timeout(300)
-def test_rules_and_the_pack_of_a_close_are_on_the_disk(tmp_path: Path) -> None:
+def test_rules_and_the_pack_of_a_close_are_synced_to_disk(tmp_path: Path) -> None:
     before, desk, operations = recorded(tmp_path.resolve(), ("sync", "statements", "rules", "pack"))
     looks = stored(before, desk, operations, tmp_path)
     for path in ("environment", "rules.toml"):

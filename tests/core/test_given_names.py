@@ -17,7 +17,7 @@ PACKAGES = [
 
 
 @pytest.mark.parametrize("name", PACKAGES)
-def test_a_package_has_every_name_that_it_gives(name: str) -> None:
+def test_a_package_has_every_name_it_exports(name: str) -> None:
     package = importlib.import_module(name)
     for given in getattr(package, "__all__", ()):
         assert getattr(package, given) is not None, given

@@ -8,7 +8,7 @@ from treasury.core.identifiers import is_bic, is_iban
 
 
 @pytest.mark.parametrize("text", ["BE68539007547034", "be68 5390 0754 7034", "NL05TEST0417164300"])
-def test_an_iban_whose_check_digits_hold(text: str) -> None:
+def test_an_iban_with_valid_check_digits_is_accepted(text: str) -> None:
     assert is_iban(text)
 
 
@@ -20,7 +20,7 @@ def test_an_iban_whose_check_digits_hold(text: str) -> None:
         "ZZ89370400440532013000",  # not a country
     ],
 )  # fmt: skip
-def test_what_is_no_iban(text: str) -> None:
+def test_an_invalid_iban_is_refused(text: str) -> None:
     assert not is_iban(text)
 
 

@@ -26,7 +26,7 @@ def another_project(folder: Path) -> None:
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: treasury\nVersion: 1.6\n")
 
 
-def test_the_doctor_names_another_projects_package_of_the_same_import_name(
+def test_the_doctor_reports_a_foreign_package_with_the_same_import_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk, site = tmp_path / "desk", tmp_path / "site"
@@ -39,7 +39,7 @@ def test_the_doctor_names_another_projects_package_of_the_same_import_name(
     assert step.startswith("run `pip uninstall treasury`")
 
 
-def test_a_pack_seals_this_projects_version_and_not_anothers(
+def test_a_pack_seals_this_projects_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     another_project(tmp_path)

@@ -37,7 +37,7 @@ def test_a_currency_has_the_decimals_of_its_list(currency: str, decimals: int) -
 
 
 @given(AMOUNTS)
-def test_digits_in_are_the_digits_out(amount: Decimal) -> None:
+def test_digits_are_kept_exactly(amount: Decimal) -> None:
     assert parse_amount(f"{amount:f}") == amount
     assert Decimal(format_amount(amount, "EUR").removeprefix("EUR ").replace(",", "")) == amount
 
@@ -53,7 +53,7 @@ def test_text_that_is_not_an_amount_is_an_error_and_never_zero(value: str) -> No
 
 
 @pytest.mark.parametrize("value", ["1e3", "1E+3", " 1e-2 "])
-def test_an_exponent_is_a_machines_way_and_no_persons(value: str) -> None:
+def test_an_exponent_is_accepted_from_machines_and_not_from_people(value: str) -> None:
     assert parse_amount(value) == Decimal(value.strip())
     with pytest.raises(InputError, match=r"balance: .* is not an amount - write it as 1234\.56"):
         typed_amount(value, name="balance")
@@ -61,12 +61,12 @@ def test_an_exponent_is_a_machines_way_and_no_persons(value: str) -> None:
 
 
 @pytest.mark.parametrize("value", [1.5, True, None, b"1"])
-def test_a_float_is_refused_at_the_door(value: object) -> None:
+def test_a_float_is_refused(value: object) -> None:
     with pytest.raises(InputError, match="not an exact amount"):
         parse_amount(value)  # type: ignore[arg-type]  # what a careless caller would do
 
 
-def test_the_worked_examples_hold() -> None:
+def test_the_worked_examples_are_exact() -> None:
     gross, rate = Decimal(25000), Decimal("0.9231")
     fee = fee_of(gross, Decimal("0.8"), "EUR")
     assert fee == Decimal("200.00")
@@ -77,7 +77,7 @@ def test_the_worked_examples_hold() -> None:
     assert basis_points(fee, Decimal(0)) is None
 
 
-def test_the_interpreters_own_precision_does_not_matter() -> None:
+def test_the_interpreters_decimal_precision_does_not_matter() -> None:
     with localcontext() as context:
         context.prec = 4
         assert net_crypto(
@@ -85,7 +85,7 @@ def test_the_interpreters_own_precision_does_not_matter() -> None:
         ) == Decimal("26865.995017")
 
 
-def test_amounts_show_their_currencys_decimals_and_never_fewer_than_they_have() -> None:
+def test_amounts_show_at_least_the_decimals_of_their_currency() -> None:
     assert format_amount(Decimal(25000), "EUR") == "EUR 25,000.00"
     assert format_amount(Decimal(10000), "USDC") == "USDC 10,000.000000"
     assert format_amount(Decimal("0.005"), "EUR") == "EUR 0.005"

@@ -24,7 +24,7 @@ def _call_that_panics(error: Exception | None, text: bytes) -> None:
             raise error
 
 
-def test_a_panic_is_left_out_only_if_an_error_explains_it(
+def test_a_panic_message_is_hidden_only_if_an_error_explains_it(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(StorageError):
@@ -37,7 +37,7 @@ def test_a_panic_is_left_out_only_if_an_error_explains_it(
     assert capfd.readouterr().err == PANIC.decode()
 
 
-def test_a_process_started_meanwhile_keeps_nobody_waiting() -> None:
+def test_a_process_started_meanwhile_blocks_nobody() -> None:
     with without_panics(StorageError):
         process = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=-1)
     process.communicate()

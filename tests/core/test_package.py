@@ -12,7 +12,7 @@ HEAVY = ("duckdb", "pyarrow", "pandas", "deltalake", "httpx", "sqlalchemy", "mat
          "ipywidgets", "rich", "jinja2", "xlsxwriter")  # fmt: skip
 
 
-def test_the_exported_names_are_all_there_and_sorted() -> None:
+def test_the_exported_names_exist_and_are_sorted() -> None:
     assert treasury.__all__ == sorted(treasury.__all__)
     assert all(getattr(treasury, name) is not None for name in treasury.__all__)
     assert dir(treasury) == treasury.__all__
@@ -24,7 +24,7 @@ def test_importing_treasury_loads_no_heavy_library() -> None:
     assert told.stdout.strip() == "[]"
 
 
-def test_the_tree_of_errors_is_the_one_that_its_module_draws() -> None:
+def test_the_tree_of_errors_matches_the_drawing_in_its_module() -> None:
     drawn = errors.__doc__ or ""
     classes = [thing for thing in vars(errors).values() if isinstance(thing, type)]
     assert len(classes) > 20
@@ -33,7 +33,7 @@ def test_the_tree_of_errors_is_the_one_that_its_module_draws() -> None:
         assert cls.__name__ in drawn
 
 
-def test_an_error_says_what_happened_and_what_to_do() -> None:
+def test_an_error_gives_the_cause_and_the_next_step() -> None:
     error = errors.InputError("x is wrong", do="write y")
     assert str(error) == "x is wrong - write y"
     assert str(errors.OutcomeUnknown("sent?", look_up="read it")) == "sent? - read it"

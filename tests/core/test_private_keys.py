@@ -148,7 +148,7 @@ def test_no_ordinary_secret_is_taken_for_a_key() -> None:
             assert not holds_private_key(secret), secret
 
 
-def test_what_anybody_may_see_is_not_taken_for_a_private_key() -> None:
+def test_public_material_is_not_mistaken_for_a_private_key() -> None:
     for make in KEYS.values():
         public = make().public_key()
         der = public.public_bytes(Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)

@@ -86,7 +86,9 @@ def test_a_file_that_is_not_one_line_of_text_is_refused(tmp_path: Path, content:
 
 
 @pytest.mark.parametrize("place", ["pipe", "folder", "device"])
-def test_a_place_that_is_no_file_is_refused_at_once(tmp_path: Path, place: str) -> None:
+def test_a_secret_place_that_is_not_a_regular_file_is_refused_at_once(
+    tmp_path: Path, place: str
+) -> None:
     path = tmp_path / place
     if place == "pipe":
         os.mkfifo(path)
@@ -104,7 +106,7 @@ def test_a_private_key_in_a_variable_is_refused_too(monkeypatch: pytest.MonkeyPa
         secret_at("env:TREASURY_SECRET", "maker", "client_secret")
 
 
-def test_a_secret_of_one_line_is_taken(tmp_path: Path) -> None:
+def test_a_one_line_secret_is_accepted(tmp_path: Path) -> None:
     path = tmp_path / "secret"
     path.write_text(f"{CANARY} with blanks and my private key\n")
     secret, _ = find_secret(f"file:{path}", "client_secret")
@@ -113,7 +115,7 @@ def test_a_secret_of_one_line_is_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("typed", [CANARY, f"env:{CANARY}!", "env:", f"vault:{CANARY}", "file:"])
-def test_a_secret_in_place_of_its_place_is_no_place(typed: str) -> None:
+def test_a_secret_in_place_of_its_reference_is_refused(typed: str) -> None:
     assert not is_place(typed)
 
 
@@ -124,7 +126,7 @@ def test_a_secret_typed_after_env_is_not_shown() -> None:
 
 
 @pytest.mark.parametrize("kind", [ValueError, KeyboardInterrupt])
-def test_an_error_leaves_without_the_variables_of_what_was_called(
+def test_an_error_is_raised_without_the_local_variables_of_its_callees(
     kind: type[BaseException],
 ) -> None:
     secret = Secret(CANARY)

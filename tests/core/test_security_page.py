@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "SECURITY.md").read_text("utf-8")
 
 
-def test_each_promise_names_a_test_that_is_there() -> None:
+def test_each_promise_names_an_existing_test() -> None:
     table = PAGE.partition("## How it is tested")[2].partition("\n\nA fault")[0]
     promises = [line for line in table.splitlines() if line.startswith("| ")][1:]
     assert len(promises) > 20
@@ -22,7 +22,7 @@ def test_each_promise_names_a_test_that_is_there() -> None:
     assert missing == []
 
 
-def test_what_does_not_hold_in_full_says_where_it_ends() -> None:
+def test_each_partial_promise_names_its_limit() -> None:
     places = PAGE.partition("## Who may write the home")[2].partition("\n## ")[0]
     rows = [line for line in places.splitlines() if line.startswith("| ")]
     assert len(rows) > 4

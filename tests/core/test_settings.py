@@ -98,7 +98,7 @@ def test_a_folder_without_settings_says_what_to_do(tmp_path: Path) -> None:
         load_settings(tmp_path)
 
 
-def test_a_secret_comes_from_where_the_settings_say(
+def test_a_secret_comes_from_the_configured_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CANARY_SECRET", CANARY)
@@ -118,20 +118,20 @@ def test_a_secret_comes_from_the_keyring(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("place", ["env:NOT_SET", "file:/nowhere/at/all", "plain-text", "vault:x"])
-def test_a_secret_that_is_not_there_is_an_error_that_shows_none(place: str) -> None:
+def test_a_missing_secret_is_an_error_that_shows_none(place: str) -> None:
     with pytest.raises(SettingsError, match="no secret for maker") as error:
         Credential("maker", place).secret()
     assert "plain-text" not in str(error.value)
 
 
-def test_a_secret_shows_itself_to_nobody() -> None:
+def test_a_secret_is_never_displayed() -> None:
     secret = Secret(CANARY)
     assert CANARY not in f"{secret} {secret!r} {[secret]}"
     with pytest.raises(TypeError):
         pickle.dumps(secret)
 
 
-def test_loopback_is_this_machine_only() -> None:
+def test_loopback_means_this_machine_only() -> None:
     assert all(map(is_loopback, ("127.0.0.1", "127.3.2.1", "::1", "localhost")))
     assert not any(map(is_loopback, ("10.0.0.1", "localhost.example.test", "", "0.0.0.0")))
 
@@ -167,7 +167,7 @@ def test_environments_are_not_mixed(tmp_path: Path, text: str, word: str) -> Non
         (PRODUCTION.replace("company =", "allow_writes = true\ncompany ="), True),
     ],
 )
-def test_only_production_needs_leave_to_write(tmp_path: Path, text: str, may: bool) -> None:
+def test_only_production_needs_permission_to_write(tmp_path: Path, text: str, may: bool) -> None:
     services = load_settings(written(tmp_path, text)).services
     assert services is not None
     assert services.may_write is may
@@ -182,7 +182,7 @@ def test_a_workspace_is_filled_from_one_environment(tmp_path: Path) -> None:
         pin_environment(tmp_path, production)
 
 
-def test_an_empty_note_of_the_environment_is_not_taken_for_any(tmp_path: Path) -> None:
+def test_an_empty_environment_marker_matches_no_environment(tmp_path: Path) -> None:
     staging = load_settings(written(tmp_path, GOOD))
     (tmp_path / "environment").write_text("")
     with pytest.raises(SettingsError, match="is empty, so the source of the records"):
@@ -204,7 +204,7 @@ def test_an_empty_note_of_the_environment_is_not_taken_for_any(tmp_path: Path) -
         ('"Harbour Lane Trading NV"', '"…"', "workspace.company", "write it"),
     ],
 )  # fmt: skip
-def test_a_value_of_the_template_is_accepted_nowhere(
+def test_the_placeholder_of_the_template_is_refused_everywhere(
     tmp_path: Path, before: str, after: str, key: str, do: str
 ) -> None:
     text = GOOD.replace(before, after, 1)
@@ -230,7 +230,7 @@ def test_a_company_may_have_three_dots_in_its_name(tmp_path: Path) -> None:
         ('account = "BE1"\nsource = "own_bank"\nstatement_days = ["friday"]', "Invalid enum value"),
     ],
 )  # fmt: skip
-def test_an_account_that_cannot_be_is_refused(tmp_path: Path, block: str, why: str) -> None:
+def test_an_impossible_account_is_refused(tmp_path: Path, block: str, why: str) -> None:
     with pytest.raises(SettingsError, match=why):
         load_settings(written(tmp_path, f"{GOOD}\n[[accounts]]\n{block}\n"))
 
@@ -264,9 +264,7 @@ def test_a_secret_may_be_in_the_keyring() -> None:
 
 
 @pytest.mark.parametrize("gone", ["not installed", "no backend", "locked"])
-def test_a_keyring_that_is_not_there_says_what_to_do(
-    gone: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_keyring_names_the_next_step(gone: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import keyring
     from keyring.backends.fail import Keyring as NoBackend
     from keyring.errors import KeyringLocked
@@ -317,7 +315,7 @@ def test_a_password_in_the_journals_address_is_refused_and_shown_nowhere(
 
 
 @pytest.mark.parametrize("mistake", ["other = 1", 'url = "x" x', "[[journal]]"])
-def test_no_other_mistake_shows_the_password_of_a_file(tmp_path: Path, mistake: str) -> None:
+def test_no_other_settings_error_shows_the_password(tmp_path: Path, mistake: str) -> None:
     text = f'{GOOD}[journal]\npassword = "{CANARY}"\nurl = "postgresql://h/j"\n{mistake}\n'
     with pytest.raises(SettingsError) as error:
         load_settings(written(tmp_path, text))
@@ -332,13 +330,13 @@ def test_no_other_mistake_shows_the_password_of_a_file(tmp_path: Path, mistake: 
         "sqlite:////srv/journal.db",
     ],
 )
-def test_an_address_without_a_password_is_taken(tmp_path: Path, url: str) -> None:
+def test_an_address_without_a_password_is_accepted(tmp_path: Path, url: str) -> None:
     place = load_settings(written(tmp_path, GOOD + f'[journal]\nurl = "{url}"\n')).journal
     assert place is not None
     assert place.url == url
 
 
-def test_the_password_of_a_database_that_refuses_it_is_in_no_traceback(
+def test_a_refused_database_password_is_in_no_traceback(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("JOURNAL_PASSWORD", CANARY)
@@ -373,7 +371,7 @@ def test_an_address_of_a_service_holds_no_password(tmp_path: Path, key: str) -> 
 
 @pytest.mark.parametrize("name", ["treasury.toml", "environment", "policy.toml", "rules.toml"])
 @pytest.mark.parametrize("kind", ["a pipe", "a device", "a folder", "not UTF-8"])
-def test_what_is_no_file_in_the_place_of_one_is_an_error_and_not_waited_for(
+def test_a_settings_path_that_is_not_a_regular_file_is_an_error(
     tmp_path: Path, name: str, kind: str
 ) -> None:
     settings = load_settings(written(tmp_path, GOOD))
@@ -399,9 +397,7 @@ def test_what_is_no_file_in_the_place_of_one_is_an_error_and_not_waited_for(
 
 
 @pytest.mark.parametrize("deep", [f"a = {'[' * 5000}{']' * 5000}", f"[a{'.a' * 5000}]"])
-def test_settings_that_are_nested_too_deeply_are_an_error_of_the_file(
-    tmp_path: Path, deep: str
-) -> None:
+def test_deeply_nested_settings_are_an_error_of_the_file(tmp_path: Path, deep: str) -> None:
     with pytest.raises(SettingsError, match=r"treasury\.toml: it is nested too deeply"):
         load_settings(written(tmp_path, f"{deep}\n"))
 
@@ -418,7 +414,7 @@ def test_settings_that_are_nested_too_deeply_are_an_error_of_the_file(
     ],
     ids=["latest", "earliest", "digits", "key", "parts of a key", "length"],
 )  # fmt: skip
-def test_values_that_no_desk_has_are_refused_soon_in_one_short_line(
+def test_oversized_values_are_refused_quickly_in_one_short_line(
     tmp_path: Path, text: str, why: str
 ) -> None:
     (tmp_path / "treasury.toml").write_text(text)
@@ -468,7 +464,7 @@ def test_a_secret_typed_by_mistake_is_refused_and_shown_nowhere(
     assert CANARY not in "".join(shown_with_variables(error.value))
 
 
-def test_settings_that_somebody_made_render_none_of_their_values() -> None:
+def test_constructed_settings_show_none_of_their_values() -> None:
     wrong = f"https:/ann:{CANARY}@h"
     settings = Settings(
         workspace=CompanySettings(company="Harbour"),
@@ -502,7 +498,7 @@ def test_settings_that_somebody_made_render_none_of_their_values() -> None:
         "keyring:treasury/webhook",
     ],
 )
-def test_an_address_of_a_webhook_is_taken_as_a_secret(tmp_path: Path, url: str) -> None:
+def test_a_webhook_address_is_treated_as_a_secret(tmp_path: Path, url: str) -> None:
     text = f'{GOOD}[notices.webhooks.x]\nurl = "{url}"\n'
     notices = load_settings(written(tmp_path, text)).notices
     assert notices is not None

@@ -66,6 +66,6 @@ def test_no_module_is_outside_a_room() -> None:
     assert {path.stem for path in (ROOT / "treasury").glob("*.py")} == {"__init__", "__main__"}
 
 
-def test_a_vague_word_is_told_from_a_name() -> None:
+def test_a_vague_word_is_distinguished_from_a_name() -> None:
     assert all(map(is_vague, ("found", "_told", "SHOWN", "Held", "one")))
     assert not any(map(is_vague, ("found_lines", "HeldCommit", "statement", "oneness")))

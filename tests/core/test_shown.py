@@ -24,7 +24,7 @@ from treasury.rates.rate_files import read_rates
 from treasury.workspace import Workspace, find_workspace
 
 
-def test_a_screen_is_shown_line_by_line_and_is_a_text() -> None:
+def test_a_screen_prints_line_by_line_and_is_a_string() -> None:
     screen = Screen("one\ntwo")
     assert repr(screen) == "one\ntwo"
     assert screen.splitlines() == ["one", "two"]
@@ -38,7 +38,7 @@ def test_pandas_loses_no_digit_of_an_amount() -> None:
     assert table["amount"].sum() == sum(kept[:-1], Decimal(0))
 
 
-def test_no_action_is_said_to_be_none_and_several_are_a_line_each(month_end: Workspace) -> None:
+def test_an_empty_action_list_says_so_and_others_print_one_line_each(month_end: Workspace) -> None:
     assert repr(ActionList()) == "no action"
     found = month_end.actions.list()
     assert isinstance(found, tuple)
@@ -57,7 +57,7 @@ def test_actions_are_a_table_in_a_notebook() -> None:
     assert "Pay &lt;b&gt;" in ActionList([one])._repr_html_()
 
 
-def test_a_new_workspace_is_the_projects_and_not_the_notebooks_folder(
+def test_a_new_workspace_is_created_in_the_project_and_not_the_notebooks_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TREASURY_WORKSPACE", raising=False)
@@ -71,7 +71,7 @@ ZONE = ZoneInfo("Europe/Brussels")
 HOSTILE = "ACME \x1b[2J\u202e"
 
 
-def test_an_answer_is_shown_without_the_text_of_its_tables(month_end: Workspace) -> None:
+def test_a_result_is_displayed_without_the_text_of_its_tables(month_end: Workspace) -> None:
     remarks = pa.table({"remark": [HOSTILE]})
     basis = msgspec.structs.replace(month_end.reconcile("2026-10").basis, remarks=remarks)
     assert "remarks=<1 rows>" in repr(basis)
@@ -80,7 +80,7 @@ def test_an_answer_is_shown_without_the_text_of_its_tables(month_end: Workspace)
         assert shown.isprintable()
 
 
-def test_no_struct_shows_its_tables_as_arrow_does() -> None:
+def test_no_struct_prints_its_arrow_tables() -> None:
     found = set()
     for module in pkgutil.walk_packages(treasury.__path__, "treasury."):
         if "sandbox" in module.name or "__main__" in module.name:

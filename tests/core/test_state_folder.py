@@ -13,7 +13,7 @@ from treasury.core.files.secret_places import find_secret
 from treasury.core.files.state_folder import STATE_VARIABLE, state_folder, user_path
 
 
-def test_a_home_of_nobody_is_an_error_that_says_what_to_set(
+def test_a_missing_home_is_an_error_that_names_the_setting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with pytest.raises(SettingsError, match="no home folder for ~"):

@@ -12,7 +12,7 @@ LIST = re.compile(r"status\w*\)? (?:NOT )?IN (\([^()]*\))")
 UNDONE_OR_BLOCKED = REQUEST_UNDONE | {"BLOCKED"}
 
 
-def test_every_list_of_ends_in_sql_is_one_of_those_declared() -> None:
+def test_every_list_of_final_statuses_in_sql_is_a_declared_one() -> None:
     declared = {REQUEST_UNDONE, REQUEST_FINAL, UNDONE_OR_BLOCKED}
     listed = {
         (path.name, frozenset(re.findall(r"'(\w+)'", statuses)))
@@ -26,6 +26,6 @@ def test_every_list_of_ends_in_sql_is_one_of_those_declared() -> None:
     assert {name for name, statuses in listed if statuses not in declared} == set()
 
 
-def test_a_request_that_is_blocked_may_go_on() -> None:
+def test_a_blocked_request_is_not_final() -> None:
     assert "BLOCKED" in REQUEST_KNOWN - REQUEST_FINAL
     assert {"COMPLETED", "FAILED"} == TRANSFER_FINAL

@@ -46,7 +46,7 @@ def lines(*amounts: str) -> Table:
     return Table(arrow, zone=BRUSSELS, title="Lines", fiat=("amount",))
 
 
-def test_a_banks_direction_is_in_or_out_and_the_facts_stay() -> None:
+def test_a_bank_direction_is_in_or_out_and_the_facts_stay() -> None:
     table = lines("100.10", "-40")
     assert [row["direction"] for row in table] == ["in", "out"]
     assert [row["credit_debit"] for row in table] == ["CRDT", "DBIT"]
@@ -79,7 +79,7 @@ def test_the_direction_of_a_request_is_its_ramp_type() -> None:
     ]
 
 
-def test_rows_are_kept_by_a_predicate_by_values_and_by_columns() -> None:
+def test_rows_are_filtered_by_predicate_values_and_columns() -> None:
     table = lines("100.10", "-40", "7")
     assert len(table.where("signed_amount > 10")) == 1
     assert table.where("amount = ?", Decimal("100.10")).arrow["entry_id"].to_pylist() == ["e0"]
@@ -101,7 +101,7 @@ def test_rows_are_kept_by_a_predicate_by_values_and_by_columns() -> None:
         "true); COPY answer TO '/tmp/x.csv' --",
     ],
 )
-def test_a_predicate_reads_the_table_and_nothing_else(predicate: str) -> None:
+def test_a_predicate_reads_the_table_only(predicate: str) -> None:
     with pytest.raises(QueryError):
         lines("1").where(predicate)
 
@@ -143,7 +143,7 @@ def test_two_months_are_concatenated_and_stay_exact() -> None:
     assert pa.concat_tables([october.to_arrow(), november.to_arrow()]).num_rows == 3
 
 
-def test_the_declaration_fixes_the_type_of_an_amount_and_never_the_data() -> None:
+def test_the_declaration_fixes_the_type_of_an_amount() -> None:
     mixed = Table(lines("100.10").arrow)
     assert mixed.to_arrow()["amount"].type == AMOUNT
     fees = Table(pa.table({"fiat_currency": ["EUR"], "fee": pa.array([Decimal(1)], AMOUNT)}))
@@ -158,7 +158,7 @@ def test_an_amount_that_does_not_fit_names_table_column_and_row(amount: str) -> 
         lines("1", amount, "2").to_arrow()
 
 
-def test_what_arrow_decimals_cannot_do_raises() -> None:
+def test_an_operation_outside_arrow_decimals_raises() -> None:
     frame = lines("100.10", "-40").df
     amounts = frame["amount"]
     for ask in (
@@ -176,7 +176,7 @@ def test_what_arrow_decimals_cannot_do_raises() -> None:
             coins * factor
 
 
-def test_what_leaves_exactness_has_an_exact_remedy() -> None:
+def test_an_operation_that_loses_exactness_names_an_exact_remedy() -> None:
     amounts = lines("100.10", "-40").df["amount"]
     assert (amounts == 100.10).sum() == 0
     assert (amounts == Decimal("100.10")).sum() == 1
@@ -192,7 +192,7 @@ def test_a_running_balance_is_exact_in_polars() -> None:
     ]  # fmt: skip
 
 
-def test_floats_are_given_when_they_are_asked_for() -> None:
+def test_floats_are_returned_only_on_request() -> None:
     frame = lines("100.10", "-40").to_pandas(floats=True)
     assert len(frame[["amount"]].hist()) == 1
     assert frame["amount"].pct_change().round(4).iloc[1] == -0.6004
@@ -202,14 +202,14 @@ def test_floats_are_given_when_they_are_asked_for() -> None:
     assert list(pivot.columns) == ["in", "out"]
 
 
-def test_polars_and_pandas_take_a_table_as_it_is() -> None:
+def test_polars_and_pandas_accept_a_table_unchanged() -> None:
     table = lines("100.10", "-40")
     assert pl.DataFrame(table)["signed_amount"].sum() == Decimal("60.10")
     assert table.pl.shape == (2, len(table.columns))
     assert list(pd.DataFrame(table).columns) == table.columns
 
 
-def test_a_table_leaves_as_csv_excel_and_parquet(tmp_path: Path) -> None:
+def test_a_table_exports_to_csv_excel_and_parquet(tmp_path: Path) -> None:
     arrow = lines("1.50").arrow.append_column("note", pa.array([HOSTILE]))
     table = Table(arrow, zone=BRUSSELS, title="Lines")
     text = table.to_csv(tmp_path / "lines.csv").read_text()
@@ -226,7 +226,7 @@ def test_a_table_leaves_as_csv_excel_and_parquet(tmp_path: Path) -> None:
             write(tmp_path / "nowhere" / "x")
 
 
-def test_a_terminal_shows_whole_amounts_and_names_what_it_leaves_out(
+def test_a_terminal_shows_unbroken_amounts_and_names_omitted_columns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -239,14 +239,14 @@ def test_a_terminal_shows_whole_amounts_and_names_what_it_leaves_out(
     assert (head[0], head[-1]) == ("booking_date", "entry_id")
 
 
-def test_outside_text_is_no_markup_and_moves_no_cursor() -> None:
+def test_text_from_outside_is_no_markup_and_no_control_sequence() -> None:
     table = Table(pa.table({"note": [HOSTILE]}), title=HOSTILE)
     assert "<b>" not in table._repr_html_()
     assert "padding:" in table._repr_html_()
     assert "\x1b" not in str(table)
 
 
-def test_a_notebook_is_told_how_many_rows_there_are() -> None:
+def test_a_notebook_shows_the_row_count() -> None:
     whole = Table(pa.table({"n": range(300)}))
     assert "200 of 300 rows; .df has them all" in whole._repr_html_()
     assert "20 of 300 rows" in str(whole)

@@ -11,7 +11,7 @@ HOSTILE = "<img src=x onerror=alert(1)> $5 and $6 \"quoted\" 'single' &amp;"
 
 
 @given(st.text())
-def test_no_text_can_steer_a_terminal(text: str) -> None:
+def test_no_text_contains_terminal_control_characters(text: str) -> None:
     assert all(char.isprintable() or char.isspace() for char in visible(text))
     assert not any(ord(char) < 0x20 or 0x7F <= ord(char) < 0xA0 for char in visible(text))
     assert len(clean(text).splitlines()) <= 1

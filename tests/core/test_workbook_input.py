@@ -54,7 +54,7 @@ def sheet_xml(inner: str, head: str = "") -> bytes:
     return f"<?xml version='1.0'?>{head}<worksheet {MAIN}>{inner}</worksheet>".encode()
 
 
-def test_cells_are_read_as_they_are_stored_and_a_formula_is_named_as_one() -> None:
+def test_cells_are_read_as_stored_and_formulas_are_named() -> None:
     content = read_workbook(PLAIN, "book.xlsx")
     (page,) = content.sheets
     kinds = {
@@ -69,7 +69,7 @@ def test_cells_are_read_as_they_are_stored_and_a_formula_is_named_as_one() -> No
     assert (date(2026, 11, 30) - content.day_zero).days == 46356
 
 
-def test_digits_stay_those_of_the_file_and_texts_of_every_form_are_texts() -> None:
+def test_digits_and_texts_of_a_workbook_are_kept() -> None:
     rows = """<sheetData><row r="2"><c><v>0.10000000000000000001</v></c>
     <c t="inlineStr"><is><r><t>a</t></r><r><t>b</t></r><rPh><t>hint</t></rPh></is></c>
     <c t="str"><v>_x0041_</v></c><c t="e"><v>#REF!</v></c><c t="b"><v>1</v></c></row></sheetData>"""
@@ -107,7 +107,7 @@ def test_digits_stay_those_of_the_file_and_texts_of_every_form_are_texts() -> No
         "not-xml", "row", "text", "bomb", "large",
     ],
 )  # fmt: skip
-def test_what_is_no_plain_workbook_is_refused_and_named(content: bytes, why: str) -> None:
+def test_a_file_that_is_not_a_plain_workbook_is_refused_and_named(content: bytes, why: str) -> None:
     with pytest.raises(InputError, match=r"^strange\.xlsx ") as refusal:
         read_workbook(content, "strange.xlsx")
     assert why in refusal.value.what
@@ -115,7 +115,7 @@ def test_what_is_no_plain_workbook_is_refused_and_named(content: bytes, why: str
 
 
 @pytest.mark.acceptance
-def test_many_small_parts_that_unpack_to_much_are_refused_together() -> None:
+def test_many_small_parts_with_a_large_total_are_refused() -> None:
     """Each part is below the limit, but their sum is not."""
     texts = b"<sst>" + b" " * (40 << 20) + b"</sst>"
     content = with_parts({"xl/sharedStrings.xml": texts, SHEET: sheet_xml(" " * (40 << 20))})
@@ -124,7 +124,7 @@ def test_many_small_parts_that_unpack_to_much_are_refused_together() -> None:
 
 
 @pytest.mark.parametrize("how", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_parts_that_unpack_at_once_are_refused_unread(how: int) -> None:
+def test_overlapping_parts_are_refused_unread(how: int) -> None:
     """A few bytes of these may decompress to a gigabyte before the size is known."""
     file = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(PLAIN)) as old, zipfile.ZipFile(file, "w", how) as new:
@@ -134,14 +134,14 @@ def test_parts_that_unpack_at_once_are_refused_unread(how: int) -> None:
         read_workbook(file.getvalue(), "strange.xlsx")
 
 
-def test_a_folder_and_a_file_that_is_not_there_say_so(tmp_path: Path) -> None:
+def test_a_folder_and_a_missing_file_are_reported(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "absent.xlsx"):
         with pytest.raises(InputError, match="cannot be read"):
             read_workbook(path)
 
 
 @given(st.data())
-def test_a_damaged_workbook_is_read_or_refused_and_nothing_else(data: st.DataObject) -> None:
+def test_a_damaged_workbook_is_read_or_refused(data: st.DataObject) -> None:
     content = bytearray(PLAIN)
     for _ in range(data.draw(st.integers(1, 8))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))

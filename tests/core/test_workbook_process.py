@@ -77,7 +77,7 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
 
 
 @pytest.mark.acceptance
-def test_a_process_writes_the_bytes_that_are_written_here(
+def test_the_process_writes_the_same_bytes_as_this_process(
     processes: Processes, tmp_path: Path
 ) -> None:
     write_book(BOOK, tables(), tmp_path / "here.xlsx")
@@ -97,7 +97,7 @@ def test_a_small_workbook_needs_no_process(
     assert processes == []
 
 
-def test_the_process_is_given_no_secret_and_a_folder_that_nobody_else_reads(
+def test_the_process_gets_no_secret_and_a_private_folder(
     processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: dict[str, Any] = {}
@@ -115,7 +115,7 @@ def test_the_process_is_given_no_secret_and_a_folder_that_nobody_else_reads(
     assert given["mode"] == 0o700
 
 
-def test_what_the_system_says_in_the_process_is_said_here(
+def test_system_errors_of_the_process_are_raised_here(
     processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workbook_process, "_order", lambda *_: None)
@@ -127,7 +127,9 @@ def test_what_the_system_says_in_the_process_is_said_here(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_process_that_ends_otherwise_leaves_nothing(processes: Processes, tmp_path: Path) -> None:
+def test_a_process_that_exits_unexpectedly_leaves_no_file(
+    processes: Processes, tmp_path: Path
+) -> None:
     with (
         pytest.raises(StorageError, match="ended with -9"),
         written_beside(BOOK, tables(), tmp_path / "made.xlsx"),
@@ -136,9 +138,7 @@ def test_a_process_that_ends_otherwise_leaves_nothing(processes: Processes, tmp_
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_fault_of_the_process_is_told_in_its_own_words(
-    processes: Processes, tmp_path: Path
-) -> None:
+def test_an_error_of_the_process_keeps_its_message(processes: Processes, tmp_path: Path) -> None:
     wrong = Workbook(properties={}, sheets=(Sheet("a/b", (SheetColumn("Text", "text"),)),))
     with (
         pytest.raises(StorageError, match="Invalid Excel character"),
@@ -159,9 +159,7 @@ def test_a_block_that_fails_ends_the_process(processes: Processes, tmp_path: Pat
 
 
 @pytest.mark.acceptance
-def test_the_process_ends_with_the_one_who_asked_for_it(
-    processes: Processes, tmp_path: Path
-) -> None:
+def test_the_process_ends_with_its_parent(processes: Processes, tmp_path: Path) -> None:
     workbook_process._order(BOOK, tables(200_000), tmp_path)
     with workbook_process._process(tmp_path) as process:
         assert process.stdin is not None
@@ -170,7 +168,7 @@ def test_the_process_ends_with_the_one_who_asked_for_it(
     assert not (tmp_path / "made.xlsx").exists()
 
 
-def test_a_table_longer_than_a_sheet_starts_nothing(
+def test_a_table_longer_than_a_sheet_starts_no_process(
     processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("treasury.core.tables.workbook.ROWS", 2)

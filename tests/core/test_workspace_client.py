@@ -33,7 +33,7 @@ def at(served: Served, text: str) -> str:
     return text.replace("http://127.0.0.1:9", served.base_url)
 
 
-def test_the_client_of_a_workspace_names_the_action_that_does_it(tmp_path: Path) -> None:
+def test_the_client_of_a_workspace_names_the_action_that_replaces_a_write(tmp_path: Path) -> None:
     (tmp_path / "treasury.toml").write_text(SETTINGS)
     desk = treasury.open(tmp_path)
     client = desk.client("maker")
@@ -45,7 +45,7 @@ def test_the_client_of_a_workspace_names_the_action_that_does_it(tmp_path: Path)
     desk.close_clients()
 
 
-def test_addresses_that_never_answered_are_not_held_against_the_right_ones(
+def test_addresses_that_never_answered_do_not_block_the_right_ones(
     tmp_path: Path, company: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TREASURY_MAKER_SECRET", "sandbox-maker-secret")
@@ -65,7 +65,7 @@ def test_addresses_that_never_answered_are_not_held_against_the_right_ones(
     assert (tmp_path / "environment").read_text() == "staging at 127.0.0.1, 127.0.0.1\n"
 
 
-def test_a_workspace_that_nobody_closes_leaves_no_connection_open(
+def test_an_unclosed_workspace_leaves_no_connection_open(
     tmp_path: Path, company: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TREASURY_MAKER_SECRET", "sandbox-maker-secret")

@@ -63,7 +63,7 @@ def both(
     return balances, list(credit_spans(steps, conversions, unclear, Rules(), ZONE))
 
 
-def test_a_balance_moves_with_what_is_known_and_then_stays() -> None:
+def test_a_balance_follows_known_movements_and_then_stays() -> None:
     spans, _ = both([
         seen(at(1), 100), level(at(5), 40, 0), level(at(9), 40, 30), seen(at(12), 110, 40, 30),
     ])  # fmt: skip
@@ -78,7 +78,7 @@ def test_a_balance_moves_with_what_is_known_and_then_stays() -> None:
     assert spans[-1].evidence.endswith("; no later balance was seen")
 
 
-def test_what_was_converted_in_between_is_in_doubt_and_the_lower_level_is_sure() -> None:
+def test_conversions_between_two_balances_are_in_doubt_and_the_lower_one_is_certain() -> None:
     more, _ = both([seen(at(1), 100), seen(at(12), 150)])
     assert short(more)[:2] == [
         ("custodial balance", 100, "01 12:00", "12 12:00"),
@@ -92,7 +92,7 @@ def test_what_was_converted_in_between_is_in_doubt_and_the_lower_level_is_sure()
     assert "lost from the balance" in less[1].problem
 
 
-def test_more_left_than_was_there_makes_balance_and_credits_doubtful() -> None:
+def test_withdrawals_above_the_balance_put_balance_and_credits_in_doubt() -> None:
     levels = [seen(at(1), 10), level(at(8), 0, 60), seen(at(20), 50, 0, 60)]
     spans, credits_ = both(levels, [credit("e1", on(3)), credit("e2", on(22))])
     assert short(spans) == [
@@ -109,7 +109,7 @@ def test_more_left_than_was_there_makes_balance_and_credits_doubtful() -> None:
     ]
 
 
-def test_an_amount_that_no_record_states_leaves_the_balance_unknown() -> None:
+def test_a_movement_without_an_amount_leaves_the_balance_unknown() -> None:
     rows = [seen(at(1), 100), level(at(5), unstated=1), seen(at(12), 90) | {"unstated": 1}]
     spans, _ = both(rows)
     assert short(spans)[0] == ("custodial balance?", None, "01 12:00", "12 12:00")
@@ -120,7 +120,7 @@ def test_an_amount_that_no_record_states_leaves_the_balance_unknown() -> None:
     ]
 
 
-def test_a_balance_that_could_not_be_read_is_no_observation() -> None:
+def test_an_unreadable_balance_is_not_an_observation() -> None:
     spans, _ = both([seen(at(1), 100), seen(at(5), None), level(at(6), 0, 30)])
     assert short(spans) == [
         ("custodial balance", 100, "01 12:00", "06 12:00"),
@@ -154,7 +154,7 @@ def test_credits_that_may_be_on_either_side_of_a_balance_are_in_doubt() -> None:
     assert short(told)[1][3] == "20 12:00", "its time was out when that balance was seen"
 
 
-def test_waiting_held_and_wrongly_given_credits_say_so() -> None:
+def test_waiting_held_and_misplaced_credits_are_marked() -> None:
     levels = [seen(at(1), 0)]
     for state, word in (("not_yet_credited", "NOT YET CREDITED"), ("held_kyc", "HELD BY KYC")):
         _, (only,) = both(levels, [credit("e1", on(3))], converted(state, at(1), "e1"))
@@ -164,7 +164,7 @@ def test_waiting_held_and_wrongly_given_credits_say_so() -> None:
     assert "given to this account by a person" in wrong.problem
 
 
-def test_one_line_that_is_claimed_twice_counts_once() -> None:
+def test_a_line_claimed_twice_counts_once() -> None:
     rows = [
         credit("e1", on(3), outcome="unreferenced", account_id="a2"),
         credit("e1", on(3), outcome="matched"),
@@ -174,7 +174,7 @@ def test_one_line_that_is_claimed_twice_counts_once() -> None:
     assert [each.amount for each in spans] == [900, 400, 500], "shares of a divided line all count"
 
 
-def test_what_went_back_to_its_payer_stands_until_the_end_of_that_day() -> None:
+def test_money_returned_to_its_payer_is_exposed_until_the_end_of_that_day() -> None:
     back = {
         "entry_id": "e9", "booking_date": on(5), "amount": Decimal(70), "currency": "EUR",
         "back_on": on(7), "account": "BE1", "file_name": "r.xml", "position": "1",
@@ -185,7 +185,7 @@ def test_what_went_back_to_its_payer_stands_until_the_end_of_that_day() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(-60, 60), st.booleans()), min_size=1, max_size=8))
-def test_a_balance_never_stands_twice_and_never_above_what_was_there(
+def test_a_balance_is_never_counted_twice_or_above_the_observed_amount(
     moves: list[tuple[int, bool]],
 ) -> None:
     """With known moves and unseen conversions between observations, the sure part has one level."""

@@ -65,13 +65,13 @@ def test_limits_are_read_exactly() -> None:
         ("currencies.EUR = 2.5", "exposure.currencies.EUR: 2.5 is a float"),
     ],
 )  # fmt: skip
-def test_what_is_no_limit_is_refused_by_its_line(text: str, words: str) -> None:
+def test_an_invalid_limit_is_refused_by_its_line(text: str, words: str) -> None:
     with pytest.raises(SettingsError, match=words) as refused:
         parse_policy(f"[exposure]\n{text}\n", Path("policy.toml"))
     assert str(refused.value).startswith("policy.toml: ")
 
 
-def test_a_hostile_currency_is_shown_harmless_and_short() -> None:
+def test_a_hostile_currency_is_escaped_and_shortened() -> None:
     text = f'[exposure.currencies]\n"{"x" * 500}\\u202e" = 4\n'
     with pytest.raises(SettingsError) as refused:
         parse_policy(text, Path("policy.toml"))
@@ -82,7 +82,7 @@ def test_a_hostile_currency_is_shown_harmless_and_short() -> None:
 # Two people
 
 
-def test_a_limit_holds_once_a_second_person_accepts_it(
+def test_a_limit_applies_once_a_second_person_accepts_it(
     limits: ExposureLimits, tmp_path: Path
 ) -> None:
     assert in_force(tmp_path) == {}, "the file alone has no effect"
@@ -102,7 +102,7 @@ def test_a_limit_holds_once_a_second_person_accepts_it(
     assert in_force(tmp_path) == {"all": 400000, "EUR": 250000, "USDC": Decimal("0.5")}
 
 
-def test_a_change_of_the_file_waits_and_has_to_be_what_was_proposed(
+def test_a_changed_limits_file_waits_and_must_match_the_proposal(
     limits: ExposureLimits, tmp_path: Path
 ) -> None:
     limits.propose("first", actor=ANNA)
@@ -120,7 +120,7 @@ def test_a_change_of_the_file_waits_and_has_to_be_what_was_proposed(
     assert limits.list().arrow.to_pylist() == []
 
 
-def test_a_reason_is_needed_and_nothing_is_accepted_that_nobody_proposed(
+def test_a_reason_is_required_and_only_a_proposal_can_be_accepted(
     limits: ExposureLimits, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="with a reason"):
@@ -130,14 +130,14 @@ def test_a_reason_is_needed_and_nothing_is_accepted_that_nobody_proposed(
     assert list(Journal(tmp_path).entries()) == []
 
 
-def test_a_desk_of_one_accepts_its_own_and_says_so(tmp_path: Path) -> None:
+def test_a_one_person_desk_accepts_its_own_limits_and_is_marked(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text(f"one_person = true\n{POLICY}", "utf-8")
     limits = ExposureLimits(Journal(tmp_path), lambda: load_policy(tmp_path), zone=ZONE)
     limits.propose("alone", actor=ANNA)
     assert {row["alone"] for row in limits.accept(actor=ANNA).arrow.to_pylist()} == {True}
 
 
-def test_an_earlier_instant_has_the_limits_of_then(limits: ExposureLimits, tmp_path: Path) -> None:
+def test_an_earlier_instant_has_its_own_limits(limits: ExposureLimits, tmp_path: Path) -> None:
     limits.propose("first", actor=ANNA)
     before = datetime(2020, 1, 1, tzinfo=ZONE)
     then = ExposureLimits(Journal(tmp_path), lambda: load_policy(tmp_path), until=before, zone=ZONE)

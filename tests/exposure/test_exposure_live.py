@@ -25,7 +25,7 @@ def by_kind(exposure: ProviderExposure, kind: str) -> list[tuple[Any, ...]]:
     ]
 
 
-def test_a_provider_that_holds_money_shows_it_blocked_and_stuck(tmp_path: Path) -> None:
+def test_money_held_by_the_provider_is_shown_as_blocked_and_stuck(tmp_path: Path) -> None:
     desk = fill(tmp_path, Sandbox(7, scenario="holds-money"))
     exposure = desk.exposure("2026-10")
     assert by_kind(exposure, "blocked") == [("PAY-2026-005322", "BLOCKED", 11500, True)]
@@ -93,7 +93,7 @@ def test_a_credit_is_fiat_until_its_coins_are_in_the_balance_and_never_both(seen
 
 
 @pytest.mark.acceptance
-def test_balances_seen_at_the_very_instant_of_the_question_stand(seen: Seen) -> None:
+def test_balances_observed_at_the_queried_instant_count(seen: Seen) -> None:
     totals = {row["scope"]: row["amount"] for row in seen.waiting.currencies.arrow.to_pylist()}
     assert totals["EURC"] == Decimal("199343.86") + Decimal("241842.31")
     assert totals["USDT"] == Decimal("204786.545048") + Decimal("124775.24")
@@ -109,7 +109,7 @@ def test_balances_seen_at_the_very_instant_of_the_question_stand(seen: Seen) -> 
 
 
 @pytest.mark.acceptance
-def test_what_cleared_after_the_cut_off_is_said_of_the_month_before(seen: Seen) -> None:
+def test_movements_cleared_after_the_cut_off_are_mentioned_for_the_month_before(seen: Seen) -> None:
     october = seen.desk.exposure("2026-10")
     (row,) = (row for row in october.proved.arrow.to_pylist() if row["cleared_at"])
     assert (row["reference"], row["amount"], row["cleared_by"]) == (
@@ -123,7 +123,7 @@ def test_what_cleared_after_the_cut_off_is_said_of_the_month_before(seen: Seen) 
 
 
 @pytest.mark.acceptance
-def test_coins_without_a_rate_of_today_are_left_out_in_words(seen: Seen) -> None:
+def test_coins_without_a_rate_of_today_are_named_as_left_out(seen: Seen) -> None:
     lacking = {
         row["currency"] for row in seen.waiting.proved.arrow.to_pylist() if row["value"] is None
     }
@@ -154,7 +154,7 @@ def test_without_a_provider_report_no_limit_of_its_currency_is_provable(
 
 
 @pytest.mark.acceptance
-def test_what_the_provider_blocks_fails_or_sends_back_unnamed_stands_as_the_records_say(
+def test_blocked_failed_and_returned_requests_are_exposed_as_the_records_say(
     tmp_path: Path,
 ) -> None:
     company = Sandbox(7)

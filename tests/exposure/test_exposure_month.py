@@ -99,7 +99,7 @@ def shown(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def test_the_month_ends_with_exactly_this_at_the_provider(exposure: ProviderExposure) -> None:
+def test_the_exposure_at_month_end_is_exact(exposure: ProviderExposure) -> None:
     assert [
         (row["kind"], row["reference"], row["amount"], row["currency"], row["age"])
         for row in exposure.proved.arrow.to_pylist()
@@ -154,7 +154,7 @@ def test_each_table_of_the_month_has_the_same_sums(exposure: ProviderExposure) -
         assert sums == {scope: amount for scope, amount in totals.items() if scope != "all"}
 
 
-def test_a_passed_limit_is_an_open_item_on_every_surface(desk: Workspace, closing: Closing) -> None:
+def test_an_exceeded_limit_is_an_open_item_in_every_view(desk: Workspace, closing: Closing) -> None:
     items = {item.item_id: item for item in closing.items if item.subject == "exposure"}
     assert {name: (item.kind, item.state, item.turn) for name, item in items.items()} == {
         "exposure:EUR/2026-10": ("exposure_not_provable", "NOT PROVABLE", "us"),
@@ -173,7 +173,7 @@ def test_a_passed_limit_is_an_open_item_on_every_surface(desk: Workspace, closin
     assert all(item.amount is None for item in items.values()), "no money is counted twice"
 
 
-def test_an_acceptance_lapses_when_the_amount_above_the_limit_moves(closing: Closing) -> None:
+def test_an_acceptance_lapses_when_the_excess_amount_changes(closing: Closing) -> None:
     (item,) = (one for one in closing.items if one.item_id == "exposure:all/2026-10")
     accepted = Acceptance(
         item_id=item.item_id, amount=item.amount, currency=item.currency, state=item.state,
@@ -280,7 +280,7 @@ def test_a_closed_month_is_the_same_after_later_facts_and_another_limit(
 
 
 @pytest.mark.acceptance
-def test_a_month_that_other_models_closed_is_shown_as_its_close_stored_it(
+def test_a_month_closed_by_other_models_is_shown_as_stored(
     closed: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = closed.exposure("2026-10")
@@ -299,7 +299,7 @@ def test_a_month_that_other_models_closed_is_shown_as_its_close_stored_it(
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("name", ["exposure", "exposure_limits"])
-def test_a_changed_exposure_in_a_pack_does_not_come_out_again(
+def test_a_changed_exposure_in_a_pack_cannot_be_recomputed(
     closed: Workspace, tmp_path: Path, name: str
 ) -> None:
     copy = shutil.copytree(closed.folder / "close" / "2026-10", tmp_path / "copy")
@@ -325,7 +325,7 @@ def test_a_changed_exposure_in_a_pack_does_not_come_out_again(
 
 
 @pytest.mark.acceptance
-def test_a_letter_is_written_once_and_whole(
+def test_a_letter_is_written_once_and_completely(
     desk: Workspace, exposure: ProviderExposure, tmp_path: Path
 ) -> None:
     path = tmp_path / "letter.html"
@@ -342,7 +342,7 @@ def test_a_letter_is_written_once_and_whole(
 @pytest.mark.parametrize(
     ("month", "left_out"), [("2026-11", "ended_requests"), ("2026-10", "plain_requests")]
 )
-def test_what_is_not_told_one_by_one_changes_nothing(
+def test_summarised_requests_change_no_figure(
     month_end: Workspace, monkeypatch: pytest.MonkeyPatch, month: str, left_out: str
 ) -> None:
     r = month_end.reconcile(month)

@@ -51,7 +51,7 @@ def hostile() -> ProviderExposure:
     )
 
 
-def test_a_letter_escapes_whatever_stands_in_it() -> None:
+def test_a_letter_escapes_all_text() -> None:
     letter = confirmation_letter(hostile())
     page = Tags(letter)
     assert "script" not in page.tags
@@ -60,7 +60,7 @@ def test_a_letter_escapes_whatever_stands_in_it() -> None:
     assert page.words.count("<script>alert(1)</script>") == 7, "it is present as text"
 
 
-def test_a_letter_loads_nothing_and_asks_for_each_figure() -> None:
+def test_a_letter_loads_nothing_and_asks_for_confirmation_of_each_figure() -> None:
     letter = confirmation_letter(exposed(span("5.00", at(30)), doubted(None, subject_id="r2")))
     assert not re.search(r"https?:|url\(|@import|<link|<img", letter)
     words = " ".join(Tags(letter).words.split())
@@ -76,7 +76,7 @@ def test_a_letter_of_an_open_month_names_its_instant_with_the_year() -> None:
     assert "at 6 Oct 2026 10:00 CEST" in " ".join(words.split())
 
 
-def test_a_letter_cuts_no_table_short_and_says_when_there_is_nothing() -> None:
+def test_a_letter_contains_whole_tables_and_says_when_there_are_none() -> None:
     many = exposed(*(span("1.00", at(30), reference=f"PAY-{n:04}") for n in range(300)))
     words = Tags(confirmation_letter(many)).words
     assert all(f"PAY-{n:04}" in words for n in range(300))
@@ -111,12 +111,12 @@ def test_the_section_shows_sums_limits_ages_positions_and_doubts() -> None:
     ]  # fmt: skip
 
 
-def test_a_limit_that_was_passed_within_a_day_alone_is_told() -> None:
+def test_a_limit_exceeded_only_within_a_day_is_reported() -> None:
     exposure = exposed(span("5.00", at(3)), span("900.00", at(14, 9), at(14, 17)), EUR="100")
     assert "within above it within a day" in flat(exposure_section(exposure))
 
 
-def test_the_section_is_silent_only_where_everything_was_asked() -> None:
+def test_the_section_is_empty_only_if_every_source_was_read() -> None:
     nothing = exposure_section(exposed())
     assert nothing.lead == "The provider held nothing at the end of 31 Oct."
     assert nothing.grids == ()
@@ -129,7 +129,7 @@ def test_the_section_is_silent_only_where_everything_was_asked() -> None:
     assert "1 position not provable" in limited.lead
 
 
-def test_the_section_makes_no_markup_of_hostile_text() -> None:
+def test_the_section_escapes_hostile_text() -> None:
     assert "\u202e" not in flat(exposure_section(hostile()))
     shown = hostile()._repr_html_()
     assert "<script>" not in shown
@@ -149,7 +149,7 @@ def test_the_figure_draws_every_day_and_the_limit() -> None:
     assert "of each day" in panel.get_title(loc="left") + panel.get_title()
 
 
-def test_the_words_of_the_figure_say_the_same() -> None:
+def test_the_text_of_the_figure_agrees_with_it() -> None:
     exposure = exposed(span("60.00", at(5)), span("60.00", at(7), at(10)), all="100.00")
     limit = exposure.whole["limit"]
     assert exposure_words(exposure.days, OCTOBER, limit) == (
@@ -167,7 +167,7 @@ def test_the_words_of_the_figure_say_the_same() -> None:
 
 
 @pytest.mark.parametrize("known_at", [START - timedelta(days=9), START, START + timedelta(hours=5)])
-def test_an_unbegun_or_new_month_is_shown_too(known_at: Any) -> None:
+def test_a_future_or_new_month_is_shown_too(known_at: Any) -> None:
     exposure = exposed(span("5.00", at(3, month=9)), known_at=known_at)
     assert "EUR 5.00" in exposure_section(exposure).lead
     assert exposure_by_day(exposure.days, OCTOBER).axes

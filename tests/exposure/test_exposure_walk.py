@@ -65,7 +65,7 @@ def worth(sums: dict[str, Decimal]) -> Fraction:
 
 @pytest.mark.acceptance
 @given(drawn_spans())
-def test_each_days_amounts_are_the_sum_of_what_stands_at_its_end(spans: list[HeldAmount]) -> None:
+def test_each_days_amounts_are_the_sum_of_open_amounts_at_its_end(spans: list[HeldAmount]) -> None:
     for day_end in amounts_by_day(moves_of(spans), ENDS):
         sums: dict[str, Decimal] = defaultdict(Decimal)
         for (_, currency), amount in day_end.amounts.items():
@@ -78,7 +78,7 @@ def test_each_days_amounts_are_the_sum_of_what_stands_at_its_end(spans: list[Hel
 
 @pytest.mark.acceptance
 @given(drawn_spans())
-def test_the_most_is_no_less_than_any_day_and_was_really_reached(spans: list[HeldAmount]) -> None:
+def test_the_maximum_is_at_least_every_days_value_and_was_reached(spans: list[HeldAmount]) -> None:
     peaks = currency_peaks(moves_of(spans), START, END)
     for day_end in amounts_by_day(moves_of(spans), ENDS):
         for currency, amount in by_hand(spans, day_end.at).items():
@@ -92,7 +92,7 @@ def test_the_most_is_no_less_than_any_day_and_was_really_reached(spans: list[Hel
 
 @pytest.mark.acceptance
 @given(drawn_spans())
-def test_the_most_in_value_is_no_less_than_any_days_value(spans: list[HeldAmount]) -> None:
+def test_the_maximum_in_value_is_at_least_every_days_value(spans: list[HeldAmount]) -> None:
     peak = value_peak(
         moves_of(spans),
         START,
@@ -107,7 +107,7 @@ def test_the_most_in_value_is_no_less_than_any_days_value(spans: list[HeldAmount
         assert worth(by_hand(spans, peak.at + timedelta(microseconds=1))) == peak.amount
 
 
-def test_what_comes_and_leaves_at_one_instant_never_stands_together() -> None:
+def test_amounts_that_arrive_and_leave_at_one_instant_are_never_counted_together() -> None:
     handed_on = [
         span("60", START, at(10)),
         span("60", at(10), None, kind="payout outstanding", began=START),
@@ -123,7 +123,7 @@ def test_what_comes_and_leaves_at_one_instant_never_stands_together() -> None:
     }
 
 
-def test_a_balance_that_was_seen_at_the_very_instant_stands() -> None:
+def test_a_balance_observed_at_the_queried_instant_counts() -> None:
     levels = [
         span("60", START, at(10), kind="custodial balance", is_level=True),
         span("50", at(10), None, kind="custodial balance", is_level=True),
@@ -133,14 +133,14 @@ def test_a_balance_that_was_seen_at_the_very_instant_stands() -> None:
     assert standing([span("7", at(10))], at(10)) == [], "later arrivals do not count"
 
 
-def test_money_of_the_cut_offs_instant_belongs_to_the_next_month() -> None:
+def test_money_at_the_cut_off_instant_belongs_to_the_next_month() -> None:
     assert standing([span("1", END), span("2", START, END)], END) == []
     assert currency_peaks(moves_of([span("1", END)]), START, END) == {}
     (last,) = amounts_by_day(moves_of([span("1", END), span("2", START, END)]), ENDS[-1:])
     assert last.amounts == {}
 
 
-def test_the_most_within_a_day_is_found_though_no_day_ends_with_it() -> None:
+def test_a_maximum_within_a_day_is_found() -> None:
     spans = [span("50", START), span("900", at(14, 9), at(14, 17))]
     assert currency_peaks(moves_of(spans), START, END)["EUR"].amount == 950
     assert currency_peaks(moves_of(spans), START, END)["EUR"].at == at(14, 9)
@@ -149,7 +149,7 @@ def test_the_most_within_a_day_is_found_though_no_day_ends_with_it() -> None:
     } == {50}
 
 
-def test_a_better_rate_of_the_next_day_makes_the_most_though_nothing_moved() -> None:
+def test_a_higher_rate_on_the_next_day_sets_the_maximum_without_a_movement() -> None:
     rate = {at(5).date(): Fraction(1), at(6).date(): Fraction(2)}
     peak = value_peak(
         moves_of([span("10", START, currency="USDC")]), START, END, day_starts=DAY_STARTS,
@@ -159,7 +159,7 @@ def test_a_better_rate_of_the_next_day_makes_the_most_though_nothing_moved() -> 
     assert (peak.amount, peak.at) == (20, at(6, 0))
 
 
-def test_a_day_of_twenty_five_hours_ends_where_its_zone_says() -> None:
+def test_a_day_of_25_hours_ends_by_its_time_zone() -> None:
     # It is still 25 October in Brussels, because the clocks went back.
     night = at(26, 0) - timedelta(minutes=30)
     (day_end,) = amounts_by_day(

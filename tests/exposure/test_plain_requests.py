@@ -163,7 +163,7 @@ def drawn_tables(random: Random) -> dict[str, list[Row]]:
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("seed", range(12))
-def test_plain_requests_move_as_if_each_were_told(seed: int) -> None:
+def test_plain_requests_move_as_if_computed_one_by_one(seed: int) -> None:
     tables = drawn_tables(Random(seed))
     names, moves = plain_of(tables)
     assert 15 < len(names) < 300
@@ -176,9 +176,7 @@ def test_plain_requests_move_as_if_each_were_told(seed: int) -> None:
 
 @pytest.mark.parametrize("zone", ["Atlantic/Azores", "America/Havana"])
 @pytest.mark.parametrize("target_days", [0, 2])
-def test_a_midnight_that_comes_twice_moves_nothing_to_another_day(
-    zone: str, target_days: int
-) -> None:
+def test_a_repeated_midnight_moves_nothing_to_another_day(zone: str, target_days: int) -> None:
     """In the Azores, clocks go back from one to midnight on 25 October: 24 October ends at once."""
     rules, place = Rules(theirs_target_days=target_days), ZoneInfo(zone)
     for seed in range(3):

@@ -65,7 +65,7 @@ def test_a_sum_is_rounded_once_and_not_row_by_row() -> None:
     assert {each["value"] for each in exposure.positions.arrow.to_pylist()} == {0}
 
 
-def test_what_has_no_rate_is_counted_apart_and_never_as_zero() -> None:
+def test_amounts_without_a_rate_are_counted_separately_and_never_as_zero() -> None:
     exposure = exposed(span("100.00", at(5)), span("2", at(6), currency="ETH"), all="500", ETH="5")
     ether, whole = row(exposure, "ETH"), row(exposure, "all")
     assert (ether["amount"], ether["value"], ether["standing"]) == (2, None, "within")
@@ -79,7 +79,7 @@ def test_what_has_no_rate_is_counted_apart_and_never_as_zero() -> None:
     assert eth["value"] is None
 
 
-def test_the_most_says_when_a_day_had_no_rate() -> None:
+def test_the_maximum_says_if_a_day_had_no_rate() -> None:
     gone = span("100", at(5), at(20), currency="USDC")
     exposure = exposed(span("1.00", at(5)), gone, by=rates({"USDC": PAR["USDC"]}, until=on(7)))
     whole = row(exposure, "all")
@@ -93,14 +93,14 @@ def test_the_most_says_when_a_day_had_no_rate() -> None:
     [("99.99", "above", Decimal("0.01")), ("100.00", "within", None), ("100.01", "within", None),
      ("0", "above", Decimal(100))],
 )  # fmt: skip
-def test_a_limit_is_passed_by_more_than_it(limit: str, standing: str, above: Any) -> None:
+def test_a_limit_is_exceeded_only_above_its_amount(limit: str, standing: str, above: Any) -> None:
     exposure = exposed(span("100.00", at(30)), EUR=limit, all=limit)
     for scope in ("EUR", "all"):
         assert row(exposure, scope)["standing"] == standing
         assert row(exposure, scope)["above_limit"] == above
 
 
-def test_a_limit_holds_where_all_that_is_in_doubt_would_still_be_below_it() -> None:
+def test_a_limit_is_met_if_certain_and_doubtful_amounts_are_below_it() -> None:
     spans = (span("100.00", at(5)), doubted("50.00", subject_id="r2"))
     assert row(exposed(*spans, EUR="150.00", all="150.00"), "EUR")["standing"] == "within"
     assert row(exposed(*spans, EUR="150.00", all="150.00"), "all")["standing"] == "within"
@@ -114,7 +114,7 @@ def test_a_limit_holds_where_all_that_is_in_doubt_would_still_be_below_it() -> N
     assert row(exposed(*coins, EUR="1000000"), "EUR")["standing"] == "within"
 
 
-def test_money_of_an_unknown_currency_speaks_against_every_limit() -> None:
+def test_money_of_an_unknown_currency_makes_every_limit_unprovable() -> None:
     exposure = exposed(
         span("1.00", at(5)), doubted(None, currency="", subject="source"),
         EUR="100", USDC="100", all="100",
@@ -124,7 +124,7 @@ def test_money_of_an_unknown_currency_speaks_against_every_limit() -> None:
     assert {each["not_provable"] for each in exposure.totals.arrow.to_pylist()} == {1}
 
 
-def test_a_limit_of_a_currency_that_never_stood_there_is_kept() -> None:
+def test_a_limit_of_an_unused_currency_is_met() -> None:
     exposure = exposed(USDC="10")
     assert (row(exposure, "USDC")["amount"], row(exposure, "USDC")["standing"]) == (0, "within")
     assert len(exposure.positions) == len(exposure.ages) == 0
@@ -132,14 +132,14 @@ def test_a_limit_of_a_currency_that_never_stood_there_is_kept() -> None:
     assert row(exposure, "all")["peak"] is None
 
 
-def test_days_that_ended_above_the_limit_are_counted_though_the_last_did_not() -> None:
+def test_days_above_the_limit_are_counted_even_if_the_last_is_below() -> None:
     exposure = exposed(span("60.00", at(5)), span("60.00", at(7), at(10)), EUR="100", all="90.00")
     assert (row(exposure, "EUR")["days_above"], row(exposure, "EUR")["standing"]) == (3, "within")
     assert row(exposure, "all")["days_above"] == 3
     assert row(exposure, "all")["peak"] == 120
 
 
-def test_ages_count_from_when_the_money_came_by_the_days_of_its_rail() -> None:
+def test_ages_count_from_arrival_in_the_days_of_the_rail() -> None:
     exposure = exposed(
         span("1.00", at(30, 0)), span("2.00", at(29), subject_id="r2"),
         span("4.00", at(26), subject_id="r3", began=at(14)),
@@ -164,7 +164,7 @@ def test_ages_count_from_when_the_money_came_by_the_days_of_its_rail() -> None:
     assert (by_amount[16]["age"], by_amount[16]["clock"]) == (None, "")
 
 
-def test_what_left_after_the_cut_off_is_said_and_stays_in_the_sum() -> None:
+def test_money_that_left_after_the_cut_off_is_mentioned_and_stays_in_the_sum() -> None:
     here = span("70.00", at(30), AFTER, left_at=AFTER, left_by="coins delivered, by the service")
     later = span(
         "30.00", at(30), AFTER + timedelta(days=1), subject_id="r2",
@@ -179,7 +179,7 @@ def test_what_left_after_the_cut_off_is_said_and_stays_in_the_sum() -> None:
     assert (by_amount[30]["cleared_at"], by_amount[30]["cleared_by"]) == (None, "")
 
 
-def test_an_open_month_is_told_up_to_now() -> None:
+def test_an_open_month_is_reported_up_to_now() -> None:
     exposure = exposed(span("5.00", at(3)), known_at=at(6, 10))
     assert exposure.at == at(6, 10)
     assert exposure.instant == "6 Oct 10:00 CEST"
@@ -191,7 +191,7 @@ def test_an_open_month_is_told_up_to_now() -> None:
     assert row(before, "EUR")["amount"] == 5
 
 
-def test_amounts_in_doubt_alike_are_one_row_with_their_sum() -> None:
+def test_equal_doubtful_amounts_are_one_row_with_their_sum() -> None:
     lines = [
         doubted("1.50", subject="line", subject_id=f"e{n}", kind="credit not converted",
                 reference="VFY-1", since=at(4 + n))
@@ -231,7 +231,7 @@ def drawn_spans(draw: st.DrawFn) -> list[HeldAmount]:
 
 @pytest.mark.acceptance
 @given(drawn_spans())
-def test_every_table_says_the_same_of_the_same_money(spans: Sequence[HeldAmount]) -> None:
+def test_all_tables_agree_about_the_same_money(spans: Sequence[HeldAmount]) -> None:
     exposure = exposed(*spans, EUR="1000", all="100000.00")
     sums: dict[str, Decimal] = defaultdict(Decimal)
     for each in exposure.proved.arrow.to_pylist():
@@ -280,14 +280,14 @@ def gaps(
     return [(each.kind, each.currency, each.problem) for each in spans]
 
 
-def test_a_month_whose_sources_all_reach_its_end_has_no_gap() -> None:
+def test_a_month_with_complete_sources_has_no_gap() -> None:
     own = {"statements": [account()]}
     assert gaps(**own, virtual_accounts=[]) == []
     reported = {"statements": [account(), account(source="provider_report", account="BE2")]}
     assert gaps(**reported, virtual_accounts=[virtual()]) == []
 
 
-def test_services_that_were_not_read_since_the_month_ended_are_named() -> None:
+def test_services_not_read_since_month_end_are_named() -> None:
     assert gaps(read_at=None) == [("not read", "", "the services have never been read")]
     early = at(30, 9)
     assert gaps(read_at=early) == [("not read", "", "the services were last read 30 Oct 09:00 CET")]
@@ -300,7 +300,7 @@ def test_services_that_were_not_read_since_the_month_ended_are_named() -> None:
     ]
 
 
-def test_a_day_that_no_proved_statement_shows_is_named_once_it_is_over() -> None:
+def test_a_past_day_without_a_proved_statement_is_named() -> None:
     late = account(complete=False, missing_from=on(29), name="Operating")
     assert gaps(statements=[late]) == [
         ("fiat in transit", "EUR", "no proved statement shows 29 Oct to 31 Oct")

@@ -18,7 +18,7 @@ APPROVED = turn(at(5, 10), "AWAITING_FUNDS")
 OFF = "OFF_RAMP"
 
 
-def test_a_debit_stands_from_its_day_until_the_service_delivered() -> None:
+def test_a_debit_is_exposed_from_its_day_until_delivery() -> None:
     spans = told(
         request(status="SUCCEEDED", received_at=at(7, 9), completed_at=at(7, 11)),
         debits=[debit(on(6))],
@@ -32,7 +32,7 @@ def test_a_debit_stands_from_its_day_until_the_service_delivered() -> None:
     assert {each.began for each in spans} == {at(6, 0)}
 
 
-def test_a_silent_service_leaves_it_in_transit() -> None:
+def test_a_silent_service_leaves_the_money_in_transit() -> None:
     (only,) = told(request(), debits=[debit(on(29))], turns=[APPROVED])
     assert short([only]) == [("fiat in transit", 1000, "29 00:00", None)]
     assert (only.state, only.left_at, only.evidence) == (
@@ -40,7 +40,7 @@ def test_a_silent_service_leaves_it_in_transit() -> None:
     )  # fmt: skip
 
 
-def test_processing_past_its_time_is_stuck() -> None:
+def test_processing_beyond_its_deadline_is_stuck() -> None:
     spans = told(
         request(status="PROCESSING", received_at=at(8, 9)),
         debits=[debit(on(8))],
@@ -52,7 +52,7 @@ def test_processing_past_its_time_is_stuck() -> None:
 
 
 @pytest.mark.parametrize("status", ["CANCELLED", "REJECTED", "DENIED", "FAILED"])
-def test_an_ended_on_ramp_is_stuck_until_the_money_is_back(status: str) -> None:
+def test_an_ended_on_ramp_is_stuck_until_the_money_is_returned(status: str) -> None:
     ended = request(status=status)
     turns = [APPROVED, turn(at(9, 14), status)]
     assert short(told(ended, debits=[debit(on(8))], turns=turns)) == [
@@ -87,7 +87,7 @@ def test_blocked_money_is_blocked_until_it_is_released() -> None:
     ]
 
 
-def test_a_status_that_nobody_knows_keeps_the_money_where_it_is() -> None:
+def test_an_unknown_status_leaves_the_money_at_the_provider() -> None:
     spans = told(request(status="UNDER_REVIEW"), debits=[debit(on(6))], turns=[
         APPROVED, turn(at(7, 9), "UNDER_REVIEW"),
     ])  # fmt: skip
@@ -96,7 +96,7 @@ def test_a_status_that_nobody_knows_keeps_the_money_where_it_is() -> None:
     )  # fmt: skip
 
 
-def test_what_the_service_received_stands_though_no_line_shows_it() -> None:
+def test_money_received_by_the_service_is_exposed_without_a_bank_line() -> None:
     stated = told(request(status="PROCESSING", received_at=at(29, 9)))
     assert short(stated) == [("fiat in transit", 1000, "29 09:00", None)]
     assert "no line shows it" in stated[0].evidence
@@ -104,13 +104,13 @@ def test_what_the_service_received_stands_though_no_line_shows_it() -> None:
     assert short(only_status)[0] == ("fiat in transit", 1000, "29 09:00", "31 00:00")
 
 
-def test_nothing_stands_for_a_request_that_nobody_paid() -> None:
+def test_an_unpaid_request_has_no_exposure() -> None:
     for status in ("AWAITING_APPROVAL", "AWAITING_FUNDS", "BLOCKED", "CANCELLED", "DENIED"):
         assert told(request(status=status), turns=[turn(at(5), status)]) == []
         assert told(request(OFF, status=status), turns=[turn(at(5), status)]) == []
 
 
-def test_a_succeeded_request_without_its_event_ended_with_its_status() -> None:
+def test_a_succeeded_request_without_its_event_ends_with_its_status() -> None:
     turns = [APPROVED, turn(at(7, 11), "SUCCEEDED")]
     spans = told(request(status="SUCCEEDED"), debits=[debit(on(6))], turns=turns)
     assert short(spans) == [("fiat in transit", 1000, "06 00:00", "07 11:00")]
@@ -118,12 +118,12 @@ def test_a_succeeded_request_without_its_event_ended_with_its_status() -> None:
     assert short(off) == [("payout outstanding", 990, "07 11:00", None)]
 
 
-def test_delivered_before_it_was_debited_never_stood_there() -> None:
+def test_a_delivery_before_the_debit_has_no_exposure() -> None:
     early = request(status="SUCCEEDED", received_at=at(6, 9), completed_at=at(6, 10))
     assert told(early, debits=[debit(on(7))], turns=[turn(at(6, 9), "PROCESSING")]) == []
 
 
-def test_money_beyond_what_was_asked_stands_beside_the_request() -> None:
+def test_an_overpayment_is_shown_next_to_the_request() -> None:
     done = request(status="SUCCEEDED", received_at=at(7, 9), completed_at=at(7, 11))
     lines = [
         debit(on(6)), debit(on(6), "above", amount=Decimal("50.00")),
@@ -141,7 +141,7 @@ def test_money_beyond_what_was_asked_stands_beside_the_request() -> None:
     assert {each.subject for each in later} == {"line"}
 
 
-def test_a_contradicted_line_is_stuck_and_in_doubt_once_the_service_delivered() -> None:
+def test_a_contradicted_line_is_stuck_and_in_doubt_after_delivery() -> None:
     closed = told(request(status="CANCELLED"), debits=[debit(on(8), "contradicted")])
     assert short(closed) == [("stuck", 1000, "08 00:00", None)]
     delivered = request(status="SUCCEEDED", completed_at=at(9, 9))
@@ -152,7 +152,7 @@ def test_a_contradicted_line_is_stuck_and_in_doubt_once_the_service_delivered() 
     ]
 
 
-def test_what_was_paid_for_a_request_that_closed_stands_as_its_status_says() -> None:
+def test_a_payment_for_a_closed_request_is_exposed_by_its_status() -> None:
     turns = [APPROVED, turn(at(9, 10), "PROCESSING"), turn(at(9, 12), "BLOCKED")]
     line = debit(on(8), "closed")
     held = told(request(status="BLOCKED", received_at=at(9, 10)), debits=[line], turns=turns)
@@ -174,7 +174,7 @@ def test_what_was_paid_for_a_request_that_closed_stands_as_its_status_says() -> 
     assert after[-1].state == "PAID TO CLOSED REQUEST"
 
 
-def test_a_line_that_nobody_decided_is_in_doubt_and_in_no_sum() -> None:
+def test_an_undecided_line_is_in_doubt_and_in_no_sum() -> None:
     undecided = debit(on(8), "undecided")
     assert short(told(request(), debits=[undecided])) == [
         ("fiat in transit?", 1000, "08 00:00", None)
@@ -195,7 +195,7 @@ def off(status: str = "AWAITING_FUNDS", **changed: Any) -> dict[str, Any]:
 DONE = {"status": "SUCCEEDED", "received_at": at(7, 9), "completed_at": at(7, 11)}
 
 
-def test_coins_stand_until_completion_and_then_the_payout_until_the_bank_shows_it() -> None:
+def test_coins_are_exposed_until_completion_and_the_payout_until_the_bank_shows_it() -> None:
     spans = told(off(**DONE), payouts=[payout(on(8))], turns=[turn(at(7, 9), "PROCESSING")])
     assert short(spans) == [
         ("crypto sent", 1100, "06 10:00", "07 09:00"),
@@ -207,7 +207,7 @@ def test_coins_stand_until_completion_and_then_the_payout_until_the_bank_shows_i
     assert {each.began for each in spans} == {at(6, 10)}
 
 
-def test_a_part_that_was_paid_out_leaves_the_rest_outstanding() -> None:
+def test_a_partial_payout_leaves_the_rest_outstanding() -> None:
     spans = told(off(**DONE), payouts=[payout(on(8), "400.00"), payout(on(12), "590.00")])
     assert short(spans)[1:] == [
         ("payout outstanding", 990, "07 11:00", "09 00:00"),
@@ -221,7 +221,7 @@ def test_a_part_that_was_paid_out_leaves_the_rest_outstanding() -> None:
     assert early[1].evidence_in(ZONE).startswith("a part was paid out by 9 Oct 00:00 CEST")
 
 
-def test_a_credit_that_may_be_its_payout_puts_it_in_doubt() -> None:
+def test_a_credit_that_may_be_the_payout_puts_it_in_doubt() -> None:
     spans = told(off(**DONE), payouts=[payout(on(8), standing="undecided")])
     assert short(spans)[1:] == [
         ("payout outstanding", 990, "07 11:00", "09 00:00"),
@@ -232,7 +232,7 @@ def test_a_credit_that_may_be_its_payout_puts_it_in_doubt() -> None:
 
 
 @pytest.mark.parametrize("status", ["CANCELLED", "REJECTED", "DENIED", "FAILED"])
-def test_nothing_shows_whether_coins_of_an_ended_off_ramp_came_back(status: str) -> None:
+def test_returned_coins_of_an_ended_off_ramp_cannot_be_shown(status: str) -> None:
     spans = told(off(status), turns=[turn(at(9, 14), status)])
     assert short(spans) == [
         ("crypto sent", 1100, "06 10:00", "09 14:00"),
@@ -251,7 +251,7 @@ def test_coins_of_a_blocked_or_late_off_ramp_are_blocked_or_stuck() -> None:
     assert short(only_status)[0][:3] == ("crypto sent", 1100, "06 11:00")
 
 
-def test_a_hash_that_stands_for_something_else_proves_neither_coins_nor_payout() -> None:
+def test_a_reused_hash_proves_neither_coins_nor_payout() -> None:
     spans = told(off(**DONE, is_hash_in_doubt=True), payouts=[payout(on(8))])
     assert short(spans) == [
         ("crypto sent?", 1100, "06 10:00", "07 11:00"),
@@ -304,7 +304,7 @@ def drawn_requests(draw: st.DrawFn) -> list[HeldAmount]:
 
 
 @given(drawn_requests())
-def test_one_amount_stands_in_one_way_at_a_time(spans: list[HeldAmount]) -> None:
+def test_an_amount_has_one_exposure_state_at_a_time(spans: list[HeldAmount]) -> None:
     """For one request with one line, proved or in doubt, the spans never overlap."""
     # A second payment is separate money.
     for subject in ("request", "line"):
@@ -320,7 +320,9 @@ def test_one_amount_stands_in_one_way_at_a_time(spans: list[HeldAmount]) -> None
 
 
 @given(drawn_requests(), hours)
-def test_never_more_stands_than_was_given(spans: list[HeldAmount], instant: datetime) -> None:
+def test_the_exposure_never_exceeds_the_given_amount(
+    spans: list[HeldAmount], instant: datetime
+) -> None:
     stands = standing([each for each in spans if each.is_proved], instant)
     assert len(stands) == len({each.subject for each in stands})
     assert all(each.amount in (1000, 1100, 990, 590) for each in stands)

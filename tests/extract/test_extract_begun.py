@@ -81,7 +81,7 @@ def begun(staging: Path) -> list[Path]:
     return sorted(staging.rglob("*.parquet"))
 
 
-def test_the_first_rows_of_a_table_are_written_without_the_lock_and_moved_with_it(
+def test_the_first_rows_of_a_table_are_written_without_the_lock_and_moved_under_it(
     lake: Lake, fetched: FetchedRows, staging: Path
 ) -> None:
     fetched.upsert(ORDERS, rows_with("open", "1", "2"))
@@ -109,7 +109,7 @@ def test_rows_that_waited_for_another_commit_count_from_their_own(
 
 
 @pytest.mark.parametrize("other", [False, True], ids=["alone", "after another commit"])
-def test_of_a_record_that_comes_twice_the_later_counts(
+def test_the_later_version_of_a_repeated_record_counts(
     lake: Lake, fetched: FetchedRows, *, other: bool
 ) -> None:
     fetched.upsert(ORDERS, rows_with("open", "1", "2"))
@@ -128,7 +128,7 @@ def test_of_a_record_that_comes_twice_the_later_counts(
     assert stored(lake, "orders_history") == []
 
 
-def test_rows_that_hang_on_a_change_hang_on_the_new_rows_before_them(
+def test_dependent_rows_refer_to_the_new_rows_before_them(
     lake: Lake, fetched: FetchedRows, staging: Path
 ) -> None:
     fetched.upsert(ORDERS, rows_with("open", "1"))
@@ -141,7 +141,7 @@ def test_rows_that_hang_on_a_change_hang_on_the_new_rows_before_them(
     assert [row[0] for row in stored(lake, "events")] == ["a"]
 
 
-def test_a_whole_list_after_the_first_rows_marks_those_it_lacks(
+def test_a_complete_list_after_the_first_rows_marks_missing_records(
     lake: Lake, fetched: FetchedRows
 ) -> None:
     fetched.upsert(ORDERS, rows_with("open", "1", "2"))
@@ -153,7 +153,7 @@ def test_a_whole_list_after_the_first_rows_marks_those_it_lacks(
 
 
 @pytest.mark.parametrize("other", [False, True], ids=["alone", "after another commit"])
-def test_what_a_killed_sync_left_is_no_part_of_the_next(
+def test_files_of_a_killed_sync_are_not_part_of_the_next(
     lake: Lake, fetched: FetchedRows, staging: Path, *, other: bool
 ) -> None:
     fetched.upsert(ORDERS, rows_with("open", "left"))  # the process dies here
@@ -178,7 +178,7 @@ def full_disk() -> Iterator[None]:
 
 @pytest.mark.parametrize("complete", [False, True], ids=["a table begins", "rows that wait"])
 @pytest.mark.usefixtures("full_disk")
-def test_on_a_full_disk_the_error_says_so_and_nothing_stays(
+def test_a_full_disk_is_reported_and_leaves_no_file(
     lake: Lake, staging: Path, monkeypatch: pytest.MonkeyPatch, *, complete: bool
 ) -> None:
     monkeypatch.setattr(parquet, "GROUP_ROWS", 1_000)
@@ -196,14 +196,14 @@ def test_on_a_full_disk_the_error_says_so_and_nothing_stays(
     assert not [thread for thread in threading.enumerate() if "parquet" in thread.name]
 
 
-def test_rows_are_read_back_a_group_at_a_time_whatever_their_size(tmp_path: Path) -> None:
+def test_rows_are_read_back_in_groups_of_any_size(tmp_path: Path) -> None:
     rows = rows_with("open", *map(str, range(25)))
     pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=10)
     read = [part.num_rows for part, _ in whole_rows(tmp_path / "rows.parquet", None)]
     assert read == [10, 10, 5]
 
 
-def test_observations_do_not_begin_as_records(lake: Lake, fetched: FetchedRows) -> None:
+def test_observations_are_never_written_as_records(lake: Lake, fetched: FetchedRows) -> None:
     looks = msgspec.structs.replace(EVENTS, kind="observations", settles=False)
     fetched.upsert(looks, rows_with("open", "1"))
     with pytest.raises(TableError, match="holds observations"):
@@ -211,7 +211,7 @@ def test_observations_do_not_begin_as_records(lake: Lake, fetched: FetchedRows) 
 
 
 @pytest.mark.parametrize("left", ["file", "link"])
-def test_what_is_in_the_place_of_a_folder_keeps_no_sync_from_its_own(
+def test_a_file_in_place_of_the_folder_does_not_stop_a_sync(
     lake: Lake, staging: Path, left: str
 ) -> None:
     staging.mkdir()
@@ -223,7 +223,7 @@ def test_what_is_in_the_place_of_a_folder_keeps_no_sync_from_its_own(
     assert stored(lake) == [("1", "open", NOW)]
 
 
-def test_after_an_error_nothing_is_stored_and_nothing_stays(lake: Lake, staging: Path) -> None:
+def test_an_error_stores_nothing_and_leaves_no_file(lake: Lake, staging: Path) -> None:
     def fail() -> None:
         with closing(FetchedRows(*lake.base("sync", NOW), staging)) as fetched:
             fetched.upsert(ORDERS, rows_with("open", "1"))

@@ -81,7 +81,7 @@ def test_a_sync_asks_every_list_and_nothing_unknown(
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_what_a_list_holds_is_in_its_table(synced: tuple[Lake, SyncReport], path: str) -> None:
+def test_every_listed_record_is_in_its_table(synced: tuple[Lake, SyncReport], path: str) -> None:
     snapshot = synced[0].snapshot()
     for table in LISTS[path]:
         assert snapshot.sql(f'SELECT 1 FROM "{table}" LIMIT 1').num_rows == 1

@@ -103,7 +103,7 @@ def test_amounts_are_exact_and_named(synced: Synced) -> None:
     assert row["company_wallet_address"]
 
 
-def test_open_is_what_may_still_change(synced: Synced) -> None:
+def test_open_means_that_a_record_may_still_change(synced: Synced) -> None:
     snapshot = synced[0].snapshot()
     rows = snapshot.sql("SELECT DISTINCT status, is_open FROM ramp_requests").to_pylist()
     by_status = {row["status"]: row["is_open"] for row in rows}
@@ -114,7 +114,7 @@ def test_open_is_what_may_still_change(synced: Synced) -> None:
     assert {row["status"] for row in rows} == {"COMPLETED", "FAILED"}
 
 
-def test_details_complete_what_lists_leave_out(synced: Synced) -> None:
+def test_details_complete_the_fields_missing_from_lists(synced: Synced) -> None:
     snapshot = synced[0].snapshot()
     accounts = snapshot.sql("SELECT * FROM company_bank_accounts").to_pylist()
     assert all(row["iban"] or row["account_number"] for row in accounts)

@@ -27,7 +27,7 @@ STEPS = Path(__file__).with_name("killed_sync.py")
 
 
 @pytest.mark.parametrize("task", ["accounts", "wallets", "transfers", "ramp_requests"])
-def test_killed_sync_shows_nothing_and_the_next_one_is_as_undisturbed(
+def test_a_killed_sync_shows_nothing_and_the_next_one_is_complete(
     calm: tuple[Sandbox, Served], synced: tuple[Lake, SyncReport], tmp_path: Path, task: str
 ) -> None:
     sandbox, served = calm
@@ -47,7 +47,7 @@ def test_killed_sync_shows_nothing_and_the_next_one_is_as_undisturbed(
 
 
 @pytest.mark.parametrize("size", [2, 4, 200], ids=["in its length", "after it", "in its bytes"])
-def test_a_kill_in_the_middle_of_keeping_a_detail_loses_that_detail_alone(
+def test_a_kill_while_storing_a_detail_loses_only_that_detail(
     calm: tuple[Sandbox, Served], synced: tuple[Lake, SyncReport], tmp_path: Path, size: int
 ) -> None:
     sandbox, served = calm
@@ -83,7 +83,7 @@ def moved(sandbox: Sandbox, lake: Lake) -> None:
 
 
 @pytest.mark.thorough
-def test_a_later_sync_killed_at_any_write_point_is_made_good_by_the_next(
+def test_a_later_sync_killed_at_any_write_point_is_completed_by_the_next(
     own: Own, tmp_path: Path
 ) -> None:
     sandbox, served = own
@@ -143,9 +143,7 @@ with closing(Spool(Path(sys.argv[1]), rows.schema)) as spool:
 
 
 @pytest.mark.parametrize("batches", [1, 20], ids=["when it is read again", "when rows are added"])
-def test_listed_rows_that_find_no_place_on_the_disk_are_a_storage_error(
-    tmp_path: Path, batches: int
-) -> None:
+def test_a_full_disk_for_listed_rows_is_a_storage_error(tmp_path: Path, batches: int) -> None:
     done = subprocess.run(
         [sys.executable, "-c", FULL, str(tmp_path), str(batches)],
         check=False,

@@ -102,7 +102,7 @@ def test_a_wrong_secret_stores_nothing(own: Own, lake: Lake, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "path", ["/finance/v1/accounts", "/finance/v1/account-to-account", "/ramp/v1/ramp-requests/"]
 )
-def test_a_failing_service_leaves_what_was_stored(
+def test_a_failing_service_leaves_the_stored_data(
     own: Own, maker: Client, lake: Lake, path: str
 ) -> None:
     sandbox, _ = own
@@ -118,7 +118,7 @@ def test_a_failing_service_leaves_what_was_stored(
 
 
 @pytest.mark.acceptance
-def test_passing_faults_change_nothing_in_the_result(
+def test_temporary_faults_change_nothing_in_the_result(
     own: Own, maker: Client, lake: Lake, tmp_path: Path
 ) -> None:
     sandbox, _ = own
@@ -134,9 +134,7 @@ def test_passing_faults_change_nothing_in_the_result(
 
 
 @pytest.mark.acceptance
-def test_a_table_that_may_not_be_read_stays_and_is_reported(
-    own: Own, maker: Client, lake: Lake
-) -> None:
+def test_a_forbidden_table_stays_and_is_reported(own: Own, maker: Client, lake: Lake) -> None:
     sandbox, _ = own
     sync(maker, lake, sandbox.now)
     before = contents(lake)
@@ -150,7 +148,7 @@ def test_a_table_that_may_not_be_read_stays_and_is_reported(
 
 
 @pytest.mark.acceptance
-def test_a_request_whose_detail_is_refused_is_known_from_the_list(
+def test_a_request_with_a_refused_detail_is_stored_from_the_list(
     own: Own, maker: Client, lake: Lake
 ) -> None:
     sandbox, _ = own
@@ -167,7 +165,7 @@ def test_a_request_whose_detail_is_refused_is_known_from_the_list(
 
 
 @pytest.mark.acceptance
-def test_a_refused_detail_does_not_replace_the_one_that_is_held(
+def test_a_refused_detail_does_not_replace_the_stored_one(
     own: Own, maker: Client, lake: Lake
 ) -> None:
     sandbox, _ = own
@@ -178,14 +176,16 @@ def test_a_refused_detail_does_not_replace_the_one_that_is_held(
     assert rows.num_rows == 0
 
 
-def test_two_syncs_at_once_are_refused(own: Own, maker: Client, lake: Lake) -> None:
+def test_two_simultaneous_syncs_are_refused(own: Own, maker: Client, lake: Lake) -> None:
     sandbox, _ = own
     with lake.writer("sync", sandbox.now), pytest.raises(WorkspaceLocked):
         sync(maker, lake, sandbox.now)
 
 
 @pytest.mark.acceptance
-def test_progress_is_told_by_one_thread_and_adds_up(own: Own, maker: Client, lake: Lake) -> None:
+def test_progress_is_reported_by_one_thread_and_adds_up(
+    own: Own, maker: Client, lake: Lake
+) -> None:
     told: list[tuple[str, str, int]] = []
     threads: set[int] = set()
 

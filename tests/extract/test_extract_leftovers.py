@@ -27,7 +27,7 @@ def files_of(folder: Path) -> int:
 
 
 @pytest.mark.thorough
-def test_killed_syncs_leave_no_more_than_one(own: tuple[Sandbox, Served], tmp_path: Path) -> None:
+def test_killed_syncs_leave_at_most_one_folder(own: tuple[Sandbox, Served], tmp_path: Path) -> None:
     """A reader and a pinned commit keep their files meanwhile."""
     sandbox, served = own
     with client_for(tmp_path, sandbox, served) as client:

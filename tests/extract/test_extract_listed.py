@@ -69,7 +69,7 @@ def not_this_way() -> list[Record[RampRequest]]:
 @pytest.mark.acceptance
 @settings(deadline=None)  # the first example loads libraries
 @given(st.lists(item, min_size=1, max_size=5))
-def test_both_ways_give_the_same_rows(items: list[dict]) -> None:
+def test_both_parsers_give_the_same_rows(items: list[dict]) -> None:
     result = encoder.encode(items)
     assert listed_rows([(result, not_this_way)]).table.equals(expected_rows(result))
 
@@ -77,14 +77,14 @@ def test_both_ways_give_the_same_rows(items: list[dict]) -> None:
 @pytest.mark.acceptance
 @settings(deadline=None)
 @given(st.lists(st.lists(item, max_size=3), min_size=2, max_size=4))
-def test_pages_read_at_once_give_the_rows_of_each(pages: list[list[dict]]) -> None:
+def test_pages_parsed_together_give_the_rows_of_each(pages: list[list[dict]]) -> None:
     results = [encoder.encode(items) for items in pages]
     told = listed_rows([(result, partial(records, result)) for result in results])
     expected = pa.concat_tables([expected_rows(result) for result in results])
     assert told.table.combine_chunks().equals(expected.combine_chunks())
 
 
-def test_a_page_that_is_not_flat_leaves_those_beside_it_to_be_read_by_column() -> None:
+def test_a_page_that_is_not_flat_does_not_affect_the_others() -> None:
     flat = encoder.encode([{"id": "1", "status": "SUCCEEDED"}])
     other = encoder.encode([{"id": "2", "fiatCurrency": {"id": "3", "currency": "EUR"}}])
     told = listed_rows([(flat, not_this_way), (other, partial(records, other))])
@@ -92,7 +92,7 @@ def test_a_page_that_is_not_flat_leaves_those_beside_it_to_be_read_by_column() -
 
 
 @pytest.mark.parametrize("places", [(0,), (1,), (0, 1)])
-def test_it_is_known_of_rows_that_no_item_has_a_field_which_the_model_does_not(
+def test_rows_without_unknown_fields_are_marked_as_such(
     places: tuple[int, ...],
 ) -> None:
     items = [{"id": "1", "status": "SUCCEEDED"}, {"id": "2", "status": "SUCCEEDED"}]
@@ -142,7 +142,7 @@ def outcome(read: Callable[[], ListedRows]) -> ListedRows | type[Exception]:
 @pytest.mark.acceptance
 @settings(max_examples=400)
 @given(st.lists(members | st.none(), max_size=3))
-def test_whatever_comes_both_ways_give_the_same_rows_or_the_same_error(items: list[Any]) -> None:
+def test_both_parsers_give_the_same_rows_or_the_same_error(items: list[Any]) -> None:
     texts = [b"null" if one is None else as_json([("id", b'"1"'), *one]) for one in items]
     result = b"[" + b", ".join(texts) + b"]"
     told = outcome(lambda: listed_rows([(result, lambda: records(result))]))
@@ -170,7 +170,7 @@ def test_whatever_comes_both_ways_give_the_same_rows_or_the_same_error(items: li
         b'[{"id": "1", "status": 5}]',
     ],
 )
-def test_what_the_contract_does_not_allow_is_never_read_by_column(result: bytes) -> None:
+def test_input_outside_the_contract_is_never_parsed_by_column(result: bytes) -> None:
     class Told(Exception):
         pass
 
@@ -181,7 +181,7 @@ def test_what_the_contract_does_not_allow_is_never_read_by_column(result: bytes)
         listed_rows([(result, read)])
 
 
-def test_the_last_of_two_equal_fields_counts_as_everywhere() -> None:
+def test_the_last_of_two_equal_fields_counts() -> None:
     result = b'[{"id": "1", "status": "NEW", "status": "SUCCEEDED"}]'
     (row,) = listed_rows([(result, lambda: records(result))]).table.to_pylist()
     assert (row["status"], row["is_open"]) == ("SUCCEEDED", False)
@@ -195,7 +195,7 @@ def test_the_last_of_two_equal_fields_counts_as_everywhere() -> None:
         {"companyWallet": {"id": "w", "address": "0x1"}},
     ],
 )
-def test_a_page_with_more_than_flat_items_goes_the_way_of_all_records(odd: dict) -> None:
+def test_a_page_with_more_than_flat_items_is_parsed_record_by_record(odd: dict) -> None:
     result = encoder.encode([{"id": "1", "status": "SUCCEEDED"}, {"id": "2", **odd}])
     asked = []
 
@@ -224,7 +224,7 @@ def test_a_page_with_more_than_flat_items_goes_the_way_of_all_records(odd: dict)
         f'"{2**238 * 12345}"',
     ],
 )
-def test_an_amount_that_cannot_be_stored_exactly_is_never_stored(number: str) -> None:
+def test_an_inexact_amount_is_never_stored(number: str) -> None:
     result = b'[{"id": "1", "fiatAmount": %s}]' % number.encode()
 
     class Told(Exception):

@@ -37,7 +37,7 @@ def once(work: Callable[[], object]) -> Callable[[], None]:
 
 
 @pytest.mark.acceptance
-def test_what_is_stored_while_the_services_are_asked_stays_and_shows_at_once(
+def test_data_stored_during_a_sync_stays_and_is_visible_at_once(
     calm: Own, synced: tuple[Lake, SyncReport], tmp_path: Path
 ) -> None:
     lake, shown = lake_in(tmp_path), list[list[str]]()
@@ -59,7 +59,7 @@ def test_what_is_stored_while_the_services_are_asked_stays_and_shows_at_once(
 
 
 @pytest.mark.acceptance
-def test_a_later_sync_supersedes_the_same_with_other_work_in_between(
+def test_a_later_sync_supersedes_the_same_rows_with_other_commits_in_between(
     own: Own, maker: Client, tmp_path: Path
 ) -> None:
     sandbox, _ = own
@@ -82,7 +82,7 @@ def test_a_later_sync_supersedes_the_same_with_other_work_in_between(
     assert histories(lake)["ramp_requests_history"]
 
 
-def test_rows_of_the_services_that_were_written_meanwhile_are_not_written_over(
+def test_service_rows_written_meanwhile_are_not_overwritten(
     calm: Own, calm_maker: Client, synced: tuple[Lake, SyncReport], tmp_path: Path
 ) -> None:
     sandbox, _ = calm
@@ -102,7 +102,7 @@ def test_rows_of_the_services_that_were_written_meanwhile_are_not_written_over(
     assert contents(lake)["accounts"] == before["accounts"]
 
 
-def test_of_two_syncs_the_second_is_refused_while_the_first_asks(
+def test_the_second_of_two_syncs_is_refused_while_the_first_reads(
     calm: Own, calm_maker: Client, lake: Lake
 ) -> None:
     sandbox, _ = calm
@@ -116,7 +116,7 @@ def test_of_two_syncs_the_second_is_refused_while_the_first_asks(
 
 
 @pytest.mark.acceptance
-def test_who_writes_when_everything_is_fetched_is_waited_for(
+def test_a_sync_waits_for_another_writer_once_everything_is_fetched(
     calm: Own, calm_maker: Client, lake: Lake
 ) -> None:
     sandbox, _ = calm
@@ -140,7 +140,7 @@ def test_who_writes_when_everything_is_fetched_is_waited_for(
 
 
 @pytest.mark.acceptance
-def test_what_has_no_place_in_memory_waits_on_the_disk_and_leaves_nothing(
+def test_rows_beyond_the_memory_limit_wait_on_disk_and_are_removed(
     calm: Own,
     synced: tuple[Lake, SyncReport],
     tmp_path: Path,

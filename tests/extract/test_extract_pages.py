@@ -77,7 +77,7 @@ def listed(
     return pages, lake.snapshot().sql("SELECT id FROM ramp_requests").num_rows
 
 
-def test_every_page_is_asked_for_once_and_every_row_stored(tmp_path: Path, lake: Lake) -> None:
+def test_every_page_is_requested_once_and_every_row_stored(tmp_path: Path, lake: Lake) -> None:
     pages, count = listed(
         tmp_path, lake, lambda page, size: (slice_of(page, size, TOTAL), stated(page, size, TOTAL))
     )
@@ -86,7 +86,7 @@ def test_every_page_is_asked_for_once_and_every_row_stored(tmp_path: Path, lake:
 
 
 @pytest.mark.acceptance
-def test_a_service_with_smaller_pages_is_followed(tmp_path: Path, lake: Lake) -> None:
+def test_a_service_with_smaller_pages_is_read_completely(tmp_path: Path, lake: Lake) -> None:
     pages, count = listed(
         tmp_path, lake, lambda page, _: (slice_of(page, 500, TOTAL), stated(page, 500, TOTAL))
     )
@@ -94,7 +94,7 @@ def test_a_service_with_smaller_pages_is_followed(tmp_path: Path, lake: Lake) ->
 
 
 @pytest.mark.acceptance
-def test_a_list_that_grows_while_it_is_walked_is_walked_to_its_new_end(
+def test_a_list_that_grows_while_it_is_read_is_read_to_its_new_end(
     tmp_path: Path, lake: Lake
 ) -> None:
     def answer(page: int, size: int) -> tuple[list[int], dict]:
@@ -105,7 +105,7 @@ def test_a_list_that_grows_while_it_is_walked_is_walked_to_its_new_end(
 
 
 @pytest.mark.acceptance
-def test_a_list_that_shifts_is_walked_again(tmp_path: Path, lake: Lake) -> None:
+def test_a_shifting_list_is_reread(tmp_path: Path, lake: Lake) -> None:
     walks = [0]
 
     def answer(page: int, size: int) -> tuple[list[int], dict]:
@@ -130,18 +130,14 @@ def test_a_list_that_shifts_is_walked_again(tmp_path: Path, lake: Lake) -> None:
     ],
     ids=["always the first page", "a row is missing on each page"],
 )
-def test_a_list_that_never_adds_up_stores_nothing(
-    tmp_path: Path, lake: Lake, answer: Answer
-) -> None:
+def test_an_inconsistent_list_stores_nothing(tmp_path: Path, lake: Lake, answer: Answer) -> None:
     with pytest.raises(UnexpectedResponse, match="does not add up"):
         listed(tmp_path, lake, answer)
     assert lake.commits().num_rows == 0
 
 
 @pytest.mark.acceptance
-def test_a_service_that_states_no_total_is_walked_page_after_page(
-    tmp_path: Path, lake: Lake
-) -> None:
+def test_a_service_without_a_total_is_read_page_by_page(tmp_path: Path, lake: Lake) -> None:
     def answer(page: int, size: int) -> tuple[list[int], dict]:
         rows = slice_of(page, size, TOTAL)
         return rows, {"pageNumber": page, "pageSize": size, "hasNextPage": page < 6}
@@ -169,13 +165,13 @@ def a_billion(page: int, size: int) -> tuple[list[int], dict]:
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("answer", [without_end, without_number, a_billion])
-def test_a_list_without_end_stores_nothing(tmp_path: Path, lake: Lake, answer: Answer) -> None:
+def test_an_endless_list_stores_nothing(tmp_path: Path, lake: Lake, answer: Answer) -> None:
     with pytest.raises(UnexpectedResponse, match="GET /ramp-requests: the list does not end"):
         listed(tmp_path, lake, answer)
     assert lake.commits().num_rows == 0
 
 
-def test_pages_that_repeat_each_other_are_not_read_to_the_end(tmp_path: Path, lake: Lake) -> None:
+def test_repeating_pages_are_not_read_to_the_end(tmp_path: Path, lake: Lake) -> None:
     asked: list[int] = []
 
     def answer(page: int, size: int) -> tuple[list[int], dict]:
@@ -198,7 +194,7 @@ def test_pages_that_repeat_each_other_are_not_read_to_the_end(tmp_path: Path, la
     ],
     ids=["deep", "digits", "long id", "long wallet id", "long version"],
 )
-def test_a_listed_record_that_nobody_could_read_later_stores_nothing(
+def test_a_listed_record_too_deep_to_be_read_back_stores_nothing(
     tmp_path: Path, lake: Lake, strange: dict
 ) -> None:
     with pytest.raises(UnexpectedResponse, match="GET /ramp-requests"):

@@ -101,7 +101,7 @@ def settled(lake: Lake, order: str) -> dict:
     return lake.snapshot().sql(query).to_pylist()[0]
 
 
-def test_only_the_named_tables_are_asked_for_and_written(
+def test_only_the_named_tables_are_requested_and_written(
     desk: tuple[Client, Rewriting, Lake],
 ) -> None:
     client, inner, lake = desk
@@ -123,14 +123,14 @@ def test_every_table_can_be_synced_alone(
     assert contents(lake)[name] == contents(synced[0])[name]
 
 
-def test_a_table_that_nobody_declares_is_refused(desk: tuple[Client, Rewriting, Lake]) -> None:
+def test_an_undeclared_table_is_refused(desk: tuple[Client, Rewriting, Lake]) -> None:
     client, inner, lake = desk
     with pytest.raises(InputError, match="no table 'ramps'"):
         sync(client, lake, Sandbox().now, scope=only("ramps"))
     assert inner.asked == []
 
 
-def test_a_request_that_is_gone_is_marked_and_kept(desk: tuple[Client, Rewriting, Lake]) -> None:
+def test_a_deleted_request_is_marked_and_kept(desk: tuple[Client, Rewriting, Lake]) -> None:
     client, inner, lake = desk
     sync(client, lake, Sandbox().now, scope=REQUESTS)
     old = settled(lake, "ASC")
@@ -147,7 +147,7 @@ def test_a_request_that_is_gone_is_marked_and_kept(desk: tuple[Client, Rewriting
 
 
 @pytest.mark.acceptance
-def test_a_request_that_comes_back_is_not_marked_any_more(
+def test_a_request_that_reappears_is_unmarked(
     desk: tuple[Client, Rewriting, Lake],
 ) -> None:
     client, inner, lake = desk
@@ -174,7 +174,7 @@ def test_a_request_that_is_listed_late_is_found_by_the_count(
 
 
 @pytest.mark.acceptance
-def test_full_comparison_reports_what_drifted(
+def test_full_comparison_reports_drift(
     desk: tuple[Client, Rewriting, Lake], synced: tuple[Lake, SyncReport]
 ) -> None:
     client, inner, lake = desk
@@ -210,7 +210,7 @@ def test_full_comparison_without_drift_says_so(desk: tuple[Client, Rewriting, La
 
 
 @pytest.mark.acceptance
-def test_full_comparison_marks_transfers_that_no_list_has(
+def test_full_comparison_marks_unlisted_transfers(
     desk: tuple[Client, Rewriting, Lake],
 ) -> None:
     client, inner, lake = desk
@@ -237,7 +237,7 @@ def test_full_comparison_marks_transfers_that_no_list_has(
 
 
 @pytest.mark.acceptance
-def test_transfers_that_stop_coming_newest_first_are_all_read_and_it_is_said(
+def test_transfers_no_longer_listed_newest_first_are_all_read_and_reported(
     desk: tuple[Client, Rewriting, Lake], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("treasury.extract.transfer_lists.PAGE", 3)
@@ -268,7 +268,7 @@ def test_transfers_that_stop_coming_newest_first_are_all_read_and_it_is_said(
 
 
 @pytest.mark.acceptance
-def test_since_lists_again_from_that_day(desk: tuple[Client, Rewriting, Lake]) -> None:
+def test_since_relists_from_that_day(desk: tuple[Client, Rewriting, Lake]) -> None:
     client, inner, lake = desk
     now = Sandbox().now
     first = sync(client, lake, now, scope=only("ramp_requests", since=date(2026, 10, 1)))
@@ -283,7 +283,7 @@ def test_since_lists_again_from_that_day(desk: tuple[Client, Rewriting, Lake]) -
 
 
 @pytest.mark.acceptance
-def test_details_of_older_requests_follow_sync_by_sync(
+def test_details_of_older_requests_are_fetched_sync_by_sync(
     desk: tuple[Client, Rewriting, Lake], synced: tuple[Lake, SyncReport]
 ) -> None:
     client, _, lake = desk
@@ -315,7 +315,7 @@ def test_without_details_the_list_is_stored_and_flagged(
 
 
 @pytest.mark.acceptance
-def test_a_sync_that_failed_late_asks_again_only_for_what_may_have_changed(
+def test_a_sync_that_failed_late_refetches_only_possible_changes(
     desk: tuple[Client, Rewriting, Lake], synced: tuple[Lake, SyncReport], calm: Own, tmp_path: Path
 ) -> None:
     client, inner, lake = desk

@@ -72,7 +72,7 @@ def same(result: Any) -> Any:
 
 
 @pytest.mark.acceptance
-def test_a_record_that_is_listed_no_more_is_marked_and_kept(sync_with: Sync, lake: Lake) -> None:
+def test_an_unlisted_record_is_marked_and_kept(sync_with: Sync, lake: Lake) -> None:
     sync_with("/fees", same)
     count = lake.snapshot().sql("SELECT id FROM fees").num_rows
     report = sync_with("/fees", lambda fees: fees[1:])
@@ -95,7 +95,7 @@ def test_an_unknown_status_counts_as_open_and_is_reported(sync_with: Sync, lake:
 
 
 @pytest.mark.acceptance
-def test_fields_that_nobody_knows_stay_in_raw(sync_with: Sync, lake: Lake) -> None:
+def test_unknown_fields_stay_in_raw(sync_with: Sync, lake: Lake) -> None:
     sync_with("/company", lambda company: company | {"moon": {"phase": 0.25}})
     (row,) = lake.snapshot().sql("SELECT raw FROM company").to_pylist()
     assert json.loads(row["raw"])["moon"] == {"phase": 0.25}
@@ -145,7 +145,7 @@ def test_a_listed_record_that_comes_twice_is_stored_once(sync_with: Sync, lake: 
 
 
 @pytest.mark.acceptance
-def test_later_lists_that_ignore_the_date_bring_no_more_details(
+def test_later_lists_that_ignore_the_date_cause_no_extra_details(
     calm: Calm, sync_with: Sync, lake: Lake
 ) -> None:
     everything: list[list[dict]] = []
@@ -178,7 +178,7 @@ def test_later_lists_that_ignore_the_date_bring_no_more_details(
         ("/company", lambda _: None),
     ],
 )
-def test_what_does_not_read_stores_nothing(
+def test_an_unreadable_response_stores_nothing(
     sync_with: Sync, lake: Lake, path: str, change: Change
 ) -> None:
     with pytest.raises(UnexpectedResponse, match=path):

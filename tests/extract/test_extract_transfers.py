@@ -79,12 +79,12 @@ def test_a_settled_transfer_that_moved_on_does_not_end_the_walk() -> None:
     assert walked(held([6, 5, 4]), *pages) == ["t6", "t5", "t4"]
 
 
-def test_walk_goes_on_to_the_open_one_that_must_be_met() -> None:
+def test_a_walk_continues_to_the_open_transfer() -> None:
     pages = [transfer(6)], [transfer(5)], [transfer(4)], [transfer(3)]
     assert walked(held([6, 5, 3], [4]), *pages, must={"t4"}) == ["t6", "t5", "t4", "t3"]
 
 
-def test_walk_goes_on_to_the_day_that_was_asked_for() -> None:
+def test_a_walk_continues_to_the_requested_day() -> None:
     pages = [transfer(6)], [transfer(5)], [transfer(4)], [transfer(3)]
     since = NOON + timedelta(hours=5)
     assert walked(held([6, 5, 4, 3]), *pages, since=since) == ["t6", "t5", "t4"]
@@ -117,7 +117,7 @@ def test_page_of_records_that_came_before_does_not_end_the_walk() -> None:
         ({"cryptocurrency": "USDC", "amount": "6"}, "crypto", ("6", None)),
     ],
 )
-def test_amounts_stand_beside_their_own_currency(
+def test_amounts_are_stored_next_to_their_currency(
     record: dict, kind: str, amounts: tuple[str | None, str | None]
 ) -> None:
     import msgspec

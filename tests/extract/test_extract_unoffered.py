@@ -90,7 +90,7 @@ def full(client: Client, lake: Lake) -> SyncReport:
 
 
 @pytest.mark.acceptance
-def test_transfers_are_whole_without_a_list_that_is_not_offered(
+def test_transfers_are_complete_although_one_list_is_not_offered(
     hiding: tuple[Client, Hiding], filled: Lake
 ) -> None:
     client, inner = hiding
@@ -105,7 +105,7 @@ def test_transfers_are_whole_without_a_list_that_is_not_offered(
 
 
 @pytest.mark.acceptance
-def test_what_is_stored_of_a_list_that_is_not_offered_is_never_marked(
+def test_stored_rows_of_a_list_that_is_not_offered_are_never_marked(
     hiding: tuple[Client, Hiding], filled: Lake
 ) -> None:
     between = stored(filled, "kind = 'account_to_account'")
@@ -116,7 +116,7 @@ def test_what_is_stored_of_a_list_that_is_not_offered_is_never_marked(
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("status", [404, 405])
-def test_a_page_of_somebody_else_leaves_transfers_as_they_were(
+def test_a_foreign_page_leaves_transfers_unchanged(
     hiding: tuple[Client, Hiding], filled: Lake, status: int
 ) -> None:
     client, inner = hiding
@@ -129,7 +129,7 @@ def test_a_page_of_somebody_else_leaves_transfers_as_they_were(
     assert stored(filled, "vanished_at IS NOT NULL") == set()
 
 
-def test_a_comparison_that_left_something_out_does_not_say_that_all_is_equal(
+def test_an_incomplete_comparison_does_not_report_equality(
     hiding: tuple[Client, Hiding], filled: Lake
 ) -> None:
     client, inner = hiding
@@ -159,7 +159,7 @@ def test_a_small_table_that_is_not_offered_keeps_its_rows(
     assert all(row["vanished_at"] is None for row in rows)
 
 
-def test_at_a_wrong_address_nothing_vanishes(
+def test_a_sync_with_a_wrong_address_marks_nothing_as_vanished(
     published: Published, filled: Lake, tmp_path: Path
 ) -> None:
     sandbox, served = published

@@ -99,7 +99,7 @@ def desk_after_sync(calm: Calm, synced: tuple[Lake, SyncReport], tmp_path: Path)
 
 
 @pytest.mark.acceptance
-def test_where_everything_agrees_nothing_is_said_and_nothing_written(desk_after_sync: Desk) -> None:
+def test_an_exact_agreement_writes_and_reports_nothing(desk_after_sync: Desk) -> None:
     desk = desk_after_sync
     for tables, full in (((), False), ((), True), (("transfers",), False)):
         assert desk.sync("nowhere", dict, *tables, full=full).notices == ()
@@ -115,7 +115,7 @@ def with_field(body: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.acceptance
-def test_a_new_field_is_named_once_and_stays_known(desk: Desk) -> None:
+def test_a_new_field_is_named_once_and_remembered(desk: Desk) -> None:
     desk.sync("/company", dict, "company", "fees")
     report = desk.sync("/company", with_field, "company")
     assert report.notices == ("company: field moon is new; it is kept in raw",)
@@ -125,7 +125,7 @@ def test_a_new_field_is_named_once_and_stays_known(desk: Desk) -> None:
     assert desk.findings == [SyncFinding("field", "company", "moon")]
 
 
-def test_a_new_field_within_a_part_of_a_record_is_named_by_its_path(desk: Desk) -> None:
+def test_a_new_nested_field_is_named_by_its_path(desk: Desk) -> None:
     def with_planet(body: dict[str, Any]) -> dict[str, Any]:
         parties = [p | {"address": p["address"] | {"planet": "B"}} for p in body["result"]]
         return body | {"result": parties}
@@ -157,7 +157,7 @@ def test_a_new_field_of_one_listed_request_among_many_known_ones_is_named(
     assert "ramp_requests: field moon is new; it is kept in raw" in report.notices
 
 
-def test_hostile_names_of_fields_are_left_out_and_there_is_an_end_of_them(desk: Desk) -> None:
+def test_hostile_field_names_are_omitted_and_limited(desk: Desk) -> None:
     def crowded(body: dict[str, Any]) -> dict[str, Any]:
         many = {f"f{number}": 1 for number in range(500)} | {"\x1b[2J": 1}
         return body | {"result": body["result"] | many}
@@ -167,7 +167,7 @@ def test_hostile_names_of_fields_are_left_out_and_there_is_an_end_of_them(desk: 
     assert all(notice.isprintable() for notice in report.notices)
 
 
-def test_a_list_that_is_refused_is_a_finding_until_it_is_read(desk: Desk) -> None:
+def test_a_refused_list_is_a_finding_until_it_is_read(desk: Desk) -> None:
     desk.sync("/fees", dict, "fees", "parties")
     report = desk.sync("/fees", lambda _: 403, "fees", "parties")
     assert [skip.table for skip in report.skipped] == ["fees"]
@@ -180,7 +180,7 @@ def test_a_list_that_is_refused_is_a_finding_until_it_is_read(desk: Desk) -> Non
 
 
 @pytest.mark.acceptance
-def test_a_count_that_is_higher_than_what_is_held_is_a_finding_until_it_agrees(desk: Desk) -> None:
+def test_a_count_above_the_stored_rows_is_a_finding_until_it_agrees(desk: Desk) -> None:
     def settled(body: dict[str, Any]) -> dict[str, Any]:
         return body | {"result": [row | {"status": "COMPLETED"} for row in body["result"]]}
 
@@ -206,7 +206,7 @@ def test_a_count_that_is_higher_than_what_is_held_is_a_finding_until_it_agrees(d
 
 
 @pytest.mark.acceptance
-def test_an_account_that_transfers_name_and_no_list_has_is_named(desk: Desk) -> None:
+def test_an_account_named_by_transfers_but_by_no_list_is_reported(desk: Desk) -> None:
     def without_one(body: dict[str, Any]) -> dict[str, Any]:
         hidden.append(body["result"][0]["id"])
         stated = body["pagination"]
@@ -241,7 +241,7 @@ def test_an_account_that_transfers_name_and_no_list_has_is_named(desk: Desk) -> 
         ([1, 2, 4], []),  # too few for a finding
     ],
 )
-def test_a_gap_is_named_where_a_series_is_close(
+def test_a_gap_in_a_dense_series_is_reported(
     desk_after_sync: Desk, numbers: range | list[int], gaps: list[tuple[str, str, int]]
 ) -> None:
     lake, table = desk_after_sync.lake, RAMP_REQUESTS.table

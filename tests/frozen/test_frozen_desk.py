@@ -33,7 +33,7 @@ def rows(desk: Path, *arguments: str) -> list[dict[str, object]]:
     return found
 
 
-def test_the_desk_answers_as_it_did(unpacked: Path) -> None:
+def test_the_stored_desk_gives_the_same_results(unpacked: Path) -> None:
     given = json.loads(json.dumps(answers(Workspace(unpacked / "desk"))))
     assert given == json.loads(ANSWERS.read_text("utf-8"))
 
@@ -45,7 +45,7 @@ def test_the_closed_month_and_its_pack_verify(unpacked: Path) -> None:
     run(desk, "journal", "verify")
 
 
-def test_a_colleague_signs_the_month_that_was_prepared(
+def test_a_colleague_can_sign_the_prepared_month(
     frozen: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TREASURY_USER", "bert")
@@ -55,7 +55,7 @@ def test_a_colleague_signs_the_month_that_was_prepared(
     assert desk.periods.get("2026-11") is not None
 
 
-def test_a_colleague_approves_the_action_that_waits(
+def test_a_colleague_can_approve_the_waiting_action(
     frozen: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = frozen / "desk"
@@ -75,7 +75,7 @@ def test_the_decision_sheet_is_applied(frozen: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("was_carried_out", [True, False])
-def test_the_action_of_unknown_outcome_is_looked_up_and_not_sent_again(
+def test_the_unknown_action_is_looked_up_and_not_resent(
     unpacked: Path, frozen: Path, was_carried_out: bool
 ) -> None:
     desk, company = frozen / "desk", Sandbox(7)

@@ -19,7 +19,7 @@ def totals(rows: list[dict[str, Any]], column: str) -> dict[tuple[str, str], Dec
     return {(row["kind"], row["currency"]): row[column] for row in rows if row[column]}
 
 
-def test_other_models_show_a_month_as_its_close_stored_it(
+def test_a_month_of_other_models_is_shown_as_stored(
     unpacked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = Workspace(unpacked / "desk").periods.month("2026-10")
@@ -38,7 +38,7 @@ def test_other_models_show_a_month_as_its_close_stored_it(
     assert totals(opened, "opening") == totals(closed, "closing")
 
 
-def test_the_same_models_that_answer_otherwise_are_an_error(
+def test_equal_models_with_another_result_are_an_error(
     unpacked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = Workspace(unpacked / "desk")
@@ -48,7 +48,7 @@ def test_the_same_models_that_answer_otherwise_are_an_error(
         Workspace(unpacked / "desk").periods.verify("2026-10")
 
 
-def test_a_stored_answer_that_was_changed_is_named(frozen: Path) -> None:
+def test_an_altered_stored_result_is_named(frozen: Path) -> None:
     folder = frozen / "desk"
     name = Workspace(folder).periods.get("2026-10").close.name
     path = folder / CLOSES / name / "balances.parquet"

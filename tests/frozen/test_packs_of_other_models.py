@@ -83,9 +83,7 @@ def with_journaled_outcomes(pack: Path, lines: pa.Table) -> None:
 
 
 @pytest.mark.usefixtures("answering_otherwise")
-def test_an_honest_pack_holds_where_the_models_answer_otherwise(
-    desk: Workspace, pack: Path
-) -> None:
+def test_an_honest_pack_verifies_although_the_models_differ(desk: Workspace, pack: Path) -> None:
     alone, held = verify_pack(pack), desk.verify_pack(pack)
     assert (alone.findings, held.findings) == ((), ())
     assert not alone.is_recomputed
@@ -100,7 +98,7 @@ def test_an_honest_pack_holds_where_the_models_answer_otherwise(
 @pytest.mark.first_case
 @pytest.mark.usefixtures("answering_otherwise")
 @pytest.mark.parametrize("name", ["lines", "balances"])
-def test_forged_figures_are_not_those_of_the_journal(
+def test_forged_figures_differ_from_those_of_the_journal(
     desk: Workspace, pack: Path, tmp_path: Path, name: str
 ) -> None:
     pack = Path(shutil.copytree(pack, tmp_path / "pack"))
@@ -118,7 +116,7 @@ def test_forged_figures_are_not_those_of_the_journal(
 
 @pytest.mark.acceptance
 @pytest.mark.usefixtures("answering_otherwise")
-def test_a_table_that_was_left_out_of_a_sealed_pack_is_missed(
+def test_a_table_missing_from_a_sealed_pack_is_reported(
     desk: Workspace, pack: Path, tmp_path: Path
 ) -> None:
     pack = Path(shutil.copytree(pack, tmp_path / "pack"))
@@ -134,7 +132,7 @@ def test_a_table_that_was_left_out_of_a_sealed_pack_is_missed(
 
 @pytest.mark.acceptance
 @pytest.mark.usefixtures("answering_otherwise")
-def test_journaled_hashes_that_were_forged_too_are_found_in_the_journal(
+def test_forged_journaled_hashes_are_found_in_the_journal(
     desk: Workspace, pack: Path, tmp_path: Path
 ) -> None:
     pack = Path(shutil.copytree(pack, tmp_path / "pack"))
@@ -145,7 +143,7 @@ def test_journaled_hashes_that_were_forged_too_are_found_in_the_journal(
     assert [one.what for one in desk.verify_pack(pack).findings] == ["journal"]
 
 
-def test_a_forged_pack_that_names_the_present_version_does_not_come_out_again(
+def test_a_forged_pack_that_names_the_current_version_cannot_be_recomputed(
     pack: Path, tmp_path: Path
 ) -> None:
     pack = Path(shutil.copytree(pack, tmp_path / "pack"))

@@ -40,7 +40,7 @@ def copied(desk: Path, name: str = "copy") -> Path:
     return shutil.copytree(desk, desk.with_name(name))
 
 
-def test_a_workspace_that_is_used_again_is_itself(desk: Path) -> None:
+def test_a_reopened_workspace_is_the_same_one(desk: Path) -> None:
     identity = (desk / FILE_NAME).read_text("utf-8")
     require_original(desk)
     require_original(desk / ".." / "desk")
@@ -48,7 +48,7 @@ def test_a_workspace_that_is_used_again_is_itself(desk: Path) -> None:
     assert (desk / FILE_NAME).read_text("utf-8") == identity
 
 
-def test_a_copy_is_refused_and_the_original_goes_on(desk: Path) -> None:
+def test_a_copy_is_refused_and_the_original_continues(desk: Path) -> None:
     copy = copied(desk)
     with pytest.raises(ActionRefused, match=f"is a copy of the workspace {desk}, and neither"):
         require_original(copy)
@@ -57,7 +57,7 @@ def test_a_copy_is_refused_and_the_original_goes_on(desk: Path) -> None:
     assert original_of(desk) is None
 
 
-def test_a_copy_that_was_adopted_is_a_workspace_of_its_own(desk: Path) -> None:
+def test_an_adopted_copy_is_an_independent_workspace(desk: Path) -> None:
     copy = copied(desk)
     adopt_copy(copy)
     for folder in (copy, desk):
@@ -66,14 +66,14 @@ def test_a_copy_that_was_adopted_is_a_workspace_of_its_own(desk: Path) -> None:
     assert original_of(copied(copy, "copy of the copy")) == copy
 
 
-def test_a_folder_that_was_moved_is_itself(desk: Path) -> None:
+def test_a_moved_folder_is_the_same_workspace(desk: Path) -> None:
     moved = desk.rename(desk.with_name("moved"))
     require_original(moved)
     assert original_of(moved) is None
     assert original_of(copied(moved, "desk")) == moved  # also at its original path
 
 
-def test_a_copy_is_one_also_once_the_original_is_gone(desk: Path) -> None:
+def test_a_copy_stays_a_copy_after_the_original_is_deleted(desk: Path) -> None:
     copy = copied(desk)  # it may be older than the last things sent
     shutil.rmtree(desk)
     with pytest.raises(ActionRefused, match="is a copy of the workspace"):
@@ -87,14 +87,14 @@ def test_a_link_to_the_folder_is_no_copy(desk: Path, tmp_path: Path) -> None:
     require_original(desk)
 
 
-def test_a_restore_in_place_is_not_seen_and_needs_nothing(desk: Path) -> None:
+def test_a_restore_in_place_is_not_detected_and_needs_no_step(desk: Path) -> None:
     copy = copied(desk)
     shutil.rmtree(desk)
     copy.rename(desk)
     require_original(desk)
 
 
-def test_of_two_that_changed_places_one_is_the_workspace(desk: Path) -> None:
+def test_of_two_swapped_folders_one_is_the_workspace(desk: Path) -> None:
     copy, other = copied(desk), desk.with_name("other")
     desk.rename(other)
     copy.rename(desk)
@@ -117,7 +117,7 @@ def test_a_colleague_on_a_shared_folder_registers_once(
     require_original(desk)
 
 
-def test_what_is_only_looked_at_is_not_written_to(desk: Path, state: Path) -> None:
+def test_reading_a_workspace_writes_nothing(desk: Path, state: Path) -> None:
     fresh = desk.with_name("fresh")
     fresh.mkdir()
     files = sorted(state.rglob("*"))
@@ -127,7 +127,7 @@ def test_what_is_only_looked_at_is_not_written_to(desk: Path, state: Path) -> No
     assert list(fresh.iterdir()) == []
 
 
-def test_another_device_number_makes_no_copy(desk: Path, state: Path) -> None:
+def test_a_changed_device_number_makes_no_copy(desk: Path, state: Path) -> None:
     """Device numbers change with every mount; neither they nor the host or boot are noted."""
     [file] = state.rglob("*.json")
     noted = file.read_text("utf-8")
@@ -137,7 +137,7 @@ def test_another_device_number_makes_no_copy(desk: Path, state: Path) -> None:
     assert os.uname().nodename not in noted.replace(str(desk), "")
 
 
-def test_a_state_folder_that_cannot_be_written_says_which_setting_moves_it(
+def test_an_unwritable_state_folder_names_the_setting_that_moves_it(
     desk: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocked = state.with_name("blocked")
@@ -148,13 +148,13 @@ def test_a_state_folder_that_cannot_be_written_says_which_setting_moves_it(
 
 
 @pytest.mark.parametrize("text", ["", "not an identity"])
-def test_an_identity_that_does_not_read_sends_nothing(desk: Path, text: str) -> None:
+def test_an_unreadable_identity_sends_nothing(desk: Path, text: str) -> None:
     (desk / FILE_NAME).write_text(text, "utf-8")
     with pytest.raises(JournalError, match="does not identify the workspace"):
         require_original(desk)
 
 
-def test_a_note_of_the_place_that_does_not_read_sends_nothing(desk: Path, state: Path) -> None:
+def test_an_unreadable_note_of_the_place_sends_nothing(desk: Path, state: Path) -> None:
     [file] = state.rglob("*.json")
     file.write_text("{", "utf-8")
     with pytest.raises(JournalError, match="does not identify the workspace"):
@@ -173,7 +173,7 @@ def test_the_state_folder_is_the_users_own(tmp_path: Path, monkeypatch: pytest.M
     assert state_folder() == tmp_path / "home" / "Library" / "Application Support" / "treasury"
 
 
-def test_only_a_journal_in_a_file_has_a_folder(tmp_path: Path) -> None:
+def test_only_a_file_journal_has_a_folder(tmp_path: Path) -> None:
     assert Journal(tmp_path).folder == tmp_path
     assert Journal(f"sqlite:///{tmp_path}/shared/journal.sqlite").folder == tmp_path / "shared"
     shared = Journal("postgresql+psycopg://treasury@127.0.0.1:1/journal", folder=tmp_path)

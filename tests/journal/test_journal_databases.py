@@ -60,7 +60,7 @@ def disarm(run: Callable[..., None], url: str) -> None:
 
 
 @pytest.mark.first_case
-def test_entries_come_back_in_order_with_every_digit(journal: Journal) -> None:
+def test_entries_are_returned_in_order_with_every_digit(journal: Journal) -> None:
     body = {"amount": Decimal("25000.100000000000000001"), "text": "\u202e é \x00 '\"", "n": None}
     journal.append("match.accept", "a", body, actor=ANNA, nonce="n1")
     journal.append("action.done", "b", {}, actor=ANNA)
@@ -72,21 +72,21 @@ def test_entries_come_back_in_order_with_every_digit(journal: Journal) -> None:
     assert journal.verify() == journal.head()
 
 
-def test_a_nonce_is_good_for_one_entry(journal: Journal) -> None:
+def test_a_nonce_is_valid_for_one_entry(journal: Journal) -> None:
     journal.append("x", "y", {}, actor=ANNA, nonce="n")
     with pytest.raises(ActionRefused, match="already decided: x for y by anna"):
         journal.append("x", "z", {}, actor=ANNA, nonce="n")
     assert len(journal.entries()) == 1
 
 
-def test_a_nonce_is_good_for_one_of_several_that_are_added_together(journal: Journal) -> None:
+def test_a_nonce_is_valid_for_one_of_several_entries_added_together(journal: Journal) -> None:
     drafts = [Draft("x", "1", {}, ANNA, "n"), Draft("x", "2", {}, ANNA, "n")]
     with pytest.raises(ActionRefused, match="already decided: x for 1 by anna"):
         journal.extend(drafts)
     assert journal.head().seq == 0
 
 
-def test_several_are_added_whole_or_not_at_all(journal: Journal) -> None:
+def test_several_entries_are_added_together_or_not_at_all(journal: Journal) -> None:
     journal.append("x", "y", {}, actor=ANNA, nonce="taken")
     drafts = [Draft("x", "1", {}, ANNA), Draft("x", "2", {}, ANNA, "taken")]
     with pytest.raises(ActionRefused):
@@ -98,7 +98,7 @@ def test_several_are_added_whole_or_not_at_all(journal: Journal) -> None:
     journal.verify()
 
 
-def test_nothing_is_added_after_another_head_than_the_one_that_was_read(journal: Journal) -> None:
+def test_an_entry_is_added_only_after_the_head_that_was_read(journal: Journal) -> None:
     head = journal.head()
     journal.append("x", "y", {}, actor=ANNA)
     assert journal.extend([Draft("x", "late", {}, ANNA)], after=head) is None
@@ -117,7 +117,7 @@ def test_nothing_is_added_after_another_head_than_the_one_that_was_read(journal:
         ),
     ],
 )
-def test_the_database_refuses_a_change_by_accident(
+def test_the_database_refuses_an_accidental_change(
     journal: Journal, run: Callable[..., None], statement: str
 ) -> None:
     for number in range(2):
@@ -147,7 +147,7 @@ def test_replacing_a_row_and_emptying_the_table_are_refused_too(
         ("DELETE FROM entries WHERE seq = 2", "entry 2 is missing"),
     ],
 )
-def test_whoever_means_it_is_found_by_the_chain(
+def test_a_deliberate_change_is_detected_by_the_chain(
     journal: Journal, url: str, run: Callable[..., None], statement: str, found: str
 ) -> None:
     for number in range(3):
@@ -219,7 +219,7 @@ def test_a_locked_database_is_a_clear_error_and_loses_nothing(
     impatient.close()
 
 
-def test_a_journal_of_a_newer_version_is_left_alone(
+def test_a_journal_of_a_newer_version_is_left_unchanged(
     journal: Journal, url: str, run: Callable[..., None]
 ) -> None:
     journal.append("x", "y", {}, actor=ANNA)
@@ -232,7 +232,7 @@ def test_a_journal_of_a_newer_version_is_left_alone(
     newer.close()
 
 
-def test_a_journal_of_version_1_is_brought_up_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_journal_of_version_1_is_migrated_and_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite"
     shutil.copyfile(VERSION_1, path)
     with closing(sqlite3.connect(path)) as before:
@@ -251,7 +251,7 @@ def test_a_journal_of_version_1_is_brought_up_and_loses_nothing(tmp_path: Path) 
     journal.close()
 
 
-def test_entries_of_version_2_keep_their_hash_and_newer_ones_say_who_vouches(
+def test_entries_of_version_2_keep_their_hash_and_newer_ones_name_the_identity_level(
     journal: Journal, run: Callable[..., None], url: str
 ) -> None:
     journal.append("x", "y", {}, actor=ANNA)
@@ -290,7 +290,7 @@ def test_entries_of_version_2_keep_their_hash_and_newer_ones_say_who_vouches(
     older.close()
 
 
-def test_an_empty_shared_database_with_the_tables_of_version_1_is_brought_up(
+def test_an_empty_shared_database_of_version_1_is_migrated(
     postgresql: Server,
 ) -> None:
     url = postgresql.new_url()
@@ -324,7 +324,7 @@ def test_a_migration_that_would_lose_a_row_is_rolled_back(
     whole.close()
 
 
-def test_a_journal_that_was_replaced_by_a_copy_is_read_again(tmp_path: Path) -> None:
+def test_a_journal_replaced_by_a_copy_is_reread(tmp_path: Path) -> None:
     journal = Journal(tmp_path, now=lambda: NOON)
     journal.append("x", "1", {}, actor=ANNA)
     shutil.copyfile(tmp_path / "journal.sqlite", tmp_path / "copy")
@@ -351,9 +351,7 @@ def test_a_server_that_is_not_there_is_a_clear_error_without_the_password(
     journal.close()
 
 
-def test_the_newest_entry_about_a_subject_is_one_read_of_an_index(
-    journal: Journal, url: str
-) -> None:
+def test_the_newest_entry_about_a_subject_is_read_by_an_index(journal: Journal, url: str) -> None:
     assert journal.newest_about("A-1") is None
     journal.append("action.proposed", "A-1", {}, actor=ANNA)
     last = journal.append("remark", "A-1", {}, actor=ANNA)
@@ -367,7 +365,7 @@ def test_the_newest_entry_about_a_subject_is_one_read_of_an_index(
         assert "USING INDEX ix_entries_subject (subject=?)" in plan[-1]
 
 
-def test_desks_time_what_they_send_by_the_clock_of_their_database_server(
+def test_desks_time_their_sendings_by_the_database_servers_clock(
     journal: Journal, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class WrongClock(datetime):
@@ -385,7 +383,7 @@ def test_desks_time_what_they_send_by_the_clock_of_their_database_server(
     assert journal.wall_clock().utcoffset() == timedelta()
 
 
-def test_the_servers_clock_is_read_again_once_the_machine_may_have_slept(
+def test_the_servers_clock_is_reread_after_a_possible_sleep(
     postgresql: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     boot, asked = [100.0], list[int]()
@@ -410,7 +408,7 @@ def test_the_servers_clock_is_read_again_once_the_machine_may_have_slept(
         assert len(asked) == 3
 
 
-def test_a_slow_reading_of_the_servers_clock_is_not_counted_on(
+def test_a_slow_reading_of_the_servers_clock_is_discarded(
     postgresql: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The time of the query is unknown if the process was stopped during it."""

@@ -19,7 +19,7 @@ def decide(journal: Journal, verdict: str, line: str, expectation: str | None, w
     journal.append(f"match.{verdict}", line, body, actor=Actor(who, "environment"))
 
 
-def test_the_latest_word_on_each_pair_counts(tmp_path: Path) -> None:
+def test_the_latest_decision_on_each_pair_counts(tmp_path: Path) -> None:
     journal = Journal(tmp_path, now=lambda: NOON)
     decide(journal, "accept", "line-2", "pay-1", "anna")
     decide(journal, "reject", "line-1", "pay-1", "anna")
@@ -35,7 +35,7 @@ def test_the_latest_word_on_each_pair_counts(tmp_path: Path) -> None:
     ]
 
 
-def test_an_undone_decision_is_gone_until_it_is_taken_again(tmp_path: Path) -> None:
+def test_an_undone_decision_is_void_until_it_is_made_again(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     decide(journal, "ignore", "line-1", None, "anna")
     decide(journal, "undo", "line-1", None, "bert")
@@ -50,7 +50,7 @@ def test_no_journal_means_no_decisions(tmp_path: Path) -> None:
     assert "verdict" in table.column_names
 
 
-def test_an_undo_that_names_its_decision_lets_the_one_before_stand_again(tmp_path: Path) -> None:
+def test_undoing_a_named_decision_restores_the_previous_one(tmp_path: Path) -> None:
     journal = Journal(tmp_path, now=lambda: NOON)
     decide(journal, "reject", "line-1", "pay-1", "anna")
     earlier = decisions(journal)
@@ -67,7 +67,7 @@ def test_a_line_accepted_for_several_expectations_has_a_row_for_each(tmp_path: P
     assert decisions(journal)["expectation_id"].to_pylist() == ["pay-1", "pay-2"]
 
 
-def test_handing_a_line_on_is_no_verdict(tmp_path: Path) -> None:
+def test_assigning_a_line_is_not_a_verdict(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     body = {"entry_id": "line-1", "expectation_id": None, "to": "bert", "reason": ""}
     journal.append("match.assign", "line-1", body, actor=Actor("anna", "environment"))
@@ -75,7 +75,7 @@ def test_handing_a_line_on_is_no_verdict(tmp_path: Path) -> None:
     assert [one.to for one in standing(journal.entries())] == ["bert"]
 
 
-def test_what_was_decided_later_is_not_known_earlier(tmp_path: Path) -> None:
+def test_later_decisions_are_unknown_at_an_earlier_instant(tmp_path: Path) -> None:
     clock = iter([NOON, NOON + timedelta(hours=1), NOON + timedelta(hours=2)])
     journal = Journal(tmp_path, now=lambda: next(clock))
     decide(journal, "ignore", "line-1", None, "anna")
@@ -88,7 +88,7 @@ def test_what_was_decided_later_is_not_known_earlier(tmp_path: Path) -> None:
     assert [ignored(hours) for hours in (-1, 0, 1, 2)] == [[], ["line-1"], [], ["line-2"]]
 
 
-def test_the_last_remark_on_a_request_stands_until_it_is_undone(tmp_path: Path) -> None:
+def test_the_last_remark_on_a_request_counts_until_it_is_undone(tmp_path: Path) -> None:
     journal = Journal(tmp_path, now=lambda: NOON)
     anna = Actor("anna", "environment")
     journal.append("request.marked_sent", "pay-1", {"reason": "by phone"}, actor=anna)
@@ -106,7 +106,7 @@ def test_the_last_remark_on_a_request_stands_until_it_is_undone(tmp_path: Path) 
     ]
 
 
-def test_a_request_is_in_the_last_file_it_left_in_until_that_was_not_uploaded(
+def test_a_request_belongs_to_its_last_file_until_that_is_marked_not_uploaded(
     tmp_path: Path,
 ) -> None:
     journal = Journal(tmp_path, now=lambda: NOON)
@@ -130,7 +130,7 @@ def test_a_request_is_in_the_last_file_it_left_in_until_that_was_not_uploaded(
     assert files() == {"pay-1": "one.xml", "pay-2": "two.xml"}
 
 
-def test_a_hash_is_given_until_the_last_that_was_sent_is_refused(tmp_path: Path) -> None:
+def test_a_hash_stays_assigned_until_its_last_sending_is_refused(tmp_path: Path) -> None:
     journal = Journal(tmp_path, now=lambda: NOON)
     anna = Actor("anna", "environment")
 
@@ -153,7 +153,7 @@ def test_a_hash_is_given_until_the_last_that_was_sent_is_refused(tmp_path: Path)
     assert after("lapsed") == []
 
 
-def test_rules_before_the_first_that_were_saved_are_those_they_replaced(tmp_path: Path) -> None:
+def test_rules_before_the_first_saved_ones_are_those_they_replaced(tmp_path: Path) -> None:
     clock = iter([NOON, NOON + timedelta(days=1)])
     journal = Journal(tmp_path, now=lambda: next(clock))
     anna = Actor("anna", "environment")

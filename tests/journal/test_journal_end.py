@@ -33,7 +33,7 @@ def older(tmp_path: Path) -> Journal:
     return journal
 
 
-def test_an_older_copy_is_read_and_takes_no_entry(older: Journal, tmp_path: Path) -> None:
+def test_an_older_copy_can_be_read_but_takes_no_entry(older: Journal, tmp_path: Path) -> None:
     for journal in (older, Journal(tmp_path)):
         assert [entry.subject for entry in journal.entries()] == ["first"]
         with pytest.raises(JournalError, match="its entry 3 was noted here and is not in it"):
@@ -46,7 +46,7 @@ def test_an_older_copy_is_read_and_takes_no_entry(older: Journal, tmp_path: Path
         assert journal.head().seq == 1
 
 
-def test_one_that_went_on_from_the_older_copy_is_found_too(older: Journal, tmp_path: Path) -> None:
+def test_an_extended_older_copy_is_detected_too(older: Journal, tmp_path: Path) -> None:
     noted = (tmp_path / "journal.end").read_text("utf-8")
     (tmp_path / "journal.end").unlink()
     for subject in ("a", "b", "c", "d"):  # another chain, longer than the noted one
@@ -56,20 +56,20 @@ def test_one_that_went_on_from_the_older_copy_is_found_too(older: Journal, tmp_p
         add(older, "e")
 
 
-def test_a_journal_that_is_gone_altogether_has_gone_back(older: Journal, tmp_path: Path) -> None:
+def test_a_deleted_journal_counts_as_set_back(older: Journal, tmp_path: Path) -> None:
     (tmp_path / "journal.sqlite").unlink()
     with pytest.raises(JournalError, match="the journal went back"):
         add(older, "first again")
 
 
-def test_an_adopted_copy_goes_on_and_its_own_end_is_noted(older: Journal) -> None:
+def test_an_adopted_copy_continues_and_its_own_end_is_noted(older: Journal) -> None:
     older.extend([Draft(ADOPTED, "journal", {"reason": "the disk broke"}, INES)])
     assert older.lost() is None
     add(older, "next")
     assert older.verify().seq == 3
 
 
-def test_a_newer_copy_and_a_journal_elsewhere_are_nothing_to_refuse(tmp_path: Path) -> None:
+def test_a_newer_copy_and_a_journal_elsewhere_are_accepted(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     add(journal, "first")
     noted = (tmp_path / "journal.end").read_text("utf-8")
@@ -82,7 +82,7 @@ def test_a_newer_copy_and_a_journal_elsewhere_are_nothing_to_refuse(tmp_path: Pa
     assert other.lost() is None
 
 
-def test_an_earlier_end_is_never_noted_over_a_later_one(tmp_path: Path) -> None:
+def test_an_earlier_end_never_overwrites_a_later_one(tmp_path: Path) -> None:
     end = NotedEnd(tmp_path, "here")
     seven, two = Head(7, "7" * 64), Head(2, "2" * 64)
     end.note(seven)
@@ -104,7 +104,7 @@ WHOLE = "1:" + "a" * 64 + " journal.sqlite"
         "-" + WHOLE, WHOLE.replace("aa", "\u202e", 1),
     ],
 )  # fmt: skip
-def test_a_noted_end_that_does_not_read_stops_every_entry(tmp_path: Path, text: str) -> None:
+def test_an_unreadable_noted_end_stops_every_entry(tmp_path: Path, text: str) -> None:
     journal = Journal(tmp_path)
     add(journal, "first")
     (tmp_path / "journal.end").write_bytes(text.encode("utf-8", "surrogateescape"))
@@ -151,7 +151,7 @@ def _huge(end: Path, _: Path) -> None:
 @pytest.mark.parametrize(
     "replace", [_symlink, _dangling, _hard_link, _pipe, _folder, _device, _huge]
 )
-def test_a_noted_end_that_is_no_file_of_its_own_stops_every_entry(
+def test_a_noted_end_that_is_not_a_regular_file_stops_every_entry(
     tmp_path: Path, replace: Callable[[Path, Path], None]
 ) -> None:
     journal, end, elsewhere = Journal(tmp_path), tmp_path / "journal.end", tmp_path / "elsewhere"
@@ -186,7 +186,7 @@ def test_an_end_is_never_noted_through_a_link(tmp_path: Path) -> None:
     assert end.read() == Head(9, "9" * 64)
 
 
-def test_what_left_is_noted_whatever_became_of_the_end(older: Journal, tmp_path: Path) -> None:
+def test_a_sent_action_is_recorded_whatever_the_noted_end(older: Journal, tmp_path: Path) -> None:
     happened = Draft("action.done", "A-1", {}, INES)
     assert [entry.seq for entry in older.note([happened])] == [2]
     assert older.lost() is not None  # it is still the older copy

@@ -91,7 +91,7 @@ def refusal(url: str) -> str:
 
 
 @pytest.mark.parametrize("more", ["", "&sslmode=disable", "&require_auth=!md5,!password"])
-def test_a_password_that_is_asked_for_in_the_clear_is_not_sent(
+def test_a_password_requested_in_clear_text_is_not_sent(
     clear_text: ClearTextServer, more: str
 ) -> None:
     url = f"postgresql+psycopg://anna@127.0.0.1:{clear_text.port}/journal?connect_timeout=5{more}"
@@ -109,7 +109,7 @@ def test_an_address_that_allows_a_clear_text_password_is_refused(
     assert not clear_text.asked
 
 
-def test_the_environment_does_not_allow_one_either(
+def test_the_environment_cannot_allow_a_clear_text_password(
     clear_text: ClearTextServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGREQUIREAUTH", "password")
@@ -128,16 +128,14 @@ def test_the_environment_does_not_allow_one_either(
         "@127.0.0.1:{port}/journal?host=db.example.test&hostaddr=127.0.0.1",
     ],
 )
-def test_a_server_elsewhere_without_tls_is_told_nothing(
-    clear_text: ClearTextServer, place: str
-) -> None:
+def test_a_remote_server_without_tls_gets_no_data(clear_text: ClearTextServer, place: str) -> None:
     url = f"postgresql+psycopg://anna{place.format(port=clear_text.port)}"
     refusal(url + "&connect_timeout=5")
     assert not clear_text.asked  # it receives no name of a user or database either
 
 
 @pytest.mark.parametrize("mode", ["disable", "prefer", "require", "verify-ca"])
-def test_an_address_elsewhere_that_asks_for_less_is_refused(
+def test_a_remote_address_with_weaker_tls_is_refused(
     clear_text: ClearTextServer, mode: str
 ) -> None:
     url = (
@@ -152,7 +150,7 @@ def test_an_address_elsewhere_that_asks_for_less_is_refused(
 @pytest.mark.parametrize(
     "driver", ["mysql+pymysql", "postgresql+psycopg2", "postgresql+pg8000", "oracle"]
 )
-def test_a_database_of_which_nothing_is_known_is_refused(driver: str) -> None:
+def test_an_unknown_kind_of_database_is_refused(driver: str) -> None:
     with pytest.raises(JournalError, match=r"a shared journal needs PostgreSQL|cannot be used"):
         Journal(f"{driver}://anna@127.0.0.1:9/journal", password=Secret(DATABASE_PASSWORD))
 
@@ -164,7 +162,7 @@ def by_tls(server: Server, host: str, root: Path | None) -> str:
     return f"postgresql+psycopg://remote@{address}{trusted}"
 
 
-def test_a_server_whose_certificate_is_verified_is_used_with_its_password(
+def test_a_server_with_a_verified_certificate_gets_the_password(
     postgresql: Server, authority: Authority, tmp_path: Path
 ) -> None:
     root = tmp_path / "root.crt"
@@ -172,7 +170,7 @@ def test_a_server_whose_certificate_is_verified_is_used_with_its_password(
     assert used(by_tls(postgresql, DATABASE_HOST, root)) == ["y"]
 
 
-def test_a_server_whose_certificate_is_not_verified_is_told_nothing(
+def test_a_server_with_an_unverified_certificate_gets_no_data(
     postgresql: Server, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -22,7 +22,7 @@ def journal(tmp_path: Path) -> Journal:
     return Journal(tmp_path / "desk", now=lambda: NOON)
 
 
-def test_heads_are_published_to_a_file_or_a_folder_and_read_back(
+def test_heads_are_published_to_a_file_or_folder_and_read_back(
     journal: Journal, tmp_path: Path
 ) -> None:
     file, folder = tmp_path / "heads.txt", tmp_path / "heads"
@@ -45,7 +45,7 @@ def test_heads_are_published_to_a_file_or_a_folder_and_read_back(
     assert journal.verify(*read_heads(file)) == heads[1]
 
 
-def test_the_first_head_that_is_not_held_is_named(journal: Journal, tmp_path: Path) -> None:
+def test_the_first_missing_head_is_named(journal: Journal, tmp_path: Path) -> None:
     heads = []
     for number in range(4):
         entry = journal.append("x", str(number), {}, actor=ANNA)
@@ -61,9 +61,7 @@ def test_the_first_head_that_is_not_held_is_named(journal: Journal, tmp_path: Pa
         journal.verify(Head(5, "a" * 64))
 
 
-def test_a_place_that_is_not_there_is_an_error_and_is_not_made(
-    journal: Journal, tmp_path: Path
-) -> None:
+def test_a_missing_place_is_an_error_and_is_not_created(journal: Journal, tmp_path: Path) -> None:
     entry = journal.append("x", "y", {}, actor=ANNA)
     missing = tmp_path / "not mounted" / "heads.txt"
     with pytest.raises(StorageError, match="head cannot be written"):
@@ -71,7 +69,7 @@ def test_a_place_that_is_not_there_is_an_error_and_is_not_made(
     assert not missing.parent.exists()
 
 
-def test_a_line_that_was_cut_off_spoils_only_itself(journal: Journal, tmp_path: Path) -> None:
+def test_a_truncated_line_invalidates_only_itself(journal: Journal, tmp_path: Path) -> None:
     file = tmp_path / "heads.txt"
     file.write_text("1:abc")
     publish_head(file, journal.append("x", "y", {}, actor=ANNA), "close")
@@ -97,12 +95,12 @@ def test_a_head_is_not_added_to_a_file_with_other_content(
 @pytest.mark.parametrize(
     "text", ["", "seven", "1", f"-1:{FIRST}", f"{'9' * 5000}:{FIRST}", f"²:{FIRST}", "1:zz", "1:"]
 )
-def test_what_is_no_head_is_refused(text: str) -> None:
+def test_an_invalid_head_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="is not the end of a journal"):
         read_head(text)
 
 
-def test_a_pipe_an_empty_file_and_bytes_are_no_heads(tmp_path: Path) -> None:
+def test_a_pipe_an_empty_file_and_bytes_are_refused_as_heads(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "empty").write_text("# nothing yet\n\n")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
@@ -111,7 +109,7 @@ def test_a_pipe_an_empty_file_and_bytes_are_no_heads(tmp_path: Path) -> None:
             read_heads(tmp_path / name)
 
 
-def test_a_head_is_not_published_into_what_is_no_file(journal: Journal, tmp_path: Path) -> None:
+def test_a_head_is_published_only_to_a_regular_file(journal: Journal, tmp_path: Path) -> None:
     entry, folder = journal.append("x", "y", {}, actor=ANNA), tmp_path / "heads"
     folder.mkdir()
     os.mkfifo(tmp_path / "pipe")

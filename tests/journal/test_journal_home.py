@@ -17,7 +17,7 @@ MONTH = "2026-10"
 __all__ = ["anna", "ben", "shared_home"]
 
 
-def test_decisions_on_commits_that_are_not_pulled_are_said(
+def test_decisions_about_unpulled_commits_are_reported(
     anna: Path, ben: Path, postgresql: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A match accepted on one desk appears on the other."""

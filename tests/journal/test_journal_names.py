@@ -39,7 +39,7 @@ from treasury.journal.person_names import same_name, same_person
         "paul\u2024olson1",
     ],
 )
-def test_a_name_that_looks_like_another_is_of_the_same_person(other: str) -> None:
+def test_a_look_alike_name_is_the_same_person(other: str) -> None:
     assert same_person("paul.olson1", other)
     assert same_person(other, "paul.olson1")
 
@@ -47,7 +47,7 @@ def test_a_name_that_looks_like_another_is_of_the_same_person(other: str) -> Non
 @pytest.mark.parametrize(
     "other", ["\u202eseni", "\u202esenI\u202c", "i\u2067sen\u2069", "in\u202ese", "\u200fseni"]
 )
-def test_a_name_whose_direction_is_turned_is_of_the_person_whose_letters_it_has(
+def test_a_name_with_reversed_direction_is_the_same_person(
     other: str,
 ) -> None:
     assert same_person("ines", other)
@@ -79,7 +79,7 @@ def test_colleagues_with_other_names_are_two_people(one: str, other: str) -> Non
     assert not same_person(one, other)
 
 
-def test_a_permission_is_for_the_name_and_not_for_its_looks() -> None:
+def test_a_permission_applies_to_the_exact_name() -> None:
     assert same_name("Ines", " ｉｎｅｓ ")
     assert not same_name("ines", "in\u0435s")
     assert not same_name("paul", "pau1")
@@ -88,6 +88,6 @@ def test_a_permission_is_for_the_name_and_not_for_its_looks() -> None:
 
 @settings(deadline=None)
 @given(st.text(min_size=1, max_size=12))
-def test_everybody_is_the_same_person_as_themselves_in_any_case(name: str) -> None:
+def test_a_name_in_any_case_is_the_same_person(name: str) -> None:
     assert same_person(name, name)
     assert same_person(name, f" {name.casefold()} ")

@@ -11,7 +11,9 @@ from treasury.journal import Journal
 
 
 @pytest.mark.first_case
-def test_of_desks_that_tell_at_once_one_does(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_one_of_several_desks_sends_a_notice(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TREASURY_USER", "ines")
     with endpoint() as hook:
         of = settings(url=hook.url)

@@ -21,7 +21,7 @@ def desk(folder: Path, text: str = "") -> Workspace:
     return Workspace(folder)
 
 
-def test_without_a_place_the_journal_is_in_the_workspace(tmp_path: Path) -> None:
+def test_the_default_journal_is_in_the_workspace(tmp_path: Path) -> None:
     desk(tmp_path).journal.append("x", "y", {}, actor=Actor("anna", "hub"))
     assert (tmp_path / "journal.sqlite").is_file()
 
@@ -37,7 +37,7 @@ def test_two_desks_share_a_journal_in_postgresql(postgresql: Server, tmp_path: P
     other.close()
 
 
-def test_a_password_is_fetched_from_its_place_and_not_read_from_the_address(
+def test_a_password_is_read_from_its_configured_place_and_not_from_the_address(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SettingsError, match=r"journal\.url holds a password") as caught:

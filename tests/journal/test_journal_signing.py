@@ -91,7 +91,7 @@ def chained(
     return list(rows)
 
 
-def test_an_entry_is_signed_by_the_key_of_its_person_or_says_unsigned(
+def test_an_entry_is_signed_by_its_persons_key_or_marked_unsigned(
     desk: Desk, tmp_path: Path
 ) -> None:
     rules = SignatureRules(keys=keys_of(tmp_path, "ines", "jonas"))
@@ -111,7 +111,7 @@ def test_an_entry_is_signed_by_the_key_of_its_person_or_says_unsigned(
     assert journal.entries()[0] == signed
 
 
-def test_a_chain_that_was_made_anew_is_whole_and_its_signatures_are_not(
+def test_a_rebuilt_chain_is_complete_but_its_signatures_are_invalid(
     desk: Desk, url: str, tmp_path: Path
 ) -> None:
     rules = SignatureRules(keys=keys_of(tmp_path, "ines"), required=True)
@@ -135,7 +135,7 @@ def test_a_chain_that_was_made_anew_is_whole_and_its_signatures_are_not(
 
 
 @pytest.mark.parametrize("column", ["assurance", "public_key", "signature"])
-def test_neither_assurance_nor_signature_can_be_taken_off_or_put_on_unseen(
+def test_identity_level_and_signature_cannot_be_changed_undetected(
     tmp_path: Path, column: str
 ) -> None:
     journal = Journal(
@@ -150,7 +150,7 @@ def test_neither_assurance_nor_signature_can_be_taken_off_or_put_on_unseen(
         journal.verify()
 
 
-def test_where_signatures_are_due_an_unsigned_decision_is_refused(
+def test_an_unsigned_decision_is_refused_if_signatures_are_required(
     desk: Desk, tmp_path: Path
 ) -> None:
     keys = keys_of(tmp_path, "ines", "jonas")
@@ -168,9 +168,7 @@ def test_where_signatures_are_due_an_unsigned_decision_is_refused(
     assert noted[0].signature is None
 
 
-def test_an_unsigned_approval_that_was_slipped_in_stops_every_decision(
-    desk: Desk, tmp_path: Path
-) -> None:
+def test_an_inserted_unsigned_approval_stops_every_decision(desk: Desk, tmp_path: Path) -> None:
     rules = SignatureRules(keys=keys_of(tmp_path, "ines", "jonas"), required=True, after=1)
     desk(None).append("x", "before signatures", {}, actor=INES)
     desk("ines", rules).append("action.proposed", "A-1", {}, actor=INES)
@@ -186,7 +184,7 @@ def test_an_unsigned_approval_that_was_slipped_in_stops_every_decision(
     assert desk(None).verify().seq == 3
 
 
-def test_a_policy_that_cannot_be_read_for_a_moment_does_not_lose_what_has_happened(
+def test_a_temporarily_unreadable_policy_does_not_lose_a_recorded_outcome(
     tmp_path: Path,
 ) -> None:
     readable = [SignatureRules(), None]
@@ -207,9 +205,7 @@ def test_a_policy_that_cannot_be_read_for_a_moment_does_not_lose_what_has_happen
         Journal(tmp_path, signing=Signing(None, load)).append("x", "y", {}, actor=INES)
 
 
-def test_what_is_noted_without_a_signature_stops_the_next_decision(
-    desk: Desk, tmp_path: Path
-) -> None:
+def test_an_unsigned_record_stops_the_next_decision(desk: Desk, tmp_path: Path) -> None:
     rules = SignatureRules(keys=keys_of(tmp_path, "ines", "jonas"), required=True)
     journal = desk("ines", rules)
     journal.append("action.sending", "A-1", {}, actor=INES)
@@ -225,7 +221,7 @@ def test_what_is_noted_without_a_signature_stops_the_next_decision(
 
 
 @pytest.mark.parametrize("thorough", [False, True])
-def test_rules_that_become_stricter_hold_for_what_was_verified_before(
+def test_stricter_rules_apply_to_entries_verified_before(
     url: str, tmp_path: Path, *, thorough: bool
 ) -> None:
     place, keys = place_of(tmp_path, "ines"), keys_of(tmp_path, "ines")
@@ -242,7 +238,7 @@ def test_rules_that_become_stricter_hold_for_what_was_verified_before(
     journal.close()
 
 
-def test_a_key_that_cannot_be_read_does_not_lose_what_has_happened(tmp_path: Path) -> None:
+def test_an_unreadable_key_does_not_lose_a_recorded_outcome(tmp_path: Path) -> None:
     place = place_of(tmp_path, "ines")
     make_key(place)
     (tmp_path / "keys" / "ines").chmod(0o640)
@@ -254,7 +250,7 @@ def test_a_key_that_cannot_be_read_does_not_lose_what_has_happened(tmp_path: Pat
     assert journal.append("x", "y", {}, actor=INES).signature is not None
 
 
-def test_a_key_is_made_once_and_is_its_persons_alone(tmp_path: Path) -> None:
+def test_a_key_is_created_once_and_readable_by_its_person_only(tmp_path: Path) -> None:
     place = f"file:{tmp_path / 'deep' / 'signing.key'}"
     made = make_key(place)
     path = tmp_path / "deep" / "signing.key"
@@ -302,7 +298,7 @@ class Locked(Kept):
         raise keyring.errors.KeyringLocked(f"{service} of {username} is locked")
 
 
-def test_a_keyring_that_is_locked_is_not_taken_for_one_without_a_key() -> None:
+def test_a_locked_keyring_is_not_mistaken_for_one_without_a_key() -> None:
     before, ring = keyring.get_keyring(), Locked()
     keyring.set_keyring(ring)
     try:
@@ -353,14 +349,14 @@ def test_a_key_may_be_in_the_keyring() -> None:
 @pytest.mark.parametrize(
     "text", ["", "ed25519:", "ed25519:AAAA", "rsa:AAAA", "ed25519:é", "x" * 99]
 )
-def test_what_is_no_public_key_is_refused(text: str) -> None:
+def test_an_invalid_public_key_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="not a public key"):
         public_key(text)
 
 
 @pytest.mark.parametrize("sign", [0, 1 << 255], ids=["even", "odd"])
 @pytest.mark.parametrize("beyond", [0, 1], ids=["canonical", "not canonical"])
-def test_a_public_key_with_which_anybody_could_sign_is_no_key(sign: int, beyond: int) -> None:
+def test_a_public_key_with_which_anybody_could_sign_is_refused(sign: int, beyond: int) -> None:
     prime = 2**255 - 19
     order_8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
     for y in (0, 1, prime - 1, order_8, prime - order_8):
@@ -372,7 +368,7 @@ def test_a_public_key_with_which_anybody_could_sign_is_no_key(sign: int, beyond:
             public_key("ed25519:" + base64.b64encode(raw).decode())
 
 
-def test_a_signature_under_a_key_of_small_order_proves_nothing() -> None:
+def test_a_signature_under_a_key_of_small_order_is_invalid() -> None:
     # The neutral element as key and as R, with S = 0, is a valid signature of every content.
     neutral = (1).to_bytes(32, "little")
     signature, key = (base64.b64encode(raw).decode() for raw in (neutral + bytes(32), neutral))

@@ -40,7 +40,7 @@ def edited(tmp_path: Path, *statements: str) -> None:
     connection.close()
 
 
-def test_entries_come_back_as_they_were_given(journal: Journal) -> None:
+def test_entries_are_returned_unchanged(journal: Journal) -> None:
     body = {"amount": Decimal("25000.10"), "when": NOON, "lines": ["a", None], "version": 3}
     added = journal.append("match.accept", "line-1", body, actor=ANNA, nonce="n1")
     journal.append("match.reject", "line-2", {}, actor=ANNA)
@@ -58,9 +58,7 @@ def test_entries_come_back_as_they_were_given(journal: Journal) -> None:
     assert journal.entries("match") == []
 
 
-def test_reading_a_journal_that_is_not_there_makes_nothing(
-    journal: Journal, tmp_path: Path
-) -> None:
+def test_reading_a_missing_journal_creates_nothing(journal: Journal, tmp_path: Path) -> None:
     assert journal.entries() == []
     assert journal.head() == journal.verify() == Head(0, "0" * 64)
     assert not (tmp_path / "desk").exists()
@@ -83,7 +81,7 @@ def test_entries_of_several_kinds_come_in_their_order(journal: Journal) -> None:
     assert journal.entries(()) == []
 
 
-def test_what_is_decided_is_read_at_once_with_actions_apart(
+def test_decisions_are_read_at_once_and_actions_separately(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for kind in ("match.accept", "action.done", "note.other", "period.close"):
@@ -130,7 +128,7 @@ def test_a_float_is_refused(journal: Journal) -> None:
         ),
     ],
 )
-def test_an_edit_a_removal_and_a_move_are_found(
+def test_an_edit_a_removal_and_a_move_are_detected(
     journal: Journal, tmp_path: Path, statements: list[str], found: str
 ) -> None:
     for number in range(4):
@@ -141,7 +139,7 @@ def test_an_edit_a_removal_and_a_move_are_found(
         journal.verify()
 
 
-def test_what_is_cut_off_at_the_end_shows_against_a_noted_head(
+def test_a_truncation_at_the_end_is_detected_by_a_noted_head(
     journal: Journal, tmp_path: Path
 ) -> None:
     for number in range(3):
@@ -168,7 +166,7 @@ facts = st.recursive(
 @pytest.mark.acceptance
 @given(body=st.dictionaries(st.text(max_size=5), facts), subject=st.text(max_size=5))
 @settings(max_examples=25)
-def test_any_facts_keep_the_chain_whole(
+def test_arbitrary_facts_keep_the_chain_valid(
     tmp_path_factory: pytest.TempPathFactory, body: dict[str, Any], subject: str
 ) -> None:
     journal = Journal(tmp_path_factory.mktemp("journal"))
@@ -215,7 +213,7 @@ def test_processes_add_to_one_chain_and_one_of_them_has_the_nonce(
     assert journal.verify().seq == 16
 
 
-def test_a_file_that_is_no_journal_is_a_clear_error(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_journal_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "journal.sqlite").write_bytes(b"not a database" * 100)
     with pytest.raises(JournalError, match="cannot be used"):
         Journal(tmp_path).entries()
@@ -224,7 +222,7 @@ def test_a_file_that_is_no_journal_is_a_clear_error(tmp_path: Path) -> None:
         Journal(tmp_path / "file" / "desk").append("x", "y", {}, actor=ANNA)
 
 
-def test_an_address_that_is_none_does_not_show_its_password() -> None:
+def test_an_invalid_address_does_not_show_its_password() -> None:
     with pytest.raises(JournalError, match="a shared journal needs PostgreSQL") as caught:
         Journal("nosuchdatabase://anna:topsecret@host/name")
     assert "topsecret" not in str(caught.value)
@@ -236,7 +234,7 @@ def test_a_url_is_accepted(tmp_path: Path) -> None:
     assert (tmp_path / "other.db").exists()
 
 
-def test_a_name_from_the_environment_is_claimed_and_the_system_is_asked_for_its_user(
+def test_a_name_from_the_environment_is_claimed_and_the_default_is_the_system_user(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("JUPYTERHUB_USER", "hubert")

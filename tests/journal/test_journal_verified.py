@@ -93,7 +93,7 @@ def by_a_copy_put_back_with_its_times(path: Path) -> None:
 @pytest.mark.parametrize(
     "change", [by_a_shell, by_another_process, by_its_bytes, by_a_copy_put_back_with_its_times]
 )
-def test_a_change_under_an_open_journal_stops_every_decision(
+def test_altering_an_open_journal_stops_every_decision(
     journal: Journal, tmp_path: Path, change: Callable[[Path], None]
 ) -> None:
     whole = (tmp_path / "journal.sqlite").read_bytes()
@@ -116,7 +116,7 @@ def test_a_change_under_an_open_journal_stops_every_decision(
         one_more(journal)
 
 
-def test_a_change_while_it_is_being_decided_is_seen(journal: Journal, tmp_path: Path) -> None:
+def test_a_change_during_a_decision_is_detected(journal: Journal, tmp_path: Path) -> None:
     def build(_: Head) -> list[Draft]:
         by_its_bytes(tmp_path / "journal.sqlite")
         return [draft("next")]
@@ -126,7 +126,7 @@ def test_a_change_while_it_is_being_decided_is_seen(journal: Journal, tmp_path: 
     assert len(journal.entries()) == 3
 
 
-def test_an_entry_that_does_not_read_is_named(journal: Journal, tmp_path: Path) -> None:
+def test_an_unreadable_entry_is_named(journal: Journal, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "journal.sqlite")) as connection:
         connection.execute("DROP TRIGGER entries_no_update")
         connection.execute("UPDATE entries SET body = '{', at = 'noon' WHERE seq = 3")
@@ -153,7 +153,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
-def test_what_was_verified_is_verified_again_only_if_somebody_else_wrote(
+def test_a_verified_journal_is_reverified_only_after_another_write(
     journal: Journal, tmp_path: Path, looks: list[int]
 ) -> None:
     one_more(journal)
@@ -171,9 +171,7 @@ def test_what_was_verified_is_verified_again_only_if_somebody_else_wrote(
     assert looks == [*range(1, 10)]
 
 
-def test_a_thread_that_reads_meanwhile_makes_nobody_verify_again(
-    journal: Journal, looks: list[int]
-) -> None:
+def test_a_concurrent_reader_causes_no_reverification(journal: Journal, looks: list[int]) -> None:
     stop = threading.Event()
 
     def read() -> None:
@@ -194,7 +192,7 @@ def test_a_thread_that_reads_meanwhile_makes_nobody_verify_again(
     assert journal.verify().seq == 23
 
 
-def test_a_shared_journal_is_verified_whole_before_what_moves_money(
+def test_a_shared_journal_is_verified_completely_before_money_moves(
     shared: Journal, looks: list[int]
 ) -> None:
     one_more(shared)
@@ -215,7 +213,7 @@ def test_a_shared_journal_is_verified_whole_before_what_moves_money(
     assert shared.note([draft("A-1", "action.done")])[0].seq == 6
 
 
-def test_a_shared_journal_is_followed_from_where_it_was_verified(
+def test_a_shared_journal_is_followed_from_its_last_verified_entry(
     shared: Journal, looks: list[int]
 ) -> None:
     other = Journal(shared._engine.url.render_as_string(hide_password=False))
@@ -226,7 +224,7 @@ def test_a_shared_journal_is_followed_from_where_it_was_verified(
     other.close()
 
 
-def test_whoever_was_second_decides_anew_on_what_the_first_decided(journal: Journal) -> None:
+def test_the_second_of_two_deciders_decides_on_the_result_of_the_first(journal: Journal) -> None:
     read: list[int] = []
 
     def build(decided: Decided) -> tuple[list[Draft], int]:
@@ -239,7 +237,7 @@ def test_whoever_was_second_decides_anew_on_what_the_first_decided(journal: Jour
     assert (read, plan, mine.seq) == ([3, 4], 4, 5)
 
 
-def test_an_entry_that_a_decision_does_not_rest_on_is_no_reason_to_look_again(
+def test_an_unrelated_entry_causes_no_second_check(
     journal: Journal,
 ) -> None:
     read: list[Head] = []
@@ -253,7 +251,7 @@ def test_an_entry_that_a_decision_does_not_rest_on_is_no_reason_to_look_again(
     assert ([head.seq for head in read], mine.seq) == ([3], 5)
 
 
-def test_nobody_is_refused_on_what_is_old(journal: Journal) -> None:
+def test_nobody_is_refused_because_of_outdated_data(journal: Journal) -> None:
     turns = 0
 
     def build(decided: Decided) -> tuple[list[Draft], None]:
@@ -271,7 +269,7 @@ def test_nobody_is_refused_on_what_is_old(journal: Journal) -> None:
         decide(journal, build)
 
 
-def test_others_who_decide_all_the_time_are_one_clear_error(
+def test_constant_decisions_by_others_end_in_one_clear_error(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal_store, "ATTEMPTS", 3)
@@ -285,12 +283,12 @@ def test_others_who_decide_all_the_time_are_one_clear_error(
     assert "mine" not in {entry.subject for entry in journal.entries()}
 
 
-def test_what_is_decided_without_an_entry_writes_none(journal: Journal) -> None:
+def test_a_decision_without_an_entry_writes_none(journal: Journal) -> None:
     assert decide(journal, lambda decided: ([], len(decided.entries))) == ([], 3)
     assert journal.head().seq == 3
 
 
-def test_a_journal_that_is_not_there_is_not_made_by_a_refusal(tmp_path: Path) -> None:
+def test_a_refusal_does_not_create_a_missing_journal(tmp_path: Path) -> None:
     def build(_: Head) -> list[Draft]:
         raise ActionRefused("not now")
 

@@ -46,7 +46,7 @@ def files_in(folder: Path) -> set[str]:
 # Homes that are replaced, emptied or moved
 
 
-def test_a_commit_never_goes_to_the_home_of_another_lake(tmp_path: Path, home: Path) -> None:
+def test_a_commit_is_never_pushed_to_the_home_of_another_lake(tmp_path: Path, home: Path) -> None:
     """Both have the same number of heads, so that the next number is free on the wrong one too."""
     anna, stranger = desk(tmp_path, "anna", home), desk(tmp_path, "carl", tmp_path / "other")
     for number in range(2):
@@ -68,9 +68,7 @@ def test_a_commit_never_goes_to_the_home_of_another_lake(tmp_path: Path, home: P
     add(desk(tmp_path, "anna", home), 5, c="OPEN")
 
 
-def test_a_home_that_is_exchanged_while_work_is_done_gets_no_head(
-    tmp_path: Path, home: Path
-) -> None:
+def test_a_home_replaced_during_a_push_gets_no_head(tmp_path: Path, home: Path) -> None:
     anna, stranger = desk(tmp_path, "anna", home), desk(tmp_path, "carl", tmp_path / "other")
     add(anna, 0, a="OPEN")
     add(stranger, 0, z="OPEN")
@@ -87,7 +85,7 @@ def test_a_home_that_is_exchanged_while_work_is_done_gets_no_head(
     assert statuses_of(anna.snapshot()) == {"a": "OPEN"}
 
 
-def test_a_home_that_was_moved_is_gone_on_with_where_it_is(tmp_path: Path, home: Path) -> None:
+def test_a_moved_home_is_used_at_its_new_place(tmp_path: Path, home: Path) -> None:
     anna = desk(tmp_path, "anna", home)
     add(anna, 0, a="OPEN")
     home.rename(tmp_path / "moved")
@@ -98,7 +96,7 @@ def test_a_home_that_was_moved_is_gone_on_with_where_it_is(tmp_path: Path, home:
     assert content(ben) == content(anna)
 
 
-def test_an_empty_folder_is_a_share_that_is_not_mounted(tmp_path: Path, home: Path) -> None:
+def test_an_empty_folder_counts_as_an_unmounted_share(tmp_path: Path, home: Path) -> None:
     """Work is staged, and no head starts a second series in the folder below the share."""
     said: list[str] = []
     anna = desk(tmp_path, "anna", home, said)
@@ -115,9 +113,7 @@ def test_an_empty_folder_is_a_share_that_is_not_mounted(tmp_path: Path, home: Pa
     assert statuses_of(anna.snapshot()) == {"a": "OPEN", "b": "OPEN"}
 
 
-def test_a_home_that_was_emptied_for_good_is_filled_again_by_a_desk(
-    tmp_path: Path, home: Path
-) -> None:
+def test_a_home_emptied_on_purpose_is_refilled_by_a_desk(tmp_path: Path, home: Path) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
     sharing_of(ben).pull()
@@ -133,7 +129,7 @@ def test_a_home_that_was_emptied_for_good_is_filled_again_by_a_desk(
 
 
 @pytest.mark.parametrize("place", [".", "..", "lake", "lake/home"])
-def test_a_home_and_a_desk_are_not_one_in_the_other(tmp_path: Path, place: str) -> None:
+def test_a_home_and_a_desk_cannot_contain_each_other(tmp_path: Path, place: str) -> None:
     folder = tmp_path / "desk" / "lake"
     folder.mkdir(parents=True)
     with pytest.raises(SettingsError, match="are nested in each other"):
@@ -144,7 +140,7 @@ def test_a_home_and_a_desk_are_not_one_in_the_other(tmp_path: Path, place: str) 
 # Heads
 
 
-def test_a_gap_in_the_heads_stops_everybody_who_is_not_past_it(
+def test_a_gap_in_the_heads_stops_every_desk_before_it(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A gap taken for the end would start a second history; a cleanup would empty the home."""
@@ -180,7 +176,7 @@ def test_a_gap_in_the_heads_stops_everybody_who_is_not_past_it(
     assert content(ben) == content(anna)
 
 
-def test_what_lies_beside_the_heads_is_no_head(tmp_path: Path, home: Path) -> None:
+def test_other_files_next_to_the_heads_are_ignored(tmp_path: Path, home: Path) -> None:
     anna = desk(tmp_path, "anna", home)
     add(anna, 0, a="OPEN")
     for name in (".DS_Store", "000000000001 (conflicted copy)", "Thumbs.db", "2", "x" * 12):
@@ -192,7 +188,7 @@ def test_what_lies_beside_the_heads_is_no_head(tmp_path: Path, home: Path) -> No
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"\xff" * 400, b"[" * 100_000, None])
-def test_a_head_of_garbage_is_named_and_nothing_is_built_on_it(
+def test_an_invalid_head_is_named_and_never_extended(
     tmp_path: Path, home: Path, damage: bytes | None
 ) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
@@ -212,7 +208,7 @@ def test_a_head_of_garbage_is_named_and_nothing_is_built_on_it(
     "path", ["../../stolen", "/stolen", "requests/../../stolen", "last_commit.json", ".incoming/x",
              "requests//x", "requests/./x", "requests\\..\\x"],
 )  # fmt: skip
-def test_no_path_of_a_manifest_leads_out_of_the_lake(tmp_path: Path, home: Path, path: str) -> None:
+def test_no_path_of_a_manifest_leaves_the_lake(tmp_path: Path, home: Path, path: str) -> None:
     """A writer of a home is trusted with the lake, but with nothing else on a disk."""
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
@@ -235,7 +231,7 @@ OUTSIDE = ["../../../precious.parquet", "/etc/passwd", "s3://bucket/x.parquet", 
 
 
 @pytest.mark.parametrize("outside", OUTSIDE)
-def test_no_entry_of_a_log_in_the_home_has_a_desk_read_a_file_elsewhere(
+def test_no_log_entry_of_a_home_makes_a_desk_read_a_file_elsewhere(
     tmp_path: Path, home: Path, outside: str
 ) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
@@ -262,7 +258,7 @@ def test_no_entry_of_a_log_in_the_home_has_a_desk_read_a_file_elsewhere(
     assert damages(ben) == []
 
 
-def test_no_checkpoint_in_the_home_has_a_desk_read_a_file_elsewhere(tmp_path: Path) -> None:
+def test_no_checkpoint_of_a_home_makes_a_desk_read_a_file_elsewhere(tmp_path: Path) -> None:
     rows = [{"add": None}, {"add": {"path": "part-0.parquet"}}]
     entry = tmp_path / "00000000000000000020.checkpoint.parquet"
     pq.write_table(pa.Table.from_pylist(rows), entry)
@@ -298,7 +294,7 @@ def test_a_lost_manifest_is_named(tmp_path: Path, home: Path) -> None:
 @pytest.mark.parametrize(
     ("hours", "words"), [(3, "180 minutes ahead of"), (-26, "1,560 minutes behind")]
 )
-def test_a_desk_whose_clock_is_far_off_reads_and_does_not_write(
+def test_a_desk_with_a_wrong_clock_reads_but_does_not_write(
     tmp_path: Path, home: Path, hours: int, words: str
 ) -> None:
     """A wrong clock would give this desk's commits, and all later ones, wrong timestamps."""
@@ -320,7 +316,7 @@ def test_a_desk_whose_clock_is_far_off_reads_and_does_not_write(
     assert files_in(home / "heads") == {"000000000001"}
 
 
-def test_a_desk_a_little_behind_dates_its_commit_after_the_one_before(
+def test_a_desk_slightly_behind_dates_its_commit_after_the_previous_one(
     tmp_path: Path, home: Path
 ) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
@@ -343,7 +339,7 @@ def test_names_in_a_home_are_plain_and_differ_by_more_than_case(tmp_path: Path, 
     assert max(map(len, names)) < 150
 
 
-def test_a_desk_that_was_overtaken_is_let_pass(tmp_path: Path, home: Path) -> None:
+def test_a_desk_that_lost_the_race_goes_first(tmp_path: Path, home: Path) -> None:
     said: list[str] = []
     anna, ben = desk(tmp_path, "anna", home, said), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
@@ -365,7 +361,7 @@ def test_a_desk_that_was_overtaken_is_let_pass(tmp_path: Path, home: Path) -> No
     assert files_in(home / "turns") == set()
 
 
-def test_the_turn_of_a_desk_that_was_killed_is_waited_for_once(
+def test_the_turn_of_a_killed_desk_is_waited_for_once(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("treasury.lake.home.push_order.PATIENCE", 1.0)
@@ -379,7 +375,7 @@ def test_the_turn_of_a_desk_that_was_killed_is_waited_for_once(
 # Beginning a desk
 
 
-def test_a_clone_goes_into_a_new_folder_alone(tmp_path: Path, home: Path) -> None:
+def test_a_clone_needs_a_new_folder(tmp_path: Path, home: Path) -> None:
     add(desk(tmp_path, "anna", home), 0, a="OPEN")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine")
@@ -413,7 +409,7 @@ def test_an_address_with_a_credential_is_refused_and_never_shown(
 
 
 @pytest.mark.timeout(20)
-def test_a_pipe_in_the_place_of_an_object_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_in_place_of_an_object_is_refused_without_waiting(tmp_path: Path) -> None:
     place = ObjectPlace(str(tmp_path / "home"))
     place.make()
     place.write("heads/1.json", b"{}")

@@ -54,7 +54,7 @@ def cloned(home: Path, folder: Path, *known: str) -> Any:
     return CliRunner().invoke(treasury, ["lake", "clone", str(home), str(folder), *named])
 
 
-def test_a_script_takes_no_address_that_it_did_not_name(
+def test_a_script_uses_no_address_that_it_did_not_name(
     shared_home: Path, tmp_path: Path, brought: dict[str, Any]
 ) -> None:
     for known in ((), ADDRESSES[1:]):
@@ -71,7 +71,7 @@ def test_a_script_takes_no_address_that_it_did_not_name(
     assert {known.value for known in values.values()} == set(ADDRESSES)
 
 
-def test_addresses_that_cannot_be_are_not_even_asked_about(
+def test_impossible_addresses_are_refused_without_a_question(
     shared_home: Path, tmp_path: Path, brought: dict[str, Any]
 ) -> None:
     brought["services"]["token_url"] = "http://login.evil.test/token"
@@ -84,7 +84,7 @@ def test_addresses_that_cannot_be_are_not_even_asked_about(
     assert not (tmp_path / "desk").exists()
 
 
-def test_a_clone_that_was_cut_off_is_asked_about_again(
+def test_an_interrupted_clone_is_confirmed_again(
     shared_home: Path, tmp_path: Path, brought: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cloned(shared_home / "home", tmp_path / "desk", *ADDRESSES)
@@ -99,7 +99,7 @@ def test_a_clone_that_was_cut_off_is_asked_about_again(
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("answer", ["n", "y"])
-def test_on_a_terminal_each_address_is_shown_and_asked_about(
+def test_each_address_is_shown_and_confirmed_on_a_terminal(
     shared_home: Path, tmp_path: Path, answer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(STATE_VARIABLE, str(tmp_path / "state"))

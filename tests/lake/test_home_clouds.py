@@ -50,7 +50,7 @@ def test_two_desks_share_a_lake_through_a_cloud(tmp_path: Path, home: str) -> No
 
 
 @pytest.mark.first_case
-def test_without_the_service_one_line_says_so(
+def test_a_missing_service_is_reported_in_one_line(
     tmp_path: Path, home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     anna = shared_lake(tmp_path / "anna", home)

@@ -23,7 +23,7 @@ MONTH = "2026-10"
 __all__ = ["anna", "ben", "shared_home"]
 
 
-def test_a_clone_answers_as_the_desk_it_comes_from(anna: Path, ben: Path) -> None:
+def test_a_clone_gives_the_same_results_as_its_desk(anna: Path, ben: Path) -> None:
     for verb in (["reconcile", MONTH], ["exceptions"], ["fees", MONTH], ["sql", "FROM commits"]):
         printed = [run(desk, *verb, "--format", "csv").stdout_bytes for desk in (anna, ben)]
         assert printed[0] == printed[1], verb
@@ -85,7 +85,7 @@ def test_a_closed_month_is_verified_on_the_other_desk(
 
 
 @pytest.mark.acceptance
-def test_the_doctor_looks_at_the_home_and_puts_there_what_it_lost(
+def test_the_doctor_checks_the_home_and_restores_missing_objects(
     anna: Path, ben: Path, tmp_path: Path
 ) -> None:
     examined = run(anna, "doctor").output
@@ -133,7 +133,7 @@ class Interrupted(io.BytesIO):
 
 
 @pytest.mark.acceptance
-def test_what_comes_by_standard_input_is_added_again_where_another_desk_was_first(
+def test_standard_input_is_added_again_after_another_desk_was_first(
     anna: Path, ben: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def withdrawn(desk: Path, number: int) -> str:
@@ -156,7 +156,7 @@ def test_what_comes_by_standard_input_is_added_again_where_another_desk_was_firs
 
 
 @pytest.mark.acceptance
-def test_offline_bank_files_are_staged_and_said_to_be(
+def test_bank_files_are_staged_offline_and_reported_as_such(
     anna: Path, ben: Path, tmp_path: Path
 ) -> None:
     withdrawn = Workspace(anna).statements.list().arrow.to_pylist()[0]

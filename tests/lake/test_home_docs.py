@@ -24,7 +24,7 @@ def plain(text: str, folder: Path) -> str:
     return re.sub(r"[\d,]+ bytes", "N bytes", text)
 
 
-def test_two_desks_on_one_machine_do_what_the_page_shows(tmp_path: Path) -> None:
+def test_the_commands_of_the_page_work_for_two_desks(tmp_path: Path) -> None:
     section = PAGE.partition("### Two desks on one machine\n")[2].partition("\n### ")[0]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 

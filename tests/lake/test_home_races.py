@@ -113,7 +113,7 @@ def killed(aged: Path, verb: str, tmp_path: Path) -> list[Path]:
 @pytest.mark.acceptance
 @pytest.mark.thorough
 @pytest.mark.timeout(1800)
-def test_a_push_killed_at_any_write_point_is_whole_or_not_there(aged: Path, tmp_path: Path) -> None:
+def test_a_push_killed_at_any_write_point_is_complete_or_absent(aged: Path, tmp_path: Path) -> None:
     roots = killed(aged, "push", tmp_path)
     before = content(shared_lake(aged / "desk", aged / "home"))
     pulled = content(shared_lake(aged / "other", aged / "home"))
@@ -143,7 +143,7 @@ def test_a_push_killed_at_any_write_point_is_whole_or_not_there(aged: Path, tmp_
 @pytest.mark.acceptance
 @pytest.mark.thorough
 @pytest.mark.timeout(1800)
-def test_a_pull_killed_at_any_write_point_shows_nothing_by_half(aged: Path, tmp_path: Path) -> None:
+def test_a_pull_killed_at_any_write_point_shows_nothing_partial(aged: Path, tmp_path: Path) -> None:
     before = content(shared_lake(aged / "desk", aged / "home"))
     expected = content(shared_lake(aged / "other", aged / "home"))
     for root in killed(aged, "pull", tmp_path):
@@ -157,7 +157,7 @@ def test_a_pull_killed_at_any_write_point_shows_nothing_by_half(aged: Path, tmp_
 @pytest.mark.acceptance
 @pytest.mark.thorough
 @pytest.mark.timeout(1800)
-def test_whoever_reads_while_pulls_are_killed_sees_one_commit_or_the_other(
+def test_readers_during_killed_pulls_see_one_commit_or_the_other(
     aged: Path, tmp_path: Path
 ) -> None:
     """A process reads continuously while many pulls die, each at another point."""
@@ -196,7 +196,7 @@ def test_whoever_reads_while_pulls_are_killed_sees_one_commit_or_the_other(
 
 
 @pytest.mark.acceptance
-def test_the_exchange_of_a_repaired_log_may_be_cut_anywhere(tmp_path: Path) -> None:
+def test_replacing_a_repaired_log_may_be_interrupted_anywhere(tmp_path: Path) -> None:
     """After another desk's repair restarted a log, no old commit is read with it, wherever cut."""
     from lake_samples import day
 

@@ -123,7 +123,7 @@ def test_a_home_where_a_second_create_succeeds_is_refused_at_the_first_push(
     assert not shared_lake(tmp_path / "ben", home).sharing.pull().heads  # type: ignore[union-attr]
 
 
-def test_a_create_whose_answer_was_lost_counts_as_what_it_was(
+def test_a_create_with_a_lost_response_counts_by_its_effect(
     tmp_path: Path, home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A store retries after a lost answer, and then learns that the object exists."""
@@ -141,7 +141,7 @@ def test_a_create_whose_answer_was_lost_counts_as_what_it_was(
     assert sharing_of(anna).home.note().number == 1
 
 
-def test_without_a_network_the_desk_goes_on(
+def test_a_desk_continues_without_a_network(
     tmp_path: Path, home: str, monkeypatch: pytest.MonkeyPatch, server: str
 ) -> None:
     said: list[str] = []
@@ -191,7 +191,7 @@ def asked(url: str, **fields: str) -> Any:
         return ET.fromstring(answer.read())
 
 
-def test_a_reader_pulls_and_is_told_who_may_write(
+def test_a_reader_pulls_and_learns_who_may_write(
     tmp_path: Path, guarded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, users = guarded
@@ -259,7 +259,7 @@ def test_a_reader_clones_reconciles_and_reports(
     assert "ok" in run(ben, "doctor").output
 
 
-def test_a_credential_that_is_refused_missing_or_expired_is_one_line(
+def test_a_refused_missing_or_expired_credential_is_one_line(
     tmp_path: Path, guarded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url, users = guarded
@@ -298,7 +298,7 @@ def test_a_credential_that_is_refused_missing_or_expired_is_one_line(
         ("status code: 503 Slow down sig=abc", "answers with 503"),
     ],
 )
-def test_no_word_of_a_service_is_repeated(answer: str, words: str) -> None:
+def test_no_error_repeats_the_services_text(answer: str, words: str) -> None:
     from obstore.exceptions import GenericError
 
     from treasury.lake.home.object_place import reaching
@@ -309,7 +309,7 @@ def test_no_word_of_a_service_is_repeated(answer: str, words: str) -> None:
     assert "sig=" not in str(refused.value)
 
 
-def test_who_was_second_is_refused_on_s3(tmp_path: Path, home: str) -> None:
+def test_the_second_writer_is_refused_on_s3(tmp_path: Path, home: str) -> None:
     anna, ben = shared_lake(tmp_path / "anna", home), shared_lake(tmp_path / "ben", home)
     add(anna, 0, a="OPEN")
     sharing_of(ben).pull()

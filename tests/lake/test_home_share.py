@@ -36,7 +36,7 @@ def desk(tmp_path: Path, name: str, home: Path, said: list[str] | None = None) -
     return shared_lake(tmp_path / name, home, tell=[].append if said is None else said.append)
 
 
-def test_what_one_desk_commits_another_pulls(tmp_path: Path, home: Path) -> None:
+def test_a_commit_of_one_desk_is_pulled_by_another(tmp_path: Path, home: Path) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN", b="OPEN")
     add(anna, 1, a="DONE")
@@ -54,7 +54,7 @@ def test_what_one_desk_commits_another_pulls(tmp_path: Path, home: Path) -> None
     assert ben.unpublished() == anna.unpublished() == ""
 
 
-def test_who_was_second_pulls_and_does_the_work_again(tmp_path: Path, home: Path) -> None:
+def test_the_second_writer_pulls_and_redoes_the_work(tmp_path: Path, home: Path) -> None:
     said: list[str] = []
     anna, ben = desk(tmp_path, "anna", home, said), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
@@ -74,7 +74,7 @@ def test_who_was_second_pulls_and_does_the_work_again(tmp_path: Path, home: Path
     assert content(ben) == content(anna)
 
 
-def test_a_writer_that_is_behind_is_refused_and_changes_nothing(tmp_path: Path, home: Path) -> None:
+def test_a_writer_that_is_behind_is_refused_without_changes(tmp_path: Path, home: Path) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
     sharing_of(ben).pull()
@@ -91,9 +91,7 @@ def test_a_writer_that_is_behind_is_refused_and_changes_nothing(tmp_path: Path, 
 
 
 @pytest.mark.acceptance
-def test_offline_work_is_staged_shows_to_nobody_and_is_pushed_later(
-    tmp_path: Path, home: Path
-) -> None:
+def test_offline_work_is_staged_privately_and_pushed_later(tmp_path: Path, home: Path) -> None:
     said: list[str] = []
     anna, ben = desk(tmp_path, "anna", home, said), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
@@ -114,7 +112,7 @@ def test_offline_work_is_staged_shows_to_nobody_and_is_pushed_later(
 
 
 @pytest.mark.acceptance
-def test_the_first_commit_of_all_may_be_staged(tmp_path: Path) -> None:
+def test_the_very_first_commit_may_be_staged(tmp_path: Path) -> None:
     anna = desk(tmp_path, "anna", tmp_path / "no share" / "home")
     add(anna, 0, a="OPEN")
     add(anna, 1, b="OPEN")
@@ -125,7 +123,7 @@ def test_the_first_commit_of_all_may_be_staged(tmp_path: Path) -> None:
 
 
 @pytest.mark.acceptance
-def test_staged_work_that_is_overtaken_is_undone_and_named(tmp_path: Path, home: Path) -> None:
+def test_overtaken_staged_work_is_undone_and_named(tmp_path: Path, home: Path) -> None:
     said: list[str] = []
     anna, ben = desk(tmp_path, "anna", home, said), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
@@ -142,7 +140,7 @@ def test_staged_work_that_is_overtaken_is_undone_and_named(tmp_path: Path, home:
 
 
 @pytest.mark.acceptance
-def test_a_lake_that_is_there_already_is_pushed_whole(tmp_path: Path, home: Path) -> None:
+def test_an_existing_lake_is_pushed_completely(tmp_path: Path, home: Path) -> None:
     lake = small_lake(tmp_path / "anna")
     for number in range(2 * KEPT):
         with lake.writer("sync", day(number)) as writer:
@@ -163,7 +161,7 @@ def test_a_lake_that_is_there_already_is_pushed_whole(tmp_path: Path, home: Path
 
 
 @pytest.mark.acceptance
-def test_pins_travel_and_so_does_letting_one_go(tmp_path: Path, home: Path) -> None:
+def test_pins_and_unpins_are_shared(tmp_path: Path, home: Path) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
     anna.pin("the close", day(1))
@@ -188,7 +186,7 @@ def test_pins_travel_and_so_does_letting_one_go(tmp_path: Path, home: Path) -> N
 
 
 @pytest.mark.acceptance
-def test_the_pin_of_a_close_is_let_go_by_no_desk_that_does_not_know_the_close(
+def test_the_pin_of_a_close_is_kept_by_desks_that_do_not_know_the_close(
     tmp_path: Path, home: Path
 ) -> None:
     closes = {1: "the close of 2026-10"}
@@ -217,7 +215,7 @@ def test_the_pin_of_a_close_is_let_go_by_no_desk_that_does_not_know_the_close(
 
 
 @pytest.mark.acceptance
-def test_two_pins_of_one_commit_come_to_one_on_both_desks(tmp_path: Path, home: Path) -> None:
+def test_two_pins_of_one_commit_merge_on_both_desks(tmp_path: Path, home: Path) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
     sharing_of(ben).pull()
@@ -233,7 +231,7 @@ def test_two_pins_of_one_commit_come_to_one_on_both_desks(tmp_path: Path, home: 
     assert "nothing to push" in str(sharing_of(ben).push())
 
 
-def test_what_a_repair_still_asks_for_travels(tmp_path: Path, home: Path) -> None:
+def test_open_repair_requests_are_shared(tmp_path: Path, home: Path) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
 
@@ -251,9 +249,7 @@ def test_what_a_repair_still_asks_for_travels(tmp_path: Path, home: Path) -> Non
     assert anna.last_commit() == ben.last_commit()
 
 
-def test_a_changed_file_of_the_home_is_refused_before_it_is_read(
-    tmp_path: Path, home: Path
-) -> None:
+def test_a_changed_file_of_the_home_is_refused_unread(tmp_path: Path, home: Path) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN", b="DONE")
     sharing_of(ben).pull()
@@ -295,7 +291,7 @@ def test_a_lost_object_of_the_home_is_named(tmp_path: Path, home: Path) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_disk_that_fails_while_files_come_shows_nothing_of_them(
+def test_a_disk_failure_while_files_arrive_shows_none_of_them(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     anna = shared_lake(tmp_path / "anna", home)
@@ -321,7 +317,7 @@ def test_a_disk_that_fails_while_files_come_shows_nothing_of_them(
     assert content(ben) == content(anna)
 
 
-def test_what_is_lost_here_comes_back_with_a_pull(tmp_path: Path, home: Path) -> None:
+def test_a_pull_restores_lost_files(tmp_path: Path, home: Path) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
     sharing_of(ben).pull()
@@ -370,7 +366,7 @@ def test_another_environment_and_a_later_form_are_refused(tmp_path: Path, home: 
 
 
 @pytest.mark.acceptance
-def test_a_sweep_removes_what_no_head_of_late_names(tmp_path: Path, home: Path) -> None:
+def test_a_sweep_removes_objects_that_no_recent_head_names(tmp_path: Path, home: Path) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     for number in range(3 * KEPT):
         add(anna, number, a="HELD" if number % 2 else "OPEN", b="OPEN")
@@ -418,7 +414,7 @@ def test_the_homes_tables_are_read_in_place(tmp_path: Path, home: Path) -> None:
         ("s3://", "cannot be a home"),
     ],
 )
-def test_an_address_that_is_none_or_holds_a_secret_is_refused(
+def test_an_invalid_address_or_one_with_a_secret_is_refused(
     tmp_path: Path, address: str, problem: str
 ) -> None:
     with pytest.raises(SettingsError, match=problem) as refused:
@@ -444,7 +440,7 @@ CLOUDS = ("AWS_", "AZURE_", "GOOGLE_")
         ("gs://b/x", {"GOOGLE_SERVICE_ACCOUNT_KEY": '{"key": "s3cret"}'}, "unreadable"),
     ],
 )
-def test_a_credential_that_is_missing_or_broken_is_one_line(
+def test_a_missing_or_broken_credential_is_one_line(
     monkeypatch: pytest.MonkeyPatch, address: str, variables: dict[str, str], words: str
 ) -> None:
     for name in [name for name in os.environ if name.startswith(CLOUDS)]:
@@ -459,9 +455,7 @@ def test_a_credential_that_is_missing_or_broken_is_one_line(
 
 
 @pytest.mark.acceptance
-def test_a_log_that_another_desk_goes_on_with_leaves_no_wrong_hint(
-    tmp_path: Path, home: Path
-) -> None:
+def test_a_log_continued_by_another_desk_leaves_no_wrong_hint(tmp_path: Path, home: Path) -> None:
     """A hint at our own checkpoint remains if the next checkpoint comes from another desk."""
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     for number in range(24):
@@ -474,7 +468,7 @@ def test_a_log_that_another_desk_goes_on_with_leaves_no_wrong_hint(
 
 
 @pytest.mark.acceptance
-def test_a_pull_that_was_cut_off_before_it_noted_what_came_notes_it_later(
+def test_an_interrupted_pull_is_completed_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "share" / "home"

@@ -56,7 +56,7 @@ def team(tmp_path: Path) -> Team:
     return Team(tmp_path)
 
 
-def test_a_head_that_is_signed_by_an_enrolled_key_is_pulled(team: Team) -> None:
+def test_a_head_signed_by_an_enrolled_key_is_pulled(team: Team) -> None:
     team.enrol("anna", "ben")
     anna, ben = team.desk("anna"), team.desk("ben")
     add(anna, 0, a="OPEN")
@@ -79,7 +79,7 @@ def test_a_head_that_is_signed_by_an_enrolled_key_is_pulled(team: Team) -> None:
     ],
     ids=["unsigned", "by", "settings", "token", "signature"],
 )
-def test_an_unsigned_or_changed_head_is_refused_and_nothing_of_it_is_used(
+def test_an_unsigned_or_changed_head_is_refused_and_unused(
     team: Team, change: Callable[[HomeHead], HomeHead], why: str
 ) -> None:
     team.enrol("anna", "ben")
@@ -121,7 +121,7 @@ def test_a_signed_head_of_another_series_is_refused_behind_an_unsigned_one(team:
     assert content(ben) == before
 
 
-def test_a_head_of_a_stranger_or_of_somebody_who_left_is_refused(team: Team) -> None:
+def test_a_head_of_a_stranger_or_a_former_colleague_is_refused(team: Team) -> None:
     team.enrol("anna", "ben")
     anna, ben = team.desk("anna"), team.desk("ben")
     add(anna, 0, a="OPEN")
@@ -137,7 +137,7 @@ def test_a_head_of_a_stranger_or_of_somebody_who_left_is_refused(team: Team) -> 
     assert not (team.home / head_name(3)).exists()
 
 
-def test_a_team_that_begins_to_sign_pushes_once_from_the_desk_on_the_newest_head(
+def test_a_team_that_starts_signing_pushes_once_from_the_newest_desk(
     team: Team,
 ) -> None:
     anna, ben = team.desk("anna"), team.desk("ben")
@@ -151,7 +151,7 @@ def test_a_team_that_begins_to_sign_pushes_once_from_the_desk_on_the_newest_head
     assert content(ben) == content(anna)
 
 
-def test_the_signature_of_a_journal_entry_is_none_of_a_head(team: Team) -> None:
+def test_the_signature_of_a_journal_entry_is_invalid_for_a_head(team: Team) -> None:
     team.enrol("anna")
     signatures = HomeSignatures(Signing(f"file:{team.folder}/anna.key", lambda: team.rules))
     key = Signing(f"file:{team.folder}/anna.key").key()
@@ -161,7 +161,7 @@ def test_the_signature_of_a_journal_entry_is_none_of_a_head(team: Team) -> None:
 
 
 @pytest.mark.acceptance
-def test_the_policy_of_a_desk_decides_and_the_doctor_says_what_it_refuses(
+def test_the_policy_of_a_desk_decides_and_the_doctor_reports_refused_heads(
     anna: Path, ben: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -185,7 +185,7 @@ def test_the_policy_of_a_desk_decides_and_the_doctor_says_what_it_refuses(
     assert run(ben, "lake", "pull").output.startswith("pulled ")
 
 
-def test_a_clone_into_a_folder_with_a_policy_accepts_signed_heads_alone(
+def test_a_clone_into_a_folder_with_a_policy_accepts_only_signed_heads(
     anna: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))

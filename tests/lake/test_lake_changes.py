@@ -50,7 +50,7 @@ def test_each_field_that_changed_is_a_row_with_all_its_digits(tmp_path: Path) ->
     assert told(changes_of(lake.snapshot(), "requests", day(2))) == []
 
 
-def test_vanishing_and_coming_back_are_changes(tmp_path: Path) -> None:
+def test_vanishing_and_reappearing_are_changes(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="OPEN", b="OPEN"))
     put(lake, 1, requests(a="OPEN"), complete=True)
@@ -85,14 +85,14 @@ def test_an_unwritten_table_has_no_changes(tmp_path: Path) -> None:
         ("requests", BEFORE.replace(tzinfo=None), "time zone"),
     ],
 )
-def test_what_has_no_changes_is_said(
+def test_a_table_without_history_is_reported(
     tmp_path: Path, name: str, since: datetime, problem: str
 ) -> None:
     with pytest.raises(InputError, match=problem):
         changes_of(small_lake(tmp_path).snapshot(), name, since)
 
 
-def test_observed_durations_tell_what_is_not_known(tmp_path: Path) -> None:
+def test_observed_durations_say_what_is_unknown(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 1, requests(a="OPEN"))
     put(lake, 2, requests(b="OPEN"))
@@ -186,7 +186,7 @@ def test_durations_come_from_events_where_there_are_any(tmp_path: Path) -> None:
         durations_of(lake.snapshot(), "ticket_events")
 
 
-def test_the_sample_without_statuses_says_so(tmp_path: Path) -> None:
+def test_a_sample_without_statuses_says_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no status"):
         durations_of(small_lake(tmp_path).snapshot(), "wallets")
     assert durations_of(small_lake(tmp_path).snapshot(), "requests").num_rows == 0

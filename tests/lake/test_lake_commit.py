@@ -94,7 +94,7 @@ def test_a_process_killed_at_any_write_point_changes_nothing_and_can_be_repeated
 
 
 @pytest.mark.acceptance
-def test_recovery_itself_may_be_stopped(lake: Lake, tmp_path: Path) -> None:
+def test_recovery_may_be_interrupted(lake: Lake, tmp_path: Path) -> None:
     other = small_lake(shutil.copytree(tmp_path / "desk", tmp_path / "undisturbed"))
     with child.stopping(-1, raise_stopped) as count:
         child.write(other)
@@ -124,7 +124,7 @@ def test_an_exception_commits_nothing(lake: Lake) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_second_writer_is_told_who_holds_the_workspace(lake: Lake, tmp_path: Path) -> None:
+def test_a_second_writer_gets_the_name_of_the_lock_holder(lake: Lake, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, str(SCRIPT), "hold", str(tmp_path / "desk")],
         stdin=subprocess.PIPE,
@@ -189,14 +189,14 @@ def test_many_commits_keep_their_order(lake: Lake) -> None:
     assert statuses_of(lake.snapshot(at=day(6)))["a"] == "HELD"
 
 
-def test_a_folder_that_is_not_ours_is_left_alone(lake: Lake) -> None:
+def test_a_foreign_folder_is_left_unchanged(lake: Lake) -> None:
     (lake.folder / "notes").mkdir()
     (lake.folder / "notes" / "mine.txt").write_text("keep")
     put(lake, 1, requests(a="DONE"))
     assert (lake.folder / "notes" / "mine.txt").read_text() == "keep"
 
 
-def test_a_workspace_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None:
+def test_a_workspace_that_cannot_be_created_is_a_storage_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StorageError, match="cannot be locked"):
         put(small_lake(tmp_path / "file" / "desk"), 0, requests(a="OPEN"))
@@ -261,7 +261,7 @@ print(lake.last_commit().number)
 """
 
 
-def test_a_full_disk_is_one_clear_line_leaves_no_draft_and_then_takes_a_small_commit(
+def test_a_full_disk_is_one_line_leaves_no_temporary_file_and_then_takes_a_small_commit(
     tmp_path: Path,
 ) -> None:
     done = subprocess.run(

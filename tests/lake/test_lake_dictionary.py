@@ -28,7 +28,7 @@ def named() -> set[str]:
     return {f"{t.name}.{c.name} {TYPE_WORDS[c.type]}" for t in TABLES for c in t.columns}
 
 
-def test_no_name_and_no_type_that_once_was_is_gone() -> None:
+def test_no_name_or_type_of_an_earlier_version_is_removed() -> None:
     known = set(GOLDEN.read_text("utf-8").splitlines())
     assert known - named() == set()
     assert named() - known == set(), "run `python tests/lake/test_lake_dictionary.py`"
@@ -93,7 +93,7 @@ HEADINGS = {
 
 
 @pytest.mark.parametrize("group", dictionary.GROUPS[:2], ids=lambda group: group.name)
-def test_every_field_that_a_specification_names_is_a_column(group: dictionary.Group) -> None:
+def test_every_field_named_by_a_specification_is_a_column(group: dictionary.Group) -> None:
     path = ROOT.parent / "shared" / "spec" / SPECIFICATIONS[group.document]
     if not path.is_file():
         pytest.skip(f"no file {path}: columns are not compared with the specification's fields")

@@ -85,7 +85,7 @@ def test_a_plain_duckdb_sees_the_lake_of_a_workspace_that_was_named_by_a_relativ
 
 
 @pytest.mark.acceptance
-def test_who_has_the_file_open_keeps_its_commit_while_it_is_refreshed(
+def test_a_process_with_the_file_open_keeps_its_commit_during_a_refresh(
     lake: Lake, tmp_path: Path
 ) -> None:
     with duckdb.connect(str(tmp_path / "treasury.duckdb"), read_only=True) as plain:
@@ -103,7 +103,9 @@ def test_who_has_the_file_open_keeps_its_commit_while_it_is_refreshed(
     assert [path.name for path in tmp_path.glob(".treasury*")] == []
 
 
-def test_a_commit_stands_though_its_views_could_not_be_written(lake: Lake, tmp_path: Path) -> None:
+def test_a_commit_is_valid_although_its_views_could_not_be_written(
+    lake: Lake, tmp_path: Path
+) -> None:
     (tmp_path / "treasury.duckdb").unlink()
     (tmp_path / "treasury.duckdb").mkdir()
     with pytest.raises(StorageError, match="the commit is stored; free"):
@@ -167,7 +169,7 @@ def test_deltas_own_reader_reads_the_committed_versions(lake: Lake) -> None:
         assert sorted(map(str, theirs)) == sorted(map(str, ours)), name
 
 
-def test_a_whole_table_or_history_comes_by_name(lake: Lake) -> None:
+def test_a_table_or_its_history_is_read_by_name(lake: Lake) -> None:
     snapshot = lake.snapshot()
     assert snapshot.table("requests").num_rows == 2
     assert snapshot.table("requests_history").num_rows == 2
@@ -296,7 +298,7 @@ def test_status_of_an_empty_lake(tmp_path: Path) -> None:
         ("EACCES", "you have no permission to write there - get the right"),
     ],
 )
-def test_what_a_disk_refuses_is_said_plainly(tmp_path: Path, number: str, problem: str) -> None:
+def test_a_disk_error_is_reported_plainly(tmp_path: Path, number: str, problem: str) -> None:
     import errno
 
     code = getattr(errno, number)
@@ -322,7 +324,7 @@ except StorageError as error:
 
 
 @pytest.mark.acceptance
-def test_a_folder_that_may_not_be_written_to_reads_and_says_so(lake: Lake, tmp_path: Path) -> None:
+def test_a_read_only_folder_can_be_read_and_is_reported(lake: Lake, tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory() as elsewhere:
         desk = Path(shutil.copytree(tmp_path, Path(elsewhere) / "desk"))
         folders = [desk, *(path for path in desk.rglob("*") if path.is_dir())]
@@ -356,7 +358,7 @@ def test_a_folder_that_may_not_be_written_to_reads_and_says_so(lake: Lake, tmp_p
     ],
     ids=["missing", "garbage", "moved"],
 )
-def test_a_file_of_views_that_misleads_is_told_and_written_anew(
+def test_a_misleading_file_of_views_is_reported_and_rewritten(
     workspace: Workspace, tmp_path: Path, damage: Callable[[Path], object], problem: str
 ) -> None:
     desk = tmp_path / "moved"

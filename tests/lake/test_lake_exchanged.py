@@ -42,7 +42,7 @@ def device(path: Path) -> None:
 
 @pytest.mark.parametrize("made", [pipe, device, Path.mkdir])
 @pytest.mark.parametrize("name", ["last_commit.json", "pins/1.json", "digests.jsonl", "PARQUET"])
-def test_what_is_no_file_in_the_place_of_one_is_named_and_not_waited_for(
+def test_a_lake_file_that_is_not_a_regular_file_is_named_without_waiting(
     lake: Lake, name: str, made: Callable[[Path], None]
 ) -> None:
     if name == "PARQUET":
@@ -95,7 +95,7 @@ PINS: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 @pytest.mark.parametrize("edit", PINS.values(), ids=PINS)
-def test_a_pin_of_which_a_field_was_edited_is_refused(
+def test_a_pin_with_an_edited_field_is_refused(
     lake: Lake, edit: Callable[[dict[str, Any]], Any]
 ) -> None:
     reseal(lake.folder / "pins" / "1.json", edit)
@@ -105,7 +105,7 @@ def test_a_pin_of_which_a_field_was_edited_is_refused(
     assert small_lake(lake.workspace).snapshot().sql("FROM requests").num_rows == 2
 
 
-def test_a_last_commit_with_a_version_that_no_table_has_is_damage(lake: Lake) -> None:
+def test_a_last_commit_with_an_unknown_table_version_is_damage(lake: Lake) -> None:
     for version in (-1, 99, 2**62):
         reseal(
             lake.folder / "last_commit.json",

@@ -19,7 +19,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_lake_that_a_later_version_stored_is_refused_and_stays_as_it_is(folder: Path) -> None:
+def test_a_lake_stored_by_a_later_version_is_refused_and_unchanged(folder: Path) -> None:
     form = folder / "lake" / FILE_NAME
     write_sealed(form, {"form": FORM + 1})
     for use in (lambda lake: lake.last(), lambda lake: put(lake, 1, requests(a="DONE"))):
@@ -30,7 +30,7 @@ def test_a_lake_that_a_later_version_stored_is_refused_and_stays_as_it_is(folder
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("content", [None, b"gone"])
-def test_a_lost_form_is_written_again_by_the_next_commit(
+def test_a_lost_format_marker_is_rewritten_by_the_next_commit(
     folder: Path, content: bytes | None
 ) -> None:
     form = folder / "lake" / FILE_NAME

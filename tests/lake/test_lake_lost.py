@@ -66,7 +66,7 @@ def bank_files(desk: Workspace) -> list[Path]:
 
 
 @pytest.mark.acceptance
-def test_adding_the_files_again_brings_back_lost_rows_and_their_marks_go(desk: Workspace) -> None:
+def test_adding_the_files_again_restores_lost_rows_and_removes_their_marks(desk: Workspace) -> None:
     before = rows_of(desk, "statement_entries", "statements")
     lose(desk, "statement_entries")
     found = missing(again(desk).doctor(repair=True).findings)
@@ -89,7 +89,7 @@ def test_adding_the_files_again_brings_back_lost_rows_and_their_marks_go(desk: W
 
 
 @pytest.mark.acceptance
-def test_lost_statements_are_named_by_the_rows_that_are_left(desk: Workspace) -> None:
+def test_lost_statements_are_named_by_the_remaining_rows(desk: Workspace) -> None:
     before = rows_of(desk, "statement_entries", "statements")
     with_rows = {row["statement_id"] for row in before[0]}
     lose(desk, "statements")
@@ -102,7 +102,7 @@ def test_lost_statements_are_named_by_the_rows_that_are_left(desk: Workspace) ->
 
 
 @pytest.mark.acceptance
-def test_what_nothing_names_stays_marked_until_a_person_gives_it_up(desk: Workspace) -> None:
+def test_an_unnamed_loss_stays_marked_until_a_person_accepts_it(desk: Workspace) -> None:
     lose(desk, "statements", "statement_entries")
     found = missing(again(desk).doctor(repair=True).findings)
     assert [f.do for f in found] == [
@@ -117,7 +117,7 @@ def test_what_nothing_names_stays_marked_until_a_person_gives_it_up(desk: Worksp
     assert last.arrow.to_pylist() == [{"kind": "loss accepted", "note": "statements"}]
 
 
-def test_giving_up_what_is_not_missing_commits_nothing(desk: Workspace) -> None:
+def test_accepting_a_loss_that_does_not_exist_commits_nothing(desk: Workspace) -> None:
     commits = again(desk).lake.commits().num_rows
     again(desk).doctor(accept_loss=["statements"])
     assert again(desk).lake.commits().num_rows == commits
@@ -134,7 +134,7 @@ def balances(lake: Lake, hour: int, *, kind: str = "sync", seen: bool = True) ->
 
 
 @pytest.mark.acceptance
-def test_lost_looks_are_told_as_the_intervals_they_were_in(tmp_path: Path) -> None:
+def test_lost_observations_are_named_by_their_intervals(tmp_path: Path) -> None:
     (tmp_path / "treasury.toml").write_text('[workspace]\ncompany = "Test"\n')
     lake = Workspace(tmp_path).lake
     for hour in range(8):
@@ -167,5 +167,5 @@ def test_lost_looks_are_told_as_the_intervals_they_were_in(tmp_path: Path) -> No
     ]
 
 
-def test_a_whole_lake_has_lost_no_look(month_end: Workspace) -> None:
+def test_an_undamaged_lake_has_lost_no_observation(month_end: Workspace) -> None:
     assert list(observation_gaps(month_end.snapshot(), "wallet_balances")) == []

@@ -105,7 +105,7 @@ def drawn(folder: Path, chance: Random) -> list[Path]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_one_repair_of_two_damages_is_enough(whole: Path, tmp_path: Path, seed: int) -> None:
+def test_one_repair_fixes_two_damages(whole: Path, tmp_path: Path, seed: int) -> None:
     folder = Path(shutil.copytree(whole, tmp_path / "desk"))
     chance = Random(seed)
     for path in drawn(folder, chance):

@@ -27,11 +27,11 @@ def broken(recording: Recording, operations: Sequence[Operation], seed: int) -> 
     return {what for _, _, what in looked if what}
 
 
-def test_what_was_said_is_there_when_the_power_is_back(recording: Recording) -> None:
+def test_acknowledged_writes_survive_a_power_cut(recording: Recording) -> None:
     assert broken(recording, recording[2], seed=1) == set()
 
 
-def test_what_is_not_synced_is_seen_to_be_lost(recording: Recording) -> None:
+def test_unsynced_writes_are_lost_in_the_simulation(recording: Recording) -> None:
     lazy = [
         one
         for one in recording[2]

@@ -79,7 +79,7 @@ def desk(
 
 
 @pytest.mark.parametrize("tables", [("ramp_requests",), ("ramp_request_events",), TABLES])
-def test_the_next_sync_brings_back_what_a_repair_could_not(
+def test_the_next_sync_restores_rows_that_a_repair_could_not(
     desk: Desk, tables: tuple[str, ...]
 ) -> None:
     desk.lose(*tables)
@@ -96,7 +96,7 @@ def test_the_next_sync_brings_back_what_a_repair_could_not(
     assert desk.marks() == ()
 
 
-def test_a_repair_asks_the_services_itself_and_says_what_came(desk: Desk) -> None:
+def test_a_repair_queries_the_services_and_reports_the_restored_rows(desk: Desk) -> None:
     desk.lose(*TABLES)
     opened = desk.reachable()
     told = [f.what for f in opened.doctor(repair=True).findings if f.state == "repaired"]
@@ -107,7 +107,7 @@ def test_a_repair_asks_the_services_itself_and_says_what_came(desk: Desk) -> Non
     assert not Workspace(desk.folder).doctor().damaged
 
 
-def test_a_sync_of_less_than_all_leaves_the_marks(desk: Desk) -> None:
+def test_a_partial_sync_keeps_the_marks(desk: Desk) -> None:
     desk.lose("ramp_requests", "fees")
     desk.repair()
     opened = desk.reachable()

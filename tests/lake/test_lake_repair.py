@@ -72,7 +72,7 @@ def blank(file: Path) -> None:
     file.write_bytes(b"\0" * file.stat().st_size)
 
 
-def test_a_whole_lake_has_no_damage(lake: Lake) -> None:
+def test_an_undamaged_lake_has_no_findings(lake: Lake) -> None:
     lake.pin("closed", day(3))
     assert damages(lake) == []
     done = repair(lake, day(4))
@@ -82,9 +82,7 @@ def test_a_whole_lake_has_no_damage(lake: Lake) -> None:
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("how", [remove, cut, blank])
-def test_a_table_is_put_together_from_superseded_files(
-    lake: Lake, how: Callable[[Path], None]
-) -> None:
+def test_a_table_is_rebuilt_from_superseded_files(lake: Lake, how: Callable[[Path], None]) -> None:
     file = only(lake, "requests_history")
     how(file)
     found = damages(again(lake))
@@ -101,7 +99,7 @@ def test_a_table_is_put_together_from_superseded_files(
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("how", [remove, cut, blank])
-def test_what_is_lost_is_counted_and_marked(lake: Lake, how: Callable[[Path], None]) -> None:
+def test_losses_are_counted_and_marked(lake: Lake, how: Callable[[Path], None]) -> None:
     """The newest version of a record is in one file only."""
     file = next(
         Path(f.path)
@@ -122,7 +120,7 @@ def test_what_is_lost_is_counted_and_marked(lake: Lake, how: Callable[[Path], No
         assert writer.refetch == set()
 
 
-def test_values_that_were_altered_are_found_and_taken_from_elsewhere(lake: Lake) -> None:
+def test_altered_values_are_found_and_restored(lake: Lake) -> None:
     file = only(lake, "requests")
     rows = pq.ParquetFile(file).read()
     place = rows.column_names.index("status")
@@ -147,7 +145,7 @@ def test_values_that_were_altered_are_found_and_taken_from_elsewhere(lake: Lake)
     assert damages(again(lake)) == []
 
 
-def test_observations_are_found_again_only_where_they_are_written_twice(lake: Lake) -> None:
+def test_observations_are_restored_only_if_written_twice(lake: Lake) -> None:
     only(lake, "balances").unlink()
     done = repair(again(lake), day(4))
     assert (done.tables[0].rows, done.tables[0].lost, done.refetch) == (2, 1, ())
@@ -155,7 +153,7 @@ def test_observations_are_found_again_only_where_they_are_written_twice(lake: La
 
 
 @pytest.mark.acceptance
-def test_a_commit_that_was_never_made_is_not_taken_for_the_last(lake: Lake) -> None:
+def test_a_commit_that_was_never_made_is_not_mistaken_for_the_last(lake: Lake) -> None:
     newest = max((lake.folder / "commits").glob("*.parquet"), key=lambda f: f.stat().st_mtime_ns)
     row = pq.ParquetFile(newest).read()
     place = row.column_names.index("number")
@@ -167,7 +165,7 @@ def test_a_commit_that_was_never_made_is_not_taken_for_the_last(lake: Lake) -> N
 
 
 @pytest.mark.acceptance
-def test_a_lost_log_is_made_anew_and_the_old_folder_put_aside(lake: Lake) -> None:
+def test_a_lost_log_is_rebuilt_and_the_old_folder_set_aside(lake: Lake) -> None:
     before = content(lake)
     for entry in (lake.folder / "requests" / "_delta_log").iterdir():
         entry.unlink()
@@ -194,9 +192,7 @@ def lose_commits(lake: Lake, lost: str) -> None:
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("lost", ["file", "log", "folder"])
-def test_without_the_list_of_commits_the_last_one_is_known_all_the_same(
-    lake: Lake, lost: str
-) -> None:
+def test_the_last_commit_is_known_without_the_list_of_commits(lake: Lake, lost: str) -> None:
     before = content(lake)
     lose_commits(lake, lost)
     with pytest.raises(WorkspaceDamaged, match="commits"):
@@ -210,7 +206,7 @@ def test_without_the_list_of_commits_the_last_one_is_known_all_the_same(
     assert numbers == {"file": [1, 2, 3, 4], "log": [1, 2, 3, 4], "folder": [3, 4]}[lost]
 
 
-def test_without_the_file_of_the_last_commit_the_list_tells_which_it_was(lake: Lake) -> None:
+def test_the_list_of_commits_names_the_last_one_if_its_file_is_lost(lake: Lake) -> None:
     before = content(lake)
     (lake.folder / "last_commit.json").unlink()
     with pytest.raises(WorkspaceDamaged, match="last_commit"):
@@ -223,7 +219,7 @@ def test_without_the_file_of_the_last_commit_the_list_tells_which_it_was(lake: L
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("lost", ["file", "log", "folder"])
-def test_lost_commits_are_never_taken_for_an_empty_lake(lake: Lake, lost: str) -> None:
+def test_lost_commits_are_never_mistaken_for_an_empty_lake(lake: Lake, lost: str) -> None:
     before = content(lake)
     (lake.folder / "last_commit.json").unlink()
     lose_commits(lake, lost)
@@ -239,7 +235,7 @@ def test_lost_commits_are_never_taken_for_an_empty_lake(lake: Lake, lost: str) -
 
 
 @pytest.mark.acceptance
-def test_a_damaged_pin_is_named_and_the_rest_goes_on(lake: Lake) -> None:
+def test_a_damaged_pin_is_named_and_the_rest_works(lake: Lake) -> None:
     lake.pin("closed", day(3))
     held = only(lake, "requests_history")
     put(lake, 4, requests(a="OPEN", b="DONE", c="DONE"))
@@ -256,7 +252,7 @@ def test_a_damaged_pin_is_named_and_the_rest_goes_on(lake: Lake) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_repair_that_was_stopped_can_be_repeated(lake: Lake, tmp_path: Path) -> None:
+def test_an_interrupted_repair_can_be_repeated(lake: Lake, tmp_path: Path) -> None:
     import lake_crash_child as child
 
     before = content(lake)
@@ -282,7 +278,7 @@ def test_a_repair_that_was_stopped_can_be_repeated(lake: Lake, tmp_path: Path) -
 
 
 @pytest.mark.acceptance
-def test_a_pin_that_does_not_read_is_no_damage_to_the_commits(lake: Lake) -> None:
+def test_an_unreadable_pin_is_not_damage_to_the_commits(lake: Lake) -> None:
     lake.pin("closed", day(3))
     pin = lake.folder / "pins" / "3.json"
     pin.write_text("{")
@@ -322,7 +318,7 @@ for step in (
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("which", ["requests", "requests/_delta_log"])
-def test_what_may_not_be_read_is_not_damaged_and_not_repaired(
+def test_an_unreadable_file_is_not_damaged_and_not_repaired(
     lake: Lake, tmp_path: Path, which: str
 ) -> None:
     log = lake.folder / which
@@ -360,7 +356,7 @@ def flipped(file: Path) -> None:
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("table", ["requests", "requests_history", "balances", "commits"])
-def test_a_single_bit_is_found_in_whatever_table(lake: Lake, table: str) -> None:
+def test_a_flipped_bit_is_found_in_every_table(lake: Lake, table: str) -> None:
     before = content(lake)
     file = (
         max((lake.folder / "commits").glob("*.parquet"), key=lambda f: f.stat().st_mtime_ns)
@@ -378,7 +374,7 @@ def test_a_single_bit_is_found_in_whatever_table(lake: Lake, table: str) -> None
         assert again(lake).snapshot().sql("FROM balances").num_rows == len(before["balances"]) - 1
 
 
-def test_a_line_of_the_list_of_hashes_that_was_cut_off_is_one_that_is_not_there(
+def test_a_truncated_line_of_the_list_of_hashes_is_ignored(
     lake: Lake,
 ) -> None:
     listed = lake.folder / "digests.jsonl"
@@ -422,7 +418,7 @@ def test_a_table_put_aside_leaves_a_pinned_commit_its_files(lake: Lake) -> None:
 
 
 @pytest.mark.acceptance
-def test_whoever_had_the_lake_open_reads_what_a_repair_made(lake: Lake) -> None:
+def test_an_open_lake_reads_the_repaired_tables(lake: Lake) -> None:
     """Version numbers restart in a rebuilt log."""
     assert statuses(lake.snapshot())["a"] == "DONE"
     for entry in (lake.folder / "requests" / "_delta_log").iterdir():

@@ -65,7 +65,7 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-def test_an_answer_is_a_row_with_all_its_digits(desk: Desk) -> None:
+def test_a_response_is_a_row_with_all_its_digits(desk: Desk) -> None:
     desk.done(SESSION, ONE_SESSION)
     row = desk.workspace.sql("SELECT * FROM payment_sessions").arrow.to_pylist()[0]
     assert row["in_amount"] == Decimal("480.123456789012345678")
@@ -75,7 +75,7 @@ def test_an_answer_is_a_row_with_all_its_digits(desk: Desk) -> None:
     assert (row["action_id"], row["entry"], row["raw"]) == ("ACT-1", 1, ONE_SESSION)
 
 
-def test_both_sides_of_an_amount_and_each_execution_are_told(desk: Desk) -> None:
+def test_both_sides_of_an_amount_and_each_execution_are_shown(desk: Desk) -> None:
     desk.done(REQUEST, ONE_REQUEST)
     workspace = desk.workspace
     row = workspace.table("payment_requests").arrow.to_pylist()[0]
@@ -92,7 +92,7 @@ def test_both_sides_of_an_amount_and_each_execution_are_told(desk: Desk) -> None
     assert json.loads(steps[1]["raw"]) == {"id": "x-2", "status": "NEW"}
 
 
-def test_each_column_has_the_declared_type_also_where_nothing_was_answered(desk: Desk) -> None:
+def test_each_column_has_its_declared_type_even_without_responses(desk: Desk) -> None:
     for name, response in RESPONSES.items():
         table = desk.workspace.table(name).arrow
         assert table.schema == response.form.table.row_schema
@@ -102,7 +102,7 @@ def test_each_column_has_the_declared_type_also_where_nothing_was_answered(desk:
     assert not (desk.folder / "journal.sqlite").exists()
 
 
-def test_a_repeated_create_counts_once_as_last_answered(desk: Desk) -> None:
+def test_a_repeated_create_counts_once_with_its_last_response(desk: Desk) -> None:
     desk.done(SESSION, ONE_SESSION)
     desk.done(SESSION, ONE_SESSION.replace("CREATED", "PENDING_PAYMENT"))
     desk.done(SESSION, ONE_SESSION.replace("s-1", "s-2"))
@@ -117,7 +117,7 @@ def test_a_repeated_create_counts_once_as_last_answered(desk: Desk) -> None:
     "response",
     [None, "not JSON", "[]", '{"id":"r","amount":{"fiat":0.0000000000000000001}}', '{"amount":{}}'],
 )
-def test_an_answer_that_does_not_read_is_still_a_row(desk: Desk, response: str | None) -> None:
+def test_an_unreadable_response_is_still_a_row(desk: Desk, response: str | None) -> None:
     desk.done(REQUEST, response)
     desk.done(REQUEST, response)
     rows = desk.workspace.table("payment_requests").arrow.to_pylist()
@@ -125,13 +125,13 @@ def test_an_answer_that_does_not_read_is_still_a_row(desk: Desk, response: str |
     assert {(row["id"], row["fiat_amount"], row["raw"]) for row in rows} == {(None, None, response)}
 
 
-def test_what_a_person_settled_has_the_id_that_was_told(desk: Desk) -> None:
+def test_an_outcome_settled_by_a_person_has_the_reported_id(desk: Desk) -> None:
     desk.done(REQUEST, None, record="r-9", how="said by a person")
     row = desk.workspace.table("payment_requests").arrow.to_pylist()[0]
     assert (row["id"], row["known_from"], row["status"]) == ("r-9", "said by a person", None)
 
 
-def test_an_action_that_was_carried_out_shows_its_answer(
+def test_an_executed_action_shows_its_response(
     company: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TREASURY_USER", "anna")
@@ -170,7 +170,7 @@ def test_only_creates_of_the_resource_count(desk: Desk) -> None:
     assert len(desk.workspace.table("payment_sessions")) == 0
 
 
-def test_an_earlier_moment_knows_what_was_journaled_by_then(desk: Desk) -> None:
+def test_an_earlier_instant_shows_the_responses_journaled_by_then(desk: Desk) -> None:
     for number in (1, 2, 3):
         desk.done(SESSION, ONE_SESSION.replace("s-1", f"s-{number}"))
     at = desk.workspace.at(START + timedelta(hours=2))
@@ -180,7 +180,7 @@ def test_an_earlier_moment_knows_what_was_journaled_by_then(desk: Desk) -> None:
     assert len(desk.workspace.table("payment_sessions")) == 4
 
 
-def test_one_snapshot_answers_the_same_whatever_is_journaled_meanwhile(desk: Desk) -> None:
+def test_a_snapshot_gives_the_same_rows_whatever_is_journaled_meanwhile(desk: Desk) -> None:
     desk.done(SESSION, ONE_SESSION)
     snapshot = desk.workspace.snapshot()
     assert snapshot.table("payment_sessions").num_rows == 1
@@ -188,7 +188,7 @@ def test_one_snapshot_answers_the_same_whatever_is_journaled_meanwhile(desk: Des
     assert snapshot.table("payment_sessions").num_rows == 1
 
 
-def test_a_journal_that_does_not_read_stops_only_who_asks_for_it(desk: Desk) -> None:
+def test_an_unreadable_journal_stops_only_queries_that_use_it(desk: Desk) -> None:
     (desk.folder / "journal.sqlite").write_text("not a database, despite its name")
     workspace = desk.workspace
     assert len(workspace.sql("SELECT * FROM ramp_requests")) == 0
@@ -199,16 +199,16 @@ def test_a_journal_that_does_not_read_stops_only_who_asks_for_it(desk: Desk) -> 
 @pytest.mark.parametrize(
     "query", ["SHOW TABLES", "SELECT table_name AS name FROM information_schema.tables"]
 )
-def test_they_are_listed_among_the_tables(desk: Desk, query: str) -> None:
+def test_responses_are_listed_among_the_tables(desk: Desk, query: str) -> None:
     assert set(RESPONSES) <= set(desk.workspace.sql(query).arrow["name"].to_pylist())
 
 
-def test_what_has_no_versions_says_so(desk: Desk) -> None:
+def test_responses_have_no_versions_and_say_so(desk: Desk) -> None:
     with pytest.raises(InputError, match="has no versions"):
         desk.workspace.changes("payment_sessions", since=START)
 
 
-def test_they_are_in_the_dictionary(desk: Desk) -> None:
+def test_responses_are_in_the_dictionary(desk: Desk) -> None:
     tables = {row["table"]: row for row in desk.workspace.tables().arrow.to_pylist()}
     assert tables["payment_sessions"]["origin"] == "Answers in the journal"
     columns = desk.workspace.tables("payment_requests").arrow["column"].to_pylist()

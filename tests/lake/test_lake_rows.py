@@ -47,7 +47,7 @@ def hashes(table: Table, rows: pa.Table) -> list[str]:
         ({"key": ()}, "need a key"),
     ],
 )
-def test_a_wrong_declaration_fails_where_it_is_made(wrong: dict[str, Any], problem: str) -> None:
+def test_a_wrong_declaration_fails_at_once(wrong: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         Table(**{"name": "wallets", "columns": (ID,), **wrong})
 
@@ -68,7 +68,7 @@ class Example(msgspec.Struct):
     versions: dict[str, int]
 
 
-def test_the_columns_of_a_struct_are_its_fields_and_what_is_no_column_is_text() -> None:
+def test_a_struct_gives_its_fields_as_columns_and_other_types_as_text() -> None:
     schema = schema_of(Example)
     assert schema.names == [field.name for field in msgspec.structs.fields(Example)]
     assert schema.types == [TEXT, AMOUNT, INTEGER, DATE, INSTANT, BOOL, TEXTS, TEXT]
@@ -91,7 +91,7 @@ def test_the_schema_is_the_declared_columns_and_what_the_lake_keeps() -> None:
         ("raw", pa.array([None], TEXT), "raw is empty"),
     ],
 )
-def test_a_row_that_does_not_fit_is_named(column: str, values: pa.Array, problem: str) -> None:
+def test_an_invalid_row_is_named(column: str, values: pa.Array, problem: str) -> None:
     rows = requests(a="OPEN")
     place = rows.column_names.index(column)
     with pytest.raises(TableError, match=problem):
@@ -134,13 +134,13 @@ def test_the_hash_moves_with_every_column_and_with_raw() -> None:
     assert len(seen) == len(changes) + 1
 
 
-def test_a_column_declared_later_and_still_empty_changes_no_hash() -> None:
+def test_an_empty_column_declared_later_changes_no_hash() -> None:
     wider = Table("requests", (*REQUESTS.columns, Column("late", TEXT, "new")), settles=True)
     rows = requests(a="OPEN", b="DONE")
     assert hashes(wider, rows.append_column("late", pa.nulls(2, TEXT))) == hashes(REQUESTS, rows)
 
 
-def test_volatile_fields_of_raw_do_not_count_but_every_other_byte_does() -> None:
+def test_only_volatile_fields_of_raw_are_left_out_of_the_hash() -> None:
     plain, moved = wallets(w={"x": 1.10, "balances": [1]}), wallets(w={"x": 1.10, "balances": [2]})
     other = wallets(w={"x": 1.2, "balances": [1]})
     assert hashes(WALLETS, plain) == hashes(WALLETS, moved)
@@ -195,7 +195,7 @@ mixed = st.fixed_dictionaries(
 @pytest.mark.acceptance
 @given(records=st.lists(mixed, min_size=2, max_size=6))
 @settings(max_examples=150)
-def test_a_hash_is_of_its_row_alone_whatever_is_beside_it(records: list[dict[str, Any]]) -> None:
+def test_the_hash_of_a_row_depends_on_that_row_only(records: list[dict[str, Any]]) -> None:
     rows = pa.Table.from_pylist(records, schema=MIXED.row_schema)
     together = with_hash(rows, ())["content_hash"].to_pylist()
     alone = [with_hash(rows.slice(n, 1), ())["content_hash"][0].as_py() for n in range(len(rows))]

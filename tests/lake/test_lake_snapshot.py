@@ -49,7 +49,7 @@ def test_values_are_bound_by_name_and_by_place(lake: Lake) -> None:
         "FROM requests SELECT raw->>'$.status' AS s",
     ],
 )
-def test_queries_that_read_are_run(lake: Lake, query: str) -> None:
+def test_read_only_queries_are_run(lake: Lake, query: str) -> None:
     assert lake.snapshot().sql(query).num_rows > 0
 
 
@@ -90,7 +90,7 @@ def test_queries_that_read_are_run(lake: Lake, query: str) -> None:
         "",
     ],
 )
-def test_everything_else_is_refused_and_writes_nothing(
+def test_every_other_statement_is_refused_and_writes_nothing(
     lake: Lake, tmp_path: Path, query: str
 ) -> None:
     snapshot = lake.snapshot()
@@ -105,7 +105,7 @@ def test_everything_else_is_refused_and_writes_nothing(
     assert snapshot.sql("SELECT number FROM commits").num_rows == 1
 
 
-def test_a_query_may_read_rows_from_functions_that_only_read(lake: Lake) -> None:
+def test_a_query_may_use_read_only_table_functions(lake: Lake) -> None:
     snapshot = lake.snapshot()
     assert snapshot.sql("FROM range(3)").num_rows == 3
     assert snapshot.sql("SELECT * FROM requests, UNNEST([1, 2]) AS n(n)").num_rows % 2 == 0
@@ -129,7 +129,7 @@ def test_instants_are_utc_on_every_thread(lake: Lake) -> None:
     assert seen == [{"t": "2026-11-02 08:00:00+00", "amount": EXACT}] * 4
 
 
-def test_a_connection_of_ones_own_has_the_views_and_no_other_file(lake: Lake) -> None:
+def test_a_private_connection_has_the_views_and_no_other_file(lake: Lake) -> None:
     with lake.snapshot().connection() as connection:
         connection.execute("CREATE TEMP TABLE step AS SELECT max(amount) AS s FROM requests")
         assert connection.execute("SELECT s FROM step").fetchall() == [(EXACT,)]
@@ -215,7 +215,7 @@ def test_the_queries_of_a_snapshot_share_one_database(
     assert len(opened) == 1
 
 
-def test_what_stands_beside_a_snapshot_is_its_own(lake: Lake) -> None:
+def test_tables_added_to_a_snapshot_are_private(lake: Lake) -> None:
     def beside(number: int) -> Snapshot:
         return lake.snapshot().beside({"answers": lambda: pa.table({"number": [number]})})
 
@@ -226,7 +226,7 @@ def test_what_stands_beside_a_snapshot_is_its_own(lake: Lake) -> None:
         lake.snapshot().sql("FROM answers")
 
 
-def test_a_query_of_our_own_runs_as_it_is(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_our_own_query_runs_unchanged(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(query_checks, "check_reads", None)
     rows = lake.snapshot().select(
         "SELECT id FROM requests WHERE status = $status", {"status": "DONE"}

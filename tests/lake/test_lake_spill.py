@@ -35,7 +35,7 @@ def spilled(connection: duckdb.DuckDBPyConnection) -> set[Path]:
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("taken", [None, 0o755, 0o700], ids=["new", "open to all", "ours"])
-def test_what_does_not_fit_in_memory_waits_where_only_this_user_reads_and_is_taken_away(
+def test_data_beyond_memory_spills_to_a_private_folder_that_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int | None
 ) -> None:
     here, temporary = tmp_path / "here", tmp_path / "temporary"
@@ -60,7 +60,7 @@ def test_what_does_not_fit_in_memory_waits_where_only_this_user_reads_and_is_tak
     duckdb_engine._folder_of_its_own.cache_clear()
 
 
-def test_a_connection_that_needs_no_disk_leaves_nothing_there(
+def test_a_connection_that_needs_no_disk_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -70,7 +70,7 @@ def test_a_connection_that_needs_no_disk_leaves_nothing_there(
     assert list(base.iterdir()) == []
 
 
-def test_where_there_is_no_folder_for_temporary_files_it_is_said(
+def test_a_missing_folder_for_temporary_files_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
@@ -79,7 +79,7 @@ def test_where_there_is_no_folder_for_temporary_files_it_is_said(
     assert "TMPDIR" in str(said.value)
 
 
-def test_what_a_workspace_has_waits_there_and_what_ended_processes_left_is_taken_away(
+def test_a_workspace_spills_to_its_folder_and_removes_files_of_ended_processes(
     tmp_path: Path,
 ) -> None:
     workspace = tmp_path / "workspace"
@@ -98,7 +98,7 @@ def test_what_a_workspace_has_waits_there_and_what_ended_processes_left_is_taken
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("mode", [None, 0o755], ids=["not there", "open to all"])
-def test_where_the_workspace_has_no_private_folder_the_temporary_one_serves(
+def test_without_a_private_folder_of_the_workspace_the_temporary_one_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int | None
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -117,7 +117,7 @@ def test_a_database_holds_no_more_than_is_declared() -> None:
     assert held <= duckdb_engine.MEMORY
 
 
-def test_a_snapshot_of_much_spills_to_its_workspace(
+def test_a_large_snapshot_spills_to_its_workspace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = Lake(tmp_path, CATALOGUE)
@@ -155,7 +155,7 @@ def most_of(connection: duckdb.DuckDBPyConnection) -> int:
 @pytest.mark.parametrize(
     ("needs", "held"), [(0, [HALF]), (HALF + 1, [HALF, MOST])], ids=["half will do", "it is more"]
 )
-def test_a_large_database_is_read_with_half_its_memory_where_that_will_do(
+def test_a_large_database_is_read_with_half_its_memory_if_possible(
     needs: int, held: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(duckdb_engine, "MEMORY", MOST)
@@ -166,7 +166,7 @@ def test_a_large_database_is_read_with_half_its_memory_where_that_will_do(
         assert most_of(connection) == MOST
 
 
-def test_what_cannot_be_read_with_all_of_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_beyond_all_memory_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duckdb_engine, "MEMORY", MOST)
     with duckdb_engine.connect() as connection, pytest.raises(duckdb.OutOfMemoryException):
         duckdb_engine.read_beside(connection, cast("Any", _Relation(connection, MOST + 1)))

@@ -62,7 +62,7 @@ def test_many_commits_leave_few_files_and_few_log_entries(tmp_path: Path) -> Non
 
 
 @pytest.mark.acceptance
-def test_what_was_known_earlier_is_still_known_after_files_were_removed(tmp_path: Path) -> None:
+def test_earlier_states_are_still_known_after_files_were_removed(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     hourly(lake, 1, 3 * KEPT)
     early = statuses(lake.snapshot(at=day(2)))
@@ -85,7 +85,7 @@ def test_a_live_reader_keeps_its_commit(tmp_path: Path) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_reader_that_was_killed_keeps_nothing(tmp_path: Path) -> None:
+def test_a_killed_reader_keeps_nothing(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="OPEN"))
     script = (
@@ -105,7 +105,7 @@ def test_a_reader_that_was_killed_keeps_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_pinned_commit_reads_the_same_for_good(tmp_path: Path) -> None:
+def test_a_pinned_commit_reads_the_same_forever(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="OPEN", b="DONE"))
     pin = lake.pin("October 2026 closed", day(1))
@@ -127,7 +127,7 @@ def test_a_pinned_commit_reads_the_same_for_good(tmp_path: Path) -> None:
     assert not any(Path(file).is_file() for file in files)
 
 
-def test_a_commit_that_something_rests_on_is_not_let_go(tmp_path: Path) -> None:
+def test_a_commit_in_use_cannot_be_unpinned(tmp_path: Path) -> None:
     resting: dict[int, str] = {}
     lake = Lake(tmp_path, CATALOGUE, rests_on=lambda: resting)
     put(lake, 0, requests(a="OPEN"))
@@ -143,7 +143,7 @@ def test_a_commit_that_something_rests_on_is_not_let_go(tmp_path: Path) -> None:
     assert lake.unkept() == resting
 
 
-def test_nothing_is_removed_while_a_pin_does_not_read(tmp_path: Path) -> None:
+def test_nothing_is_removed_while_a_pin_is_unreadable(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="OPEN"))
     lake.pin("closed", day(1))
@@ -154,7 +154,7 @@ def test_nothing_is_removed_while_a_pin_does_not_read(tmp_path: Path) -> None:
     assert sorted(lake.folder.rglob("*.parquet")) == before
 
 
-def test_what_a_killed_write_left_is_not_read_and_goes(tmp_path: Path) -> None:
+def test_files_of_a_killed_write_are_not_read_and_are_removed(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="OPEN"))
     before = content(lake)
@@ -167,7 +167,7 @@ def test_what_a_killed_write_left_is_not_read_and_goes(tmp_path: Path) -> None:
 
 @pytest.mark.acceptance
 @pytest.mark.thorough
-def test_killed_writers_leave_no_more_than_one(tmp_path: Path) -> None:
+def test_killed_writers_leave_at_most_one_file(tmp_path: Path) -> None:
     """A reader and a pinned commit keep their superseded files."""
     lake = small_lake(tmp_path / "desk")
     put(lake, 0, requests(a="OPEN", b="OPEN", c="DONE"))
@@ -197,7 +197,7 @@ def test_killed_writers_leave_no_more_than_one(tmp_path: Path) -> None:
     assert statuses(small_lake(tmp_path / "desk").snapshot(commit=1))["a"] == "OPEN"
 
 
-def test_a_young_file_stays_for_readers_that_cannot_say_so(tmp_path: Path) -> None:
+def test_a_young_file_stays_for_readers_without_write_access(tmp_path: Path) -> None:
     lake = Lake(tmp_path, CATALOGUE, commits_kept=1, grace=timedelta(hours=1))
     put(lake, 0, requests(a="OPEN"))
     files = lake.snapshot().files(REQUESTS)
@@ -207,7 +207,7 @@ def test_a_young_file_stays_for_readers_that_cannot_say_so(tmp_path: Path) -> No
 
 
 @pytest.mark.acceptance
-def test_joining_changes_no_row(tmp_path: Path) -> None:
+def test_compaction_changes_no_row(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     for number in range(FEW + 1):
         put(lake, number, requests(**{f"r{number}": "DONE"}))

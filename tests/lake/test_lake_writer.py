@@ -56,7 +56,7 @@ def test_unchanged_rows_write_no_table(tmp_path: Path) -> None:
     assert (before.number, after.number) == (1, 2)
 
 
-def test_a_superseded_version_is_kept_with_when_we_saw_it(tmp_path: Path) -> None:
+def test_a_superseded_version_is_kept_with_its_observation_time(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="OPEN"))
     put(lake, 1, requests(a="DONE"))
@@ -72,7 +72,7 @@ def test_a_superseded_version_is_kept_with_when_we_saw_it(tmp_path: Path) -> Non
 
 
 @pytest.mark.acceptance
-def test_records_read_as_they_were_known_at_an_instant(tmp_path: Path) -> None:
+def test_records_are_read_as_known_at_an_instant(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="OPEN"))
     put(lake, 1, requests(a="HELD", b="OPEN"))
@@ -139,7 +139,7 @@ def test_many_small_batches_become_one_file_and_one_version(tmp_path: Path) -> N
     assert sorted((row["is_open"], row["n"]) for row in rows) == [(False, 30), (True, 30)]
 
 
-def test_a_key_that_comes_again_in_the_first_commit_leaves_its_last_version(
+def test_a_repeated_key_in_the_first_commit_leaves_its_last_version(
     tmp_path: Path,
 ) -> None:
     lake = small_lake(tmp_path)
@@ -172,7 +172,7 @@ def test_a_key_of_several_columns_is_compared_within_a_commit_too(tmp_path: Path
     assert lake.snapshot().sql("SELECT * FROM pairs").num_rows == 2
 
 
-def test_what_a_failed_commit_had_begun_to_write_is_removed(tmp_path: Path) -> None:
+def test_files_of_a_failed_commit_are_removed(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="OPEN", b="DONE"))
     before = set(lake.folder.rglob("*.parquet"))
@@ -188,7 +188,7 @@ def test_what_a_failed_commit_had_begun_to_write_is_removed(tmp_path: Path) -> N
     assert set(lake.folder.rglob("*.parquet")) == before
 
 
-def test_a_hash_of_an_earlier_rule_makes_no_version_by_itself(
+def test_a_hash_of_an_earlier_rule_alone_makes_no_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def earlier(rows: pa.Table, _volatile: tuple[str, ...]) -> pa.Table:
@@ -206,7 +206,7 @@ def test_a_hash_of_an_earlier_rule_makes_no_version_by_itself(
     assert history.to_pylist() == [{"id": "c", "status": "DONE"}, {"id": "d", "status": "OPEN"}]
 
 
-def test_a_file_that_is_long_enough_is_followed_by_another(
+def test_a_full_file_is_followed_by_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("treasury.lake.store.parquet.LARGEST", 1)
@@ -246,7 +246,7 @@ def test_amounts_and_raw_come_back_digit_for_digit(tmp_path: Path) -> None:
     assert back == [{"amount": EXACT, "raw": raw, "created_at": START}]
 
 
-def test_a_writer_reads_what_was_committed_before_it(tmp_path: Path) -> None:
+def test_a_writer_reads_the_previous_commit(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="OPEN", b="DONE"))
     with lake.writer("sync", day(1)) as writer:
@@ -256,7 +256,7 @@ def test_a_writer_reads_what_was_committed_before_it(tmp_path: Path) -> None:
         assert writer.read(WALLETS).num_rows == 0
 
 
-def test_instants_of_commits_only_go_forward(tmp_path: Path) -> None:
+def test_instants_of_commits_only_increase(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     for _ in range(3):
         with lake.writer("sync", START) as writer:
@@ -284,7 +284,7 @@ def test_a_column_declared_later_reads_as_null_and_then_fills(tmp_path: Path) ->
         put(small_lake(tmp_path), 2, requests(a="DONE"))
 
 
-def test_a_wallet_whose_balance_moved_has_no_new_version(tmp_path: Path) -> None:
+def test_a_changed_balance_makes_no_new_version_of_its_wallet(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     for number in range(2):
         with lake.writer("sync", day(number)) as writer:
@@ -301,7 +301,7 @@ batches = st.lists(st.dictionaries(st.sampled_from("abcd"), words, max_size=4), 
 @pytest.mark.acceptance
 @given(batches=batches)
 @settings(max_examples=12)
-def test_every_moment_reads_as_a_replay_up_to_it(
+def test_every_instant_reads_like_a_replay_up_to_it(
     batches: list[dict[str, str]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     lake = small_lake(tmp_path_factory.mktemp("lake"))

@@ -27,7 +27,7 @@ from treasury.matching.rules import Rules
 
 
 @pytest.mark.parametrize("amount", ["9126.40", "12"])
-def test_a1_a_standing_code_beside_a_request_in_pieces(amount: str) -> None:
+def test_a1_a_standing_code_next_to_a_request_in_pieces_is_a_question(amount: str) -> None:
     expectations = [standing("v", ACCOUNT_CODE), request("r", LONG, "9126.40")]
     texts = [f"{ACCOUNT_CODE} PAY-2026{gap}004417" for gap in (" ", "\n", "- ", "\u00a0", " - ")]
     all_left_open(texts, amount, expectations)

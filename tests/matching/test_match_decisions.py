@@ -82,7 +82,7 @@ def test_a_pair_rejected_twice_is_rejected() -> None:
     assert outcome(matches)["outcome"] == "unreferenced"
 
 
-def test_a_line_accepted_for_what_is_gone_is_left_to_a_person_and_says_so() -> None:
+def test_an_acceptance_for_a_missing_expectation_is_left_to_a_person_and_says_so() -> None:
     rows, expectations = [line("a", "100", CODE)], [expectation("r", CODE, "100")]
     matches = match(rows, expectations, [decision("accept", "gone")])
     line_outcome = outcome(matches)

@@ -19,7 +19,7 @@ from benchmarks import peers, peers_habits
 BELONGS = Truth("whole", "auto", "r1")
 
 
-def test_a_score_counts_wrong_right_and_first() -> None:
+def test_a_score_counts_wrong_right_and_first_ranked() -> None:
     score = peers.Score()
     score.add(BELONGS, peers.Answer("r1", "r1"))
     score.add(BELONGS, peers.Answer(None, "r1"))
@@ -31,7 +31,9 @@ def test_a_score_counts_wrong_right_and_first() -> None:
 
 
 @pytest.mark.acceptance
-def test_ours_has_no_wrong_match_where_the_others_have(capsys: pytest.CaptureFixture[str]) -> None:
+def test_our_matcher_makes_no_wrong_match_where_others_do(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     scores = peers.compare(1, 1)
     assert scores["treasury"].wrong == 0
     assert scores["treasury"].right_first == scores["treasury"].belonging

@@ -39,7 +39,7 @@ def proof(request: pytest.FixtureRequest) -> tuple[World, Matches]:
     return world, run(world)
 
 
-def test_there_are_many_kinds_of_each_ceiling() -> None:
+def test_every_ceiling_has_many_kinds_of_lines() -> None:
     world = draw(0, each=1)
     kinds = {(truth.ceiling, truth.kind) for truth in world.truths.values()}
     count = {name: sum(ceiling == name for ceiling, _ in kinds) for name in ("auto", "suggest")}
@@ -49,7 +49,9 @@ def test_there_are_many_kinds_of_each_ceiling() -> None:
 
 
 @pytest.mark.acceptance
-def test_no_line_is_matched_that_must_not_be_nor_to_another(proof: tuple[World, Matches]) -> None:
+def test_no_line_is_matched_that_must_not_be_or_to_the_wrong_expectation(
+    proof: tuple[World, Matches],
+) -> None:
     assert list(falls(*proof)) == []
 
 
@@ -59,7 +61,9 @@ def test_a_line_has_the_outcome_that_the_contract_names(proof: tuple[World, Matc
 
 
 @pytest.mark.first_case
-def test_enough_is_matched_and_the_right_candidate_is_first(proof: tuple[World, Matches]) -> None:
+def test_enough_lines_are_matched_and_the_right_candidate_is_first(
+    proof: tuple[World, Matches],
+) -> None:
     figures_now = figures(*proof)
     total = totals(figures_now, 0)
     missed = [row for row in figures_now if row.ceiling != "never" and row.first < row.lines]
@@ -145,7 +149,7 @@ TEXTS = st.lists(
 @pytest.mark.acceptance
 @slow
 @given(st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from(["10", "20"])), min_size=1, max_size=40))
-def test_nothing_matches_whose_code_is_not_there_letter_by_letter(
+def test_no_line_matches_without_its_exact_code(
     drawn: list[tuple[str, str, str]],
 ) -> None:
     """A text of any pieces of codes is read without characters that are no letter or digit."""

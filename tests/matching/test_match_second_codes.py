@@ -175,7 +175,7 @@ def test_a_sign_that_stands_for_several_letters_is_a_question_and_ends_no_code()
     assert outcome(matches)["outcome"] == "matched", "the sign for a number stands before a code"
 
 
-def test_what_cannot_be_seen_divides_no_code() -> None:
+def test_invisible_characters_divide_no_code() -> None:
     texts = []
     for unseen in (
         "\u115f",
@@ -278,7 +278,7 @@ def test_a_second_code_that_is_contained_in_the_named_one() -> None:
         all_left_open([f"{LONG} {piece}" for piece in pieces], "7", expectations)
 
 
-def test_what_another_line_says_changes_nothing() -> None:
+def test_another_lines_text_changes_nothing() -> None:
     expectations = [request("r", LONG), request("s", "PAY-2026-44170", "7000")]
     mine = line("a", "7", f"{LONG} PAY 2026 4417")
     alone = outcome(match([mine], expectations))

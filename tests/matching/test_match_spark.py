@@ -225,7 +225,7 @@ def test_no_step_joins_every_row_with_every_row(models: dict[str, Model], name: 
     assert products, "crossing the lengths of codes is one"
 
 
-def test_the_inputs_say_something(models: dict[str, Model]) -> None:
+def test_the_inputs_contain_enough_rows(models: dict[str, Model]) -> None:
     """Two empty results would be equal without proving anything."""
     for name, steps in {
         "matching": (

@@ -93,7 +93,7 @@ def test_a_name_is_one_without_case_accents_legal_form_and_order(name: str) -> N
 
 
 @pytest.mark.parametrize("name", ["Müller GmbH", "Müller & Töchter GmbH", "GmbH & Co. KG", None])
-def test_another_name_is_another(name: str | None) -> None:
+def test_a_different_name_is_another_payer(name: str | None) -> None:
     moved = {"counterparty_account": "LT2", "counterparty_name": name}
     matches = match([*BEFORE, line("a", "501", "thanks", 12, **moved)], CODES)
     assert outcome(matches)["outcome"] == "unreferenced"
@@ -114,7 +114,7 @@ def test_an_accepted_decision_teaches_as_a_reference_does() -> None:
     assert "the payer's account paid this before" in ranking[0][1]
 
 
-def test_what_was_booked_later_teaches_nothing_yet() -> None:
+def test_lines_booked_later_teach_nothing_yet() -> None:
     early = line("a", "500", "huur", booking_date=date(2026, 6, 5), **PAYER)
     assert outcome(match([*BEFORE, early], CODES))["outcome"] == "unreferenced"
 

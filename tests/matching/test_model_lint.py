@@ -181,12 +181,12 @@ def name_of(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_a_step_keeps_to_what_both_engines_read_alike(path: Path) -> None:
+def test_a_step_uses_only_sql_that_both_engines_read_alike(path: Path) -> None:
     assert sorted(set(broken(path.read_text("utf-8")))) == []
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_a_step_is_one_query_that_says_what_it_is_for(path: Path) -> None:
+def test_a_step_is_one_query_with_a_header(path: Path) -> None:
     text = path.read_text("utf-8")
     assert text.startswith("-- ")
     queries = sqlglot.parse(text, read="duckdb")
@@ -229,14 +229,14 @@ def test_every_file_is_a_step_of_a_model() -> None:
 
 
 @pytest.mark.parametrize("step", {step.name: step for step in MODEL}.values(), ids=lambda s: s.name)
-def test_what_a_step_reads_is_what_its_query_selects_from(step: Step) -> None:
+def test_the_declared_inputs_of_a_step_are_the_tables_it_selects_from(step: Step) -> None:
     tree = sqlglot.parse_one(step.sql, read="duckdb")
     own = {cte.alias for cte in tree.find_all(exp.CTE)}
     assert step.reads == {table.name for table in tree.find_all(exp.Table)} - own
 
 
 @pytest.mark.parametrize("steps", [matching.STEPS, monthly.STEPS], ids=["matching", "month"])
-def test_every_step_stands_after_those_that_it_reads(steps: tuple[Step, ...]) -> None:
+def test_every_step_comes_after_its_inputs(steps: tuple[Step, ...]) -> None:
     names = [step.name for step in steps]
     for place, step in enumerate(steps):
         assert not step.reads & set(names[place:]), step.name
@@ -248,7 +248,7 @@ def test_steps_that_read_each_other_are_refused_with_their_names() -> None:
         in_order(steps, ["a"])
 
 
-def test_rows_are_given_back_once_nothing_reads_them() -> None:
+def test_rows_are_freed_once_no_step_reads_them() -> None:
     steps = (
         Step("first", "SELECT * FROM given"),
         Step("shown", "SELECT * FROM first", is_stored=False),
@@ -341,7 +341,7 @@ def test_a_step_is_named_like_no_other_step_and_no_table() -> None:
         ("len", "SELECT len(a) FROM t"),
     ],
 )
-def test_the_lint_sees(rule: str, sql: str) -> None:
+def test_the_lint_reports_each_violation(rule: str, sql: str) -> None:
     assert rule in broken(sql)
 
 
@@ -355,7 +355,7 @@ def test_the_lint_sees(rule: str, sql: str) -> None:
         "SELECT * FROM t LEFT JOIN s ON s.a = t.a AND s.b < t.b AND s.c AND s.d IN (1, 2)",
     ],
 )
-def test_the_lint_lets_pass(sql: str) -> None:
+def test_the_lint_accepts_valid_steps(sql: str) -> None:
     assert list(broken(sql)) == []
 
 

@@ -43,7 +43,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         "SELECT x, (SELECT max(x) FROM filled) AS most FROM empty",
     ],
 )
-def test_what_selects_from_nothing_has_no_row(
+def test_a_query_over_empty_tables_has_no_row(
     connection: duckdb.DuckDBPyConnection, sql: str
 ) -> None:
     assert is_rowless(connection, sql, {"empty"})
@@ -65,7 +65,7 @@ def test_what_selects_from_nothing_has_no_row(
         "SELECT x FROM (VALUES (1)) AS given (x)",
     ],
 )
-def test_what_may_have_a_row_all_the_same_is_asked(
+def test_a_query_that_may_have_a_row_is_run(
     connection: duckdb.DuckDBPyConnection, sql: str
 ) -> None:
     assert not is_rowless(connection, sql, {"empty"})
@@ -81,7 +81,7 @@ def test_every_aggregate_that_a_step_uses_is_known() -> None:
     assert {"count", "sum", "max", "min"} <= used <= AGGREGATES
 
 
-def test_a_step_that_is_said_to_have_no_row_has_none(
+def test_a_step_declared_empty_is_empty(
     connection: duckdb.DuckDBPyConnection,
 ) -> None:
     """Match few lines at a time, so that different steps are without rows."""
@@ -163,7 +163,7 @@ def _texts_of(row: dict[str, object], **types: pa.DataType) -> pa.Table:
 
 
 @pytest.mark.parametrize("step", {s.name: s for s in (*matching.STEPS, *monthly.STEPS)}.values())
-def test_what_a_step_reads_is_what_the_parser_finds(step: pipeline.Step) -> None:
+def test_the_declared_inputs_of_a_step_are_those_the_parser_finds(step: pipeline.Step) -> None:
     with duckdb.connect() as connection:
         try:
             found = connection.get_table_names(step.sql)

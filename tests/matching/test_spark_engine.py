@@ -89,7 +89,7 @@ def test_frames_give_the_same_rows_in_a_folder(folder: Path, said: dict[str, Any
     assert said["hash"] == matches.rules_hash
 
 
-def test_only_the_answer_is_left(said: dict[str, Any]) -> None:
+def test_only_the_result_remains(said: dict[str, Any]) -> None:
     answer = ["allocations", "candidates", "expectations", "lines"]
     assert said["left"] == answer
     assert said["schema"] == [*answer[:1], "bank", *answer[1:]]
@@ -97,11 +97,11 @@ def test_only_the_answer_is_left(said: dict[str, Any]) -> None:
     assert said["few"] == 20
 
 
-def test_a_session_is_as_it_was(said: dict[str, Any]) -> None:
+def test_the_session_is_left_unchanged(said: dict[str, Any]) -> None:
     assert said["zone"] == "Asia/Tokyo"
 
 
-def test_nothing_is_written_over(folder: Path, said: dict[str, Any]) -> None:
+def test_no_existing_file_is_overwritten(folder: Path, said: dict[str, Any]) -> None:
     assert said["again"].startswith(f"StorageError: {folder / 'answer' / 'lines'} is not written")
 
 
@@ -124,7 +124,7 @@ def test_a_wrong_table_is_refused_in_the_same_words(name: str, said: dict[str, A
     assert said[name] == here
 
 
-def test_what_is_no_engine_or_has_no_place_is_refused(said: dict[str, Any]) -> None:
+def test_an_invalid_engine_or_place_is_refused(said: dict[str, Any]) -> None:
     assert said["nowhere"].startswith("InputError: into: on Spark the result is written")
     assert said["no path"].startswith("TableError: lines:")
     assert said["no engine"].startswith("InputError: engine: int is no Spark session")

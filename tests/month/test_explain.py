@@ -123,7 +123,7 @@ QUESTIONED: dict[int, tuple[list[Row], list[Row], str]] = {
 
 
 @pytest.mark.parametrize("number", QUESTIONED)
-def test_a_doubt_stands_beside_its_question(number: int) -> None:
+def test_a_doubt_is_shown_next_to_its_question(number: int) -> None:
     lines, expectations, why = QUESTIONED[number]
     explanation = explained("a", lines, expectations)
     assert explanation.outcome == "suggested"

@@ -206,7 +206,7 @@ def test_what_the_bank_shows_says_more_than_the_file() -> None:
     assert filed("RETURNED", at, returned_on=back, came_back_of=date(2026, 10, 22))[0] == "IN FILE"
 
 
-def test_a_hash_that_the_service_does_not_react_to_is_silence() -> None:
+def test_a_hash_without_a_reaction_of_the_service_is_reported_as_silence() -> None:
     row = dict.fromkeys(SCHEMA.names) | {
         "request_id": "r1",
         "state": "HASH GIVEN",
@@ -226,7 +226,7 @@ def test_a_hash_that_the_service_does_not_react_to_is_silence() -> None:
     assert "ask the provider, do not pay twice" in late.next_step
 
 
-def test_nothing_that_waits_is_an_empty_table() -> None:
+def test_an_empty_result_is_an_empty_table() -> None:
     with duckdb.connect() as connection:
         connection.from_arrow(SCHEMA.empty_table()).create("funding")
         table = funding_table(connection, Rules(), TODAY, None)

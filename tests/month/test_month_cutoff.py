@@ -34,7 +34,7 @@ def booked(folder: Path, *, value: str, day: str, code: str = INSTANT) -> Worksp
 
 
 @pytest.mark.acceptance
-def test_it_is_a_cut_off_difference_of_the_bank_in_the_month_that_it_was_made(
+def test_an_instant_payment_at_month_end_is_a_cut_off_difference_of_its_month(
     tmp_path: Path,
 ) -> None:
     workspace = booked(tmp_path, value="2026-10-31", day="2026-11-02")
@@ -56,7 +56,7 @@ def test_it_is_a_cut_off_difference_of_the_bank_in_the_month_that_it_was_made(
         ("2026-10-31", "2026-11-02", ""),
     ],
 )
-def test_what_is_of_the_next_month_or_not_instant_is_none(
+def test_a_payment_of_the_next_month_or_another_rail_is_none(
     tmp_path: Path, value: str, day: str, code: str
 ) -> None:
     workspace = booked(tmp_path, value=value, day=day, code=code)

@@ -97,7 +97,7 @@ def test_a_month_that_confirmations_cover_is_answered_without_any_line(dormant: 
         (OWN, "2026-10-31", " ", "needs a source"),
     ],
 )
-def test_what_is_no_confirmation_is_refused(
+def test_an_invalid_confirmation_is_refused(
     dormant: Workspace, account: str, day: str, source: str, why: str
 ) -> None:
     with pytest.raises(InputError, match=why):

@@ -65,7 +65,7 @@ def test_the_settings_name_a_spark(tmp_path: Path, address: str) -> None:
 @pytest.mark.parametrize(
     "address", ["", "duck", "host:15002", "http://host:15002", "local[", "sc://"]
 )
-def test_what_is_no_address_is_refused(tmp_path: Path, address: str) -> None:
+def test_an_invalid_address_is_refused(tmp_path: Path, address: str) -> None:
     folder = written(tmp_path, f'address = "{address}"')
     with pytest.raises(SettingsError, match=r"engine\.address is not an address") as caught:
         load_settings(folder)

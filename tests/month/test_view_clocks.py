@@ -67,7 +67,7 @@ def test_rails_other_than_sepa_count_calendar_days_and_say_so() -> None:
     assert days_word(3, TARGET) == "3 TARGET days"
 
 
-def test_what_has_no_due_is_never_late() -> None:
+def test_an_item_without_a_due_date_is_never_late() -> None:
     assert stage_of(None, date(2030, 1, 1), RULES, TARGET) == "expected"
 
 

@@ -62,7 +62,7 @@ def since_the_first_observe(r: Reconciliation, account: dict[str, Any]) -> list[
 @pytest.mark.parametrize(
     "seed", [7, *(pytest.param(seed, marks=pytest.mark.acceptance) for seed in (8, 9))]
 )
-def test_what_the_balances_say_was_converted_is_what_was(seed: int, tmp_path: Path) -> None:
+def test_inferred_conversions_equal_the_real_ones(seed: int, tmp_path: Path) -> None:
     company = Sandbox(seed)
     workspace = fill(tmp_path, company)
     conversions = workspace.reconcile("2026-10").conversions.arrow.to_pylist()
@@ -375,7 +375,7 @@ def histories(draw: st.DrawFn) -> tuple[list[dict[str, Any]], dict[str, datetime
 
 @settings(max_examples=150)
 @given(histories(), st.integers(9200, 9300))
-def test_what_is_claimed_of_a_credit_is_so(
+def test_the_stated_facts_about_a_credit_are_true(
     history: tuple[list[dict[str, Any]], dict[str, datetime], list[datetime]], pips: int
 ) -> None:
     """In any order of conversions, no credit is named that was not converted by then."""

@@ -77,7 +77,7 @@ def test_case_23_every_difference_of_the_month_is_told_and_no_other(
 
 
 @pytest.mark.acceptance
-def test_what_is_late_comes_first_and_every_item_has_its_age_and_next_step(
+def test_late_items_come_first_and_every_item_has_its_age_and_next_step(
     month_end: Workspace,
 ) -> None:
     differences = month_end.reconcile("2026-10").differences.arrow.to_pylist()

@@ -58,7 +58,7 @@ def test_key_columns_are_first_and_ids_last_in_answers_and_views(t: Workspace) -
     assert t.sql("SELECT * FROM bank_lines", month="2026-10").columns == columns
 
 
-def test_duplicates(t: Workspace) -> None:
+def test_duplicates_are_listed(t: Workspace) -> None:
     twice = t.reconcile("2026-10").lines.where(outcome="duplicate")
     assert len(twice) == 1
 
@@ -105,6 +105,8 @@ def test_a_query_reads_the_answers_of_a_month_beside_stored_tables(t: Workspace)
     assert len(items) == len(t.open_items("2026-10"))
     lines = t.sql("SELECT count(*) AS n FROM bank_lines WHERE direction = 'in'", month="2026-10")
     assert lines.df["n"][0] == len(t.reconcile("2026-10").lines.where(direction="in"))
-    both = t.sql("SELECT a.reference FROM awaiting_funds a JOIN ramp_requests q ON a.request = q.id")
+    both = t.sql(
+        "SELECT a.reference FROM awaiting_funds a JOIN ramp_requests q ON a.request = q.id"
+    )
     assert len(both) == len(t.awaiting_funds())
     assert len(t.sql("SELECT * FROM wallet_balances")) > 0

@@ -80,7 +80,7 @@ def test_several_are_approved_with_one_confirmation_that_totals_them(practice: P
     assert sent(practice) == []
 
 
-def test_what_is_ready_is_carried_out_once_however_often_it_is_confirmed(
+def test_a_ready_action_is_executed_once_however_often_it_is_confirmed(
     practice: Practice,
 ) -> None:
     ids = proposed(practice, "100.00", "250.50")
@@ -97,7 +97,7 @@ def test_what_is_ready_is_carried_out_once_however_often_it_is_confirmed(
 
 
 @pytest.mark.acceptance
-def test_the_maker_is_told_that_somebody_else_has_to_approve(practice: Practice) -> None:
+def test_the_maker_is_informed_that_another_person_must_approve(practice: Practice) -> None:
     ids = proposed(practice, "100.00", by="ana.lyst")
     panel = actions_of(practice)
     ask(panel, "approve", *ids)
@@ -130,7 +130,7 @@ def test_a_verb_is_refused_for_a_state_that_it_is_not_for(practice: Practice) ->
 
 
 @pytest.mark.acceptance
-def test_what_changed_since_it_was_shown_is_not_approved(practice: Practice) -> None:
+def test_an_action_changed_since_display_is_not_approved(practice: Practice) -> None:
     ids = proposed(practice, "100.00")
     panel = actions_of(practice)
     ask(panel, "approve", *ids)
@@ -143,7 +143,7 @@ def test_what_changed_since_it_was_shown_is_not_approved(practice: Practice) -> 
 
 
 @pytest.mark.acceptance
-def test_an_outcome_that_is_not_known_is_recovered_in_two_steps(practice: Practice) -> None:
+def test_an_unknown_outcome_is_recovered_in_two_steps(practice: Practice) -> None:
     ids = proposed(practice, "100.00")
     panel = actions_of(practice)
     ask(panel, "approve", *ids)
@@ -168,7 +168,7 @@ def test_an_outcome_that_is_not_known_is_recovered_in_two_steps(practice: Practi
 
 
 @pytest.mark.acceptance
-def test_cancel_leaves_what_was_not_tried_ready(
+def test_cancelling_leaves_unattempted_actions_ready(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = proposed(practice, *(f"1.{n:02}" for n in range(5)))
@@ -247,7 +247,7 @@ def test_the_download_has_every_row_and_nothing_a_spreadsheet_runs(practice: Pra
     assert ',"100.00"' in line
 
 
-def test_an_approver_without_the_right_is_told_so_and_nothing_is_approved(
+def test_an_approver_without_permission_is_informed_and_nothing_is_approved(
     practice: Practice,
 ) -> None:
     ids = proposed(practice, "100.00")
@@ -263,7 +263,7 @@ def test_an_approver_without_the_right_is_told_so_and_nothing_is_approved(
 
 
 @pytest.mark.acceptance
-def test_a_journal_that_cannot_be_written_is_said_and_nothing_is_lost(
+def test_an_unwritable_journal_is_reported_and_nothing_is_lost(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = proposed(practice, "100.00")

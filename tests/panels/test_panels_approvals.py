@@ -66,7 +66,7 @@ def test_a_request_is_read_once_to_be_shown_and_once_before_it_is_sent(
 
 
 @pytest.mark.acceptance
-def test_what_is_confirmed_is_what_is_journaled_and_shown_after(
+def test_the_confirmed_text_is_journaled_and_shown_afterwards(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
     step = propose(panel, reason="agreed on the phone")
@@ -198,7 +198,7 @@ def test_a_second_panel_on_the_same_request_finds_it_decided(
 
 
 @pytest.mark.acceptance
-def test_what_was_decided_elsewhere_is_said_at_the_first_step(
+def test_a_request_decided_elsewhere_is_reported_at_the_first_step(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
     row = practice.waiting()[0]
@@ -287,7 +287,7 @@ def test_cancel_before_sending_sends_nothing(
 
 
 @pytest.mark.acceptance
-def test_a_press_without_a_choice_asks_for_one(panel: ApprovalsPanel) -> None:
+def test_clicking_without_a_selection_asks_for_one(panel: ApprovalsPanel) -> None:
     panel.press("approve")
     assert said(panel.frame()).endswith("Next: choose in the list, then press again")
 
@@ -332,7 +332,7 @@ def test_a_workspace_that_was_never_synced_says_so(practice: Practice, tmp_path:
     assert frame.empty.startswith("No data yet")
 
 
-def test_widget_state_holds_nothing_of_what_is_shown(panel: ApprovalsPanel) -> None:
+def test_widget_state_contains_none_of_the_displayed_data(panel: ApprovalsPanel) -> None:
     propose(panel, number=1)
     state = str(panel.get_state())
     for told in ("PAY-2026", "NL05", "harbour", "EUR 6"):

@@ -93,7 +93,7 @@ def test_a_trace_gives_the_text_for_the_provider_and_closes(month_end: Workspace
     assert panel.press("back").step is None
 
 
-def test_a_press_without_a_choice_asks_for_one(month_end: Workspace) -> None:
+def test_clicking_without_a_selection_asks_for_one(month_end: Workspace) -> None:
     frame = month_end.panels.exceptions().press("trace")
     assert frame.message is not None
     assert frame.message.role == "alert"
@@ -108,7 +108,7 @@ def test_a_search_goes_over_all_and_the_file_holds_all(month_end: Workspace) -> 
     assert panel.csv().count("\n") == len(panel.rows.arrow) + 1
 
 
-def test_nothing_stored_is_said(tmp_path: Path, month_end: Workspace) -> None:
+def test_an_empty_workspace_is_reported(tmp_path: Path, month_end: Workspace) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
     text = (month_end.folder / "treasury.toml").read_text("utf-8")

@@ -20,7 +20,7 @@ def panel(paying: Practice) -> FundingPanel:
 
 
 @pytest.mark.acceptance
-def test_what_is_to_be_paid_shows_each_detail_as_delivered_with_its_copy(
+def test_a_payable_request_shows_each_detail_with_a_copy_button(
     panel: FundingPanel, paying: Practice
 ) -> None:
     row = rows(panel, "PAY")[0]
@@ -36,7 +36,7 @@ def test_what_is_to_be_paid_shows_each_detail_as_delivered_with_its_copy(
 
 
 @pytest.mark.acceptance
-def test_what_must_not_be_paid_shows_no_details(panel: FundingPanel) -> None:
+def test_a_request_that_must_not_be_paid_shows_no_details(panel: FundingPanel) -> None:
     others = [row for row in panel.rows.arrow.to_pylist() if not row["payable"]]
     assert others
     assert {"PAY", "SEND CRYPTO"}.isdisjoint(row["state"] for row in others)
@@ -46,7 +46,9 @@ def test_what_must_not_be_paid_shows_no_details(panel: FundingPanel) -> None:
         assert IBAN not in str(one)
 
 
-def test_check_bank_is_never_payable(practice: Practice, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_to_check_at_the_bank_is_never_payable(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
     panel = practice.workspace.panels.funding(size=50)  # no statement was added
     doubtful = rows(panel, "CHECK BANK")
     assert doubtful
@@ -257,7 +259,7 @@ def test_a_panel_of_an_earlier_instant_is_refused(practice: Practice) -> None:
 
 
 @pytest.mark.acceptance
-def test_widget_state_holds_nothing_of_what_is_shown(panel: FundingPanel) -> None:
+def test_widget_state_contains_none_of_the_displayed_data(panel: FundingPanel) -> None:
     state = str(panel.get_state()) + repr(panel)
     for told in ("PAY-2026", "LT35", "Ramp Operator", "25,000"):
         assert told not in state

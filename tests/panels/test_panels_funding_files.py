@@ -56,7 +56,7 @@ def answered(desk: Workspace, folder: Path, filed: dict[str, Any], status: str, 
 
 
 @pytest.mark.acceptance
-def test_the_chosen_ones_leave_as_a_payment_file(
+def test_selected_requests_are_exported_as_a_payment_file(
     panel: FundingPanel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paid = rows(panel, "PAY")

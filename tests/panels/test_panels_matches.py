@@ -91,7 +91,7 @@ def test_a_stale_panel_finds_it_already_decided(panel: MatchesPanel, month: Prac
     assert len(month.journaled("match.")) == 1
 
 
-def test_what_was_decided_otherwise_is_refused_and_names_who(
+def test_a_contrary_decision_is_refused_and_names_who_decided(
     panel: MatchesPanel, month: Practice
 ) -> None:
     row = rows_of(panel)[0]

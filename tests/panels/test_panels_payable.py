@@ -118,7 +118,7 @@ def test_every_deposit_detail_is_compared() -> None:
 
 
 @pytest.mark.parametrize("column", [name for name in DETAILS if "is_active" not in name])
-def test_a_change_of_any_detail_is_told(column: str) -> None:
+def test_a_change_of_any_detail_is_reported(column: str) -> None:
     found = told([request("moved") | {column: otherwise(column)}], [request("moved") | SEEN])
     shown = "X" if otherwise(column) == "X" else {False: "no", 7: "7"}[otherwise(column)]
     assert f"{DETAILS[column]} was" in found["moved"]["differs"]

@@ -89,7 +89,7 @@ def test_a_sender_whose_holder_is_not_verified_is_refused_beside_its_field(
 
 
 @pytest.mark.acceptance
-def test_a_hash_that_is_none_is_refused_beside_its_field(practice: Practice) -> None:
+def test_an_invalid_hash_is_refused_next_to_its_field(practice: Practice) -> None:
     practice.workspace.statements.add(sorted((practice.workspace.folder / "bank").glob("*.xml")))
     panel = practice.workspace.panels.funding(size=50)
     row = next(one for one in panel.rows.arrow.to_pylist() if one["state"] == "SEND CRYPTO")
@@ -104,7 +104,7 @@ def test_a_hash_that_is_none_is_refused_beside_its_field(practice: Practice) -> 
     ("typed", "what"),
     [("NL00 TEST 0000", "matches no account"), ("", "is missing"), ("NL05", "matches no account")],
 )
-def test_an_account_to_pay_from_that_is_none_of_ours_is_refused_beside_its_field(
+def test_a_foreign_account_to_pay_from_is_refused_next_to_its_field(
     practice: Practice, typed: str, what: str
 ) -> None:
     practice.workspace.statements.add(sorted((practice.workspace.folder / "bank").glob("*.xml")))
@@ -219,7 +219,7 @@ def _deliver(
     monkeypatch.setattr(panel, "chosen_rows", lambda: [row | changed])
 
 
-def test_an_approver_without_the_right_is_told_so_in_the_panel(practice: Practice) -> None:
+def test_an_approver_without_permission_is_informed_in_the_panel(practice: Practice) -> None:
     (practice.workspace.folder / "policy.toml").write_text(POLICY, "utf-8")
     panel = practice.workspace.panels.approvals()
     panel.press("approve", chosen=chosen(panel))

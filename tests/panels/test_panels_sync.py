@@ -55,7 +55,7 @@ def test_everything_compared_says_that_nothing_drifted(panel: SyncPanel) -> None
     assert "The stored data equals that of the services" in said(panel.frame())
 
 
-def test_cancel_stores_nothing_of_it(
+def test_a_cancelled_sync_stores_nothing(
     panel: SyncPanel, practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
@@ -120,7 +120,7 @@ def test_a_press_while_it_runs_starts_no_second_one(
     assert commits(practice) == before + 1
 
 
-def test_a_watching_in_trouble_is_a_banner(panel: SyncPanel, practice: Practice) -> None:
+def test_a_failing_watch_is_shown_as_a_banner(panel: SyncPanel, practice: Practice) -> None:
     at = datetime(2026, 11, 2, 7, tzinfo=UTC)
     state = WatchState(doing="stopped", since=at, pid=1, host="x", parts=(), error="<b>refused</b>")
     _write(practice.workspace.folder, state)

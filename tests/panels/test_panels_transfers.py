@@ -118,7 +118,7 @@ def test_confirming_again_proposes_once(
         ("chain", "ETHEREUM", "not on ETHEREUM"),
     ],
 )
-def test_what_is_wrong_stands_beside_its_field_and_nothing_is_written(
+def test_an_error_is_shown_next_to_its_field_and_nothing_is_written(
     panel: TransfersPanel,
     practice: Practice,
     accounts: list[str],

@@ -145,7 +145,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize(("lines", "problem"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_cannot_be_right_is_refused_by_file_and_line(
+def test_an_impossible_rate_is_refused_by_file_and_line(
     tmp_path: Path, lines: tuple[str, ...], problem: str
 ) -> None:
     workspace = desk(tmp_path / "desk")

@@ -92,12 +92,12 @@ def test_an_off_ramp_leaves_its_payout_in_transit_until_the_bank_shows_it() -> N
         ({"outcome": "unreferenced", "kind": None}, "suspense"),
     ],
 )
-def test_a_line_stands_against_what_it_is(changed: dict[str, Any], role: str) -> None:
+def test_a_line_is_posted_against_its_counterpart(changed: dict[str, Any], role: str) -> None:
     made = posted(books(lines=[line(**changed)], statements=[]))
     assert made == {("bank", "EUR"): 100, (role, "EUR"): -100}
 
 
-def test_what_is_more_than_was_expected_is_in_suspense() -> None:
+def test_an_excess_payment_is_posted_to_suspense() -> None:
     paid = line(kind="on_ramp", direction="DBIT", matched_amount=Decimal("60.00"))
     assert posted(books(lines=[paid], statements=[])) == {
         ("bank", "EUR"): -100,
@@ -114,7 +114,7 @@ def test_the_providers_account_is_no_bank_account_of_ours() -> None:
 
 
 @pytest.mark.acceptance
-def test_what_is_owed_is_the_same_in_the_books_and_beside_the_ledger(month_end: Workspace) -> None:
+def test_liabilities_agree_in_the_books_and_in_the_ledger_comparison(month_end: Workspace) -> None:
     r = month_end.reconcile("2026-10")
     owed = [one for one in owed_payouts(r) if one.is_owed]
     made = posted(month_end.accounting("2026-10"))

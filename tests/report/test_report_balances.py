@@ -94,7 +94,7 @@ def step(workspace: Workspace, month: str, title: str) -> Any:
     return next(one for one in workspace.checklist(month).steps if one.title == title)
 
 
-def test_a_look_on_either_side_of_both_ends_proves_every_balance(desk: Desk) -> None:
+def test_balances_observed_around_both_ends_prove_every_balance(desk: Desk) -> None:
     found = custodial(desk.workspace.periods.month("2026-12"))
     assert {key: row["closing"] for key, row in found.items()} == desk.held["2026-12"]
     for row in found.values():

@@ -167,7 +167,7 @@ def test_dates_are_dates_and_instants_are_in_the_reporting_time_zone(tmp_path: P
 
 
 @pytest.mark.acceptance
-def test_the_pack_has_what_is_read_what_is_booked_and_what_proves_it(
+def test_the_pack_contains_report_bookings_and_evidence(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     pack = month_end.close("2026-10", tmp_path / "new" / "close")
@@ -197,7 +197,7 @@ def test_an_answer_that_does_not_say_what_it_rests_on_makes_no_pack(tmp_path: Pa
 
 
 @pytest.mark.acceptance
-def test_a_failure_leaves_the_former_pack(
+def test_a_failure_keeps_the_previous_pack(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = month_end.close("2026-10", tmp_path / "close").folder
@@ -233,7 +233,7 @@ def test_a_sheet_of_a_long_table_names_the_file_that_has_its_rows(
     assert len(read(tmp_path / "close" / "close.xlsx", "Statements")) == len(closing.r.statements)
 
 
-def test_a_folder_that_is_a_file_is_said_to_be_one(month_end: Workspace, tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_folder_is_reported(month_end: Workspace, tmp_path: Path) -> None:
     (tmp_path / "close").write_text("")
     with pytest.raises(StorageError, match="is a file"):
         month_end.close("2026-10", tmp_path / "close")

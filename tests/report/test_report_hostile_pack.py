@@ -96,7 +96,7 @@ def refused(folder: Path, *options: str) -> str:
 
 
 @pytest.mark.acceptance
-def test_the_seal_that_is_made_here_is_one(copy: Path) -> None:
+def test_the_seal_made_by_the_test_is_valid(copy: Path) -> None:
     sealed_again(copy)
     assert verified(copy).exit_code == 0
 
@@ -237,7 +237,7 @@ def special(path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pipe", "zero", "link", "loop", "folder", "socket"])
-def test_what_is_no_file_is_never_read(copy: Path, kind: str) -> None:
+def test_a_file_that_is_not_regular_is_never_read(copy: Path, kind: str) -> None:
     special(copy / EVIDENCE, kind)
     assert "cannot be read" in refused(copy)
 

@@ -95,7 +95,7 @@ def test_accounts_that_one_side_lacks_are_named(tmp_path: Path) -> None:
     assert not result.agrees
 
 
-def test_what_one_side_lacks_blocks_by_its_currency_and_all_of_its_amount(tmp_path: Path) -> None:
+def test_differences_block_by_currency_and_full_amount(tmp_path: Path) -> None:
     text = ledger(tmp_path, f"{OWN},USD,12.50").read_text("utf-8")
     given = LedgerFile(content=text, file_name="ledger.csv", sha256="")
     answer = reconciliation(statements=[account()])

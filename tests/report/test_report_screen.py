@@ -216,7 +216,7 @@ def test_lines_that_earlier_months_left_open_are_carried_and_block() -> None:
     assert "CLOSE               BLOCKED by 1 of them" in first_screen(closing)
 
 
-def test_what_may_have_arrived_is_not_counted_as_in_transit() -> None:
+def test_a_possible_arrival_is_not_counted_as_in_transit() -> None:
     shown = screen(
         in_transit=[
             transit(),

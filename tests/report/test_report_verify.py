@@ -166,7 +166,7 @@ def test_a_page_that_was_changed_with_its_evidence_does_not_come_out_again(
 
 
 @pytest.mark.acceptance
-def test_who_signed_is_held_against_the_journal(
+def test_the_signer_is_compared_with_the_journal(
     desk: Workspace, pack: Path, tmp_path: Path
 ) -> None:
     copy = shutil.copytree(pack, tmp_path / "copy")
@@ -251,7 +251,7 @@ def test_a_folder_with_other_files_is_not_replaced(month_end: Workspace, tmp_pat
 
 
 @pytest.mark.acceptance
-def test_what_is_open_blocks_the_lock_and_writes_nothing(
+def test_open_items_block_the_lock_and_nothing_is_written(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TREASURY_USER", "anna")

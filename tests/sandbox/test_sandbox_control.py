@@ -48,7 +48,7 @@ def test_only_this_machine_is_answered(running: Served, http: httpx.Client) -> N
         assert http.get(f"{running.base_url}/sandbox", headers={"Host": host}).status_code == 200
 
 
-def test_it_names_itself_and_what_it_can_do(
+def test_the_control_plane_names_itself_and_its_features(
     own_sandbox: Sandbox, running: Served, http: httpx.Client
 ) -> None:
     state = result(http.get(f"{running.base_url}/sandbox"))
@@ -86,7 +86,7 @@ def test_the_clock_moves_by_a_span_or_to_an_instant(running: Served, http: httpx
         ("verify_wallet", {"walletId": "x"}, "No such wallet"),
     ],
 )
-def test_a_driver_that_cannot_be_is_400_and_says_why(
+def test_an_impossible_driver_call_is_400_with_a_reason(
     running: Served, http: httpx.Client, driver: str, body: dict[str, Any], said: str
 ) -> None:
     answer = http.post(f"{running.base_url}/sandbox/drive/{driver}", json=body)

@@ -191,7 +191,7 @@ def test_the_queue_comes_before_the_mix_and_clear_forgets_both() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"drop": "sometimes"}, {"status": "500"}, {"colour": "red"}])
-def test_what_is_no_fault_is_refused(wrong: dict[str, Any]) -> None:
+def test_an_unknown_fault_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="this is not a valid fault"):
         Faults().add("/ramp", **wrong)
     with pytest.raises(InputError, match="unheard_of"):
@@ -242,6 +242,6 @@ def test_a_limit_begins_anew_when_its_time_is_over() -> None:
 
 
 @pytest.mark.parametrize(("calls", "seconds"), [(0, 1), (1, 0), (-1, 1)])
-def test_what_is_no_limit_is_refused(calls: int, seconds: float) -> None:
+def test_an_invalid_limit_is_refused(calls: int, seconds: float) -> None:
     with pytest.raises(InputError, match="not a valid limit"):
         RateLimit(calls, seconds)

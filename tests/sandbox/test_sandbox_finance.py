@@ -420,7 +420,7 @@ def test_the_same_bodies_without_the_mistake_are_accepted(maker: Any, call: Any)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b'{"a":"\xff"}', b"[" * 5000, b"null"])
-def test_what_is_no_json_object_is_400(maker: Any, content: bytes) -> None:
+def test_a_body_that_is_not_a_json_object_is_400(maker: Any, content: bytes) -> None:
     assert code_of(maker.write("POST", "/parties", content)) == (400, "VALIDATION_ERROR")
 
 
@@ -441,7 +441,7 @@ def test_what_is_no_json_object_is_400(maker: Any, content: bytes) -> None:
         ("settle_payment", ("nobody",)),
     ],
 )  # fmt: skip
-def test_a_driver_that_cannot_says_what_to_do(
+def test_an_impossible_driver_names_the_next_step(
     sandbox: Sandbox, driver: str, arguments: tuple[str, ...]
 ) -> None:
     now = sandbox.now

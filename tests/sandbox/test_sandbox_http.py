@@ -241,7 +241,7 @@ def test_a_decision_needs_a_version_and_a_json_object(
     assert http.post(url, content="1", headers=headers).status_code == 415
 
 
-def test_who_may_decide_what(callers: dict[str, Any]) -> None:
+def test_each_role_may_make_only_its_decisions(callers: dict[str, Any]) -> None:
     request = waiting(callers["viewer"])
     body = {"version": request["version"]}
     refused = [
@@ -437,7 +437,7 @@ def test_an_unknown_card_is_404(callers: dict[str, Any]) -> None:
         }),
     ],
 )  # fmt: skip
-def test_us_accounts_need_the_specifications_fields_and_nothing_else(
+def test_us_accounts_need_exactly_the_specified_fields(
     callers: dict[str, Any], kind: str, numbers: dict[str, str]
 ) -> None:
     body = {

@@ -53,7 +53,7 @@ def desk(tmp_path: Path) -> Workspace:
     return Workspace(folder)
 
 
-def test_it_takes_most_rejects_the_tenth_knows_one_by_another_name_and_is_silent_about_one(
+def test_the_bank_accepts_most_rejects_the_tenth_renames_one_and_ignores_one(
     own_sandbox: Sandbox, http: httpx.Client, tmp_path: Path, desk: Workspace
 ) -> None:
     with own_sandbox.serve() as served:
@@ -80,7 +80,7 @@ def test_it_takes_most_rejects_the_tenth_knows_one_by_another_name_and_is_silent
         ("no_match", ("accepted", "none")),
     ],
 )
-def test_it_answers_as_it_is_told_to(
+def test_the_bank_responds_as_instructed(
     own_sandbox: Sandbox, tmp_path: Path, desk: Workspace, answer: Any, heard: tuple[str, str]
 ) -> None:
     reports = own_sandbox.banks.payment_file(file=file_of(1), answer=answer)
@@ -88,14 +88,18 @@ def test_it_answers_as_it_is_told_to(
     assert (result.stage, result.payee) == heard
 
 
-def test_silence_is_no_report_and_what_is_no_payment_file_is_refused(own_sandbox: Sandbox) -> None:
+def test_silence_gives_no_report_and_an_invalid_payment_file_is_refused(
+    own_sandbox: Sandbox,
+) -> None:
     assert own_sandbox.banks.payment_file(file=file_of(3), answer="silence") == []
     for text in ("", "<Document/>", "<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"):
         with pytest.raises(InputError, match="the file is no"):
             own_sandbox.banks.payment_file(file=text)
 
 
-def test_it_answers_at_an_earlier_instant_and_never_at_a_later_one(own_sandbox: Sandbox) -> None:
+def test_the_bank_responds_at_an_earlier_instant_and_never_at_a_later_one(
+    own_sandbox: Sandbox,
+) -> None:
     earlier = datetime(2026, 10, 30, 12, tzinfo=UTC)
     reports = own_sandbox.banks.payment_file(file=file_of(1), answered_at=earlier)
     assert "<CreDtTm>2026-10-30T12:00:02Z</CreDtTm>" in reports[1].text

@@ -94,7 +94,7 @@ READ: dict[str, str] = {
 
 @needs_examples
 @pytest.mark.parametrize("title", READ)
-def test_what_is_read_is_the_example_to_the_key(shared: Any, title: str) -> None:
+def test_a_read_record_equals_the_example_key_by_key(shared: Any, title: str) -> None:
     path = title.removeprefix("GET ").replace("{accountId}", ACCOUNT)
     body = shared.finance(re.sub(r"{\w+}", READ[title], path), size=1000).json()
     assert outline(body) == outline(example(f"{title} 200"))
@@ -153,7 +153,7 @@ MADE: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
 
 @needs_examples
 @pytest.mark.parametrize("title", MADE)
-def test_what_is_made_answers_as_its_example_to_the_key(maker: Any, title: str) -> None:
+def test_a_created_record_equals_its_example_key_by_key(maker: Any, title: str) -> None:
     path, body = MADE[title]
     answer = maker.write("POST", path, body())
     assert answer.status_code == 201, answer.text
@@ -263,7 +263,7 @@ def test_a_blocked_account_is_closed(own: Sandbox, maker: Any) -> None:
         ("GET", "/account-to-account-transfers", 404),
     ],
 )
-def test_what_this_generation_dropped_is_not_there(
+def test_operations_dropped_by_this_generation_are_absent(
     shared: Any, method: str, path: str, status: int
 ) -> None:
     assert shared.write(method, path, {}).status_code == status

@@ -473,7 +473,7 @@ def test_a_fee_needs_an_amount_and_a_type(viewer: Any) -> None:
     not EXAMPLES.is_file(),
     reason=f"no file {EXAMPLES}: answers to ramp writes are not compared with its examples",
 )
-def test_what_a_write_answers_has_the_keys_and_types_of_its_example(
+def test_a_write_response_has_the_keys_and_types_of_its_example(
     callers: dict[str, Any],
 ) -> None:
     examples = json.loads(EXAMPLES.read_text("utf-8"))

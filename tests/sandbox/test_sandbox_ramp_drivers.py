@@ -210,7 +210,7 @@ def test_a_request_fails_and_stays_failed(own_sandbox: Sandbox, status: str) -> 
 
 
 @pytest.mark.parametrize("verb", ["receive", "complete", "fail", "deny", "block", "release"])
-def test_a_driver_that_cannot_be_says_so_and_leaves_everything(
+def test_an_impossible_driver_call_is_reported_and_changes_nothing(
     own_sandbox: Sandbox, verb: str
 ) -> None:
     settled = requests_of(own_sandbox, status="SUCCEEDED")[0]
@@ -379,7 +379,7 @@ def test_details_of_one_request_change_alone(
     assert coins.deposit_wallet.address != coins_awaited.deposit_wallet.address
 
 
-def test_details_that_cannot_be_are_refused(own_sandbox: Sandbox, awaiting: RampRequest) -> None:
+def test_invalid_details_are_refused(own_sandbox: Sandbox, awaiting: RampRequest) -> None:
     with pytest.raises(InputError, match="not an IBAN"):
         own_sandbox.ramp.change_deposit(iban="BE00539708204912")
     with pytest.raises(InputError, match="there is no ramp request"):

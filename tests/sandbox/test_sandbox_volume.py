@@ -45,7 +45,7 @@ def store_of(sandbox: Sandbox) -> Store:
 
 
 @pytest.mark.acceptance
-def test_there_are_as_many_as_were_asked_for_and_the_story_beside_them(big: Sandbox) -> None:
+def test_there_are_as_many_records_as_requested_next_to_the_story(big: Sandbox) -> None:
     def count(kind: str, sandbox: Sandbox) -> int:
         return store_of(sandbox).page(kind, {}, limit=0).total
 
@@ -61,7 +61,7 @@ def test_there_are_as_many_as_were_asked_for_and_the_story_beside_them(big: Sand
 
 
 @pytest.mark.acceptance
-def test_what_is_stored_of_a_record_is_what_its_bodies_say(big: Sandbox) -> None:
+def test_the_stored_fields_of_a_record_equal_its_bodies(big: Sandbox) -> None:
     store = store_of(big)
     columns = ", ".join(c for c in COLUMNS if c != "item")
     rows = store.db.execute(
@@ -106,7 +106,7 @@ def test_a_record_is_served_in_the_shape_of_the_others(caller: Any) -> None:
     assert len(shapes[True]) == 2
 
 
-def test_it_outlives_the_process_and_is_of_one_volume(tmp_path: Path) -> None:
+def test_a_volume_survives_the_process_and_cannot_change(tmp_path: Path) -> None:
     first = Sandbox(7, state=tmp_path, volume=Volume(50, 60))
     items = store_of(first).page("ramp_request", {}, limit=5).items
     first.close()
@@ -119,7 +119,7 @@ def test_it_outlives_the_process_and_is_of_one_volume(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "1", "1,2,3", "-1,2", "a,b", "1,²", "9999999,1"])
-def test_what_is_no_volume_is_refused(text: str) -> None:
+def test_an_invalid_volume_is_refused(text: str) -> None:
     with pytest.raises(InputError):
         Volume.parse(text)
 

@@ -159,14 +159,14 @@ def test_one_refused_file_keeps_all_of_them_out(lake: Lake, tmp_path: Path) -> N
     assert stored(lake).num_rows == 0
 
 
-def test_what_is_not_proved_is_stored_and_said(lake: Lake, tmp_path: Path) -> None:
+def test_an_unproved_statement_is_stored_and_reported(lake: Lake, tmp_path: Path) -> None:
     report = add(lake, write(tmp_path, document(statement(TWIN, closing="111.00"))))
     assert [s.statement_id for s in report.not_proved] == [report.statements[0].statement_id]
     assert "EUR 1.00 off" in report.not_proved[0].proof
     assert stored(lake).num_rows == 1
 
 
-def test_an_undeclared_account_is_said_with_what_to_do(lake: Lake, tmp_path: Path) -> None:
+def test_an_undeclared_account_is_reported_with_the_next_step(lake: Lake, tmp_path: Path) -> None:
     report = add_statements(lake, [write(tmp_path, MONTH)], NOW, declared={})
     assert report.statements[0].source is None
     assert [p.what for p in report.problems] == [

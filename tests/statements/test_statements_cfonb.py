@@ -133,7 +133,7 @@ GOOD = file_of(move("1.00"), move("2.00"), opening="0.00", closing="3.00")
         ("\r\n".join(GOOD.splitlines()[:2] + GOOD.splitlines()[3:]), "(EUR 2.00 off)"),
     ],
 )
-def test_what_is_torn_costs_its_entry_and_the_proof(
+def test_a_damaged_record_costs_its_entry_and_the_proof(
     tmp_path: Path, content: str, said: str
 ) -> None:
     file = read(tmp_path, content)

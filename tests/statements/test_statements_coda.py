@@ -298,7 +298,7 @@ def test_details_that_do_not_make_their_entry_unprove_it(tmp_path: Path) -> None
     assert "details are EUR 29.00, the entry EUR 30.00" in proof
 
 
-def test_what_an_amount_is_made_of_is_no_movement(tmp_path: Path) -> None:
+def test_components_of_an_amount_are_no_movement(tmp_path: Path) -> None:
     moves = [
         move("30.00", code="30150000"), move("31.00", detail=1, code="80150100"),
         move("-1.00", detail=2, code="80150020"),
@@ -328,7 +328,7 @@ GOOD = file_of([move("1.00"), move("2.00", sequence=2)], "0.00", "3.00", "0.00",
         (GOOD.replace("\r\n8001", "\r\n7001"), "a record of kind '7' is not known"),
     ],
 )
-def test_what_is_torn_costs_its_entry_and_the_proof(
+def test_a_damaged_record_costs_its_entry_and_the_proof(
     tmp_path: Path, content: str, said: str
 ) -> None:
     file = read(tmp_path, content)
@@ -344,7 +344,7 @@ def test_what_is_torn_costs_its_entry_and_the_proof(
         ("\n".join([header(), move("1.00")]), "file.cod line 2: a record before the old balance"),
     ],
 )
-def test_what_makes_no_statement_is_refused_by_line(
+def test_a_file_without_a_statement_is_refused_by_line(
     tmp_path: Path, content: str, said: str
 ) -> None:
     with pytest.raises(StatementError) as caught:

@@ -105,7 +105,7 @@ def test_an_unknown_bank_gets_a_profile_proposed_that_then_reads_it(tmp_path: Pa
 @pytest.mark.parametrize(
     "text", ["", "hello", "a,b,c\n1,2,3\n", "x\0y;z\n" * 5, "%PDF-1.7\n1 0 obj"]
 )
-def test_what_is_no_statement_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_a_statement_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(StatementError) as caught:
         read_file(write(tmp_path, text, "odd"))
     assert caught.value.do
@@ -133,7 +133,7 @@ def test_amounts_are_read_with_the_files_decimal_sign(text: str, decimal: str, a
     ("text", "decimal"),
     [("1.234", ""), ("1,234.56", ","), ("12.34.56", "."), ("", "."), ("1,2,3", "."), ("x", ".")],
 )
-def test_what_could_be_another_amount_is_an_error(text: str, decimal: str) -> None:
+def test_an_ambiguous_amount_is_an_error(text: str, decimal: str) -> None:
     with pytest.raises(InputError):
         amount_in(text, decimal)
 

@@ -96,7 +96,7 @@ def test_a_table_is_read_as_it_is_meant_and_the_balances_follow(tmp_path: Path, 
     assert "off" not in str(proof)
 
 
-def test_what_is_left_out_as_a_total_is_said_with_its_line(tmp_path: Path) -> None:
+def test_omitted_totals_are_reported_with_their_line(tmp_path: Path) -> None:
     file = read(tmp_path, TABLES["totals below"])
     assert [(p.line, p.what) for p in file.problems if "left out" in p.what] == [
         (4, "left out as a total: 'Gesamt'"),
@@ -111,7 +111,7 @@ def test_a_movement_without_a_day_is_no_total(tmp_path: Path, row: str) -> None:
     assert any(problem.line == 3 and "not read" in problem.what for problem in file.problems)
 
 
-def test_what_is_pending_instead_of_on_a_day_is_left_out_and_said(tmp_path: Path) -> None:
+def test_pending_rows_without_a_day_are_left_out_and_reported(tmp_path: Path) -> None:
     text = "Datum;Text;Betrag;Saldo;Währung\nVorgemerkt;Shop;-5,00;;EUR\n"
     file = read(tmp_path, f"{text}15.10.2026;a;-1,00;9,00;EUR\n14.10.2026;b;-1,00;10,00;EUR\n")
     assert file.entries["remittance"].to_pylist() == [["a"], ["b"]]

@@ -239,7 +239,7 @@ def test_well_formed_nonsense_raises_nothing_but_our_error(seed: int, changes: i
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook, which is not read"),
     ],
 )
-def test_what_is_no_statement_is_named(tmp_path: Path, content: bytes, said: str) -> None:
+def test_a_file_that_is_not_a_statement_is_named(tmp_path: Path, content: bytes, said: str) -> None:
     path = write(tmp_path, content, "file.dat")
     with pytest.raises(StatementError) as caught:
         read_file(path)
@@ -278,7 +278,7 @@ def test_a_workbook_is_named_as_such(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("amount", ["1e3", "1E3", "1.0e2"])
-def test_an_amount_with_an_exponent_is_none(tmp_path: Path, amount: str) -> None:
+def test_an_amount_with_an_exponent_is_refused(tmp_path: Path, amount: str) -> None:
     file = read(tmp_path, entry(amount))
     assert file.entries.num_rows == 0
     assert f"amount: {amount!r} is not a number" in file.problems[0].what

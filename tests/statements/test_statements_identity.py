@@ -34,7 +34,7 @@ def test_the_id_does_not_depend_on_the_file_the_statement_or_the_place(tmp_path:
     assert monthly[1::2] == daily
 
 
-def test_what_a_bank_adds_later_is_not_part_of_the_id(tmp_path: Path) -> None:
+def test_details_added_later_by_a_bank_are_not_part_of_the_id(tmp_path: Path) -> None:
     intraday = entry("10.00", "CRDT", detail("INV 1"), status="<Sts>PDNG</Sts>", value="")
     spaced = entry("10.00", "CRDT", detail("INV\n 1"), more="<AddtlNtryInf>x</AddtlNtryInf>")
     assert ids(tmp_path, intraday) == ids(tmp_path, TWIN) == ids(tmp_path, spaced)

@@ -402,7 +402,7 @@ DIALECTS = {
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_what_banks_write_says_who_paid_what_for(tmp_path: Path, dialect: str) -> None:
+def test_payer_and_purpose_are_read_as_banks_write_them(tmp_path: Path, dialect: str) -> None:
     movement, expected = DIALECTS[dialect]
     file = read(tmp_path, statement(movement, closing=MOVED))
     assert rows(file.statements, "proved") == [(True,)]

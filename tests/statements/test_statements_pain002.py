@@ -129,12 +129,12 @@ def test_a_large_report_is_read_in_a_process_of_its_own(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_says_nothing_is_refused_whole(tmp_path: Path, text: str, problem: str) -> None:
+def test_an_empty_report_is_refused(tmp_path: Path, text: str, problem: str) -> None:
     with pytest.raises(StatementError, match=problem):
         read_statements([written(tmp_path, text)])
 
 
-def test_what_cannot_be_read_of_a_report_is_told_by_place(tmp_path: Path) -> None:
+def test_unreadable_parts_of_a_report_are_named_by_place(tmp_path: Path) -> None:
     text = report(
         payment("PAY-1", "ACSP", amount="1e3"),
         "<TxInfAndSts><OrgnlEndToEndId>PAY-2</OrgnlEndToEndId></TxInfAndSts>",
@@ -246,7 +246,7 @@ EARLY, LATE = "2026-11-02T08:00:00Z", "2026-11-02T12:00:00Z"
         ),
     ],
 )
-def test_what_a_bank_says_comes_to_one_stage(
+def test_the_responses_of_a_bank_give_one_stage(
     tmp_path: Path, reports: list[str], stage: str | None
 ) -> None:
     found = answer(*reports, folder=tmp_path)

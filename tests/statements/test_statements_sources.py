@@ -140,7 +140,7 @@ def test_a_process_that_reads_is_given_no_secret_and_takes_no_code_from_the_curr
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("large", [1, 1 << 20])
-def test_what_is_no_statement_in_a_folder_is_left_out_whatever_its_size(
+def test_other_files_in_a_folder_are_skipped_whatever_their_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int
 ) -> None:
     from treasury.statements import parallel_reading

@@ -48,7 +48,7 @@ def counting(lake: Lake, table: str, *names: str) -> list[tuple[object, ...]]:
     return rows(found, *names)
 
 
-def test_its_movements_count_no_more_and_an_earlier_view_keeps_them(
+def test_withdrawn_movements_do_not_count_but_an_earlier_view_keeps_them(
     lake: Lake, tmp_path: Path
 ) -> None:
     add(lake, write(tmp_path, MONTH, "october.xml"))
@@ -60,7 +60,7 @@ def test_its_movements_count_no_more_and_an_earlier_view_keeps_them(
     assert before.sql("SELECT 1 FROM statement_entries WHERE vanished_at IS NULL").num_rows == 2
 
 
-def test_adding_its_file_again_brings_all_of_it_back(lake: Lake, tmp_path: Path) -> None:
+def test_adding_the_file_again_restores_the_statement(lake: Lake, tmp_path: Path) -> None:
     path = write(tmp_path, MONTH, "october.xml")
     add(lake, path)
     before = counting(lake, "statement_entries", "entry_id", "amount", "entry_status")
@@ -93,7 +93,7 @@ def test_a_statement_whose_movements_were_stored_with_it_is_not_proved_until_add
     assert len(counting(lake, "statement_entries", "entry_id")) == 2
 
 
-def test_what_follows_is_looked_at_again_without_it(lake: Lake, tmp_path: Path) -> None:
+def test_following_statements_are_rechecked_after_a_withdrawal(lake: Lake, tmp_path: Path) -> None:
     october = document(statement(closing="100.00"))
     wrong = document(
         statement(opening="90.00", closing="90.00", days=("2026-11-01", "2026-11-30"), sequence=2)

@@ -231,7 +231,7 @@ def test_gas_of_a_request_and_of_a_transfer_names_it(desk: Workspace) -> None:
 
 
 @pytest.mark.acceptance
-def test_months_add_up(desk: Workspace) -> None:
+def test_monthly_amounts_add_up(desk: Workspace) -> None:
     several = desk.fees("2026-09..2026-10").gas
     one = [desk.fees(month).gas for month in ("2026-09", MONTH)]
     assert several.by_use.arrow.to_pylist() == [

@@ -188,7 +188,7 @@ def test_every_payment_of_a_request_counts_whatever_file_it_left_in(filed: Filed
     assert filed.state == "REJECTED"
 
 
-def test_the_answer_to_another_file_is_none_to_this_one(filed: Filed) -> None:
+def test_a_response_to_another_file_does_not_count(filed: Filed) -> None:
     assert filed.answer("ACTC").problems == ()
     assert filed.state == "WITH THE BANK"
     strange = filed.answer("RJCT", "AC04", original="PAY-XYZ")
@@ -207,7 +207,7 @@ def test_the_answer_to_another_file_is_none_to_this_one(filed: Filed) -> None:
         ("RVNA", "The bank could not verify the payee: verify the details before the release"),
     ],
 )
-def test_a_payee_that_the_bank_did_not_find_is_said_before_the_release(
+def test_a_payee_not_found_by_the_bank_is_reported_before_the_release(
     filed: Filed, code: str, step: str
 ) -> None:
     filed.answer(code, text="Ramp Operator B.V.")
@@ -218,7 +218,7 @@ def test_a_payee_that_the_bank_did_not_find_is_said_before_the_release(
 
 
 @pytest.mark.acceptance
-def test_a_payee_that_matches_is_no_reason_to_do_anything(filed: Filed) -> None:
+def test_a_matching_payee_needs_no_step(filed: Filed) -> None:
     filed.answer("RCVC")
     assert filed.row["next_step"].startswith("Wait for the debit")
 
@@ -274,7 +274,7 @@ def test_a_file_is_taken_back_by_another_person_than_its_maker(filed: Filed) -> 
         void(FILE, "again", actor=BERT)
 
 
-def test_what_the_bank_has_is_not_taken_back(filed: Filed) -> None:
+def test_a_file_accepted_by_the_bank_cannot_be_taken_back(filed: Filed) -> None:
     filed.answer("RCVD")
     with pytest.raises(ActionRefused, match=r"payments-1\.xml, and reports about .* RCVD"):
         filed.desk.funding.void_file(FILE, "lost", actor=BERT)

@@ -84,7 +84,7 @@ def test_an_earlier_instant_is_answered_the_same_after_records_decisions_and_rul
 
 
 @pytest.mark.acceptance
-def test_what_moved_is_told_with_its_cause_and_its_amount(
+def test_each_change_is_listed_with_its_cause_and_amount(
     desk: Workspace, lines: list[dict[str, Any]]
 ) -> None:
     before = desk.reconcile("2026-10")
@@ -223,7 +223,7 @@ def test_rules_given_from_python_are_written_so_that_they_read_the_same(desk: Wo
     assert load_rules(desk.folder / RULES_FILE) == rules == desk.rules.current()
 
 
-def test_bad_rules_change_nothing(desk: Workspace) -> None:
+def test_invalid_rules_change_nothing(desk: Workspace) -> None:
     text = (desk.folder / RULES_FILE).read_text()
     path = desk.folder / "new.toml"
     path.write_text("window_day = 10\n")
@@ -237,7 +237,7 @@ def test_bad_rules_change_nothing(desk: Workspace) -> None:
     assert desk.journal.entries() == []
 
 
-def test_rules_that_are_there_and_do_not_read_are_not_taken_for_none(desk: Workspace) -> None:
+def test_unreadable_rules_are_not_mistaken_for_none(desk: Workspace) -> None:
     (desk.folder / RULES_FILE).unlink(missing_ok=True)
     assert desk.rules.current() == Rules()
     (desk.folder / RULES_FILE).mkdir()

@@ -73,7 +73,7 @@ def test_one_debit_pays_every_request_of_its_file(batch: Batch) -> None:
     assert again.seq == decision.seq
 
 
-def test_what_the_bank_rejected_is_not_paid_by_it(batch: Batch, tmp_path: Path) -> None:
+def test_a_rejected_payment_is_not_paid_by_the_debit(batch: Batch, tmp_path: Path) -> None:
     line = batch.debited(batch.first["send"])
     with pytest.raises(ActionRefused, match="that are not rejected wait for"):
         batch.desk.matches.accept_file(line, FILE, actor=BERT)

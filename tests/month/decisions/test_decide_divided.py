@@ -41,7 +41,7 @@ def counted(desk: Workspace) -> dict[str, tuple[int, Decimal]]:
     return {row["reference"]: (row["credits"], row["amount"]) for row in rows}
 
 
-def test_it_is_refused_while_nobody_says_how_much_is_whose(desk: Workspace, line: str) -> None:
+def test_a_line_without_shares_is_refused(desk: Workspace, line: str) -> None:
     with pytest.raises(ActionRefused, match=r"is for several, and .* take any amount") as refused:
         desk.matches.accept(line, [FIRST, SECOND], reason="by telephone", actor=ANNA)
     assert "write CODE=AMOUNT for each" in str(refused.value)
@@ -109,7 +109,7 @@ def test_the_shell_divides_by_code_and_amount(
     assert isinstance(invocation.exception, InputError)
 
 
-def test_the_sentence_that_is_confirmed_says_what_is_whose(desk: Workspace, line: str) -> None:
+def test_the_confirmed_sentence_names_each_share(desk: Workspace, line: str) -> None:
     shares = {FIRST: "2000.00", SECOND: "740.00"}
     (planned,) = desk.matches.accept_many(
         [(line, shares)], reason="by telephone", actor=ANNA, dry_run=True
@@ -166,7 +166,7 @@ def test_a_line_before_its_request_is_not_simply_accepted(desk: Workspace, befor
 
 
 @pytest.mark.acceptance
-def test_what_speaks_against_a_decision_is_shown_before_it_is_confirmed(
+def test_objections_to_a_decision_are_shown_before_it_is_confirmed(
     desk: Workspace, before_it: str
 ) -> None:
     verdict = Verdict(

@@ -79,7 +79,7 @@ VERBS: dict[str, Callable[[Workspace], object]] = {
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("verb", VERBS)
-def test_nothing_is_decided_on_it_and_everything_is_read(edited: Workspace, verb: str) -> None:
+def test_an_altered_journal_can_be_read_but_takes_no_decision(edited: Workspace, verb: str) -> None:
     before, rules = edited.journal.entries(), (edited.folder / "rules.toml").read_bytes()
     with pytest.raises(JournalError, match="entry 1 was changed after it was written") as caught:
         VERBS[verb](edited)
@@ -91,7 +91,7 @@ def test_nothing_is_decided_on_it_and_everything_is_read(edited: Workspace, verb
 
 
 @pytest.mark.first_case
-def test_doctor_finds_it(edited: Workspace, decided: Workspace) -> None:
+def test_the_doctor_reports_an_altered_journal(edited: Workspace, decided: Workspace) -> None:
     report = edited.doctor()
     (finding,) = (health for health in report.findings if health.topic == "journal")
     assert (finding.state, report.damaged) == ("damaged", True)
@@ -173,7 +173,7 @@ def test_doctor_says_which_signature_is_missing_and_that_nobody_can_sign_here(
 
 
 @pytest.mark.acceptance
-def test_doctor_says_of_an_end_that_does_not_read_what_to_do(
+def test_the_doctor_names_the_remedy_for_an_unreadable_noted_end(
     decided: Workspace, tmp_path: Path
 ) -> None:
     desk = copy_of(decided, tmp_path / "desk")

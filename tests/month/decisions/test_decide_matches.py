@@ -105,7 +105,7 @@ def test_a_line_is_closed_with_a_reason_and_leaves_the_open_ones(
 
 
 @pytest.mark.acceptance
-def test_what_is_matched_is_not_closed_and_not_taken_apart_without_a_reason(
+def test_a_matched_line_is_not_closed_or_undone_without_a_reason(
     desk: Workspace, lines: Lines
 ) -> None:
     line = first_line(lines, "matched", "on_ramp")
@@ -132,7 +132,7 @@ def test_a_line_handed_to_a_colleague_stays_open_under_their_name(
 
 
 @pytest.mark.acceptance
-def test_what_is_decided_otherwise_has_to_be_undone_first(
+def test_a_contrary_decision_must_be_undone_first(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
     line, reference = suggested["entry_id"], suggested["reference"]

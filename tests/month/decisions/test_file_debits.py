@@ -182,7 +182,7 @@ def test_what_the_bank_rejected_is_left_out_of_the_sum(filed: Filed, tmp_path: P
     ],
     ids=str,
 )
-def test_anything_less_is_asked_of_a_person(filed: Filed, changed: dict[str, Any]) -> None:
+def test_a_smaller_debit_is_left_to_a_person(filed: Filed, changed: dict[str, Any]) -> None:
     if "amount" in changed:
         changed = {"amount": filed.sum + changed["amount"]}
     line = filed.debited(**changed)
@@ -198,7 +198,7 @@ def test_anything_less_is_asked_of_a_person(filed: Filed, changed: dict[str, Any
 @pytest.mark.parametrize(
     "body", [{"amounts": None}, {"amounts": [1, 2]}, {"payer": "BE71096123456769"}, {"payer": ""}]
 )
-def test_a_file_that_says_otherwise_is_asked_about(
+def test_a_file_with_a_contradicting_response_is_left_to_a_person(
     desk: Workspace, month_end: Workspace, body: dict[str, Any]
 ) -> None:
     filed = Filed(desk, month_end, **body)
@@ -243,7 +243,9 @@ def test_a_payment_that_the_bank_leaves_in_doubt_is_asked_about(
     assert filed.outcome(whole)["outcome"] != "matched"
 
 
-def test_what_the_bank_has_already_is_no_part_of_the_debit(filed: Filed, tmp_path: Path) -> None:
+def test_payments_already_executed_by_the_bank_are_no_part_of_the_debit(
+    filed: Filed, tmp_path: Path
+) -> None:
     filed.answered(tmp_path, filed.second["reference"], "RJCT", "AM05")
     line = filed.debited(amount=filed.first["send"])
     decision = filed.desk.matches.accept_file(line, FILE, actor=BERT)
@@ -405,7 +407,7 @@ def test_two_files_of_one_id_are_asked_about(filed: Filed) -> None:
     assert filed.outcome(filed.debited())["outcome"] != "matched"
 
 
-def test_a_person_has_the_last_word(filed: Filed) -> None:
+def test_the_decision_of_a_person_takes_precedence(filed: Filed) -> None:
     line = filed.debited()
     filed.desk.matches.reject(line, filed.first["request"], reason="not ours", actor=BERT)
     assert filed.outcome(line)["outcome"] != "matched"

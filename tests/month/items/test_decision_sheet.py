@@ -290,7 +290,7 @@ def test_a_row_whose_facts_moved_since_it_was_written_is_refused(
     assert "have changed" in refused.why
 
 
-def test_what_was_undone_is_not_done_again_by_an_old_sheet(desk: Workspace, sheet: Path) -> None:
+def test_an_undone_decision_is_not_repeated_by_an_old_sheet(desk: Workspace, sheet: Path) -> None:
     item = of_kind(desk, "no_reference")
     assert item.entry_id is not None
     fill_in(sheet, {item.item_id: {"Decision": CLOSE, "Reason": "ours"}})

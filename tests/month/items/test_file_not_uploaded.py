@@ -63,7 +63,7 @@ def test_whoever_made_a_file_takes_nothing_of_it_back_in_a_shell(
     assert filed.state == "PAY"
 
 
-def test_a_sheet_takes_it_from_another_than_the_maker_alone(
+def test_a_sheet_takes_a_file_back_only_by_another_person_than_its_maker(
     filed: Filed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TREASURY_USER", "anna")

@@ -119,7 +119,7 @@ def test_it_lapses_after_two_closes(month_end: Workspace, october: Closing, tmp_
     assert carried(desk.journal, october).is_blocking
 
 
-def test_what_nobody_may_accept_is_not_carried(journal: Journal, october: Closing) -> None:
+def test_an_item_that_cannot_be_accepted_is_not_carried(journal: Journal, october: Closing) -> None:
     (statement,) = items_of(
         october, statements=[{"account": "BE1", "currency": "EUR", "complete": False}]
     )

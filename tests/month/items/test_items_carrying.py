@@ -56,7 +56,7 @@ def test_an_item_is_proposed_by_one_and_accepted_by_another(
 
 
 @pytest.mark.acceptance
-def test_saying_again_what_stands_writes_nothing(desk: Workspace, item: OpenItem) -> None:
+def test_repeating_a_decision_writes_nothing(desk: Workspace, item: OpenItem) -> None:
     for _ in range(2):
         desk.items.carry(item.item_id, **TERMS, actor=ANNA)
         desk.items.accept(item.item_id, actor=BERT)
@@ -96,7 +96,7 @@ def test_with_a_policy_of_one_person_it_is_marked_as_signed_alone(
         ({"by": "2026-11-01"}, "2026-11-01 is past"),
     ],
 )
-def test_what_is_missing_is_named_and_nothing_is_written(
+def test_missing_fields_are_named_and_nothing_is_written(
     desk: Workspace, item: OpenItem, changed: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(InputError, match=why):
@@ -105,14 +105,14 @@ def test_what_is_missing_is_named_and_nothing_is_written(
 
 
 @pytest.mark.acceptance
-def test_what_does_not_block_is_carried_without_a_word(desk: Workspace) -> None:
+def test_an_item_that_does_not_block_is_carried_without_a_proposal(desk: Workspace) -> None:
     stuck = desk.open_items(MONTH).select(blocks="never").items[0]
     with pytest.raises(ActionRefused, match="does not block the close: it is carried without"):
         desk.items.carry(stuck.item_id, **TERMS, actor=ANNA)
 
 
 @pytest.mark.acceptance
-def test_what_nobody_may_accept_is_refused_with_the_next_step(desk: Workspace) -> None:
+def test_an_item_that_cannot_be_accepted_is_refused_with_the_next_step(desk: Workspace) -> None:
     another = '[[accounts]]\naccount = "NL00TEST0000000001"\nname = "New"\ncurrency = "EUR"\n'
     with (desk.folder / "treasury.toml").open("a", encoding="utf-8") as settings:
         settings.write(f'\n{another}source = "own_bank"\n')
@@ -153,7 +153,7 @@ def test_an_item_is_named_by_its_reference_or_the_beginning_of_its_id(desk: Work
 
 
 @pytest.mark.acceptance
-def test_withdrawn_it_blocks_again(desk: Workspace, item: OpenItem) -> None:
+def test_a_withdrawn_item_blocks_again(desk: Workspace, item: OpenItem) -> None:
     with pytest.raises(ActionRefused, match="nobody proposed"):
         desk.items.withdraw(item.item_id, reason="the payer paid", actor=ANNA)
     desk.items.carry(item.item_id, **TERMS, actor=ANNA)

@@ -84,7 +84,7 @@ def test_an_action_on_a_request_that_a_line_counts_is_counted_there_too(october:
     }
 
 
-def test_what_is_counted_nowhere_else_counts_itself(october: Closing) -> None:
+def test_an_item_counted_nowhere_else_counts_itself(october: Closing) -> None:
     items = items_of(
         october, moved=[moved()], actions=[action("proposed", request_id="not listed")]
     )

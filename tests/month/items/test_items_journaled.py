@@ -112,7 +112,9 @@ def changed(folder: Path, copy: Path, statement: str) -> Path:
     return copy
 
 
-def test_each_kind_is_there_and_the_journal_is_whole(decided: tuple[Path, list[Entry]]) -> None:
+def test_every_kind_of_entry_is_present_and_the_journal_verifies(
+    decided: tuple[Path, list[Entry]],
+) -> None:
     folder, entries = decided
     assert {entry.kind for entry in entries} >= KINDS
     assert {entry.body["sheet"]["proposed_by"] for entry in entries if "sheet" in entry.body} == {
@@ -123,7 +125,7 @@ def test_each_kind_is_there_and_the_journal_is_whole(decided: tuple[Path, list[E
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
-def test_what_is_changed_of_an_entry_is_found(
+def test_a_changed_entry_is_found(
     decided: tuple[Path, list[Entry]], tmp_path: Path, kind: str
 ) -> None:
     folder, entries = decided

@@ -305,7 +305,7 @@ def test_what_a_wire_has_above_its_request_is_counted_with_it_while_that_is_open
     assert (rest.state, rest.counted_in) == ("RECEIVED TOO MUCH", None)
 
 
-def test_a_statement_is_missing_since_the_first_day_that_none_shows(october: Closing) -> None:
+def test_a_statement_is_missing_from_the_first_uncovered_day(october: Closing) -> None:
     def since(**covered: Any) -> date | None:
         row = {"account": "BE1", "name": "One", "currency": "EUR", "complete": False, **covered}
         (item,) = items_of(october, statements=[row])

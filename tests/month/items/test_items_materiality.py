@@ -113,7 +113,7 @@ def test_limits_that_are_not_in_force_are_found_by_the_doctor(
     assert not [one for one in desk.doctor().findings if one.topic == "policy"]
 
 
-def test_what_is_no_limit_or_has_no_reason_is_refused(limits: Limits, tmp_path: Path) -> None:
+def test_an_invalid_limit_or_a_missing_reason_is_refused(limits: Limits, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="with a reason"):
         limits.propose(" ", actor=ANNA)
     with pytest.raises(ActionRefused, match="no limits are proposed"):

@@ -50,7 +50,7 @@ def of_request(items: OpenItems, name: str) -> tuple[str, Decimal | None, str]:
 
 
 @pytest.mark.parametrize("month", ["2026-10", "2026-11"])
-def test_what_is_open_stands_in_both_months(played: DrawnCompany, month: str) -> None:
+def test_open_items_are_listed_in_both_months(played: DrawnCompany, month: str) -> None:
     items = played.desk.open_items(month)
     for name, row in OPEN_IN_BOTH.items():
         assert of_request(items, name) == row

@@ -51,7 +51,9 @@ def with_unseen(month_end: Workspace, folder: Path) -> Workspace:
     return desk
 
 
-def test_each_is_an_item_with_whose_turn_it_is(month_end: Workspace, tmp_path: Path) -> None:
+def test_each_finding_is_an_item_with_the_party_to_act(
+    month_end: Workspace, tmp_path: Path
+) -> None:
     desk = with_unseen(month_end, tmp_path / "desk")
     items = unseen(desk)
     assert set(items) == set(UNSEEN)

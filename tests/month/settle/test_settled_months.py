@@ -159,7 +159,7 @@ def paid(world: DrawnMonths, request: dict[str, Any], **more: Any) -> dict[str, 
 
 
 @pytest.mark.acceptance
-def test_what_nothing_concerns_is_left_out(world: DrawnMonths) -> None:
+def test_unaffected_lines_are_left_out(world: DrawnMonths) -> None:
     world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
     world.store()
     out = ask(world).out
@@ -207,7 +207,7 @@ def test_a_line_that_may_concern_a_settled_request_takes_it_up_again(
 
 
 @pytest.mark.acceptance
-def test_money_paid_twice_is_said_to_be(world: DrawnMonths) -> None:
+def test_a_double_payment_is_reported(world: DrawnMonths) -> None:
     world.book([paid(world, world.requests["r2"], entry_id="new")])
     world.store()
     part = ask(world).part

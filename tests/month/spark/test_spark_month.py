@@ -32,14 +32,14 @@ def practice(desk: Workspace) -> dict[str, Any]:
     return run_on_spark("practice", desk.folder.parent, DESK)
 
 
-def test_the_answer_is_duckdbs_table_by_table(practice: dict[str, Any]) -> None:
+def test_spark_and_duckdb_give_the_same_tables(practice: dict[str, Any]) -> None:
     assert practice["differences"] == []
     assert practice["rows"] > 400
     assert practice["counts"][0] == practice["counts"][1]
     assert practice["is partial"]
 
 
-def test_everything_matched_is_written_where_it_is_said(practice: dict[str, Any]) -> None:
+def test_results_are_written_to_the_named_place_only(practice: dict[str, Any]) -> None:
     assert practice["written"] == []
     assert practice["folder"] == ["allocations", "candidates", "expectations", "lines"]
 
@@ -49,7 +49,7 @@ def test_nothing_is_left_in_the_workspace(practice: dict[str, Any]) -> None:
     assert practice["mode"] == "0o700"
 
 
-def test_what_cannot_be_answered_is_refused_in_the_same_words(
+def test_an_impossible_question_is_refused_in_the_same_words(
     practice: dict[str, Any], desk: Workspace
 ) -> None:
     for name, asked, month in (

@@ -213,7 +213,7 @@ def test_every_request_and_a_line_of_every_outcome_can_be_traced(month_end: Work
 
 
 @pytest.mark.acceptance
-def test_what_nobody_has_is_said_and_nothing_typed_is_an_error(month_end: Workspace) -> None:
+def test_an_unknown_search_text_is_reported_and_is_no_error(month_end: Workspace) -> None:
     with pytest.raises(NothingStored, match="no stored record has the name 'PAY-1999-000001'"):
         month_end.trace("PAY-1999-000001")
     for nothing in ("", "  ", "---"):
@@ -222,7 +222,7 @@ def test_what_nobody_has_is_said_and_nothing_typed_is_an_error(month_end: Worksp
 
 
 @pytest.mark.acceptance
-def test_the_message_to_the_provider_holds_what_they_need_and_none_of_our_files(
+def test_the_message_to_the_provider_contains_their_facts_and_no_internal_file(
     month_end: Workspace,
 ) -> None:
     missing = next(
@@ -244,7 +244,9 @@ def test_the_message_to_the_provider_holds_what_they_need_and_none_of_our_files(
 
 
 @pytest.mark.acceptance
-def test_a_return_is_told_without_ids_of_ours_and_with_its_step_once(month_end: Workspace) -> None:
+def test_a_return_is_described_without_internal_ids_and_with_its_step_once(
+    month_end: Workspace,
+) -> None:
     (back,) = [
         row for row in month_end.awaiting_funds().arrow.to_pylist() if row["state"] == "RETURNED"
     ]
@@ -279,7 +281,7 @@ def test_nothing_is_exchanged_for_a_request_that_ended_or_waits(month_end: Works
     assert rate.says.startswith("not completed yet; as recorded, (EUR ")
 
 
-def test_hostile_text_stays_text(month_end: Workspace) -> None:
+def test_hostile_text_is_escaped(month_end: Workspace) -> None:
     hostile = next(
         line
         for line in month_end.reconcile("2026-10").lines.arrow.to_pylist()
