@@ -1,9 +1,7 @@
 -- One row per line and expectation that its text names, if the amount is no evidence because the expectation
 -- takes any amount or expects another one.
-SELECT p.entry_id, p.expectation_id, p.code, l.direction, l.booking_date, i.owner
+SELECT p.entry_id, p.expectation_id, p.code
 FROM reference_pairs AS p
-JOIN lines AS l ON l.entry_id = p.entry_id
-JOIN expectation_owners AS i ON i.expectation_id = p.expectation_id
 LEFT JOIN provisional_pairs AS v ON v.entry_id = p.entry_id AND v.expectation_id = p.expectation_id
 LEFT JOIN several_reference_lines AS n ON n.entry_id = p.entry_id
 LEFT JOIN other_readings AS o ON o.entry_id = p.entry_id AND o.expectation_id = p.expectation_id

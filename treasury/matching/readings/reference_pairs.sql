@@ -16,9 +16,7 @@ SELECT
     line.amount,
     line.booking_date,
     expectation.amount AS expected,
-    line.line_class IS NULL AND coalesce(line.entry_status, 'BOOK') = 'BOOK' AND NOT coalesce(line.is_twin, FALSE)
-        AND NOT coalesce(line.is_reversal, FALSE) AND line.return_reason IS NULL
-        AND coalesce(line.proof, 'none') <> 'fails' AS proves,
+    line.proves,
     CASE
         WHEN line.direction <> expectation.direction
             THEN 'direction: ' || line.direction || ', expected ' || expectation.direction
@@ -28,12 +26,12 @@ SELECT
             THEN 'account: reached ' || line.account || ', the code belongs to ' || expectation.account
         WHEN line.counterparty_account <> expectation.counterparty_account
             THEN 'account: paid to ' || line.counterparty_account || ', expected ' || expectation.counterparty_account
-        WHEN closed.status IS NOT NULL
-            THEN 'status: ' || expectation.status
-        WHEN CAST(expectation.closed_at AS DATE) < line.booking_date
-            THEN 'closed on ' || CAST(CAST(expectation.closed_at AS DATE) AS VARCHAR) || ', before this line'
-        WHEN CAST(expectation.opened_at AS DATE) > line.booking_date
-            THEN 'opened on ' || CAST(CAST(expectation.opened_at AS DATE) AS VARCHAR) || ', after this line'
+        WHEN expectation.closed_status IS NOT NULL
+            THEN 'status: ' || expectation.closed_status
+        WHEN expectation.closed_on < line.booking_date
+            THEN 'closed on ' || CAST(expectation.closed_on AS VARCHAR) || ', before this line'
+        WHEN expectation.opened_on > line.booking_date
+            THEN 'opened on ' || CAST(expectation.opened_on AS VARCHAR) || ', after this line'
     END AS contradiction
 FROM (
     SELECT p.entry_id, p.expectation_id, p.code, p.given_by, p.score, p.damage
@@ -57,6 +55,16 @@ FROM (
     WHERE d.entry_id IS NULL
 ) AS reading
 JOIN tiers AS tier ON tier.given_by = reading.given_by
-JOIN lines AS line ON line.entry_id = reading.entry_id
-JOIN expectations AS expectation ON expectation.expectation_id = reading.expectation_id
-LEFT JOIN closed_statuses AS closed ON closed.status = expectation.status
+JOIN (
+    SELECT entry_id, amount, booking_date, direction, currency, account, counterparty_account,
+        line_class IS NULL AND coalesce(entry_status, 'BOOK') = 'BOOK' AND NOT coalesce(is_twin, FALSE)
+            AND NOT coalesce(is_reversal, FALSE) AND return_reason IS NULL
+            AND coalesce(proof, 'none') <> 'fails' AS proves
+    FROM lines
+) AS line ON line.entry_id = reading.entry_id
+JOIN (
+    SELECT e.expectation_id, e.amount, e.direction, e.currency, e.account, e.counterparty_account,
+        closed.status AS closed_status, CAST(e.closed_at AS DATE) AS closed_on, CAST(e.opened_at AS DATE) AS opened_on
+    FROM expectations AS e
+    LEFT JOIN closed_statuses AS closed ON closed.status = e.status
+) AS expectation ON expectation.expectation_id = reading.expectation_id

@@ -4,16 +4,22 @@
 -- word with the expected name.
 SELECT a.entry_id, a.expectation_id, 'its payer is known for another code' AS why
 FROM inexact_pairs AS a
-JOIN sole_owners AS o ON o.entry_id = a.entry_id AND o.owner <> a.owner
+JOIN expectation_owners AS w ON w.expectation_id = a.expectation_id
+JOIN sole_owners AS o ON o.entry_id = a.entry_id AND o.owner <> w.owner
+JOIN lines AS l ON l.entry_id = a.entry_id
 JOIN (
     SELECT i.owner, min(k.since) AS since
-    FROM (SELECT DISTINCT owner FROM inexact_pairs) AS x
+    FROM (
+        SELECT DISTINCT owner
+        FROM expectation_owners
+        WHERE expectation_id IN (SELECT expectation_id FROM inexact_pairs)
+    ) AS x
     JOIN expectation_owners AS i ON i.owner = x.owner
     JOIN known_payers AS k ON k.expectation_id = i.expectation_id
     WHERE k.is_account
     GROUP BY i.owner
-) AS n ON n.owner = a.owner AND n.since < a.booking_date
-WHERE a.direction = 'CRDT'
+) AS n ON n.owner = w.owner AND n.since < l.booking_date
+WHERE l.direction = 'CRDT'
 UNION ALL
 SELECT a.entry_id, a.expectation_id, 'its payer has another name' AS why
 FROM inexact_pairs AS a
@@ -30,6 +36,6 @@ LEFT JOIN (
     WHERE NOT e.is_line
 ) AS shared ON shared.entry_id = a.entry_id AND shared.expectation_id = a.expectation_id
 LEFT JOIN known_payers AS k
-    ON k.expectation_id = a.expectation_id AND k.party = l.counterparty_account AND k.since < a.booking_date
-WHERE a.direction = 'CRDT' AND e.amount IS NOT NULL AND shared.entry_id IS NULL AND k.party IS NULL
+    ON k.expectation_id = a.expectation_id AND k.party = l.counterparty_account AND k.since < l.booking_date
+WHERE l.direction = 'CRDT' AND e.amount IS NOT NULL AND shared.entry_id IS NULL AND k.party IS NULL
     AND l.counterparty_name IS NOT NULL AND e.counterparty_name IS NOT NULL
