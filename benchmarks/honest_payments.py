@@ -31,7 +31,7 @@ from treasury.matching.settled_tables import NOTHING_SETTLED
 
 OWN: Final = "NL05TEST0417164300"
 MOST_RIVALS_ASKED: Final = 5
-"""Maximum number of lines, out of 1,000, for which question 7 may be asked."""
+"""Maximum number of lines, out of 1,000, that may be left open by question 7."""
 QUESTIONS: Final = {
     1: "the text goes on",
     2: "a second code",
@@ -58,7 +58,7 @@ class Honest(msgspec.Struct, frozen=True):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """Results for honest lines, and the questions asked about them."""
+    """Results for honest lines, and their open questions."""
 
     lines: int
     matched: int

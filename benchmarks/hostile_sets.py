@@ -1,6 +1,6 @@
 """Hostile sets of lines and expectations, by which a payer could slow matching down.
 
-Each function returns the given number of lines, or the fraction of it that its docstring states.
+Each function returns the given number of lines, or the fraction that its docstring states.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     next_step: str
     entry_ids: list[str] = []
-    """The ids of bank lines whose conversion is proved."""
+    """The ids of bank lines with a proved conversion."""
     edge_ids: list[str] = []
     """The ids of further bank lines that may have been converted."""
 
@@ -170,7 +170,7 @@ def _unfitting_credits(
     """Return the credits assigned by people that contradict the proof of other credits.
 
     All are accepted if every credit is proved with them. Otherwise the credits are accepted with
-    which all others stay proved, and then those that leave the others unchanged.
+    which all others stay proved, and then the ones that leave the others unchanged.
     """
     if not decided:
         return []
@@ -507,7 +507,7 @@ def _explained(
     must: Sequence[Pending],
     edge: int,
 ) -> _Explained | None:
-    """Return the credits whose sum is within the window of fiat, or None if there are none.
+    """Return the credits with a sum within the window of fiat, or None if there are none.
 
     Up to `_AT_MOST` credits are tried in every combination. Of more, only consecutive runs are
     tried that start among the first `edge` credits or right after them. Explanations that contain

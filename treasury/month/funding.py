@@ -105,7 +105,7 @@ def short_account(account: str | None) -> str:
 
 def _row(request: _Row, rules: Rules, today: date, remark: _Row | None) -> FundingRow:
     if remark is not None and remark.get("debited") and request["state"] in _UNPAID:
-        # A debit of the whole file may have paid it, whatever the bank answered about the payment.
+        # Whatever the bank answered, a debit of the whole file may have paid it.
         request = {**request, "state": "CHECK BANK", "maybe_on": remark["debited"]}
     on_ramp = request["ramp_type"] == "ON_RAMP"
     currency = request["fiat_currency"] if on_ramp else request["crypto_currency"]

@@ -32,7 +32,7 @@ from treasury.statements.pain.order_answers import order_answer, stored_statuses
 from treasury.statements.pain.status_tables import PAYMENT_STATUSES
 
 READ_FOR_FUNDING: Final = ("funding", "open_debits")
-"""The steps whose rows become the table."""
+"""The steps that supply the rows of the table."""
 STORED_FOR_FUNDING: Final = (PAYMENT_STATUSES.name,)
 """The tables of the lake that are read in addition to the steps."""
 _DAY: Final = timedelta(days=1)

@@ -114,11 +114,11 @@ _ANSWERS_OF: Final = {
 }
 """The tables of a reconciliation that are rows of one step, with that step."""
 READ_FOR_ANSWER = (*_ANSWERS_OF.values(), *READ_FOR_VIEW, *READ_FOR_FUNDING)
-"""The steps whose rows become part of an answer."""
+"""The steps that supply rows of an answer."""
 
 
 _LAST: Final = (*READ_FOR_ANSWER, *RESULTS, *_KNOWLEDGE, "requests_at_cut_off")
-"""The steps whose results are read after a run."""
+"""The steps with results that are read after a run."""
 _BANK_CUTOFFS: Final = grouped_schema(
     (TEXT, "entry_id", "statement_account", "direction"),
     (AMOUNT, "amount"),

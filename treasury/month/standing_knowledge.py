@@ -1,7 +1,7 @@
 """The inputs and results of matching over all stored records, on which decisions are based.
 
 A month's reconciliation shows a part of them. Decisions, comparisons, previews of rules and the
-roll-forward of open items need all of them, from one run of the same steps.
+roll-forward of open items need them all, from one run of the same steps.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ READ_FOR_VIEW: Final = (
     "recorded_rates",
     "provider_coverage",
 )
-"""The steps whose rows become the tables."""
+"""The steps that supply the rows of the tables."""
 
 _Rows = list[dict[str, Any]]
 

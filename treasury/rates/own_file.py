@@ -32,7 +32,7 @@ _NAMES: Final = ["day", "base", "quote", "rate"]
 def csv_rates(
     path: Path, rows: Sequence[tuple[int, list[str]]], zone: ZoneInfo
 ) -> Iterator[FileRate]:
-    """Yield the rates in the rows of a CSV file, whose first row has the headings."""
+    """Yield the rates in the rows of a CSV file; its first row has the headings."""
     columns = (
         CsvColumn("day", lambda cell, _: _day_or_instant(cell, zone)),
         *(CsvColumn(name, text) for name in _NAMES[1:]),

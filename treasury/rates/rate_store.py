@@ -1,4 +1,4 @@
-"""Storing reference rates in the lake: all rates of a file in one commit, or none of them."""
+"""Storing reference rates in the lake: all rates of a file in one commit, or none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from treasury.rates.rate_table import REFERENCE_RATES
 
 
 class AddedRates(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The result of adding a file; `rates` are those that are new or replaced a stored rate."""
+    """The result of adding a file; `rates` are the new rates and those replacing a stored rate."""
 
     file_name: str
     source: str

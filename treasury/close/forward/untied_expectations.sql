@@ -1,4 +1,4 @@
--- One row per expectation whose opening and movements do not give its closing, with the difference.
+-- One row per expectation with an opening and movements that do not add up to its closing, with the difference.
 SELECT expectation_id, code, currency, off
 FROM (
     SELECT

@@ -2,7 +2,7 @@
 
 The role `coins` has the carrying amount. An acquisition and the proceeds of a disposal are posted
 against `conversion` (or a transfer's role); the difference to the carrying amount is a gain or a
-loss. Gas is a disposal whose proceeds are the expense `gas`. The fee of a request is not part of
+loss. Gas is a disposal; its proceeds are the expense `gas`. The fee of a request is not part of
 these postings, but posted to `ramp fees`. A coin with a problem is left out and listed, because a
 wrong entry is worse than none.
 """

@@ -1,4 +1,4 @@
-"""The company's ledger file for a close, whose content is stored in the journal.
+"""The company's ledger file for a close; the journal stores its content.
 
 A file on a person's disk may be gone a year later.
 """

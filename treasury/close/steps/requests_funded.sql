@@ -1,4 +1,4 @@
--- One row per request whose money or coins the service received on or after $first and before $last.
+-- One row per request with money or coins that the service received on or after $first and before $last.
 SELECT
     r.id AS request_id,
     r.payment_reference AS reference,

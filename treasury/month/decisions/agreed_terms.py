@@ -65,7 +65,7 @@ class AgreedTerms(msgspec.Struct, frozen=True):
 def agreed_terms(
     entries: Iterable[Entry], kind: TermsKind
 ) -> tuple[AgreedTerms | None, AgreedTerms | None]:
-    """Return the terms in force, and those that wait for a second person."""
+    """Return the terms in force, and the terms waiting for a second person."""
     in_force: AgreedTerms | None = None
     proposal: AgreedTerms | None = None
     for entry in entries:
@@ -192,7 +192,7 @@ class TermsVerbs:
         return self._decide(drafts, who)
 
     def list(self) -> Table:
-        """Return the terms in force, and those that wait for a second person.
+        """Return the terms in force, and the terms waiting for a second person.
 
         >>> t.limits.list()
         """
@@ -225,7 +225,7 @@ def standing_rows(
     *,
     without: str = "",
 ) -> pa.Table:
-    """Return the rows of the terms in force and of those that wait.
+    """Return the rows of the terms in force and of the waiting terms.
 
     `without` are the words for a proposal that removes all terms.
     """

@@ -1,7 +1,7 @@
 """The requests that a debit pays, if a bank booked one debit for a whole payment file.
 
 A bank that books a batch shows one debit with the file's id and the sum of its payments, without
-rejected ones. The journal has the requests of the file, so one decision assigns all of them.
+rejected ones. The journal has the requests of the file, so one decision assigns them all.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _SETTLES: Final = ("accept", "ignore")
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision that a person asks for; lines and expectations are ids."""
+    """A decision that a person requests; lines and expectations are ids."""
 
     verb: str
     entry_id: str
@@ -330,7 +330,7 @@ def require_undecided(wish: Wish, stand: Sequence[Decision]) -> None:
 
 
 def states_wish(decision: Decision, wish: Wish | Decision) -> bool:
-    """Return whether a decision in force says the same as a wish."""
+    """Return whether a decision in force is equal to a wish."""
     names = ("verb", "entry_id", "expectations", "to")
     is_same = all(getattr(decision, name) == getattr(wish, name) for name in names)
     return is_same and decision.shares == dict(wish.shares)

@@ -96,7 +96,7 @@ class Deciding:
         Parameters
         ----------
         entry_id
-            The bank line's id, or the start of it.
+            The bank line's id, or its start.
         expectation_id
             One expectation, several, or a mapping from each to its share. Shares are in the line's
             currency and add up to its amount. They are required if one expectation has no amount.
@@ -162,7 +162,7 @@ class Deciding:
         Parameters
         ----------
         entry_id
-            The id of any line of the group, or the start of it.
+            The id of any line of the group, or its start.
         reason
             The person's reason; required if a fact contradicts one of the matches.
         actor
@@ -217,7 +217,7 @@ class Deciding:
         Parameters
         ----------
         entry_id
-            The id of the debit, or the start of it. Its amount must equal the sum that these
+            The id of the debit, or its start. Its amount must equal the sum that these
             payments still wait for.
         file
             The name of a payment file that was made in this workspace.
@@ -329,7 +329,7 @@ class Deciding:
         Parameters
         ----------
         entry_id
-            The bank line's id, or the start of it.
+            The bank line's id, or its start.
         expectation_id
             Undo only the last decision about this expectation.
         seq

@@ -167,7 +167,7 @@ def ledger_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def coin_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per measured coin whose opening and movements do not give its closing."""
+    """Yield an item per measured coin if its opening, movements and closing do not add up."""
     for row in table_rows(facts.coins):
         if row["problem"]:
             pool = f" in {short_account(row['pool'])}" if row["pool"] else ""

@@ -39,7 +39,7 @@ LIMITS: Final = grouped_schema(
 def immaterial(items: Sequence[OpenItem], limits: pa.Table) -> list[OpenItem]:
     """Return the items; those below the limits are marked as immaterial.
 
-    If the small items of a currency add up to more than its limit `total`, each of them blocks.
+    If the small items of a currency add up to more than its limit `total`, each blocks.
     """
     agreed = {row["currency"]: row for row in limits.to_pylist()}
     small = [

@@ -22,8 +22,8 @@ class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
 
     `item_id` stays the same across syncs and imports while the matter is the same. `month` is the
     month in which it began, and `age` is the number of days of `clock` since `since`. `direction`
-    is `in`, `out` or empty. `counted_in` is the id of the item whose amount contains the money, if
-    that is another item.
+    is `in`, `out` or empty. `counted_in` is the id of another item, if its amount already
+    contains the money.
     """
 
     item_id: str

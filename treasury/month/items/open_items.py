@@ -53,9 +53,9 @@ _Way: TypeAlias = Literal["in", "out", ""]
 class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
     """The items of one kind in one currency: a line of the first screen.
 
-    `blocking` is the number of items that prevent the close, `carried` of those that two people
-    have accepted, `unstated` of those whose record lacks its amount, and `earlier` of bank lines of
-    earlier months. `coming`, `going` and `standing` are the sums of money that comes in, goes out,
+    `blocking` is the number of items that prevent the close, `carried` of the items that two people
+    have accepted, `unstated` of the items without an amount in their record, and `earlier` of bank
+    lines of earlier months. `coming`, `going` and `standing` are the sums of money that comes in, goes out,
     or does neither; None without any amount. `next_step` is that of a single item, or else that of
     the kind.
     """

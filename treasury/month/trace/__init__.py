@@ -1,1 +1,1 @@
-"""Tracing one payment from end to end: its steps ("hops"), each with evidence or the lack of it."""
+"""Tracing one payment from end to end: its steps ("hops"), with evidence or without."""

@@ -30,7 +30,7 @@ class LineHops(Records):
         # A payment of ours that went wrong has the next step of its difference.
         wrong = self.row("SELECT * FROM misdirected_lines WHERE entry_id = ?", entry_id)
         step = LINE_STEPS.get(line["outcome"], "") if wrong is None else misdirected_step(wrong)
-        # If the line is not matched to a virtual account, use the one whose IBAN it reached.
+        # Without a matched virtual account, use the account with the IBAN that the line reached.
         matched = (line["expectation_id"] or "").partition("/")[0]
         account = self.row(sql_of("line_account"), matched, line["account"], matched)
         if account is not None:

@@ -81,7 +81,7 @@ class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def gaps(self) -> tuple[Hop, ...]:
-        """The hops whose evidence is missing, undecided or contradictory."""
+        """The hops with missing, undecided or contradictory evidence."""
         return tuple(hop for hop in self.hops if hop.state in GAPS)
 
     def sheets(self) -> Mapping[str, Table]:
@@ -92,7 +92,7 @@ class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return {"Hops": Table(pa.Table.from_pylist(rows, schema=HOPS))}
 
     def provider_text(self) -> str:
-        """Return a message that asks the provider about the payment, without our own files."""
+        """Return a question for the provider about the payment, without our own files."""
         if not self.hops:
             return ""
         known_at = clock_words(self.known_at, self.zone)

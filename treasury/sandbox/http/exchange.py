@@ -90,7 +90,7 @@ class Route(msgspec.Struct, frozen=True):
     """Type of `result`; None if it is null, or there is no body."""
     status: int = 200
     refuses: tuple[int, ...] = ()
-    """Statuses of refusals, besides those that follow from the other fields."""
+    """Additional statuses of refusals; others follow from the other fields."""
     query: Mapping[str, dict[str, Any]] = {}
     """Query parameters by name, each with the JSON schema of its value."""
     beside: tuple[str, ...] = ()

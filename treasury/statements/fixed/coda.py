@@ -193,7 +193,7 @@ class CodaFile(FixedFile):
         return statement.draft
 
     def _flush(self) -> Iterator[EntryRow]:
-        """Return the rows of the entry whose records are complete."""
+        """Return the rows of the entry with complete records."""
         records, self._entry = self._entry, []
         if not records:
             return
@@ -447,4 +447,4 @@ _INHERITED: Final = (
     "counterparty_name", "counterparty_account", "counterparty_agent", "end_to_end_id",
     "additional_information",
 )  # fmt: skip
-"""Columns that a detail copies from its movement if it has no value of its own."""
+"""Columns that a detail copies from its movement if its own is missing."""

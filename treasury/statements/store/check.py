@@ -30,7 +30,7 @@ def check_statements(
     declared: Mapping[str, str] | None = None,
     currencies: Currencies | None = None,
 ) -> Table:
-    """Return whether each statement is proved, by itself and in comparison with the others.
+    """Return whether each statement is proved, alone and in comparison with the others.
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ def _between(before: StatementFacts, facts: StatementFacts) -> Continuity | None
 def _overlapping(closed: Sequence[StatementFacts]) -> Iterator[tuple[int, str]]:
     """Return the reasons against statements that begin within another one and end after it.
 
-    If the balance continues, the two share a day but no movement. A statement whose days are all in
+    If the balance continues, the two share a day but no movement. A statement with all its days in
     another one, such as a day in a statement of the month, is no contradiction.
     """
     ends = {(facts.last, facts.closing) for facts in closed}

@@ -148,7 +148,7 @@ class IncomingStatements:
         self.corrected: set[str] = set()
         """Ids of statements with a stored version that no longer counts."""
         self.repeats: dict[tuple[int, str], list[StatementFacts]] = {}
-        """Statements whose days are stored in another format."""
+        """Statements with days stored in another format."""
         self._counts = dict(stored)
         self._days = DaysByFormat(map(facts_of, stored.values()))
         self._files: dict[str, int] = {}
@@ -211,7 +211,7 @@ class IncomingStatements:
             self._choose(number, row, before)
 
     def _choose(self, number: int, row: _Row, before: _Row) -> None:
-        """Choose between two versions, whichever came first; the other one may still be right."""
+        """Choose between two versions in any order; the other one may still be right."""
         key, file = row["statement_id"], self._files.get(row["statement_id"], _STORED)
         version, counted_version = facts_of(row).version, facts_of(before).version
         is_same_file = row["file_sha256"] == before["file_sha256"]
@@ -259,7 +259,7 @@ def _is_whole(row: _Row) -> bool:
 def doubts(
     rows: Iterable[_Row], declared: Currencies, lacking: Collection[str] = ()
 ) -> dict[int, Continuity]:
-    """Return the reasons to doubt statements whose sum holds, by their position in `rows`.
+    """Return the reasons to doubt statements with a correct sum, by their position in `rows`.
 
     `lacking` has the ids of statements with movements that are no longer stored.
     """

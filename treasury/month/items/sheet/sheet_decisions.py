@@ -173,7 +173,7 @@ class _Chosen(msgspec.Struct, frozen=True):
 
     @property
     def wish(self) -> Wish:
-        """The decision that the person asks for by a choice about a bank line."""
+        """The decision that the person requests by a choice about a bank line."""
         act = self.choice.act
         return Wish(
             verb="accept" if act == "accept_group" else act,
@@ -249,7 +249,7 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> SheetPlan:
-        """Journal the decisions of a sheet in one write, without those that are refused.
+        """Journal the decisions of a sheet in one write, without the refused ones.
 
         The author of each decision is the person who applies the sheet.
 
@@ -410,7 +410,7 @@ def _with_groups(
     rows: Mapping[str, DecisionRow],
     groups: Mapping[str, Mapping[str, str]],
 ) -> list[_Chosen]:
-    """Extend the choice of a group to those of its lines whose own row is empty."""
+    """Extend the choice of a group to its lines with an empty row."""
     with_rows = {row.item_id for row in filled}
     completed = []
     for one in chosen:

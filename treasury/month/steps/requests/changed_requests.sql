@@ -1,4 +1,4 @@
--- One row per on-ramp request whose amount was changed on or after the day of our wire and differs from it.
+-- One row per on-ramp request with an amount that was changed on or after the day of our wire and differs from it.
 --
 -- `changed_as` is the service's own note of the change.
 SELECT

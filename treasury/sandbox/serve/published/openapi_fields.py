@@ -20,7 +20,7 @@ class _Fields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enums: dict[str, list[str]]
     formats: dict[str, str]
     bare_times: frozenset[str]
-    """Schemas whose times have no zone and are therefore not a `date-time` of RFC 3339."""
+    """Schemas with times that have no zone and are therefore not a `date-time` of RFC 3339."""
     examples: dict[str, Any]
 
 
