@@ -2,7 +2,8 @@
 
 `states.csv` has a row for each state that a source uses: its word on screen, the kind of its open
 item, the kind after the due date, the side with the due date that applies, and whether the request
-may be paid. `items/item_kinds.csv` adds to each kind who acts next, whether it blocks a close and what to do.
+may be paid. `items/item_kinds.csv` adds to each kind who acts next, whether it blocks a close and
+what to do.
 """
 
 from __future__ import annotations

@@ -55,9 +55,9 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     `blocking` is the number of items that prevent the close, `carried` of the items that two people
     have accepted, `unstated` of the items without an amount in their record, and `earlier` of bank
-    lines of earlier months. `coming`, `going` and `standing` are the sums of money that comes in, goes out,
-    or does neither; None without any amount. `next_step` is that of a single item, or else that of
-    the kind.
+    lines of earlier months. `coming`, `going` and `standing` are the sums of money that comes in,
+    goes out, or does neither; None without any amount. `next_step` is that of a single item, or
+    else that of the kind.
     """
 
     kind: str
