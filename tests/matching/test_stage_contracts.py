@@ -13,6 +13,7 @@ import pytest
 from stage_example import run_example
 
 import treasury.matching
+from treasury.matching.engine.pipeline import needed
 from treasury.matching.reference_matching import RESULTS, STEPS
 
 ROOT = Path(treasury.matching.__file__).parent
@@ -86,3 +87,8 @@ def _text(value: Any) -> str:
     if isinstance(value, Decimal):
         return f"{value.normalize():f}"
     return "" if value is None else str(value)
+
+
+def test_a_target_that_is_no_step_is_an_error() -> None:
+    with pytest.raises(ValueError, match="there is no step 'lines_without_step'"):
+        needed(STEPS, "outcomes", "lines_without_step")

@@ -99,7 +99,13 @@ def in_order(steps: Mapping[str, Step], targets: Iterable[str]) -> tuple[Step, .
 
 
 def needed(steps: Sequence[Step], *targets: str) -> tuple[Step, ...]:
-    """Return the target steps and all steps that they need, in the order of `steps`."""
+    """Return the target steps and all steps that they need, in the order of `steps`.
+
+    A target may also be a table that these steps only read. Raise ValueError for any other name.
+    """
+    known = {step.name for step in steps}.union(*(step.reads for step in steps))
+    if unknown := set(targets) - known:
+        raise ValueError(f"there is no step {min(unknown)!r}")
     names = {step.name for step in in_order({step.name: step for step in steps}, targets)}
     return tuple(step for step in steps if step.name in names)
 
