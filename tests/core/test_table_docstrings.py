@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from doctest import DocTestFinder
+from pathlib import Path
 
 import pytest
 
@@ -16,8 +17,13 @@ EXAMPLES = [
 
 @pytest.mark.parametrize(("name", "example"), EXAMPLES)
 def test_an_example_runs_and_shows_its_result(
-    month_end: Workspace, name: str, example: object
+    month_end: Workspace,
+    name: str,
+    example: object,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # Examples write files.
     source, expected = example.source, example.want.strip()  # type: ignore[attr-defined]
     shown = eval(source, {"t": month_end, "r": month_end.reconcile("2026-10")})
     assert repr(shown) == expected if expected else shown is not None, name

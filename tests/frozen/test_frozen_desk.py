@@ -41,7 +41,7 @@ def test_the_stored_desk_gives_the_same_results(unpacked: Path) -> None:
 def test_the_closed_month_and_its_pack_verify(unpacked: Path) -> None:
     desk = unpacked / "desk"
     run(desk, "verify", str(desk / "close" / "2026-10"))
-    assert "as it was closed" in run(desk, "periods", "verify", "2026-10")
+    assert "gives the same result as at its close" in run(desk, "periods", "verify", "2026-10")
     run(desk, "journal", "verify")
 
 

@@ -153,7 +153,7 @@ class Table:
 
         Examples
         --------
-        >>> t.open_items().head(3)
+        >>> r.lines.head(3)
         """
         return self._taken(slice(0, count))
 
