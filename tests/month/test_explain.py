@@ -148,7 +148,7 @@ def test_without_a_reference_no_question_is_asked() -> None:
     assert says(explanation, "outcome") == ["no reference"]
 
 
-def test_a_reading_says_what_its_tier_proves() -> None:
+def test_a_reading_states_the_proof_of_its_tier() -> None:
     lines = [line("a", "250", "invoice PAY-2026 005528")]
     expected = [expectation("r2", "PAY-2026-005528", "250")]
     (rejoined,) = [row for row in explained("a", lines, expected).readings.arrow.to_pylist()

@@ -106,7 +106,7 @@ def test_a_file_that_was_damaged_since_is_not_answered_from_before(desk: Workspa
 
 
 @pytest.mark.acceptance
-def test_what_is_worked_out_leaves_nothing_in_the_snapshot(desk: Workspace) -> None:
+def test_a_computation_leaves_no_tables_in_the_snapshot(desk: Workspace) -> None:
     snapshot = desk.snapshot()
     question = desk.question(MONTH)
     before = set(snapshot.sql(OBJECTS)["table_name"].to_pylist())
@@ -117,7 +117,7 @@ def test_what_is_worked_out_leaves_nothing_in_the_snapshot(desk: Workspace) -> N
         assert set(connection.sql(OBJECTS).to_arrow_table()["table_name"].to_pylist()) == before
 
 
-def test_two_connections_of_a_snapshot_do_not_see_what_the_other_makes(desk: Workspace) -> None:
+def test_two_connections_of_a_snapshot_do_not_see_each_others_tables(desk: Workspace) -> None:
     snapshot = desk.snapshot()
     with snapshot.connection() as first, snapshot.connection() as second:
         for at, connection in enumerate((first, second)):
@@ -144,7 +144,7 @@ def test_the_last_answer_is_kept_whatever_its_size_and_those_before_it_up_to_som
     assert answers.of(None, lambda: large) is large
 
 
-def test_what_an_answer_holds_is_asked_once_however_many_are_kept() -> None:
+def test_the_size_of_an_answer_is_computed_once_however_many_are_kept() -> None:
     measured_keys: list[int] = []
 
     class MeasuredAnswer:
@@ -162,7 +162,7 @@ def test_what_an_answer_holds_is_asked_once_however_many_are_kept() -> None:
     assert measured_keys == list(range(50))
 
 
-def test_what_is_large_has_no_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_inputs_have_no_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memo, "MOST", 20)
     small, large = pa.table({"n": [1]}), pa.table({"n": list(range(100))})
     assert fingerprint(large) is None

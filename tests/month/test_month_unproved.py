@@ -51,7 +51,7 @@ def test_an_account_without_balances_reads_not_provable_and_adding_it_succeeds(
     )
 
 
-def test_a_month_that_proved_statements_cover_is_complete_beside_a_file_without_balances(
+def test_a_file_without_balances_leaves_a_month_of_proved_statements_complete(
     tmp_path: Path,
 ) -> None:
     workspace = desk(tmp_path / "desk")

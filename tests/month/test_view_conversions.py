@@ -147,7 +147,7 @@ def test_a_credit_reads_not_yet_credited_until_a_balance_holds_it(tmp_path: Path
 
 
 @pytest.mark.acceptance
-def test_money_held_for_an_identity_check_is_told_as_inferred(tmp_path: Path) -> None:
+def test_money_held_for_an_identity_check_is_labelled_inferred(tmp_path: Path) -> None:
     company = Sandbox(7)
     workspace = observe(tmp_path, company)
     account = virtual(workspace)
@@ -304,7 +304,7 @@ def test_a_credit_that_a_person_gave_elsewhere_may_still_be_where_it_arrived() -
         assert set(states.values()) == {"proved_as_group"}
 
 
-def test_two_credits_of_one_amount_are_not_told_apart() -> None:
+def test_two_credits_of_one_amount_are_not_distinguished() -> None:
     credits = [credit(name, date(2026, 10, 8), Decimal("930.00")) for name in "ab"]  # noqa: A001
     (row, *_) = walk([interval(NEXT_WEEK, Decimal(1000))], credits)
     assert (row.state, row.entry_ids, row.edge_ids) == ("proved_as_group", [], ["a", "b"])

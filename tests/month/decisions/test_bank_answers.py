@@ -232,7 +232,7 @@ def test_a_matching_payee_needs_no_step(filed: Filed) -> None:
         ({"at": "2026-10-28T09:00:00Z"}, "said before the file was made"),
     ],
 )
-def test_a_rejection_of_something_else_leaves_nothing_payable(
+def test_a_rejection_of_another_payment_makes_no_payment_payable(
     filed: Filed, said: dict[str, str], why: str
 ) -> None:
     filed.leave("payments-2.xml", "PAY-2", amounts=[Decimal(25_000)])
@@ -372,7 +372,7 @@ def test_a_desk_of_one_accepts_a_close_match_with_a_reason_and_is_marked_so(
         ("rejections", "WITH THE BANK", "not among the payments rejected, 31 Oct"),
     ],
 )
-def test_a_bank_that_reports_rejections_alone_has_taken_what_it_does_not_name(
+def test_a_bank_that_reports_only_rejections_has_accepted_every_other_payment(
     filed: Filed, tmp_path: Path, answers: str, state: str, answer: str
 ) -> None:
     filed.desk.funding.not_uploaded(filed.request["request"], "made again", actor=BERT)

@@ -151,7 +151,7 @@ def test_only_answers_for_a_month_are_compared(desk: Workspace) -> None:
 
 
 @pytest.mark.acceptance
-def test_rules_are_previewed_over_all_that_is_stored_and_nothing_is_written(
+def test_a_preview_of_rules_covers_all_stored_records_and_writes_nothing(
     desk: Workspace,
 ) -> None:
     current = desk.rules.current()
@@ -237,7 +237,7 @@ def test_invalid_rules_change_nothing(desk: Workspace) -> None:
     assert desk.journal.entries() == []
 
 
-def test_unreadable_rules_are_not_mistaken_for_none(desk: Workspace) -> None:
+def test_unreadable_rules_are_not_treated_as_missing_rules(desk: Workspace) -> None:
     (desk.folder / RULES_FILE).unlink(missing_ok=True)
     assert desk.rules.current() == Rules()
     (desk.folder / RULES_FILE).mkdir()

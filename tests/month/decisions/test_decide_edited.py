@@ -150,7 +150,7 @@ def test_every_verb_signs_and_without_a_key_none_decides(signing: Workspace, ver
 
 
 @pytest.mark.acceptance
-def test_doctor_says_which_signature_is_missing_and_that_nobody_can_sign_here(
+def test_doctor_reports_the_missing_signature_and_the_missing_signing_key(
     signing: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def journal_findings() -> list[tuple[str, str]]:

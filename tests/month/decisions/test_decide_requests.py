@@ -18,7 +18,7 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
     return copy_of(month_end, tmp_path / "desk")
 
 
-def test_a_remark_changes_no_state_and_stands_until_it_is_undone(desk: Workspace) -> None:
+def test_a_remark_changes_no_state_and_stays_until_it_is_undone(desk: Workspace) -> None:
     before = desk.awaiting_funds().arrow.to_pylist()
     request = next(row for row in before if row["state"] == "PAY")
     journaled = desk.funding.marked_sent(request["reference"], "paid by phone banking", actor=ANNA)

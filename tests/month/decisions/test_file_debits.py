@@ -155,7 +155,7 @@ def test_a_debit_of_exactly_the_file_pays_all_of_it(filed: Filed, place: dict[st
         filed.desk.matches.accept_file(line, FILE, actor=BERT)
 
 
-def test_what_the_bank_rejected_is_left_out_of_the_sum(filed: Filed, tmp_path: Path) -> None:
+def test_rejected_payments_are_excluded_from_the_sum(filed: Filed, tmp_path: Path) -> None:
     filed.answered(tmp_path, filed.second["reference"], "RJCT", "AC04")
     line = filed.debited(amount=filed.first["send"])
     assert filed.outcome(line)["expectation_id"] == filed.first["request"]
@@ -243,7 +243,7 @@ def test_a_payment_that_the_bank_leaves_in_doubt_is_asked_about(
     assert filed.outcome(whole)["outcome"] != "matched"
 
 
-def test_payments_already_executed_by_the_bank_are_no_part_of_the_debit(
+def test_payments_already_executed_by_the_bank_are_excluded_from_the_debit(
     filed: Filed, tmp_path: Path
 ) -> None:
     filed.answered(tmp_path, filed.second["reference"], "RJCT", "AM05")
@@ -288,7 +288,7 @@ PAYROLL = {"bank_transaction_code": "PMNT/ICDT/SALA"}
     ],
     ids=str,
 )
-def test_what_was_finally_rejected_is_not_payable_once_a_debit_may_be_the_files(
+def test_finally_rejected_payments_are_not_payable_if_a_debit_may_be_for_their_file(
     rejected: Filed, changed: dict[str, Any]
 ) -> None:
     rejected.debited(**changed)
@@ -308,7 +308,7 @@ def test_a_debit_without_an_id_is_a_files_by_its_whole_sum_after_it_was_made_alo
     assert rejected.states == {"REJECTED"}
 
 
-def test_what_a_bank_charges_for_a_file_is_no_debit_of_it(rejected: Filed) -> None:
+def test_a_banks_fee_for_a_file_is_not_the_files_debit(rejected: Filed) -> None:
     line = rejected.debited(amount=CENT, bank_transaction_code="PMNT/ICDT/CHRG")
     assert rejected.outcome(line)["line_class"] == "bank_charge"
     assert rejected.states == {"REJECTED"}
@@ -326,7 +326,7 @@ def test_a_second_debit_that_has_the_id_cut_off_is_a_question_about_both(filed: 
     assert "SENT" not in filed.states
 
 
-def test_a_debit_after_a_final_rejection_is_sent_and_what_comes_back_is_returned(
+def test_a_debit_after_a_final_rejection_reads_sent_and_its_return_reads_returned(
     filed: Filed, tmp_path: Path
 ) -> None:
     """After a debit for the payment alone, the bank's rejection no longer counts."""
@@ -376,7 +376,7 @@ def test_all_payments_of_a_debit_that_came_back_one_by_one_are_to_be_paid_again(
     assert filed.states == {"RETURNED"}
 
 
-def test_what_came_back_without_a_name_is_nobodys_until_a_person_says_whose(filed: Filed) -> None:
+def test_an_unnamed_return_is_unassigned_until_a_person_assigns_it(filed: Filed) -> None:
     line = filed.debited(**SOON)
     back = filed.came_back(line, amount=filed.second["send"])
     assert filed.states == {"SENT"}
@@ -449,7 +449,7 @@ def test_an_id_is_named_whole_or_not_at_all() -> None:
 
 @pytest.mark.parametrize("size", [27, 33, 35, 65])
 @pytest.mark.parametrize("place", ["message_id", "end_to_end_id", "additional_information"])
-def test_what_banks_do_with_an_id_leaves_it_whole_or_a_reason_to_ask(size: int, place: str) -> None:
+def test_an_id_altered_by_a_bank_is_recognized_or_needs_a_decision(size: int, place: str) -> None:
     """Check lines of 27, 35 and 65 characters, other cases, and ids cut off at a field's end."""
     for before in ("", "BATCH ", "SEPA CREDIT TRANSFER FILE "):
         text = f"{before}{MESSAGE} 2 PAYMENTS"

@@ -124,9 +124,7 @@ def test_an_item_that_cannot_be_accepted_is_refused_with_the_next_step(desk: Wor
 
 
 @pytest.mark.acceptance
-def test_nothing_is_accepted_that_nobody_proposed_or_that_has_lapsed(
-    desk: Workspace, item: OpenItem
-) -> None:
+def test_only_a_current_proposal_can_be_accepted(desk: Workspace, item: OpenItem) -> None:
     with pytest.raises(ActionRefused, match="no person proposed to carry") as refused:
         desk.items.accept(item.item_id, actor=BERT)
     assert f"treasury items carry {item.item_id}" in str(refused.value.do)

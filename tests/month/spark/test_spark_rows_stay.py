@@ -56,7 +56,7 @@ def test_a_step_that_is_read_once_has_one_reader() -> None:
     assert readers == {"once": "answer", "answer": "last"}
 
 
-def test_what_an_answer_reads_through_is_read_whenever_the_answer_is() -> None:
+def test_the_input_of_an_unstored_answer_is_never_inlined() -> None:
     steps = (
         Step("base", "SELECT a FROM given"),
         Step("answer", "SELECT a FROM base", is_stored=False),
