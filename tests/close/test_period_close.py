@@ -103,7 +103,7 @@ def test_case_32_the_preparer_cannot_sign_in_any_spelling_of_the_name(desk: Work
 
 
 @pytest.mark.acceptance
-def test_one_person_signs_alone_if_the_policy_allows_it_and_every_page_says_so(
+def test_one_person_signs_alone_if_allowed_and_every_page_shows_it(
     desk: Workspace, tmp_path: Path
 ) -> None:
     (desk.folder / "policy.toml").write_text("one_person = true\n", "utf-8")
@@ -367,7 +367,7 @@ def test_case_34_a_month_whose_items_do_not_roll_forward_is_not_closed(
 
 
 @pytest.mark.acceptance
-def test_a_closed_month_is_recomputed_identically_whatever_becomes_known(
+def test_a_closed_month_is_recomputed_identically_despite_later_knowledge(
     closed: Workspace, lines: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     desk = copy_of(closed, tmp_path / "desk")
