@@ -106,7 +106,7 @@ def test_an_excess_payment_is_posted_to_suspense() -> None:
     }
 
 
-def test_the_providers_account_is_no_bank_account_of_ours() -> None:
+def test_the_providers_account_is_not_one_of_our_bank_accounts() -> None:
     own = line("own", direction="CRDT", amount=Decimal(5), currency="EUR")
     theirs = line("theirs", direction="CRDT", amount=Decimal(7), currency="EUR")
     made = posted(books(lines=[own, theirs | {"source": "provider_report"}], statements=[]))

@@ -24,7 +24,7 @@ def test_every_room_that_a_pack_is_made_in_is_part_of_the_hash_of_the_code() -> 
     assert set(loaded.stdout.split()) - NOT_OF_AN_ANSWER == set(_ROOMS)
 
 
-def test_what_is_read_from_the_package_is_part_of_the_hash_of_the_code() -> None:
+def test_files_read_from_the_package_are_part_of_the_code_hash() -> None:
     package = Path(treasury.__file__).parent
     data = {path.suffix for room in _ROOMS for path in (package / room).rglob("*.toml")}
     assert data

@@ -139,7 +139,7 @@ def test_no_ledger_agrees_with_a_balance_that_is_not_proved(tmp_path: Path) -> N
     assert not result.agrees
 
 
-def test_a_name_that_two_accounts_have_stands_for_neither(tmp_path: Path) -> None:
+def test_a_name_of_two_accounts_matches_neither(tmp_path: Path) -> None:
     two = [account(name="Bank"), account(account="BE22", name="Bank")]
     result = compared(tmp_path, "Bank,EUR,251686.06", statements=two)
     assert "in the ledger alone" in findings(result)["Bank", "EUR"]

@@ -92,7 +92,7 @@ def test_credits_without_a_report_are_not_provable_and_block_the_close() -> None
     )
 
 
-def test_reconciled_is_not_said_while_anything_else_blocks() -> None:
+def test_reconciled_is_not_shown_while_anything_else_blocks() -> None:
     proof = "NOT PROVABLE: no provider report"
     shown = screen(lines=[line(outcome="suggested")], virtual_accounts=[virtual(proof)])
     assert "BLOCKED by 2 of them\n" in shown
@@ -158,7 +158,7 @@ def test_an_account_whose_statements_end_early_blocks_the_close() -> None:
         ),
     ],
 )
-def test_an_account_that_is_not_complete_says_what_would_complete_it(
+def test_an_incomplete_account_shows_the_step_to_complete_it(
     changed: dict[str, Any], step: str
 ) -> None:
     r = reconciliation(statements=[account(complete=False, **changed)])
@@ -179,7 +179,7 @@ def test_statements_that_reach_into_the_next_month_prove_this_one_to_its_end() -
     assert "1 of 1 proved, to 31 Oct" in shown
 
 
-def test_requests_of_a_later_month_are_no_items_of_this_one() -> None:
+def test_requests_of_a_later_month_are_not_items_of_this_one() -> None:
     november = waiting(approved=datetime(2026, 11, 3, 8, 0, tzinfo=UTC))
     assert "CLOSE               ready" in screen(awaiting_funds=[november])
 
@@ -227,7 +227,7 @@ def test_a_possible_arrival_is_not_counted_as_in_transit() -> None:
     assert "IN TRANSIT 31 Oct   EUR 50,000.00; 1 more may have arrived: decide them" in shown
 
 
-def test_fees_not_recorded_are_said_to_be_missing() -> None:
+def test_unrecorded_fees_are_reported_missing() -> None:
     shown = screen(fee_requests=[fee(), fee(fee=None)])
     assert "EUR 200.00 on 2 completed requests, 1 without a recorded fee" in shown
 

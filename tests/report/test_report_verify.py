@@ -67,7 +67,7 @@ def test_a_pack_holds_by_itself_and_with_its_workspace(desk: Workspace, pack: Pa
 
 
 @pytest.mark.acceptance
-def test_the_evidence_names_what_the_close_was_made_from_and_every_file(
+def test_the_evidence_names_the_inputs_of_the_close_and_every_file(
     desk: Workspace, pack: Path
 ) -> None:
     told = msgspec.json.decode((pack / EVIDENCE).read_bytes(), type=Evidence)
@@ -104,7 +104,7 @@ def test_a_pack_is_checked_far_from_its_workspace(pack: Path, tmp_path: Path) ->
 
 
 @pytest.mark.acceptance
-def test_a_pack_is_checked_wherever_it_is_put(pack: Path, tmp_path: Path) -> None:
+def test_a_pack_is_verified_in_any_folder(pack: Path, tmp_path: Path) -> None:
     shutil.copytree(pack, tmp_path / "close x of 2026, 41")
     odd = shutil.copytree(pack, tmp_path / "close [x] of 202*, %41?")
     assert verify_pack(odd).holds
@@ -216,7 +216,7 @@ def test_pictures_and_pages_apart_are_hashed_and_not_promised(pack: Path) -> Non
 
 
 @pytest.mark.acceptance
-def test_a_reopened_month_is_no_longer_what_the_pack_says(
+def test_a_pack_of_a_reopened_month_fails_verification(
     desk: Workspace, pack: Path, tmp_path: Path
 ) -> None:
     later = copied(desk, tmp_path / "later")
@@ -264,7 +264,7 @@ def test_open_items_block_the_lock_and_nothing_is_written(
 
 
 @pytest.mark.acceptance
-def test_the_command_says_what_differs_and_exits_one(pack: Path, tmp_path: Path) -> None:
+def test_the_command_names_the_differences_and_exits_one(pack: Path, tmp_path: Path) -> None:
     fine = CliRunner().invoke(treasury, ["verify", str(pack)])
     assert fine.exit_code == 0, fine.output
     copy = shutil.copytree(pack, tmp_path / "copy")
@@ -274,7 +274,7 @@ def test_the_command_says_what_differs_and_exits_one(pack: Path, tmp_path: Path)
     assert "close.xlsx: was changed" in told.output
 
 
-def test_a_folder_without_evidence_is_no_pack(tmp_path: Path) -> None:
+def test_a_folder_without_evidence_is_not_a_pack(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="name the folder of a pack"):
         verify_pack(tmp_path)
     (tmp_path / EVIDENCE).write_text("{}")

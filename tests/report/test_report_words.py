@@ -46,7 +46,7 @@ from treasury.close.result_words import outcome_word, reason_words
         (line(outcome="strange"), "strange"),
     ],
 )
-def test_an_outcome_is_said_in_the_words_of_the_desk(row: dict, shown: str) -> None:
+def test_an_outcome_is_shown_in_the_words_of_the_desk(row: dict, shown: str) -> None:
     assert outcome_word(row) == shown
 
 
@@ -128,7 +128,7 @@ def test_the_parts_of_the_bank_lines_add_up() -> None:
         ((True, True), "0"),
     ],
 )
-def test_no_bank_line_is_said_where_every_statement_is_complete(
+def test_no_bank_line_is_shown_only_if_every_statement_is_complete(
     complete: tuple[bool, ...], said: str
 ) -> None:
     statements = [{"account": str(n), "complete": one} for n, one in enumerate(complete)]
