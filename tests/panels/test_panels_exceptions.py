@@ -188,7 +188,7 @@ def test_a_remark_and_its_answer_are_made_in_the_panel(
     desk.journal.verify()
 
 
-def test_a_sheet_that_moved_while_it_was_looked_at_is_not_journaled(
+def test_a_sheet_that_changed_after_its_preview_is_not_journaled(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     folder = tmp_path / "desk"
@@ -209,7 +209,7 @@ def test_a_sheet_that_moved_while_it_was_looked_at_is_not_journaled(
     assert panel.frame().step is None
 
 
-def test_a_file_that_is_no_sheet_and_one_that_is_too_large_are_refused(
+def test_a_file_that_is_not_a_sheet_and_a_too_large_one_are_refused(
     month_end: Workspace,
 ) -> None:
     panel = month_end.panels.exceptions("2026-10")

@@ -22,7 +22,7 @@ def panel(month: Practice) -> MatchesPanel:
     return month.workspace.panels.matches()
 
 
-def test_the_list_is_what_the_verbs_call_open_with_the_reasons(
+def test_the_list_equals_the_open_lines_of_the_verbs_with_reasons(
     panel: MatchesPanel, month: Practice
 ) -> None:
     open_ones = month.workspace.matches.open().arrow.to_pylist()
@@ -154,7 +154,9 @@ def test_a_group_of_which_one_was_decided_meanwhile_is_not_accepted(
     assert [entry.subject for entry in month.journaled("match.accept")] == [second["entry_id"]]
 
 
-def test_closing_needs_a_reason_beside_its_field(panel: MatchesPanel, month: Practice) -> None:
+def test_closing_without_a_reason_is_an_error_at_its_field(
+    panel: MatchesPanel, month: Practice
+) -> None:
     key = rows_of(panel)[0].key
     frame = panel.press("ignore", chosen=key)
     reason = next(field for field in frame.fields if field.name == "reason")
@@ -245,9 +247,7 @@ def test_a_workspace_without_statements_says_so(practice: Practice) -> None:
     assert frame.empty == "Unknown: no bank line is stored. Add statements first."
 
 
-def test_of_a_request_that_has_ended_nothing_is_expected_any_more(
-    panel: MatchesPanel, month: Practice
-) -> None:
+def test_nothing_is_expected_of_an_ended_request(panel: MatchesPanel, month: Practice) -> None:
     line = next(
         row
         for row in panel.rows.arrow.to_pylist()
@@ -259,7 +259,7 @@ def test_of_a_request_that_has_ended_nothing_is_expected_any_more(
     assert "still expected" not in ended
 
 
-def test_of_a_request_whose_payout_is_awaited_the_comparison_says_what_is_expected(
+def test_the_comparison_shows_the_expected_amount_of_an_awaited_payout(
     panel: MatchesPanel,
 ) -> None:
     line = group_of(panel)[0]

@@ -63,7 +63,7 @@ def told(
     return {row["request"]: row for row in table.to_pylist()}
 
 
-def test_only_what_is_to_be_paid_is_given_details() -> None:
+def test_only_payable_requests_have_deposit_details() -> None:
     found = told(
         [request("a"), request("b"), request("c", vanished_at=datetime(2026, 11, 1, tzinfo=UTC))],
         b="CHECK BANK",
@@ -133,7 +133,7 @@ def test_details_that_are_not_active_are_not_given(column: str) -> None:
     assert found["b"]["payable"]
 
 
-def test_details_that_changed_while_it_waited_are_told_first_and_hostile_text_is_shown() -> None:
+def test_details_that_changed_meanwhile_come_first_and_hostile_text_is_literal() -> None:
     evil = "Ramp\u202eOperator"
     found = told(
         [request("paid", "PROCESSING"), request("moved", deposit_beneficiary=evil, version=2)],
@@ -149,7 +149,7 @@ def test_details_that_changed_while_it_waited_are_told_first_and_hostile_text_is
 
 
 @pytest.mark.acceptance
-def test_what_waits_for_its_funds_is_told_from_what_it_rests_on_alone(
+def test_requests_awaiting_funds_are_computed_from_their_own_inputs_only(
     month_end: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = needed(monthly.STEPS, "funding")

@@ -123,7 +123,7 @@ def test_an_amount_is_found_as_it_is_shown(month_end: Workspace) -> None:
     assert "EUR 25,000.00" in frame.table.rows[0].label
 
 
-def test_a_text_with_a_comma_is_looked_for_as_it_is() -> None:
+def test_a_text_with_a_comma_is_searched_literally() -> None:
     import pyarrow as pa
 
     held = ArrowTables(notes=pa.table({"text": ["rent, October", "1,5 hours"]}))

@@ -139,7 +139,7 @@ def test_an_error_is_shown_next_to_its_field_and_nothing_is_written(
 
 
 @pytest.mark.acceptance
-def test_what_was_sent_from_elsewhere_is_said_before_the_same_is_proposed(
+def test_an_equal_transfer_sent_elsewhere_is_shown_before_the_proposal(
     practice: Practice, accounts: list[str]
 ) -> None:
     fields = typed(accounts)
