@@ -193,7 +193,7 @@ url = "{hook.url}"
 
 
 @pytest.mark.acceptance
-def test_the_practice_companys_digest_has_rows_of_its_list(
+def test_the_practice_companys_digest_has_rows_of_the_open_items(
     month_end: Workspace, tmp_path: Path, mailbox: Mailbox, hook: Endpoint
 ) -> None:
     workspace = desk(month_end, tmp_path / "desk", mailbox, hook)
