@@ -115,7 +115,7 @@ def requests(draw: st.DrawFn) -> dict[str, Any]:
 @pytest.mark.acceptance
 @given(given_rows=st.lists(requests(), max_size=12), remarks=st.data())
 @settings(max_examples=60)
-def test_each_row_reads_as_it_would_alone(
+def test_each_row_reads_the_same_in_a_group_and_alone(
     given_rows: list[dict[str, Any]], remarks: st.DataObject
 ) -> None:
     rows = [
@@ -234,7 +234,7 @@ def test_an_empty_result_is_an_empty_table() -> None:
     assert table.num_rows == 0
 
 
-def test_of_requests_that_are_alike_the_larger_comes_first() -> None:
+def test_among_equal_requests_the_larger_comes_first() -> None:
     rows = [
         dict.fromkeys(SCHEMA.names)
         | {

@@ -227,7 +227,7 @@ def test_a_class_rule_means_the_account_and_the_start_of_the_code(
 
 
 @pytest.mark.acceptance
-def test_every_step_can_be_looked_at_and_none_computes_in_floating_point(
+def test_every_step_can_be_read_and_none_computes_in_floating_point(
     month_end: Workspace,
 ) -> None:
     from treasury.month.reconciliation import run_on_question

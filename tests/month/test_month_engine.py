@@ -79,7 +79,7 @@ def test_an_unknown_key_is_refused(tmp_path: Path) -> None:
         load_settings(written(tmp_path, 'address = "yarn"\nmaster = "x"'))
 
 
-def test_a_token_in_the_address_is_refused_and_shown_nowhere(tmp_path: Path) -> None:
+def test_a_token_in_the_address_is_refused_and_never_shown(tmp_path: Path) -> None:
     folder = written(tmp_path, f'address = "sc://host:443/;token={CANARY}"')
     with pytest.raises(SettingsError, match=r"engine\.address holds a password") as caught:
         load_settings(folder)

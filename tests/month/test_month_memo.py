@@ -46,7 +46,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.acceptance
-def test_a_month_asked_again_runs_no_step_and_says_the_same(
+def test_a_repeated_month_runs_no_step_and_gives_the_same_answer(
     desk: Workspace, ran: list[str]
 ) -> None:
     first = desk.reconcile(MONTH)
@@ -126,7 +126,7 @@ def test_two_connections_of_a_snapshot_do_not_see_each_others_tables(desk: Works
     assert instants == [0, 1]
 
 
-def test_the_last_answer_is_kept_whatever_its_size_and_those_before_it_up_to_some(
+def test_the_last_answer_is_always_kept_and_earlier_ones_up_to_a_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(memo, "MOST", 20)
@@ -228,7 +228,7 @@ def matched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.acceptance
-def test_an_end_that_has_all_that_is_stored_is_not_matched_again(
+def test_a_month_end_with_all_stored_records_is_not_matched_again(
     desk: Workspace, matched: list[int]
 ) -> None:
     seen = everything(desk, "2026-11")

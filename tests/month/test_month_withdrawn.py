@@ -65,7 +65,7 @@ def without_currency(workspace: Workspace, folder: Path) -> Path:
     return path
 
 
-def test_the_declared_currency_counts_where_a_file_states_none(tmp_path: Path) -> None:
+def test_the_declared_currency_counts_if_a_file_states_none(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     profiled(workspace)
     report = workspace.statements.add([csv(tmp_path)], account=OWN)
@@ -94,7 +94,9 @@ def test_a_profile_that_gains_a_currency_leaves_no_screen_without_an_answer(tmp_
 
 
 @pytest.mark.acceptance
-def test_the_journal_keeps_who_withdrew_and_why_and_adding_again_says_it(tmp_path: Path) -> None:
+def test_a_withdrawal_is_journaled_with_its_reason_and_shown_on_adding_again(
+    tmp_path: Path,
+) -> None:
     workspace = desk(tmp_path / "desk")
     path = camt(tmp_path, entry("7.00"), closing="107.00")
     workspace.statements.add([path])

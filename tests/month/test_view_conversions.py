@@ -310,7 +310,7 @@ def test_two_credits_of_one_amount_are_not_distinguished() -> None:
     assert (row.state, row.entry_ids, row.edge_ids) == ("proved_as_group", [], ["a", "b"])
 
 
-def test_nothing_is_proved_where_the_report_does_not_reach() -> None:
+def test_nothing_is_proved_outside_the_report() -> None:
     credits = [credit("c", date(2026, 10, 2), Decimal("930.00"))]  # noqa: A001
     short = REPORT | {"covered_to": date(2026, 10, 7)}
     (row,) = walk([interval(NEXT_WEEK, Decimal(1000))], credits, report=short)

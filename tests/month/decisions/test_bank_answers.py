@@ -165,7 +165,7 @@ def test_that_a_rejected_file_is_taken_back_shows_no_day_that_no_statement_cover
     assert filed.state == state
 
 
-def test_a_rejection_that_the_bank_takes_back_asks_for_the_bank(filed: Filed) -> None:
+def test_a_rejection_withdrawn_by_the_bank_reads_check_bank(filed: Filed) -> None:
     filed.answer("RJCT", "AC04", at="2026-10-30T09:00:00Z")
     filed.answer("ACSP", at="2026-10-30T10:00:00Z")
     assert filed.state == "CHECK BANK"
@@ -175,7 +175,7 @@ def test_a_rejection_that_the_bank_takes_back_asks_for_the_bank(filed: Filed) ->
 
 
 @pytest.mark.acceptance
-def test_every_payment_of_a_request_counts_whatever_file_it_left_in(filed: Filed) -> None:
+def test_every_payment_of_a_request_counts_regardless_of_its_file(filed: Filed) -> None:
     filed.desk.funding.not_uploaded(filed.reference, "it was lost", actor=BERT)
     assert filed.state == "PAY"
     # The file was uploaded after all.
@@ -321,7 +321,7 @@ def test_a_close_match_is_accepted_by_a_second_person_and_holds_for_iban_and_nam
 
 
 @pytest.mark.acceptance
-def test_a_close_match_without_a_name_is_accepted_for_its_file_alone(filed: Filed) -> None:
+def test_a_close_match_without_a_name_is_accepted_for_its_file_only(filed: Filed) -> None:
     name, funding = filed.request["request"], filed.desk.funding
     filed.answer("RVMC")
     funding.accept_payee(name, "called them", actor=BERT)

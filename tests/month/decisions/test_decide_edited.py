@@ -122,7 +122,7 @@ def _slip_in(desk: Workspace) -> None:
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("verb", VERBS)
-def test_no_verb_decides_on_an_entry_whose_signature_is_missing(
+def test_every_verb_refuses_a_journal_with_a_missing_signature(
     signing: Workspace, verb: str
 ) -> None:
     signing.funding.marked_sent(_waiting(signing), "paid", actor=ANNA)

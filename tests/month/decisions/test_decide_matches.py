@@ -93,9 +93,7 @@ def test_a_rejected_suggestion_is_not_suggested_again(
 
 
 @pytest.mark.acceptance
-def test_a_line_is_closed_with_a_reason_and_leaves_the_open_ones(
-    desk: Workspace, lines: Lines
-) -> None:
+def test_a_line_closed_with_a_reason_is_no_longer_open(desk: Workspace, lines: Lines) -> None:
     line = first_line(lines, "unreferenced")["entry_id"]
     with pytest.raises(InputError, match="with a reason"):
         desk.matches.ignore(line, reason=" ", actor=ANNA)
@@ -307,7 +305,7 @@ def test_case_26_an_upstream_edit_flags_the_decision_and_keeps_it(
 
 
 @pytest.mark.acceptance
-def test_case_26_no_month_is_prepared_on_a_decision_whose_facts_moved(
+def test_case_26_no_month_is_prepared_with_a_decision_on_changed_facts(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
     desk.matches.accept(suggested["entry_id"], suggested["reference"], actor=ANNA)
@@ -345,7 +343,7 @@ def test_a_decision_on_a_line_that_left_its_statement_can_be_undone(
 
 
 @pytest.mark.acceptance
-def test_case_29_a_verb_that_was_cut_off_is_run_again_and_ends_the_same(
+def test_case_29_an_interrupted_verb_gives_the_same_result_when_rerun(
     desk: Workspace, lines: Lines
 ) -> None:
     chosen = [row["entry_id"] for row in lines if row["outcome"] == "unreferenced"][:3]

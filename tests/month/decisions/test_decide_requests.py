@@ -87,7 +87,7 @@ def test_a_request_in_a_file_is_not_paid_again_until_the_file_was_not_uploaded(
         desk.funding.not_uploaded(request["reference"], "again", actor=ANNA)
 
 
-def test_only_the_remark_that_was_meant_is_undone(desk: Workspace) -> None:
+def test_only_the_named_remark_is_undone(desk: Workspace) -> None:
     request = next(row for row in desk.awaiting_funds().arrow.to_pylist() if row["state"] == "PAY")
     journaled = desk.funding.marked_sent(request["reference"], "paid by phone banking", actor=ANNA)
     desk.funding.undo(request["reference"], seq=journaled.seq, actor=BERT)

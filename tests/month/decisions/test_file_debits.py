@@ -354,7 +354,7 @@ SOON = {"booking_date": date(2026, 10, 30), "value_date": date(2026, 10, 30)}
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("back", ["first", "second"])
-def test_a_payment_of_the_debit_that_came_back_is_to_be_paid_again_and_no_other(
+def test_only_the_returned_payment_of_a_debit_is_to_be_paid_again(
     filed: Filed, tmp_path: Path, back: str
 ) -> None:
     """The order of the ids has no effect: a return belongs to the request that it names."""
@@ -367,7 +367,7 @@ def test_a_payment_of_the_debit_that_came_back_is_to_be_paid_again_and_no_other(
     assert (filed.state_of(mine), filed.state_of(other)) == ("RETURNED", "SENT")
 
 
-def test_all_payments_of_a_debit_that_came_back_one_by_one_are_to_be_paid_again(
+def test_payments_of_a_debit_returned_one_by_one_are_all_to_be_paid_again(
     filed: Filed,
 ) -> None:
     line = filed.debited(**SOON)
@@ -384,7 +384,7 @@ def test_an_unnamed_return_is_unassigned_until_a_person_assigns_it(filed: Filed)
     assert (filed.state_of(filed.first), filed.state_of(filed.second)) == ("SENT", "RETURNED")
 
 
-def test_a_debit_that_was_booked_back_whole_leaves_all_its_payments_to_be_paid_again(
+def test_a_debit_returned_in_full_leaves_all_its_payments_to_be_paid_again(
     filed: Filed, tmp_path: Path
 ) -> None:
     filed.answered(tmp_path, "", "ACSC")

@@ -276,7 +276,7 @@ def test_an_item_that_is_decided_in_two_rows_is_decided_in_neither(
     assert desk.journal.head().seq == 0
 
 
-def test_a_row_whose_facts_moved_since_it_was_written_is_refused(
+def test_a_row_with_facts_changed_since_it_was_written_is_refused(
     desk: Workspace, sheet: Path
 ) -> None:
     item = of_kind(desk, "needs_decision")

@@ -245,7 +245,7 @@ def test_every_kind_is_reached_by_something_that_can_happen(october: Closing, ki
     table.validate(full=True)
 
 
-def test_no_kind_is_made_that_the_table_of_them_does_not_have() -> None:
+def test_every_kind_of_item_is_in_the_table_of_kinds() -> None:
     assert set(BY_KIND) | set(UNSEEN) == set(KINDS)
 
 

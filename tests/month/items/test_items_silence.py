@@ -68,7 +68,9 @@ def test_an_instant_before_the_first_commit_is_not_known(month_end: Workspace) -
 
 
 @pytest.mark.acceptance
-def test_bank_files_alone_say_that_the_services_were_never_read(unread: Workspace) -> None:
+def test_a_desk_with_only_bank_files_reports_that_the_services_were_never_read(
+    unread: Workspace,
+) -> None:
     screen = unread.status()
     assert "STATEMENTS  3 of 3 proved, to 31 Oct" in screen
     assert "Services not read after the month's end  " in screen

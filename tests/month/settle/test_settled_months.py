@@ -327,7 +327,7 @@ def test_a_later_request_does_not_change_a_decided_line(world: DrawnMonths) -> N
 
 
 @pytest.mark.acceptance
-def test_a_late_line_that_comes_before_a_settled_one_lets_everything_be_matched(
+def test_a_late_line_before_a_settled_one_causes_full_matching(
     world: DrawnMonths,
 ) -> None:
     day = world.lines["e2"]["booking_date"] - timedelta(days=1)

@@ -44,7 +44,7 @@ def test_results_are_written_to_the_named_place_only(practice: dict[str, Any]) -
     assert practice["folder"] == ["allocations", "candidates", "expectations", "lines"]
 
 
-def test_nothing_is_left_in_the_workspace(practice: dict[str, Any]) -> None:
+def test_no_file_is_left_in_the_workspace(practice: dict[str, Any]) -> None:
     assert practice["left"] == []
     assert practice["mode"] == "0o700"
 
