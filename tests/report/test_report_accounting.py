@@ -52,7 +52,7 @@ def errors(made: Accounting, path: Path) -> list[str]:
     return [str(error) for error in found]
 
 
-def test_an_on_ramp_leaves_the_bank_and_comes_as_coins_less_the_fee() -> None:
+def test_an_on_ramp_is_booked_from_the_bank_to_coins_less_the_fee() -> None:
     wire = line(
         amount=Decimal(25_000),
         direction="DBIT",
@@ -221,7 +221,7 @@ def test_a_line_for_several_has_a_leg_and_a_source_for_each_and_the_rest_in_susp
     ]
 
 
-def test_beancount_is_the_same_however_many_postings_are_written_together(
+def test_beancount_output_does_not_depend_on_the_batch_size(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = accounting(month_end.reconcile("2026-10"), month_end.settings.zone)
@@ -263,7 +263,9 @@ def test_text_from_outside_is_only_text_in_beancount_and_csv(tmp_path: Path) -> 
     assert b"\r" not in (tmp_path / "x.csv").read_bytes()
 
 
-def test_the_journal_has_debit_and_credit_apart_and_the_companys_accounts(tmp_path: Path) -> None:
+def test_the_journal_has_separate_debit_and_credit_and_the_companys_accounts(
+    tmp_path: Path,
+) -> None:
     made = books(lines=[line(amount=Decimal("100.000000000000000001"))], statements=[])
     mapping = LedgerAccounts({"bank": "550000", f"bank {OWN}": "550001"})
     write_csv(made, tmp_path / "journal.csv", mapping)

@@ -280,7 +280,7 @@ def test_columns_that_repeat_themselves_hash_as_any_other() -> None:
 
 
 @pytest.mark.parametrize("rows", [0, 1, 10_000, 20_001])
-def test_rows_hash_as_one_list_however_many_there_are(rows: int) -> None:
+def test_the_hash_of_rows_is_that_of_one_list_for_any_number_of_rows(rows: int) -> None:
     texts = [f"{n}" for n in range(rows)]
     amounts = pa.array(map(Decimal, texts), AMOUNT)
     table = pa.table({"text": pa.array(texts, pa.string()), "amount": amounts})

@@ -140,7 +140,7 @@ def test_a_fee_in_another_currency_is_valued_too() -> None:
         ({"crypto": Decimal("9e19")}, "not provable: its amounts are beyond what any table holds"),
     ],
 )
-def test_a_conversion_without_a_rate_is_counted_apart(
+def test_a_conversion_without_a_rate_is_counted_separately(
     changed: dict[str, Any], words: str | None
 ) -> None:
     told = costs(exchange(), exchange(source_id="r2", **changed))

@@ -80,7 +80,7 @@ def test_a_zero_fee_has_no_rate() -> None:
     ].to_pylist() == [None]
 
 
-def test_accruals_are_kept_apart() -> None:
+def test_accruals_are_listed_separately() -> None:
     accrual = {
         "request_id": "r7",
         "reference": "PAY-7",

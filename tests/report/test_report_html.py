@@ -250,7 +250,7 @@ def hostile() -> Reconciliation:
     )  # fmt: skip
 
 
-def test_no_text_from_outside_becomes_an_element() -> None:
+def test_no_outside_text_becomes_an_element() -> None:
     shown = page(hostile())
     assert not shown.named("img")
     assert shown.text.count(HOSTILE) > 30
@@ -269,7 +269,7 @@ def test_no_two_elements_share_an_id() -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_links_inside_the_page_lead_somewhere() -> None:
+def test_links_inside_the_page_have_targets() -> None:
     shown = full_page()
     ids = {a["id"] for _, a in shown.elements if a.get("id")}
     targets = {value for _, a in shown.elements for n, value in a.items() if n.endswith("href")}

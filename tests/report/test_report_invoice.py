@@ -32,7 +32,7 @@ def findings(result: Tied) -> dict[str, str]:
     return {row["reference"]: row["finding"] for row in result.lines.arrow.to_pylist()}
 
 
-def test_an_invoice_that_ties_agrees_with_its_vat_apart(tmp_path: Path) -> None:
+def test_an_invoice_that_ties_agrees_with_vat_listed_separately(tmp_path: Path) -> None:
     result = tied(
         tmp_path,
         "pay-2026-004417,200.00,EUR,42.00",

@@ -131,7 +131,7 @@ def test_every_result_shows_itself_and_leaves_exactly(month_end: Workspace, tmp_
         assert query.startswith(("SELECT", "WITH")), name
 
 
-def test_the_query_of_rows_gives_them_again(month_end: Workspace) -> None:
+def test_the_query_of_rows_returns_the_same_rows(month_end: Workspace) -> None:
     for rows in (month_end.table("fees"), month_end.statements.list()):
         assert month_end.sql(rows.sql).arrow.equals(rows.arrow)
 

@@ -98,7 +98,7 @@ def test_reconciled_is_not_shown_while_anything_else_blocks() -> None:
     assert "BLOCKED by 2 of them\n" in shown
 
 
-def test_an_overdue_request_is_not_called_unpaid_while_the_bank_has_to_be_looked_at() -> None:
+def test_an_overdue_request_is_not_called_unpaid_while_the_bank_must_be_checked() -> None:
     shown = screen(awaiting_funds=[waiting("CHECK BANK")])
     assert "Check the bank  1  EUR 15,000.00" in shown
     assert "not paid" not in shown
@@ -116,7 +116,7 @@ def test_exceptions_of_every_sort_need_somebody() -> None:
     ) == ["needs_decision", "contradicted", "paid_twice", "no_reference", "paid_early"]
 
 
-def test_currencies_stand_in_rows_of_their_own() -> None:
+def test_currencies_have_separate_rows() -> None:
     shown = screen(
         awaiting_funds=[
             waiting(),
@@ -184,7 +184,7 @@ def test_requests_of_a_later_month_are_not_items_of_this_one() -> None:
     assert "CLOSE               ready" in screen(awaiting_funds=[november])
 
 
-def test_a_blocking_item_counts_the_amount_and_the_age_of_its_month_alone() -> None:
+def test_a_blocking_item_counts_only_the_amount_and_age_of_its_month() -> None:
     november = waiting(
         approved=datetime(2026, 11, 3, 8, 0, tzinfo=UTC), send=Decimal(7), due=date(2026, 10, 5)
     )
@@ -280,7 +280,7 @@ def test_requests_are_shown_in_the_desks_columns() -> None:
     ]
 
 
-def test_funding_totals_are_apart_by_state_and_currency() -> None:
+def test_funding_totals_are_separate_by_state_and_currency() -> None:
     rows = [
         waiting(),
         waiting(send=Decimal(1)),

@@ -153,9 +153,7 @@ def resealed(folder: Path, **changed: object) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_page_that_was_changed_with_its_evidence_does_not_come_out_again(
-    pack: Path, tmp_path: Path
-) -> None:
+def test_a_page_changed_with_its_evidence_is_not_reproduced(pack: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(pack, tmp_path / "copy")
     page = (copy / "report.html").read_bytes().replace(b"EUR", b"USD")
     (copy / "report.html").write_bytes(page)
@@ -180,7 +178,7 @@ def test_the_signer_is_compared_with_the_journal(
 
 
 @pytest.mark.acceptance
-def test_a_closed_month_comes_out_the_same_after_later_data_and_decisions(
+def test_a_closed_month_is_reproduced_after_later_data_and_decisions(
     desk: Workspace, pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = files_of(pack)
@@ -204,7 +202,7 @@ def test_a_closed_month_comes_out_the_same_after_later_data_and_decisions(
     assert [name for name, content in again.items() if content != before[name]] == []
 
 
-def test_pictures_and_pages_apart_are_hashed_and_not_promised(pack: Path) -> None:
+def test_pictures_and_separate_pages_are_hashed_but_not_reproduced(pack: Path) -> None:
     assert {name for name in files_of(pack) if is_apart(name)} == {
         "figures/cash.png",
         "figures/conversion-costs.png",

@@ -65,7 +65,7 @@ def test_a_suggestion_names_the_day_of_another_line_as_the_desk_does() -> None:
     assert reason_words("amount agrees") == "amount agrees"
 
 
-def test_dates_are_short_and_show_their_year_only_where_it_differs() -> None:
+def test_dates_are_short_and_show_the_year_only_if_it_differs() -> None:
     assert result_words.day(date(2026, 10, 30)) == "30 Oct"
     assert result_words.day(date(2025, 12, 1), 2026) == "1 Dec 2025"
     assert result_words.day(None) == ""
