@@ -214,7 +214,7 @@ def test_several_requests_are_approved_with_one_confirmation(practice: Practice)
 
 
 @pytest.mark.acceptance
-def test_one_of_several_that_is_already_decided_is_left_out_and_named(practice: Practice) -> None:
+def test_an_already_decided_request_of_several_is_omitted_and_named(practice: Practice) -> None:
     waiting = practice.waiting()
     first = waiting[0]
     with practice.portal("checker") as portal:
@@ -225,7 +225,7 @@ def test_one_of_several_that_is_already_decided_is_left_out_and_named(practice: 
     assert any("Left out: Already REJECTED" in note.text for note in step.notes)
 
 
-def test_a_choice_holds_over_pages_and_says_how_much_is_elsewhere(practice: Practice) -> None:
+def test_a_choice_spans_pages_and_counts_the_rows_on_others(practice: Practice) -> None:
     ids = [row["id"] for row in practice.waiting()]
     panel = practice.workspace.panels.approvals(size=1)
     panel.press("next", chosen=ids[0])

@@ -106,7 +106,7 @@ def test_reject_closes_the_request_and_keeps_the_reason(
 
 
 @pytest.mark.acceptance
-def test_several_are_confirmed_with_each_currency_apart(
+def test_several_are_confirmed_with_a_sum_per_currency(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
     names = [row["id"] for row in practice.waiting()]
@@ -214,7 +214,7 @@ def test_a_request_decided_elsewhere_is_reported_at_the_first_step(
 
 
 @pytest.mark.acceptance
-def test_a_request_cancelled_while_it_is_looked_at_is_not_approved(
+def test_a_request_cancelled_before_its_confirmation_is_not_approved(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
     row, step = practice.waiting()[0], propose(panel)

@@ -100,7 +100,7 @@ def test_clicking_without_a_selection_asks_for_one(month_end: Workspace) -> None
     assert "No row is chosen" in frame.message.lines[0].text
 
 
-def test_a_search_goes_over_all_and_the_file_holds_all(month_end: Workspace) -> None:
+def test_a_search_covers_all_rows_and_the_file_has_all(month_end: Workspace) -> None:
     panel = month_end.panels.exceptions(size=3)
     last = panel.rows.arrow.to_pylist()[-1]
     panel.press("search", search=last["next_step"])
@@ -118,7 +118,7 @@ def test_an_empty_workspace_is_reported(tmp_path: Path, month_end: Workspace) ->
 
 
 @pytest.mark.acceptance
-def test_open_items_are_decided_in_a_sheet_that_the_panel_gives_and_takes(
+def test_open_items_are_decided_in_a_sheet_downloaded_and_uploaded_in_the_panel(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TREASURY_USER", "anna")

@@ -198,7 +198,7 @@ def test_a_rejected_payment_is_paid_again_once_in_a_file_with_another_id(
 
 
 @pytest.mark.acceptance
-def test_a_file_that_was_rejected_and_taken_back_is_made_again_under_another_id(
+def test_a_rejected_file_reported_not_uploaded_is_made_again_under_another_id(
     panel: FundingPanel, paying: Practice, tmp_path: Path
 ) -> None:
     paying.act_at("2026-10-29T16:00:00Z")
@@ -233,7 +233,7 @@ def test_a_bank_answer_before_the_confirmation_prevents_the_file(
 
 
 @pytest.mark.acceptance
-def test_files_of_one_second_have_names_of_their_own(
+def test_files_of_one_second_have_different_names(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = paying.workspace.settings.now()
@@ -327,7 +327,7 @@ def test_a_file_is_made_from_the_services_current_data(
 
 
 @pytest.mark.acceptance
-def test_a_close_match_is_accepted_by_another_than_who_made_the_file(
+def test_a_close_match_is_accepted_by_a_person_who_did_not_make_the_file(
     panel: FundingPanel, paying: Practice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paying.act_at("2026-10-29T16:00:00Z")

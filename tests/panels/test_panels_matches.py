@@ -141,7 +141,7 @@ def test_a_group_is_accepted_only_where_one_is_chosen(panel: MatchesPanel, month
     assert month.journaled("match.") == []
 
 
-def test_a_group_of_which_one_was_decided_meanwhile_is_not_accepted(
+def test_a_group_with_one_line_decided_meanwhile_is_not_accepted(
     panel: MatchesPanel, month: Practice
 ) -> None:
     first, second, third = group_of(panel)
@@ -165,7 +165,7 @@ def test_closing_without_a_reason_is_an_error_at_its_field(
     assert month.journaled("match.ignore")[0].body["reason"] == "payroll"
 
 
-def test_candidates_stand_side_by_side_and_one_is_rejected(
+def test_candidates_are_shown_side_by_side_and_one_is_rejected(
     panel: MatchesPanel, month: Practice
 ) -> None:
     records = panel.rows.arrow.to_pylist()
@@ -181,9 +181,7 @@ def test_candidates_stand_side_by_side_and_one_is_rejected(
     assert (entry.subject, entry.body["expectation_ids"]) == (several["entry_id"], [chosen])
 
 
-def test_undo_takes_back_the_decision_shown_and_no_other(
-    panel: MatchesPanel, month: Practice
-) -> None:
+def test_undo_reverts_only_the_decision_shown(panel: MatchesPanel, month: Practice) -> None:
     key = rows_of(panel)[0].key
     verbs = month.workspace.matches
     first = verbs.assign(key, "bo.ok")
@@ -228,7 +226,7 @@ def test_cancel_before_writing_writes_nothing(
     assert panel.frame().step == step
 
 
-def test_a_search_goes_over_all_pages(month: Practice) -> None:
+def test_a_search_covers_all_pages(month: Practice) -> None:
     panel = month.workspace.panels.matches(size=5)
     last = panel.rows.arrow.to_pylist()[-1]
     panel.press("search", search=last["entry_id"])

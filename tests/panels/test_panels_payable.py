@@ -77,7 +77,7 @@ def test_only_payable_requests_have_deposit_details() -> None:
     assert found["b"]["asset"] == "USDC"
 
 
-def test_each_request_says_how_its_details_differ_from_the_last_ones_paid() -> None:
+def test_each_request_shows_the_differences_to_the_last_paid_details() -> None:
     found = told(
         [
             request("paid", "SUCCEEDED"),
@@ -126,7 +126,7 @@ def test_a_change_of_any_detail_is_reported(column: str) -> None:
 
 
 @pytest.mark.parametrize("column", ["deposit_is_active", "deposit_wallet_is_active"])
-def test_details_that_are_not_active_are_not_given(column: str) -> None:
+def test_inactive_details_are_not_shown(column: str) -> None:
     found = told([request("a") | {column: False}, request("b") | {column: True}])
     assert not found["a"]["payable"]
     assert found["a"]["deposit_iban"] is None
@@ -162,7 +162,7 @@ def test_requests_awaiting_funds_are_computed_from_their_own_inputs_only(
     assert month_end.awaiting_funds().arrow.equals(found)
 
 
-def test_a_changed_account_is_shown_where_requests_are_listed_as_in_the_panel(
+def test_a_changed_account_is_shown_in_lists_as_in_the_panel(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     folder = shutil.copytree(month_end.folder, tmp_path / "desk")

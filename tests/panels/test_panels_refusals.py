@@ -200,7 +200,7 @@ def test_a_beneficiary_with_a_line_break_is_never_put_into_a_payment_file(
 
 
 @pytest.mark.acceptance
-def test_an_iban_whose_checksum_is_wrong_is_never_put_into_a_payment_file(
+def test_an_iban_with_a_wrong_checksum_is_never_put_into_a_payment_file(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     practice.workspace.statements.add(sorted((practice.workspace.folder / "bank").glob("*.xml")))
@@ -335,7 +335,7 @@ def test_a_match_over_a_journal_in_trouble_is_not_written_and_works_afterwards(
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("name", ["approvals", "funding", "matches", "exceptions", "transfers"])
-def test_a_panel_that_cannot_look_again_says_so_and_keeps_its_list(
+def test_a_panel_that_cannot_refresh_shows_an_error_and_keeps_its_list(
     month: Practice, trouble: Trouble, name: str
 ) -> None:
     propose_transfers(month, "1.00")

@@ -361,7 +361,7 @@ def test_rule_10_six_panels_are_run_again_and_loaded_again(desk: Desk, shown: Ga
         expect(shown.panel(name).get_by_role("table")).to_be_visible()
 
 
-def test_rule_10_a_panel_says_that_its_kernel_is_gone_and_is_back_when_run_again(
+def test_rule_10_a_panel_reports_a_lost_kernel_and_works_when_run_again(
     shown: Gallery, clean: Practice
 ) -> None:
     shown.notebook.show()
