@@ -82,7 +82,7 @@ def test_a_chart_of_the_age_of_open_items(t: Workspace) -> None:
     assert "open" in repr(figure).casefold()
 
 
-def test_a_chart_takes_the_frame_of_an_answer_as_it_takes_the_answer(t: Workspace) -> None:
+def test_a_chart_accepts_an_answer_or_its_frame(t: Workspace) -> None:
     r = t.reconcile("2026-10")
     of_answer, of_frame = plots.cash(r), plots.cash(r.lines.df, "2026-10")
     assert repr(of_answer) == repr(of_frame)
