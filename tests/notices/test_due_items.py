@@ -140,7 +140,7 @@ def test_each_gap_between_syncs_is_a_fact_even_twice_a_day() -> None:
         ("pay\r\nnow\u202e", "pay now⟨U+202E⟩"),
     ],
 )
-def test_a_name_shows_words_and_references_alone(name: str, shown: str) -> None:
+def test_a_name_shows_only_words_and_references(name: str, shown: str) -> None:
     assert masked(name) == shown
 
 
