@@ -90,7 +90,7 @@ def test_case_06_a_reversal_mark_never_turns_the_direction(
     ("reversal", "direction", "closing"),
     [("C", "CRDT", "110"), ("D", "DBIT", "90"), ("RC", "DBIT", "90"), ("RD", "CRDT", "110")],
 )
-def test_case_06_a_reversal_in_mt940_takes_back(
+def test_case_06_a_reversal_in_mt940_has_the_opposite_direction(
     tmp_path: Path, reversal: str, direction: str, closing: str
 ) -> None:
     workspace = desk(tmp_path)

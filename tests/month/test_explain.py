@@ -68,7 +68,7 @@ def call(workspace: Workspace, *words: str) -> Result:
     return CliRunner().invoke(command, ["--workspace", str(workspace.folder), *words])
 
 
-def test_a_line_that_is_proved_shows_that_no_question_speaks_against_it() -> None:
+def test_a_proved_line_shows_that_no_question_contradicts_it() -> None:
     explanation = explained(
         "a", [line("a", "100", f"Invoice 7 {A}")], [expectation("r1", A, "100")]
     )

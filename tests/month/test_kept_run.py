@@ -33,7 +33,7 @@ def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def decide_something(desk: Workspace, draw: random.Random) -> None:
-    """Make one random decision on a line that needs a person, or undo the last one."""
+    """Decide a line that needs a person at random, or undo the last decision."""
     row = draw.choice(desk.matches.open().arrow.to_pylist())
     line, suggestion = row["entry_id"], row["suggestion"]
     match draw.choice(("accept", "reject", "ignore", "undo") if suggestion else ("ignore", "undo")):

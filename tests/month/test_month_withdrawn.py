@@ -76,7 +76,7 @@ def test_the_declared_currency_counts_if_a_file_states_none(tmp_path: Path) -> N
 
 
 @pytest.mark.acceptance
-def test_a_profile_that_gains_a_currency_leaves_no_screen_without_an_answer(tmp_path: Path) -> None:
+def test_every_screen_works_after_a_profile_gains_a_currency(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     path = without_currency(workspace, tmp_path)
     profiled(workspace, "EUR")

@@ -268,7 +268,9 @@ def placed(rows: list[Conversion]) -> dict[str, str]:
     ],
     ids=["within a band", "one to one"],
 )
-def test_a_credit_given_to_the_wrong_account_moves_no_other(rules: Rules, coins: str) -> None:
+def test_a_credit_given_to_the_wrong_account_affects_no_other_credit(
+    rules: Rules, coins: str
+) -> None:
     rates = [RATES[0] | {"lowest": Decimal("0.93"), "highest": Decimal("0.93")}]
     moved = [interval(NEXT_WEEK, Decimal(coins))]
     before = walk(moved, many(), rates=rates, rules=rules)

@@ -100,7 +100,7 @@ def test_only_the_named_remark_is_undone(desk: Workspace) -> None:
     assert desk.funding.list().arrow.to_pylist() == []
 
 
-def test_a_remark_needs_a_reason_a_request_and_one_that_waits(desk: Workspace) -> None:
+def test_a_remark_needs_a_reason_and_a_waiting_request(desk: Workspace) -> None:
     waiting = next(row for row in desk.awaiting_funds().arrow.to_pylist() if row["state"] == "PAY")
     with pytest.raises(InputError, match="with a reason"):
         desk.funding.will_not_fund(waiting["reference"], " ", actor=ANNA)

@@ -213,13 +213,13 @@ def test_a_debit_of_another_account_is_not_the_files(desk: Workspace, month_end:
         desk.matches.accept_file(line, FILE, reason="it is", actor=BERT)
 
 
-def test_two_debits_that_name_a_file_are_both_asked_about(filed: Filed) -> None:
+def test_two_debits_that_name_one_file_both_need_a_decision(filed: Filed) -> None:
     line = filed.debited()
     other = double(filed.desk, line)
     assert {filed.outcome(name)["outcome"] for name in (line, other)}.isdisjoint({"matched"})
 
 
-def test_a_payment_that_was_booked_by_itself_as_well_is_asked_about(filed: Filed) -> None:
+def test_a_payment_also_booked_separately_needs_a_decision(filed: Filed) -> None:
     line = filed.debited()
     alone = double(
         filed.desk, line, amount=filed.first["send"], message_id=None,
@@ -231,7 +231,7 @@ def test_a_payment_that_was_booked_by_itself_as_well_is_asked_about(filed: Filed
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("status", [("RJCT", "AM05"), ("ACSC",)])
-def test_a_payment_that_the_bank_leaves_in_doubt_is_asked_about(
+def test_a_payment_left_in_doubt_by_the_bank_needs_a_decision(
     filed: Filed, tmp_path: Path, status: tuple[str, ...]
 ) -> None:
     filed.answered(tmp_path, filed.second["reference"], *status)
@@ -252,7 +252,7 @@ def test_payments_already_executed_by_the_bank_are_excluded_from_the_debit(
     assert decision.expectations == (filed.first["request"],)
 
 
-def test_a_debit_of_a_file_that_was_uploaded_twice_takes_a_reason(
+def test_accepting_a_debit_of_a_file_uploaded_twice_requires_a_reason(
     filed: Filed, tmp_path: Path
 ) -> None:
     answer = tmp_path / "answer.xml"
@@ -396,12 +396,12 @@ def test_a_debit_returned_in_full_leaves_all_its_payments_to_be_paid_again(
     assert filed.states == {"RETURNED"}
 
 
-def test_a_file_that_was_taken_back_is_asked_about(filed: Filed) -> None:
+def test_a_withdrawn_file_needs_a_decision(filed: Filed) -> None:
     filed.desk.journal.append("payment_file.voided", FILE, {"reason": "not sent"}, actor=BERT)
     assert filed.outcome(filed.debited())["outcome"] != "matched"
 
 
-def test_two_files_of_one_id_are_asked_about(filed: Filed) -> None:
+def test_two_files_with_one_id_need_a_decision(filed: Filed) -> None:
     made = next(iter(filed.desk.journal.entries("payment_file.made")))
     file_made(filed.desk, OTHER, made.body)
     assert filed.outcome(filed.debited())["outcome"] != "matched"

@@ -215,7 +215,7 @@ def test_a_double_payment_is_reported(world: DrawnMonths) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_payer_stays_known_from_a_settled_line_alone(world: DrawnMonths) -> None:
+def test_a_payer_stays_known_from_a_settled_line(world: DrawnMonths) -> None:
     request = world.requests["r2"] | {
         "id": "r9",
         "payment_reference": "XYZ-40-99001",

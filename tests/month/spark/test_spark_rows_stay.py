@@ -26,7 +26,7 @@ FETCHED = {
 }
 
 
-def test_nothing_but_counts_and_a_months_answer_comes_to_this_process() -> None:
+def test_only_counts_and_a_months_answer_are_fetched_into_this_process() -> None:
     folders = map(Path, (*spark.__path__, *month_spark.__path__))
     calls = set()
     for file in (file for folder in folders for file in folder.glob("*.py")):

@@ -302,7 +302,7 @@ def test_hostile_text_is_escaped(month_end: Workspace) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_trace_leaves_as_exact_rows(month_end: Workspace) -> None:
+def test_a_trace_is_exported_as_exact_rows(month_end: Workspace) -> None:
     frame = month_end.trace("PAY-2026-004417").to_pandas()
     assert list(frame["place"])[:2] == ["Request", "Approval"]
     assert isinstance(frame["amount"].dropna().iloc[0], Decimal)
