@@ -1,4 +1,4 @@
-"""Closing a month: what blocks, is locked, is pinned, or comes late; cases 24 to 34."""
+"""Closing a month: blockers, locks, pinned data and late lines; cases 24 to 34."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_a_person_without_the_required_identity_neither_prepares_nor_signs(
 
 
 def in_the_way(desk: Workspace, month: str) -> str | None:
-    """Return why a month cannot be prepared, before its open items are checked."""
+    """Return the reason against preparing a month, ignoring its open items, or None."""
     entries = read_decided(desk.journal).entries
     question = desk.question(month)
     refusal = _in_the_way(question, entries, OpenItems(question.month, ()), Policy(), ANNA)
