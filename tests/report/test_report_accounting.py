@@ -185,7 +185,7 @@ def test_every_entry_balances_in_every_currency(rows: list[tuple[Any, ...]]) -> 
     assert not any(map(total, legs.values()))
 
 
-def test_an_entry_that_does_not_balance_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unbalanced_entry_is_never_exported(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = dict(steps_of(PACKAGE))
     wrong = steps["request_legs"].sql.replace(
         "'ramp fees', '', fiat, fee", "'ramp fees', '', fiat, gross"

@@ -384,7 +384,7 @@ def test_the_section_shows_pairs_sums_and_missing_values() -> None:
         ({"fee": None}, "without a value"),
     ],
 )
-def test_a_pair_without_a_value_says_that_the_rate_is_missing_and_no_amount(
+def test_a_pair_without_a_value_shows_a_missing_rate_and_no_amount(
     changed: dict[str, Any], words: str
 ) -> None:
     (row,) = section(exchange(**changed)).grids[0].rows

@@ -174,7 +174,7 @@ def test_the_calculators_word_is_marked_calculated_and_converted_for_an_off_ramp
     )
 
 
-def test_the_calculator_is_asked_once_for_each_amount_and_in_the_unit_of_the_direction() -> None:
+def test_the_calculator_is_called_once_per_amount_in_the_unit_of_the_direction() -> None:
     asked: list[tuple[Decimal, str]] = []
 
     def ask(amount: Decimal, way: str) -> Decimal | None:

@@ -193,7 +193,7 @@ def test_an_empty_figure_is_labelled_and_a_missing_column_is_refused(
         draw(pd.DataFrame(rows).drop(columns=list(rows[0])[-1]))
 
 
-def test_fees_of_each_month_stand_in_a_panel_of_their_currency() -> None:
+def test_fees_of_each_month_are_drawn_in_the_panel_of_their_currency() -> None:
     figure = figures.fees_by_month(TREND)
     assert bars(figure) == [(0, 9.5), (1, 0.0)]
     assert bars(figure, 1) == [(0, 3.0)]

@@ -77,7 +77,7 @@ def page(r: Reconciliation) -> Page:
 
 @cache
 def full_page() -> Page:
-    """Return the page of the full month, drawn once; read only."""
+    """Return the page of the full month, rendered once for all tests."""
     return page(FULL)
 
 
@@ -112,7 +112,7 @@ FULL = reconciliation(
 )  # fmt: skip
 
 
-def test_sections_stand_in_the_order_of_the_desk() -> None:
+def test_sections_have_the_order_of_the_desk() -> None:
     headings = [a["id"] for a in full_page().named("section")]
     assert headings == [
         "verdict",

@@ -112,7 +112,7 @@ def test_a_pack_is_verified_in_any_folder(pack: Path, tmp_path: Path) -> None:
 
 
 def told_of(folder: Path) -> list[str]:
-    """Return the subjects of findings, or the evidence if it cannot be read."""
+    """Return the subjects of the findings, or `EVIDENCE` if the evidence cannot be read."""
     try:
         return [one.what for one in verify_pack(folder).findings]
     except InputError:
