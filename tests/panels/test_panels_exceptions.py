@@ -245,7 +245,7 @@ def type_in(sheet: Path, item_id: str, title: str, text: str) -> None:
 
 
 def downloaded(panel: ExceptionsPanel, name: str) -> bytes:
-    """Return the downloaded file of a press, put together like the page does."""
+    """Return the file that a button downloads, assembled as the page does it."""
     parts: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(panel, "send", lambda content, **_: take(content, parts))
@@ -264,7 +264,7 @@ def take(content: dict[str, Any], parts: list[str]) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_remark_and_the_owner_stand_in_the_row_of_the_item(month: Practice) -> None:
+def test_a_remark_and_the_owner_are_shown_in_the_row_of_the_item(month: Practice) -> None:
     month.workspace.items.remark("PAY-2026-005001", "asked the provider, ticket 77")
     (row,) = [
         row

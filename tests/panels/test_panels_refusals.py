@@ -375,7 +375,7 @@ def test_a_panel_from_before_a_restart_is_another_panel_and_its_step_confirms_no
     assert practice.journaled("action.") == []
 
 
-def test_who_asked_and_who_is_not_known_are_not_mixed_up(
+def test_the_maker_and_an_unknown_person_get_different_errors(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (action_id,) = propose_transfers(practice, "1.00")

@@ -134,7 +134,7 @@ def test_rule_5_markup_in_every_field_of_every_record_is_literal_and_runs_nothin
     assert panel.locator("img, script, a, style, iframe").count() == 0
     assert desk.page.evaluate("() => window.harmed") is None
     assert desk.dialogs == []
-    if name != "sync":  # the names of tables and times are our own
+    if name != "sync":  # Names of tables and times are not outside text.
         expect(panel).to_contain_text("<img src=x onerror=")
 
 
