@@ -215,7 +215,7 @@ def test_the_practice_companys_digest_has_rows_of_the_open_items(
     workspace.journal.verify()
 
 
-def test_no_account_number_or_amount_leaves_the_desk(
+def test_no_account_number_or_amount_is_sent(
     month_end: Workspace, tmp_path: Path, mailbox: Mailbox, hook: Endpoint
 ) -> None:
     workspace = desk(month_end, tmp_path / "desk", mailbox, hook)
