@@ -79,7 +79,7 @@ VERBS: dict[str, Callable[[Workspace], object]] = {
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("verb", VERBS)
-def test_an_altered_journal_can_be_read_but_takes_no_decision(edited: Workspace, verb: str) -> None:
+def test_an_altered_journal_can_be_read_but_refuses_decisions(edited: Workspace, verb: str) -> None:
     before, rules = edited.journal.entries(), (edited.folder / "rules.toml").read_bytes()
     with pytest.raises(JournalError, match="entry 1 was changed after it was written") as caught:
         VERBS[verb](edited)

@@ -100,7 +100,7 @@ def test_a_month_without_a_statement_shows_that_and_the_time_of_the_last_sync(
 
 
 @pytest.mark.acceptance
-def test_the_month_that_has_just_begun_lists_what_is_open_before_its_first_line(
+def test_a_month_that_has_just_begun_lists_open_items_before_its_first_line(
     month_end: Workspace,
 ) -> None:
     screen = month_end.status("2026-11")
