@@ -125,7 +125,7 @@ def test_liabilities_agree_in_the_books_and_in_the_ledger_comparison(month_end: 
     assert any(not one.is_owed for one in owed_payouts(r))
 
 
-def test_a_completed_request_that_was_paid_a_cent_less_leaves_nothing_in_transit(
+def test_a_completed_request_paid_a_cent_short_leaves_nothing_in_transit(
     month_end: Workspace,
 ) -> None:
     rows = month_end.accounting("2026-10").postings.arrow.to_pylist()
