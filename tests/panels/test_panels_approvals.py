@@ -323,7 +323,7 @@ def test_a_panel_of_an_earlier_instant_is_refused(practice: Practice) -> None:
         practice.workspace.at("2026-11-01T09:00Z").panels.approvals()
 
 
-def test_a_workspace_that_was_never_synced_says_so(practice: Practice, tmp_path: Path) -> None:
+def test_a_workspace_that_was_never_synced_is_reported(practice: Practice, tmp_path: Path) -> None:
     from treasury.cli.commands.practice import prepare
 
     empty = prepare(tmp_path / "empty", practice.company, practice.served)

@@ -216,7 +216,7 @@ def test_rule_7_a_failing_service_is_an_alert_and_can_be_tried_again(
 
 
 @pytest.mark.parametrize("way", ["carry_out"], indirect=True)
-def test_rule_7_an_answer_that_never_comes_is_an_alert_and_is_recovered(
+def test_rule_7_a_missing_answer_is_an_alert_and_is_recovered(
     panel: Locator, month: Practice, way: Way
 ) -> None:
     for _ in range(10):

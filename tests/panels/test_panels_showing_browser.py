@@ -185,7 +185,7 @@ def test_rule_8_typing_dd_on_anything_that_takes_the_focus_deletes_no_cell(
         field.fill("")
 
 
-def test_rule_8_tab_goes_through_a_panel_in_the_order_of_reading(shown: Gallery, name: str) -> None:
+def test_rule_8_tab_moves_through_a_panel_in_reading_order(shown: Gallery, name: str) -> None:
     shown.notebook.show()
     panel = shown.panel(name)
     wanted: list[str] = panel.evaluate(TAB_STOPS)
