@@ -68,7 +68,7 @@ def fixing(asset: str, day: date) -> Fraction:
 
 
 def taken(row: dict[str, Any]) -> Fraction:
-    """Return 35 basis points of the converted amount in euros, calculated from the records."""
+    """Return the provider's share, 35 basis points of the converted amount, in euros."""
     converted = Fraction(row["fiat_gross"]) - Fraction(row["fee"])
     if row["direction"] == "off-ramp":
         converted = Fraction(row["crypto"]) * fixing(row["crypto_currency"], row["completed_on"])

@@ -1,4 +1,4 @@
-"""Closing a month: what blocks, is locked, is pinned, or comes late; cases 24 to 34."""
+"""Closing a month: blockers, locks, pinned data and late lines; cases 24 to 34."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_case_32_the_preparer_cannot_sign_in_any_spelling_of_the_name(desk: Work
 
 
 @pytest.mark.acceptance
-def test_one_person_signs_alone_if_the_policy_allows_it_and_every_page_says_so(
+def test_one_person_signs_alone_if_allowed_and_every_page_shows_it(
     desk: Workspace, tmp_path: Path
 ) -> None:
     (desk.folder / "policy.toml").write_text("one_person = true\n", "utf-8")
@@ -222,7 +222,7 @@ def test_a_person_without_the_required_identity_neither_prepares_nor_signs(
 
 
 def in_the_way(desk: Workspace, month: str) -> str | None:
-    """Return why a month cannot be prepared, before its open items are checked."""
+    """Return the reason against preparing a month, ignoring its open items, or None."""
     entries = read_decided(desk.journal).entries
     question = desk.question(month)
     refusal = _in_the_way(question, entries, OpenItems(question.month, ()), Policy(), ANNA)
@@ -367,7 +367,7 @@ def test_case_34_a_month_whose_items_do_not_roll_forward_is_not_closed(
 
 
 @pytest.mark.acceptance
-def test_a_closed_month_is_recomputed_identically_whatever_becomes_known(
+def test_a_closed_month_is_recomputed_identically_despite_later_knowledge(
     closed: Workspace, lines: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     desk = copy_of(closed, tmp_path / "desk")

@@ -62,7 +62,7 @@ def test_case_04_pending_then_booked_is_one_movement(tmp_path: Path) -> None:
     assert workspace.reconcile("2026-10").lines.arrow.num_rows == 1
 
 
-def test_case_05_balances_that_do_not_tie_are_said_per_statement(tmp_path: Path) -> None:
+def test_case_05_untied_balances_are_reported_per_statement(tmp_path: Path) -> None:
     workspace = desk(tmp_path)
     added = workspace.statements.add(camt(tmp_path, *ROWS, closing="106.01"))
     (stored,) = workspace.statements.list().arrow.to_pylist()
@@ -90,7 +90,7 @@ def test_case_06_a_reversal_mark_never_turns_the_direction(
     ("reversal", "direction", "closing"),
     [("C", "CRDT", "110"), ("D", "DBIT", "90"), ("RC", "DBIT", "90"), ("RD", "CRDT", "110")],
 )
-def test_case_06_a_reversal_in_mt940_takes_back(
+def test_case_06_a_reversal_in_mt940_has_the_opposite_direction(
     tmp_path: Path, reversal: str, direction: str, closing: str
 ) -> None:
     workspace = desk(tmp_path)

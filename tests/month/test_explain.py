@@ -68,7 +68,7 @@ def call(workspace: Workspace, *words: str) -> Result:
     return CliRunner().invoke(command, ["--workspace", str(workspace.folder), *words])
 
 
-def test_a_line_that_is_proved_shows_that_no_question_speaks_against_it() -> None:
+def test_a_proved_line_shows_that_no_question_contradicts_it() -> None:
     explanation = explained(
         "a", [line("a", "100", f"Invoice 7 {A}")], [expectation("r1", A, "100")]
     )
@@ -148,7 +148,7 @@ def test_without_a_reference_no_question_is_asked() -> None:
     assert says(explanation, "outcome") == ["no reference"]
 
 
-def test_a_reading_says_what_its_tier_proves() -> None:
+def test_a_reading_states_the_proof_of_its_tier() -> None:
     lines = [line("a", "250", "invoice PAY-2026 005528")]
     expected = [expectation("r2", "PAY-2026-005528", "250")]
     (rejoined,) = [row for row in explained("a", lines, expected).readings.arrow.to_pylist()
@@ -158,7 +158,7 @@ def test_a_reading_says_what_its_tier_proves() -> None:
     assert rejoined["needs"] == "amount_or_payer"
 
 
-def test_a_line_that_is_left_out_says_so() -> None:
+def test_an_omitted_line_is_explained_as_omitted() -> None:
     fee = line("a", "8", A, line_class="bank_charge")
     explanation = explained("a", [fee], [expectation("r1", A, "8")])
     assert says(explanation, "questions") == ["not applicable: the line takes no part in matching"]
@@ -186,7 +186,7 @@ def test_every_kind_of_line_of_a_month_is_explained(month_end: Workspace) -> Non
     assert len(seen) > 6
 
 
-def test_a_decision_is_explained_with_who_made_it(month_end: Workspace, tmp_path: Path) -> None:
+def test_a_decision_is_explained_with_its_author(month_end: Workspace, tmp_path: Path) -> None:
     desk = copy_of(month_end, tmp_path / "desk")
     name = next(
         row["entry_id"]

@@ -115,7 +115,7 @@ def requests(draw: st.DrawFn) -> dict[str, Any]:
 @pytest.mark.acceptance
 @given(given_rows=st.lists(requests(), max_size=12), remarks=st.data())
 @settings(max_examples=60)
-def test_each_row_reads_as_it_would_alone(
+def test_each_row_reads_the_same_in_a_group_and_alone(
     given_rows: list[dict[str, Any]], remarks: st.DataObject
 ) -> None:
     rows = [
@@ -182,7 +182,7 @@ def filed(state: str, filed_at: datetime, **changed: Any) -> tuple[str, int, str
     return funding.state, funding.overdue, funding.next_step
 
 
-def test_what_left_in_a_file_waits_for_its_debit_and_is_asked_for_once_that_is_late() -> None:
+def test_a_payment_in_a_file_waits_for_its_debit_until_that_is_late() -> None:
     on_friday = datetime(2026, 10, 23, 9, tzinfo=UTC)
     wait = ("IN FILE", 0, "Wait for the debit; do not pay twice")
     assert filed("PAY", on_friday, evidence_to=date(2026, 10, 26)) == wait
@@ -193,7 +193,7 @@ def test_what_left_in_a_file_waits_for_its_debit_and_is_asked_for_once_that_is_l
     assert step == "No debit to 28 Oct: was it uploaded and released; do not pay twice"
 
 
-def test_what_the_bank_shows_says_more_than_the_file() -> None:
+def test_the_banks_lines_take_precedence_over_the_file() -> None:
     at = datetime(2026, 10, 23, 9, tzinfo=UTC)
     assert filed("CHECK BANK", at, maybe_on=date(2026, 10, 26))[0] == "CHECK BANK"
     assert filed("CHECK BANK", at, pending=1)[0] == "CHECK BANK"
@@ -234,7 +234,7 @@ def test_an_empty_result_is_an_empty_table() -> None:
     assert table.num_rows == 0
 
 
-def test_of_requests_that_are_alike_the_larger_comes_first() -> None:
+def test_among_equal_requests_the_larger_comes_first() -> None:
     rows = [
         dict.fromkeys(SCHEMA.names)
         | {

@@ -33,7 +33,7 @@ def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def decide_something(desk: Workspace, draw: random.Random) -> None:
-    """Make one random decision on a line that needs a person, or undo the last one."""
+    """Decide a line that needs a person at random, or undo the last decision."""
     row = draw.choice(desk.matches.open().arrow.to_pylist())
     line, suggestion = row["entry_id"], row["suggestion"]
     match draw.choice(("accept", "reject", "ignore", "undo") if suggestion else ("ignore", "undo")):
@@ -53,7 +53,7 @@ def decide_something(desk: Workspace, draw: random.Random) -> None:
 @pytest.mark.parametrize(
     "seed", [1, *(pytest.param(seed, marks=pytest.mark.acceptance) for seed in range(2, 8))]
 )
-def test_drawn_decisions_months_and_rules_give_what_a_new_run_gives(
+def test_a_kept_run_gives_the_results_of_a_new_one_for_drawn_inputs(
     seed: int, month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk, draw = copy_of(month_end, tmp_path / "desk"), random.Random(seed)
@@ -89,7 +89,7 @@ def test_drawn_decisions_months_and_rules_give_what_a_new_run_gives(
 
 
 @pytest.mark.acceptance
-def test_a_decision_runs_the_steps_that_it_reaches_and_no_others(
+def test_a_decision_runs_only_the_steps_that_depend_on_it(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = copy_of(month_end, tmp_path / "desk")
@@ -122,7 +122,7 @@ def test_a_run_that_ended_in_an_error_is_not_used_again(month_end: Workspace) ->
         assert first is not third is not fourth
 
 
-def test_a_step_that_is_read_through_shows_what_is_there_now() -> None:
+def test_an_inlined_step_shows_current_rows() -> None:
     through = pipeline.Step(
         "through", "-- read through\nSELECT n + 1 AS n FROM given", is_stored=False
     )
@@ -178,7 +178,7 @@ def answered(desk: Workspace, folder: Path, status: str) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_run_goes_on_over_a_commit_of_what_its_steps_do_not_read(
+def test_a_run_survives_a_commit_of_a_table_that_its_steps_do_not_read(
     desk: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = record_steps(monkeypatch)
@@ -202,7 +202,7 @@ def test_a_run_goes_on_over_a_commit_of_what_its_steps_do_not_read(
         assert again.sheets()[name].arrow.equals(table.arrow), name
 
 
-def test_a_run_does_not_go_on_over_a_commit_of_what_a_step_has_read(
+def test_a_run_ends_with_a_commit_of_a_table_that_a_step_has_read(
     desk: Workspace, tmp_path: Path
 ) -> None:
     line = desk.reconcile(MONTHS[1]).lines.arrow.to_pylist()[0]["entry_id"]
@@ -231,7 +231,7 @@ def test_a_run_does_not_go_on_over_a_commit_of_what_a_step_has_read(
 
 
 @pytest.mark.acceptance
-def test_what_a_run_may_not_copy_is_asked_of_a_new_one(
+def test_a_run_that_may_not_be_copied_is_replaced_by_a_new_one(
     desk: Workspace, month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = desk.reconcile(MONTHS[1])

@@ -56,7 +56,7 @@ def test_an_instant_payment_at_month_end_is_a_cut_off_difference_of_its_month(
         ("2026-10-31", "2026-11-02", ""),
     ],
 )
-def test_a_payment_of_the_next_month_or_another_rail_is_none(
+def test_a_payment_of_the_next_month_or_another_rail_is_not_a_cut_off_difference(
     tmp_path: Path, value: str, day: str, code: str
 ) -> None:
     workspace = booked(tmp_path, value=value, day=day, code=code)

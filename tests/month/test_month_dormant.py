@@ -53,7 +53,7 @@ def test_a_confirmed_balance_covers_the_days_since_the_last_statement(dormant: W
 
 
 @pytest.mark.acceptance
-def test_another_balance_than_the_last_covers_nothing_and_says_so(dormant: Workspace) -> None:
+def test_a_balance_other_than_the_last_covers_nothing_and_is_reported(dormant: Workspace) -> None:
     dormant.statements.confirm(OWN, "90.00", "2026-10-31", source="online banking")
     assert not account_row(dormant)["complete"]
     rows = dormant.statements.coverage().arrow.to_pylist()

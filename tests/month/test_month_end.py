@@ -45,9 +45,7 @@ def is_clean(truth: dict[str, Any]) -> bool:
 @pytest.mark.parametrize(
     "seed", [7, *(pytest.param(seed, marks=pytest.mark.acceptance) for seed in (8, 9))]
 )
-def test_nothing_is_matched_above_its_ceiling_and_enough_is_found(
-    seed: int, tmp_path: Path
-) -> None:
+def test_matches_stay_below_their_ceiling_and_enough_are_found(seed: int, tmp_path: Path) -> None:
     company = Sandbox(seed)
     workspace = fill(tmp_path, company)
     pairs = [
@@ -136,7 +134,7 @@ def test_requests_that_await_funds_read_as_they_should(
 
 
 @pytest.mark.acceptance
-def test_pay_is_not_said_before_the_statements_reach(company: Sandbox, tmp_path: Path) -> None:
+def test_pay_is_not_shown_before_the_statements_reach(company: Sandbox, tmp_path: Path) -> None:
     folder = tmp_path / "desk"
     with company.serve() as served, pytest.MonkeyPatch.context() as patch:
         from treasury.cli.commands.practice import prepare
@@ -183,7 +181,7 @@ def test_the_same_question_has_the_same_answer(month_end: Workspace) -> None:
         assert getattr(first, name).arrow.equals(getattr(second, name).arrow)
 
 
-def test_a_month_of_which_nothing_is_stored_is_an_error_that_says_what_is(
+def test_a_month_without_stored_records_is_an_error_that_names_the_stored_months(
     month_end: Workspace,
 ) -> None:
     with pytest.raises(NothingStored, match="from 2026-05-05 to 2026-10-30"):
@@ -229,7 +227,7 @@ def test_a_class_rule_means_the_account_and_the_start_of_the_code(
 
 
 @pytest.mark.acceptance
-def test_every_step_can_be_looked_at_and_none_computes_in_floating_point(
+def test_every_step_can_be_read_and_none_computes_in_floating_point(
     month_end: Workspace,
 ) -> None:
     from treasury.month.reconciliation import run_on_question
@@ -245,7 +243,9 @@ def test_every_step_can_be_looked_at_and_none_computes_in_floating_point(
     assert composed.sort_by("entry_id").equals(result.lines.arrow.sort_by("entry_id"))
 
 
-def test_an_earlier_instant_is_answered_from_what_was_known_then(month_end: Workspace) -> None:
+def test_an_earlier_instant_is_answered_from_the_knowledge_of_that_time(
+    month_end: Workspace,
+) -> None:
     before_anything = month_end.at("2026-11-01T00:00Z")
     with pytest.raises(NothingStored, match="not known: the services were never read"):
         before_anything.awaiting_funds()

@@ -79,7 +79,7 @@ def test_an_unknown_key_is_refused(tmp_path: Path) -> None:
         load_settings(written(tmp_path, 'address = "yarn"\nmaster = "x"'))
 
 
-def test_a_token_in_the_address_is_refused_and_shown_nowhere(tmp_path: Path) -> None:
+def test_a_token_in_the_address_is_refused_and_never_shown(tmp_path: Path) -> None:
     folder = written(tmp_path, f'address = "sc://host:443/;token={CANARY}"')
     with pytest.raises(SettingsError, match=r"engine\.address holds a password") as caught:
         load_settings(folder)
@@ -105,7 +105,7 @@ def test_a_token_is_fetched_where_the_settings_say(
 
 
 @pytest.mark.usefixtures("without_spark")
-def test_without_the_extra_it_is_said_in_one_line_what_to_install(month_end: Workspace) -> None:
+def test_a_missing_extra_is_a_one_line_error_with_the_install_command(month_end: Workspace) -> None:
     for address in ("local[2]", "sc://127.0.0.1:15002"):
         with pytest.raises(InputError, match="Spark is not installed") as caught:
             month_end.reconcile("2026-10", engine=address)
@@ -138,6 +138,6 @@ def test_a_place_without_an_engine_is_refused(month_end: Workspace, tmp_path: Pa
     assert isinstance(said.exception, InputError)
 
 
-def test_what_is_no_session_is_refused(month_end: Workspace) -> None:
+def test_an_object_that_is_not_a_session_is_refused(month_end: Workspace) -> None:
     with pytest.raises(InputError, match="engine: int is no Spark session"):
         month_end.reconcile("2026-10", engine=3)

@@ -46,7 +46,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.acceptance
-def test_a_month_asked_again_runs_no_step_and_says_the_same(
+def test_a_repeated_month_runs_no_step_and_gives_the_same_answer(
     desk: Workspace, ran: list[str]
 ) -> None:
     first = desk.reconcile(MONTH)
@@ -106,7 +106,7 @@ def test_a_file_that_was_damaged_since_is_not_answered_from_before(desk: Workspa
 
 
 @pytest.mark.acceptance
-def test_what_is_worked_out_leaves_nothing_in_the_snapshot(desk: Workspace) -> None:
+def test_a_computation_leaves_no_tables_in_the_snapshot(desk: Workspace) -> None:
     snapshot = desk.snapshot()
     question = desk.question(MONTH)
     before = set(snapshot.sql(OBJECTS)["table_name"].to_pylist())
@@ -117,7 +117,7 @@ def test_what_is_worked_out_leaves_nothing_in_the_snapshot(desk: Workspace) -> N
         assert set(connection.sql(OBJECTS).to_arrow_table()["table_name"].to_pylist()) == before
 
 
-def test_two_connections_of_a_snapshot_do_not_see_what_the_other_makes(desk: Workspace) -> None:
+def test_two_connections_of_a_snapshot_do_not_see_each_others_tables(desk: Workspace) -> None:
     snapshot = desk.snapshot()
     with snapshot.connection() as first, snapshot.connection() as second:
         for at, connection in enumerate((first, second)):
@@ -126,7 +126,7 @@ def test_two_connections_of_a_snapshot_do_not_see_what_the_other_makes(desk: Wor
     assert instants == [0, 1]
 
 
-def test_the_last_answer_is_kept_whatever_its_size_and_those_before_it_up_to_some(
+def test_the_last_answer_is_always_kept_and_earlier_ones_up_to_a_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(memo, "MOST", 20)
@@ -144,7 +144,7 @@ def test_the_last_answer_is_kept_whatever_its_size_and_those_before_it_up_to_som
     assert answers.of(None, lambda: large) is large
 
 
-def test_what_an_answer_holds_is_asked_once_however_many_are_kept() -> None:
+def test_the_size_of_an_answer_is_computed_once_however_many_are_kept() -> None:
     measured_keys: list[int] = []
 
     class MeasuredAnswer:
@@ -162,7 +162,7 @@ def test_what_an_answer_holds_is_asked_once_however_many_are_kept() -> None:
     assert measured_keys == list(range(50))
 
 
-def test_what_is_large_has_no_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_inputs_have_no_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memo, "MOST", 20)
     small, large = pa.table({"n": [1]}), pa.table({"n": list(range(100))})
     assert fingerprint(large) is None
@@ -228,7 +228,7 @@ def matched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.acceptance
-def test_an_end_that_has_all_that_is_stored_is_not_matched_again(
+def test_a_month_end_with_all_stored_records_is_not_matched_again(
     desk: Workspace, matched: list[int]
 ) -> None:
     seen = everything(desk, "2026-11")

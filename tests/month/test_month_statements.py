@@ -69,7 +69,7 @@ def balances(row: dict[str, Any]) -> tuple[Decimal, Decimal]:
 
 
 @pytest.mark.acceptance
-def test_a_longer_statement_beside_the_monthly_ones_changes_nothing(tmp_path: Path) -> None:
+def test_a_longer_statement_in_addition_to_monthly_ones_has_no_effect(tmp_path: Path) -> None:
     files = [statement(tmp_path / "bank", *days) for days in DAYS.values()]
     longer = statement(tmp_path / "bank", "2026-08-01", "2026-10-31")
     for name, order in {"after": [*files, longer], "before": [longer, *files]}.items():
@@ -101,7 +101,7 @@ def test_a_statement_that_overlaps_in_part_is_doubted_and_no_balance_is_wrong(
 
 
 @pytest.mark.acceptance
-def test_what_was_booked_before_a_statement_opened_that_day_is_not_counted_again(
+def test_lines_before_a_statement_that_opens_on_their_day_count_once(
     tmp_path: Path,
 ) -> None:
     workspace = desk(tmp_path / "desk")
@@ -172,7 +172,7 @@ def test_midnight_at_the_end_of_a_statement_covers_no_day_more(tmp_path: Path) -
     ),
     order=st.randoms(use_true_random=False),
 )
-def test_every_months_balances_are_the_banks_in_whatever_files_and_order(
+def test_every_months_balances_equal_the_banks_for_any_files_and_order(
     lines: tuple[Line, ...], spans: list[tuple[int, int]], order: Any
 ) -> None:
     lines = (*lines, *((days[0], 1) for days in DAYS.values()))

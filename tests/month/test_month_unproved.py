@@ -20,7 +20,7 @@ def add(workspace: Workspace, *files: Path) -> Result:
 
 
 @pytest.mark.acceptance
-def test_adding_a_statement_whose_proof_fails_exits_1_and_says_the_way_out(tmp_path: Path) -> None:
+def test_adding_a_statement_with_a_failed_proof_exits_1_and_names_the_fix(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     addition = add(workspace, camt(tmp_path, entry("7.00"), closing="108.00"))
     assert addition.exit_code == 1
@@ -51,7 +51,7 @@ def test_an_account_without_balances_reads_not_provable_and_adding_it_succeeds(
     )
 
 
-def test_a_month_that_proved_statements_cover_is_complete_beside_a_file_without_balances(
+def test_a_file_without_balances_leaves_a_month_of_proved_statements_complete(
     tmp_path: Path,
 ) -> None:
     workspace = desk(tmp_path / "desk")

@@ -65,7 +65,7 @@ def without_currency(workspace: Workspace, folder: Path) -> Path:
     return path
 
 
-def test_the_declared_currency_counts_where_a_file_states_none(tmp_path: Path) -> None:
+def test_the_declared_currency_counts_if_a_file_states_none(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     profiled(workspace)
     report = workspace.statements.add([csv(tmp_path)], account=OWN)
@@ -76,7 +76,7 @@ def test_the_declared_currency_counts_where_a_file_states_none(tmp_path: Path) -
 
 
 @pytest.mark.acceptance
-def test_a_profile_that_gains_a_currency_leaves_no_screen_without_an_answer(tmp_path: Path) -> None:
+def test_every_screen_works_after_a_profile_gains_a_currency(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     path = without_currency(workspace, tmp_path)
     profiled(workspace, "EUR")
@@ -94,7 +94,9 @@ def test_a_profile_that_gains_a_currency_leaves_no_screen_without_an_answer(tmp_
 
 
 @pytest.mark.acceptance
-def test_the_journal_keeps_who_withdrew_and_why_and_adding_again_says_it(tmp_path: Path) -> None:
+def test_a_withdrawal_is_journaled_with_its_reason_and_shown_on_adding_again(
+    tmp_path: Path,
+) -> None:
     workspace = desk(tmp_path / "desk")
     path = camt(tmp_path, entry("7.00"), closing="107.00")
     workspace.statements.add([path])
@@ -116,7 +118,7 @@ def test_the_journal_keeps_who_withdrew_and_why_and_adding_again_says_it(tmp_pat
 
 
 @pytest.mark.acceptance
-def test_a_currency_that_nothing_states_on_an_account_of_several_names_the_statement(
+def test_an_unknown_currency_on_a_multi_currency_account_names_the_statement(
     tmp_path: Path,
 ) -> None:
     workspace = desk(tmp_path / "desk")
@@ -154,7 +156,7 @@ def test_a_statement_in_a_currency_that_is_not_declared_keeps_its_account_from_b
 
 
 @pytest.mark.acceptance
-def test_a_decision_about_a_line_that_was_withdrawn_stops_nothing(tmp_path: Path) -> None:
+def test_a_decision_about_a_withdrawn_line_blocks_nothing(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     workspace.statements.add([camt(tmp_path, entry("7.00"), entry("1.00"), closing="108.00")])
     line = workspace.reconcile("2026-10").lines.arrow["entry_id"].to_pylist()[0]
@@ -173,7 +175,7 @@ def test_a_decision_about_a_line_that_was_withdrawn_stops_nothing(tmp_path: Path
 
 
 @pytest.mark.acceptance
-def test_what_rests_on_a_statement_is_said_before_it_is_withdrawn(tmp_path: Path) -> None:
+def test_dependents_of_a_statement_are_shown_before_its_withdrawal(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     workspace.statements.add([camt(tmp_path, entry("7.00"), entry("1.00"), closing="108.00")])
     line = workspace.reconcile("2026-10").lines.arrow["entry_id"].to_pylist()[0]
@@ -202,7 +204,7 @@ def test_the_closed_months_that_keep_a_statement_are_named(month_end: Workspace)
 
 
 @pytest.mark.acceptance
-def test_a_reconciliation_without_statements_does_not_say_that_there_is_none(
+def test_incomplete_statements_are_shown_as_not_known_instead_of_none(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     workspace = Workspace(Path(shutil.copytree(month_end.folder, tmp_path / "desk")))

@@ -19,7 +19,7 @@ def test_every_state_makes_an_item_of_a_known_kind(source: Source) -> None:
     assert kinds | late <= KINDS.keys()
 
 
-def test_only_what_is_ours_to_act_on_may_be_paid() -> None:
+def test_only_states_that_are_our_turn_may_be_paid() -> None:
     assert {"PAY", "REJECTED", "RETURNED", "SEND CRYPTO"} == PAYABLE
     assert PAYABLE < waiting_on("ours") < FUNDING_STATES.keys()
     assert {KINDS[FUNDING_STATES[name].kind].turn for name in PAYABLE} == {"us"}

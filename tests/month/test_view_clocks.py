@@ -1,4 +1,4 @@
-"""When something is late: TARGET days for SEPA, calendar days elsewhere, hours by the clock."""
+"""Deadlines: TARGET days for SEPA, calendar days for other rails, and elapsed hours."""
 
 from __future__ import annotations
 

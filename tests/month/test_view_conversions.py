@@ -147,7 +147,7 @@ def test_a_credit_reads_not_yet_credited_until_a_balance_holds_it(tmp_path: Path
 
 
 @pytest.mark.acceptance
-def test_money_held_for_an_identity_check_is_told_as_inferred(tmp_path: Path) -> None:
+def test_money_held_for_an_identity_check_is_labelled_inferred(tmp_path: Path) -> None:
     company = Sandbox(7)
     workspace = observe(tmp_path, company)
     account = virtual(workspace)
@@ -268,7 +268,9 @@ def placed(rows: list[Conversion]) -> dict[str, str]:
     ],
     ids=["within a band", "one to one"],
 )
-def test_a_credit_given_to_the_wrong_account_moves_no_other(rules: Rules, coins: str) -> None:
+def test_a_credit_given_to_the_wrong_account_affects_no_other_credit(
+    rules: Rules, coins: str
+) -> None:
     rates = [RATES[0] | {"lowest": Decimal("0.93"), "highest": Decimal("0.93")}]
     moved = [interval(NEXT_WEEK, Decimal(coins))]
     before = walk(moved, many(), rates=rates, rules=rules)
@@ -304,13 +306,13 @@ def test_a_credit_that_a_person_gave_elsewhere_may_still_be_where_it_arrived() -
         assert set(states.values()) == {"proved_as_group"}
 
 
-def test_two_credits_of_one_amount_are_not_told_apart() -> None:
+def test_two_credits_of_one_amount_are_not_distinguished() -> None:
     credits = [credit(name, date(2026, 10, 8), Decimal("930.00")) for name in "ab"]  # noqa: A001
     (row, *_) = walk([interval(NEXT_WEEK, Decimal(1000))], credits)
     assert (row.state, row.entry_ids, row.edge_ids) == ("proved_as_group", [], ["a", "b"])
 
 
-def test_nothing_is_proved_where_the_report_does_not_reach() -> None:
+def test_nothing_is_proved_outside_the_report() -> None:
     credits = [credit("c", date(2026, 10, 2), Decimal("930.00"))]  # noqa: A001
     short = REPORT | {"covered_to": date(2026, 10, 7)}
     (row,) = walk([interval(NEXT_WEEK, Decimal(1000))], credits, report=short)

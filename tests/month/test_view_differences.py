@@ -58,7 +58,7 @@ def true_state(request: dict[str, Any], lines: list[dict[str, Any]]) -> str | No
 @pytest.mark.parametrize(
     "seed", [7, *(pytest.param(seed, marks=pytest.mark.acceptance) for seed in (8, 9))]
 )
-def test_case_23_every_difference_of_the_month_is_told_and_no_other(
+def test_case_23_exactly_the_differences_of_the_month_are_reported(
     seed: int, tmp_path: Path
 ) -> None:
     company = Sandbox(seed)
@@ -161,7 +161,7 @@ def test_case_21_a_wire_to_a_request_that_was_cancelled_is_asked_back(
 
 
 @pytest.mark.acceptance
-def test_a_wire_before_the_approval_is_told_and_its_details_stay_hidden(tmp_path: Path) -> None:
+def test_a_wire_before_the_approval_is_reported_and_its_details_stay_hidden(tmp_path: Path) -> None:
     company = Sandbox(7)
     workspace = observe(tmp_path, company)
     waiting = requests(workspace, ramp_type="ON_RAMP", status="AWAITING_APPROVAL")
@@ -190,7 +190,7 @@ def change_amount(company: Sandbox, request_id: str, amount: str) -> None:
 
 
 @pytest.mark.acceptance
-def test_case_22_an_amount_changed_after_the_wire_is_told(tmp_path: Path) -> None:
+def test_case_22_an_amount_changed_after_the_wire_is_reported(tmp_path: Path) -> None:
     company = Sandbox(7)
     workspace = observe(tmp_path, company)
     waiting = requests(workspace, ramp_type="ON_RAMP", status="AWAITING_APPROVAL")
@@ -247,7 +247,7 @@ def test_internal_transfers_show_both_their_legs(month_end: Workspace) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_transfer_whose_other_leg_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_transfer_with_a_missing_leg_is_reported(tmp_path: Path) -> None:
     company = Sandbox(7)
     workspace = observe(tmp_path, company)
     payout, operating = (account.account for account in workspace.settings.accounts[:2])
@@ -329,7 +329,7 @@ def test_the_practice_companys_own_hashes_are_all_right(month_end: Workspace) ->
 
 
 @pytest.mark.acceptance
-def test_a_remark_stands_beside_the_state_and_is_no_evidence(tmp_path: Path) -> None:
+def test_a_remark_is_shown_with_the_state_and_is_not_evidence(tmp_path: Path) -> None:
     from treasury.month.reconciliation import awaiting_funds
 
     workspace = fill(tmp_path, Sandbox(7))

@@ -25,7 +25,7 @@ def test_credits_of_one_payer_above_an_amount(t: Workspace) -> None:
     assert all(row["signed_amount"] > 10000 for row in large)
 
 
-def test_lines_beside_their_requests_and_the_days_between(t: Workspace) -> None:
+def test_lines_are_joined_to_their_requests_with_the_days_between(t: Workspace) -> None:
     r = t.reconcile("2026-10")
     lines, requests = r.lines.df, r.fee_requests.df
     both = lines.merge(requests, left_on="expectation_id", right_on="request_id")
@@ -82,7 +82,7 @@ def test_a_chart_of_the_age_of_open_items(t: Workspace) -> None:
     assert "open" in repr(figure).casefold()
 
 
-def test_a_chart_takes_the_frame_of_an_answer_as_it_takes_the_answer(t: Workspace) -> None:
+def test_a_chart_accepts_an_answer_or_its_frame(t: Workspace) -> None:
     r = t.reconcile("2026-10")
     of_answer, of_frame = plots.cash(r), plots.cash(r.lines.df, "2026-10")
     assert repr(of_answer) == repr(of_frame)
@@ -100,7 +100,7 @@ def test_everything_public_is_there() -> None:
     assert treasury.codes()["outcome"]["suggested"]
 
 
-def test_a_query_reads_the_answers_of_a_month_beside_stored_tables(t: Workspace) -> None:
+def test_a_query_joins_the_answers_of_a_month_to_stored_tables(t: Workspace) -> None:
     items = t.sql("SELECT item_id, signed_amount FROM open_items", month="2026-10")
     assert len(items) == len(t.open_items("2026-10"))
     lines = t.sql("SELECT count(*) AS n FROM bank_lines WHERE direction = 'in'", month="2026-10")

@@ -59,7 +59,7 @@ PATHS = {
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("key", PATHS)
-def test_a_changed_address_is_an_error_of_one_line_and_nothing_is_sent(
+def test_a_changed_address_is_a_one_line_error_and_nothing_is_sent(
     tmp_path: Path,
     listeners: tuple[Listener, Listener],
     monkeypatch: pytest.MonkeyPatch,

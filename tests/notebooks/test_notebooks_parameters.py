@@ -69,7 +69,7 @@ def test_the_practice_company_is_reconciled_from_nothing(tmp_path: Path) -> None
     assert all(secret not in written for _, secret in Sandbox().credentials.values())
 
 
-def test_fees_are_reported_for_the_months_that_are_asked_for(
+def test_fees_are_reported_for_the_requested_months(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TREASURY_WORKSPACE", str(month_end.folder))
@@ -90,7 +90,7 @@ def test_fees_are_reported_for_the_months_that_are_asked_for(
     path.unlink()
 
 
-def test_the_month_that_ended_last_is_reported_where_none_is_named(
+def test_the_last_ended_month_is_reported_by_default(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TREASURY_WORKSPACE", str(month_end.folder))

@@ -111,7 +111,7 @@ def test_a_notebook_has_short_cells_with_words_before_them(name: str) -> None:
 
 
 @pytest.mark.acceptance
-def test_the_morning_runs_and_shows_what_waits(
+def test_the_morning_notebook_runs_and_shows_open_work(
     morning: tuple[Workspace, NotebookNode],
 ) -> None:
     workspace, done = morning

@@ -140,7 +140,7 @@ def test_each_gap_between_syncs_is_a_fact_even_twice_a_day() -> None:
         ("pay\r\nnow\u202e", "pay now⟨U+202E⟩"),
     ],
 )
-def test_a_name_shows_words_and_references_alone(name: str, shown: str) -> None:
+def test_a_name_shows_only_words_and_references(name: str, shown: str) -> None:
     assert masked(name) == shown
 
 
@@ -193,7 +193,7 @@ url = "{hook.url}"
 
 
 @pytest.mark.acceptance
-def test_the_practice_companys_digest_has_rows_of_its_list(
+def test_the_practice_companys_digest_has_rows_of_the_open_items(
     month_end: Workspace, tmp_path: Path, mailbox: Mailbox, hook: Endpoint
 ) -> None:
     workspace = desk(month_end, tmp_path / "desk", mailbox, hook)
@@ -215,7 +215,7 @@ def test_the_practice_companys_digest_has_rows_of_its_list(
     workspace.journal.verify()
 
 
-def test_no_account_number_or_amount_leaves_the_desk(
+def test_no_account_number_or_amount_is_sent(
     month_end: Workspace, tmp_path: Path, mailbox: Mailbox, hook: Endpoint
 ) -> None:
     workspace = desk(month_end, tmp_path / "desk", mailbox, hook)

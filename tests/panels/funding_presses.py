@@ -1,4 +1,4 @@
-"""A test's presses in the funding panel, and their results."""
+"""Helpers that press the buttons of the funding panel and read the results."""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ class Notebook:
         self._idle = idle
 
     def show(self) -> Notebook:
-        """Bring it to the front."""
+        """Bring the notebook to the front."""
         self.page.evaluate(OPEN, {"path": self.path.name})
         self.page.wait_for_function(IN_FRONT, arg=self.path.name)
         return self
@@ -245,7 +245,7 @@ class Notebook:
         return self
 
     def restart(self) -> None:
-        """Restart its kernel, which forgets everything; the outputs stay on screen."""
+        """Restart the kernel: its variables are lost, and the outputs stay on screen."""
         self.page.evaluate(RESTART)
 
     @property
@@ -264,7 +264,7 @@ class Notebook:
         return self.path.read_text("utf-8")
 
     def changed(self) -> None:
-        """Mark it as unsaved, as a widget does at any time."""
+        """Mark the notebook as unsaved, as a widget may do at any time."""
         self.page.evaluate(CHANGE)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A test's actions at a panel, and their results."""
+"""Helpers that press the buttons of a panel and read the results."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Practice:
         return [event.email for event in events if event.event_type == kind]
 
     def act_at(self, instant: str) -> None:
-        """Journal as of an instant from here on, before the bank answers."""
+        """Set the journal's clock to an instant, so that entries precede the bank's answers."""
         journal, now = self.workspace.journal, datetime.fromisoformat(instant)
         journal._now = lambda: now
 

@@ -108,7 +108,7 @@ def test_the_maker_is_informed_that_another_person_must_approve(practice: Practi
     assert practice.journaled("action.approved") == []
 
 
-def test_a_rejection_needs_its_reason_and_says_so_beside_the_field(practice: Practice) -> None:
+def test_a_rejection_without_a_reason_is_an_error_at_the_field(practice: Practice) -> None:
     ids = proposed(practice, "100.00")
     panel = actions_of(practice)
     frame = ask(panel, "reject", *ids)
@@ -122,7 +122,7 @@ def test_a_rejection_needs_its_reason_and_says_so_beside_the_field(practice: Pra
 
 
 @pytest.mark.acceptance
-def test_a_verb_is_refused_for_a_state_that_it_is_not_for(practice: Practice) -> None:
+def test_a_verb_is_refused_for_an_unsuitable_state(practice: Practice) -> None:
     ids = proposed(practice, "100.00")
     frame = ask(actions_of(practice), "execute", *ids)
     assert "is proposed, and “" in said(frame)
@@ -214,7 +214,7 @@ def test_several_requests_are_approved_with_one_confirmation(practice: Practice)
 
 
 @pytest.mark.acceptance
-def test_one_of_several_that_is_already_decided_is_left_out_and_named(practice: Practice) -> None:
+def test_an_already_decided_request_of_several_is_omitted_and_named(practice: Practice) -> None:
     waiting = practice.waiting()
     first = waiting[0]
     with practice.portal("checker") as portal:
@@ -225,7 +225,7 @@ def test_one_of_several_that_is_already_decided_is_left_out_and_named(practice: 
     assert any("Left out: Already REJECTED" in note.text for note in step.notes)
 
 
-def test_a_choice_holds_over_pages_and_says_how_much_is_elsewhere(practice: Practice) -> None:
+def test_a_choice_spans_pages_and_counts_the_rows_on_others(practice: Practice) -> None:
     ids = [row["id"] for row in practice.waiting()]
     panel = practice.workspace.panels.approvals(size=1)
     panel.press("next", chosen=ids[0])
@@ -247,7 +247,7 @@ def test_the_download_has_every_row_and_nothing_a_spreadsheet_runs(practice: Pra
     assert ',"100.00"' in line
 
 
-def test_an_approver_without_permission_is_informed_and_nothing_is_approved(
+def test_an_approver_without_permission_gets_an_error_and_approves_nothing(
     practice: Practice,
 ) -> None:
     ids = proposed(practice, "100.00")
@@ -283,7 +283,7 @@ def test_an_unwritable_journal_is_reported_and_nothing_is_lost(
 
 
 @pytest.mark.acceptance
-def test_a_panel_that_is_older_than_the_decision_says_what_is_so(practice: Practice) -> None:
+def test_a_panel_older_than_the_decision_shows_the_current_state(practice: Practice) -> None:
     ids = proposed(practice, "100.00")
     stale, fresh = actions_of(practice), actions_of(practice)
     ask(fresh, "approve", *ids)

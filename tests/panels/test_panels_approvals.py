@@ -106,7 +106,7 @@ def test_reject_closes_the_request_and_keeps_the_reason(
 
 
 @pytest.mark.acceptance
-def test_several_are_confirmed_with_each_currency_apart(
+def test_several_are_confirmed_with_a_sum_per_currency(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
     names = [row["id"] for row in practice.waiting()]
@@ -123,7 +123,7 @@ def test_several_are_confirmed_with_each_currency_apart(
 
 
 @pytest.mark.acceptance
-def test_a_decided_row_says_so_until_a_sync_takes_it_off(
+def test_a_decided_row_is_marked_until_a_sync_removes_it(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
     key = chosen(panel)
@@ -214,7 +214,7 @@ def test_a_request_decided_elsewhere_is_reported_at_the_first_step(
 
 
 @pytest.mark.acceptance
-def test_a_request_cancelled_while_it_is_looked_at_is_not_approved(
+def test_a_request_cancelled_before_its_confirmation_is_not_approved(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
     row, step = practice.waiting()[0], propose(panel)
@@ -243,7 +243,7 @@ def test_a_failing_service_is_an_alert_and_can_be_tried_again(
     assert practice.request(practice.waiting()[0]["id"]).status == "AWAITING_FUNDS"
 
 
-def test_nothing_was_sent_is_said_where_the_request_cannot_be_read(
+def test_nothing_was_sent_is_shown_if_the_request_cannot_be_read(
     panel: ApprovalsPanel, practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object) -> None:
@@ -292,7 +292,7 @@ def test_clicking_without_a_selection_asks_for_one(panel: ApprovalsPanel) -> Non
     assert said(panel.frame()).endswith("Next: choose in the list, then press again")
 
 
-def test_the_rows_the_sql_and_the_relation_are_what_is_listed(
+def test_the_rows_the_sql_and_the_relation_equal_the_list(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
     ids = [row["id"] for row in practice.waiting()]
@@ -302,7 +302,7 @@ def test_the_rows_the_sql_and_the_relation_are_what_is_listed(
 
 
 @pytest.mark.acceptance
-def test_pages_say_what_they_hold_and_a_search_goes_over_all(practice: Practice) -> None:
+def test_pages_show_their_range_and_a_search_covers_all_rows(practice: Practice) -> None:
     panel = practice.workspace.panels.approvals(size=1)
     first = panel.frame()
     assert first.pager is not None
@@ -323,7 +323,7 @@ def test_a_panel_of_an_earlier_instant_is_refused(practice: Practice) -> None:
         practice.workspace.at("2026-11-01T09:00Z").panels.approvals()
 
 
-def test_a_workspace_that_was_never_synced_says_so(practice: Practice, tmp_path: Path) -> None:
+def test_a_workspace_that_was_never_synced_is_reported(practice: Practice, tmp_path: Path) -> None:
     from treasury.cli.commands.practice import prepare
 
     empty = prepare(tmp_path / "empty", practice.company, practice.served)

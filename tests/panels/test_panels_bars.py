@@ -7,7 +7,7 @@ import pytest
 from treasury.panels.frames.progress_bars import NotebookProgress, in_notebook
 
 
-def test_what_is_under_way_has_a_bar_and_what_is_done_is_one_line(
+def test_running_work_has_a_bar_and_finished_work_is_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     progress = NotebookProgress()
@@ -26,5 +26,5 @@ def test_what_is_under_way_has_a_bar_and_what_is_done_is_one_line(
     assert capsys.readouterr().out.count("VBox") == 1
 
 
-def test_a_plain_process_is_no_notebook() -> None:
+def test_a_plain_process_is_not_a_notebook() -> None:
     assert not in_notebook()

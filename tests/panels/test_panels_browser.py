@@ -37,9 +37,7 @@ def propose(panel: Locator, verb: str = "Approve", reference: str = ON_RAMP) -> 
     return step
 
 
-def test_two_steps_approve_and_say_what_the_journal_says(
-    panel: Locator, practice: Practice
-) -> None:
+def test_two_steps_approve_and_show_the_journal_entry(panel: Locator, practice: Practice) -> None:
     request_id = practice.waiting()[0]["id"]
     step = propose(panel)
     asked = step.locator(".tp-sentence").inner_text()

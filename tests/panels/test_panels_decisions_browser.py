@@ -179,7 +179,7 @@ def test_rule_3_a_sync_shows_its_progress_and_can_be_stopped(
 # 4. Who, what, amount, account and when: in the text to confirm, and afterwards.
 
 
-def test_rule_4_what_is_confirmed_is_what_the_journal_holds(
+def test_rule_4_the_confirmed_text_equals_the_journal_entry(
     panel: Locator, month: Practice, way: Way
 ) -> None:
     step = way.begin(panel)
@@ -216,7 +216,7 @@ def test_rule_7_a_failing_service_is_an_alert_and_can_be_tried_again(
 
 
 @pytest.mark.parametrize("way", ["carry_out"], indirect=True)
-def test_rule_7_an_answer_that_never_comes_is_an_alert_and_is_recovered(
+def test_rule_7_a_missing_answer_is_an_alert_and_is_recovered(
     panel: Locator, month: Practice, way: Way
 ) -> None:
     for _ in range(10):
@@ -352,7 +352,7 @@ def test_rule_10_a_step_is_still_there_when_the_page_is_loaded_again(
 
 
 @pytest.mark.parametrize("way", ["approve"], indirect=True)
-def test_rule_10_what_was_approved_elsewhere_is_already_decided(
+def test_rule_10_a_request_approved_elsewhere_is_already_decided(
     panel: Locator, month: Practice, way: Way
 ) -> None:
     row = month.waiting()[0]
@@ -367,7 +367,7 @@ def test_rule_10_what_was_approved_elsewhere_is_already_decided(
 
 
 @pytest.mark.parametrize("way", ["carry_out", "submit_hash", "accept", "propose"], indirect=True)
-def test_rule_10_what_was_done_elsewhere_is_not_done_again(
+def test_rule_10_a_decision_made_elsewhere_is_not_repeated(
     panel: Locator, month: Practice, way: Way
 ) -> None:
     way.begin(panel)

@@ -36,7 +36,7 @@ def button(panel: Locator, name: str) -> Locator:
     return panel.get_by_role("button", name=re.compile(f"^{re.escape(name)}"))
 
 
-def test_candidates_are_compared_and_a_missing_reason_stands_beside_its_field(
+def test_candidates_are_compared_and_a_missing_reason_is_an_error_at_its_field(
     desk: Desk, month: Practice, request: pytest.FixtureRequest
 ) -> None:
     with shown(desk, month.workspace.folder, "matches", request.node.name) as notebook:
@@ -51,7 +51,7 @@ def test_candidates_are_compared_and_a_missing_reason_stands_beside_its_field(
         assert month.journaled("match.") == []
 
 
-def test_a_trace_is_read_and_its_text_is_what_copy_gives(
+def test_a_trace_is_shown_and_copy_gives_its_text(
     desk: Desk, month: Practice, request: pytest.FixtureRequest
 ) -> None:
     with shown(desk, month.workspace.folder, "exceptions", request.node.name) as notebook:
@@ -71,7 +71,7 @@ def test_a_trace_is_read_and_its_text_is_what_copy_gives(
         expect(button(panel, f"Provider's ({waiting})")).to_have_attribute("aria-pressed", "true")
 
 
-def test_a_transfer_is_proposed_with_errors_beside_its_fields(
+def test_a_transfer_is_proposed_with_errors_at_its_fields(
     desk: Desk, month: Practice, request: pytest.FixtureRequest
 ) -> None:
     with shown(desk, month.workspace.folder, "transfers", request.node.name) as notebook:
@@ -84,7 +84,7 @@ def test_a_transfer_is_proposed_with_errors_beside_its_fields(
         assert month.journaled("action.") == []
 
 
-def test_a_sync_says_what_it_brought_and_a_key_deletes_no_cell(
+def test_a_sync_shows_its_result_and_a_key_deletes_no_cell(
     desk: Desk, month: Practice, request: pytest.FixtureRequest
 ) -> None:
     with shown(desk, month.workspace.folder, "sync", request.node.name) as notebook:

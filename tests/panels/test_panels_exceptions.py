@@ -100,7 +100,7 @@ def test_clicking_without_a_selection_asks_for_one(month_end: Workspace) -> None
     assert "No row is chosen" in frame.message.lines[0].text
 
 
-def test_a_search_goes_over_all_and_the_file_holds_all(month_end: Workspace) -> None:
+def test_a_search_covers_all_rows_and_the_file_has_all(month_end: Workspace) -> None:
     panel = month_end.panels.exceptions(size=3)
     last = panel.rows.arrow.to_pylist()[-1]
     panel.press("search", search=last["next_step"])
@@ -118,7 +118,7 @@ def test_an_empty_workspace_is_reported(tmp_path: Path, month_end: Workspace) ->
 
 
 @pytest.mark.acceptance
-def test_open_items_are_decided_in_a_sheet_that_the_panel_gives_and_takes(
+def test_open_items_are_decided_in_a_sheet_downloaded_and_uploaded_in_the_panel(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TREASURY_USER", "anna")
@@ -188,7 +188,7 @@ def test_a_remark_and_its_answer_are_made_in_the_panel(
     desk.journal.verify()
 
 
-def test_a_sheet_that_moved_while_it_was_looked_at_is_not_journaled(
+def test_a_sheet_that_changed_after_its_preview_is_not_journaled(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     folder = tmp_path / "desk"
@@ -209,7 +209,7 @@ def test_a_sheet_that_moved_while_it_was_looked_at_is_not_journaled(
     assert panel.frame().step is None
 
 
-def test_a_file_that_is_no_sheet_and_one_that_is_too_large_are_refused(
+def test_a_file_that_is_not_a_sheet_and_a_too_large_one_are_refused(
     month_end: Workspace,
 ) -> None:
     panel = month_end.panels.exceptions("2026-10")
@@ -245,7 +245,7 @@ def type_in(sheet: Path, item_id: str, title: str, text: str) -> None:
 
 
 def downloaded(panel: ExceptionsPanel, name: str) -> bytes:
-    """Return the downloaded file of a press, put together like the page does."""
+    """Return the file that a button downloads, assembled as the page does it."""
     parts: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(panel, "send", lambda content, **_: take(content, parts))
@@ -264,7 +264,7 @@ def take(content: dict[str, Any], parts: list[str]) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_remark_and_the_owner_stand_in_the_row_of_the_item(month: Practice) -> None:
+def test_a_remark_and_the_owner_are_shown_in_the_row_of_the_item(month: Practice) -> None:
     month.workspace.items.remark("PAY-2026-005001", "asked the provider, ticket 77")
     (row,) = [
         row

@@ -62,7 +62,7 @@ def test_a_request_to_check_at_the_bank_is_never_payable(
 
 
 @pytest.mark.acceptance
-def test_details_that_the_provider_changed_are_said_in_red_before_anything_is_paid(
+def test_changed_deposit_details_are_shown_in_red_before_payment(
     panel: FundingPanel, paying: Practice
 ) -> None:
     row = rows(panel, "PAY")[0]
@@ -86,7 +86,7 @@ def test_details_that_the_provider_changed_are_said_in_red_before_anything_is_pa
 
 
 @pytest.mark.acceptance
-def test_the_account_to_pay_from_is_asked_for_beside_its_field(panel: FundingPanel) -> None:
+def test_a_missing_account_to_pay_from_is_an_error_at_its_field(panel: FundingPanel) -> None:
     row = rows(panel, "PAY")[0]
     frame = ask(panel, "export", row["request"])
     (field,) = [one for one in frame.fields if one.name == "pay_from"]
@@ -141,7 +141,7 @@ def test_an_off_ramp_shows_its_chain_and_takes_its_transaction_hash(
 
 
 @pytest.mark.acceptance
-def test_a_hash_that_stands_on_another_request_is_proposed_to_a_second_person(
+def test_a_hash_used_on_another_request_needs_a_second_person(
     panel: FundingPanel, paying: Practice
 ) -> None:
     row = rows(panel, "SEND CRYPTO")[0]
@@ -212,7 +212,7 @@ def test_details_that_differ_from_the_last_ones_paid_raise_the_banner(
 
 
 @pytest.mark.acceptance
-def test_nothing_is_payable_before_the_approval_though_the_service_says_where(
+def test_nothing_is_payable_before_the_approval_despite_known_details(
     panel: FundingPanel, paying: Practice
 ) -> None:
     query = (

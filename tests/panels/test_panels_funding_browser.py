@@ -61,9 +61,7 @@ def row(panel: Locator, state: str) -> Locator:
     return panel.get_by_role("row").filter(has=box).first
 
 
-def test_what_a_copy_button_yields_is_what_the_journal_has(
-    panel: Locator, paying: Practice
-) -> None:
+def test_a_copy_button_gives_the_text_in_the_journal(panel: Locator, paying: Practice) -> None:
     pay = row(panel, "PAY")
     got = {
         what: copied(pay.get_by_role("button", name=f"Copy {what}", exact=True))
@@ -107,7 +105,7 @@ def test_the_payment_file_is_saved_by_the_second_step(
     expect(panel.get_by_role("status")).to_contain_text("upload it at the bank once")
 
 
-def test_what_the_bank_answers_shows_and_a_close_match_is_accepted_in_two_steps(
+def test_the_banks_answer_is_shown_and_a_close_match_accepted_in_two_steps(
     panel: Locator, paying: Practice, tmp_path: Path
 ) -> None:
     desk = paying.workspace
@@ -156,7 +154,7 @@ def test_what_the_bank_answers_shows_and_a_close_match_is_accepted_in_two_steps(
     expect(rejected.get_by_role("button", name="Copy IBAN")).to_have_count(1)
 
 
-def test_what_became_of_a_file_shows_in_both_panels_and_on_the_first_screen(
+def test_the_result_of_a_file_shows_in_both_panels_and_on_the_first_screen(
     desk: Desk, panel: Locator, paying: Practice, tmp_path: Path
 ) -> None:
     workspace = paying.workspace

@@ -78,7 +78,7 @@ def test_selected_requests_are_exported_as_a_payment_file(
 
 
 @pytest.mark.acceptance
-def test_what_has_left_in_a_file_is_said_wherever_it_is_about_to_leave_again(
+def test_a_payment_in_a_file_is_marked_wherever_it_could_be_paid_again(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = rows(panel, "PAY")[:2]
@@ -109,7 +109,7 @@ def test_what_has_left_in_a_file_is_said_wherever_it_is_about_to_leave_again(
 
 
 @pytest.mark.acceptance
-def test_what_is_in_a_file_reads_so_everywhere_until_it_was_not_uploaded(
+def test_a_payment_is_shown_as_in_a_file_until_that_is_reported_not_uploaded(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row, desk = rows(panel, "PAY")[0], paying.workspace
@@ -157,7 +157,7 @@ def test_what_is_in_a_file_reads_so_everywhere_until_it_was_not_uploaded(
     assert "is in no payment file" in said(panel.frame())
 
 
-def test_what_the_bank_rejected_leaves_again_once_in_a_file_of_another_id(
+def test_a_rejected_payment_is_paid_again_once_in_a_file_with_another_id(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     paying.act_at("2026-10-29T16:00:00Z")
@@ -198,7 +198,7 @@ def test_what_the_bank_rejected_leaves_again_once_in_a_file_of_another_id(
 
 
 @pytest.mark.acceptance
-def test_a_file_that_was_rejected_and_taken_back_is_made_again_under_another_id(
+def test_a_rejected_file_reported_not_uploaded_is_made_again_under_another_id(
     panel: FundingPanel, paying: Practice, tmp_path: Path
 ) -> None:
     paying.act_at("2026-10-29T16:00:00Z")
@@ -215,7 +215,7 @@ def test_a_file_that_was_rejected_and_taken_back_is_made_again_under_another_id(
     assert shown(panel, row["request"]).cells[3][0].text == "IN FILE"
 
 
-def test_what_the_bank_says_between_the_step_and_its_confirmation_keeps_the_file_back(
+def test_a_bank_answer_before_the_confirmation_prevents_the_file(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     paying.act_at("2026-10-29T16:00:00Z")
@@ -233,7 +233,7 @@ def test_what_the_bank_says_between_the_step_and_its_confirmation_keeps_the_file
 
 
 @pytest.mark.acceptance
-def test_files_of_one_second_have_names_of_their_own(
+def test_files_of_one_second_have_different_names(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = paying.workspace.settings.now()
@@ -270,7 +270,7 @@ def test_of_two_that_make_a_file_of_the_same_at_once_one_does(
 
 
 @pytest.mark.acceptance
-def test_what_a_colleague_remarked_on_meanwhile_leaves_in_no_file(
+def test_a_request_remarked_on_meanwhile_is_in_no_file(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = rows(panel, "PAY")[0]
@@ -304,7 +304,7 @@ def test_a_file_that_cannot_be_journaled_does_not_leave(
 
 
 @pytest.mark.acceptance
-def test_a_file_is_made_of_what_the_service_still_says(
+def test_a_file_is_made_from_the_services_current_data(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = rows(panel, "PAY")[0]
@@ -327,7 +327,7 @@ def test_a_file_is_made_of_what_the_service_still_says(
 
 
 @pytest.mark.acceptance
-def test_a_close_match_is_accepted_by_another_than_who_made_the_file(
+def test_a_close_match_is_accepted_by_a_person_who_did_not_make_the_file(
     panel: FundingPanel, paying: Practice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paying.act_at("2026-10-29T16:00:00Z")

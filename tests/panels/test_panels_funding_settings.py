@@ -76,7 +76,7 @@ def test_the_file_has_the_addresses_and_the_booking_that_the_settings_state(
     assert entry.body["answers"] == "rejections"
 
 
-def test_without_an_address_of_ours_nothing_leaves_beyond_the_eea_and_none_is_made_up(
+def test_a_payment_outside_the_eea_needs_our_address_and_none_is_invented(
     paying: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     panel = with_settings(paying)

@@ -22,7 +22,7 @@ def panel(month: Practice) -> MatchesPanel:
     return month.workspace.panels.matches()
 
 
-def test_the_list_is_what_the_verbs_call_open_with_the_reasons(
+def test_the_list_equals_the_open_lines_of_the_verbs_with_reasons(
     panel: MatchesPanel, month: Practice
 ) -> None:
     open_ones = month.workspace.matches.open().arrow.to_pylist()
@@ -141,7 +141,7 @@ def test_a_group_is_accepted_only_where_one_is_chosen(panel: MatchesPanel, month
     assert month.journaled("match.") == []
 
 
-def test_a_group_of_which_one_was_decided_meanwhile_is_not_accepted(
+def test_a_group_with_one_line_decided_meanwhile_is_not_accepted(
     panel: MatchesPanel, month: Practice
 ) -> None:
     first, second, third = group_of(panel)
@@ -154,7 +154,9 @@ def test_a_group_of_which_one_was_decided_meanwhile_is_not_accepted(
     assert [entry.subject for entry in month.journaled("match.accept")] == [second["entry_id"]]
 
 
-def test_closing_needs_a_reason_beside_its_field(panel: MatchesPanel, month: Practice) -> None:
+def test_closing_without_a_reason_is_an_error_at_its_field(
+    panel: MatchesPanel, month: Practice
+) -> None:
     key = rows_of(panel)[0].key
     frame = panel.press("ignore", chosen=key)
     reason = next(field for field in frame.fields if field.name == "reason")
@@ -163,7 +165,7 @@ def test_closing_needs_a_reason_beside_its_field(panel: MatchesPanel, month: Pra
     assert month.journaled("match.ignore")[0].body["reason"] == "payroll"
 
 
-def test_candidates_stand_side_by_side_and_one_is_rejected(
+def test_candidates_are_shown_side_by_side_and_one_is_rejected(
     panel: MatchesPanel, month: Practice
 ) -> None:
     records = panel.rows.arrow.to_pylist()
@@ -179,9 +181,7 @@ def test_candidates_stand_side_by_side_and_one_is_rejected(
     assert (entry.subject, entry.body["expectation_ids"]) == (several["entry_id"], [chosen])
 
 
-def test_undo_takes_back_the_decision_shown_and_no_other(
-    panel: MatchesPanel, month: Practice
-) -> None:
+def test_undo_reverts_only_the_decision_shown(panel: MatchesPanel, month: Practice) -> None:
     key = rows_of(panel)[0].key
     verbs = month.workspace.matches
     first = verbs.assign(key, "bo.ok")
@@ -226,7 +226,7 @@ def test_cancel_before_writing_writes_nothing(
     assert panel.frame().step == step
 
 
-def test_a_search_goes_over_all_pages(month: Practice) -> None:
+def test_a_search_covers_all_pages(month: Practice) -> None:
     panel = month.workspace.panels.matches(size=5)
     last = panel.rows.arrow.to_pylist()[-1]
     panel.press("search", search=last["entry_id"])
@@ -245,9 +245,7 @@ def test_a_workspace_without_statements_says_so(practice: Practice) -> None:
     assert frame.empty == "Unknown: no bank line is stored. Add statements first."
 
 
-def test_of_a_request_that_has_ended_nothing_is_expected_any_more(
-    panel: MatchesPanel, month: Practice
-) -> None:
+def test_nothing_is_expected_of_an_ended_request(panel: MatchesPanel, month: Practice) -> None:
     line = next(
         row
         for row in panel.rows.arrow.to_pylist()
@@ -259,7 +257,7 @@ def test_of_a_request_that_has_ended_nothing_is_expected_any_more(
     assert "still expected" not in ended
 
 
-def test_of_a_request_whose_payout_is_awaited_the_comparison_says_what_is_expected(
+def test_the_comparison_shows_the_expected_amount_of_an_awaited_payout(
     panel: MatchesPanel,
 ) -> None:
     line = group_of(panel)[0]

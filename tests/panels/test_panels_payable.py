@@ -63,7 +63,7 @@ def told(
     return {row["request"]: row for row in table.to_pylist()}
 
 
-def test_only_what_is_to_be_paid_is_given_details() -> None:
+def test_only_payable_requests_have_deposit_details() -> None:
     found = told(
         [request("a"), request("b"), request("c", vanished_at=datetime(2026, 11, 1, tzinfo=UTC))],
         b="CHECK BANK",
@@ -77,7 +77,7 @@ def test_only_what_is_to_be_paid_is_given_details() -> None:
     assert found["b"]["asset"] == "USDC"
 
 
-def test_each_request_says_how_its_details_differ_from_the_last_ones_paid() -> None:
+def test_each_request_shows_the_differences_to_the_last_paid_details() -> None:
     found = told(
         [
             request("paid", "SUCCEEDED"),
@@ -126,14 +126,14 @@ def test_a_change_of_any_detail_is_reported(column: str) -> None:
 
 
 @pytest.mark.parametrize("column", ["deposit_is_active", "deposit_wallet_is_active"])
-def test_details_that_are_not_active_are_not_given(column: str) -> None:
+def test_inactive_details_are_not_shown(column: str) -> None:
     found = told([request("a") | {column: False}, request("b") | {column: True}])
     assert not found["a"]["payable"]
     assert found["a"]["deposit_iban"] is None
     assert found["b"]["payable"]
 
 
-def test_details_that_changed_while_it_waited_are_told_first_and_hostile_text_is_shown() -> None:
+def test_details_that_changed_meanwhile_come_first_and_hostile_text_is_literal() -> None:
     evil = "Ramp\u202eOperator"
     found = told(
         [request("paid", "PROCESSING"), request("moved", deposit_beneficiary=evil, version=2)],
@@ -149,7 +149,7 @@ def test_details_that_changed_while_it_waited_are_told_first_and_hostile_text_is
 
 
 @pytest.mark.acceptance
-def test_what_waits_for_its_funds_is_told_from_what_it_rests_on_alone(
+def test_requests_awaiting_funds_are_computed_from_their_own_inputs_only(
     month_end: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = needed(monthly.STEPS, "funding")
@@ -162,7 +162,7 @@ def test_what_waits_for_its_funds_is_told_from_what_it_rests_on_alone(
     assert month_end.awaiting_funds().arrow.equals(found)
 
 
-def test_a_changed_account_is_shown_where_requests_are_listed_as_in_the_panel(
+def test_a_changed_account_is_shown_in_lists_as_in_the_panel(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     folder = shutil.copytree(month_end.folder, tmp_path / "desk")

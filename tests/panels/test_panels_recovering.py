@@ -73,7 +73,7 @@ def test_a_frame_that_fails_is_a_message_with_retry(
     assert "retry" not in [one.name for one in shown.tools]
 
 
-def test_work_that_fails_leaves_a_panel_that_can_be_tried_again(
+def test_failed_work_leaves_a_panel_that_can_be_tried_again(
     month_end: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     panel = month_end.panels.exceptions()
@@ -91,7 +91,7 @@ def test_work_that_fails_leaves_a_panel_that_can_be_tried_again(
 
 
 @pytest.mark.acceptance
-def test_a_look_that_failed_is_taken_again(
+def test_a_failed_read_can_be_retried(
     month_end: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     panel = month_end.panels.funding()
@@ -123,7 +123,7 @@ def test_an_amount_is_found_as_it_is_shown(month_end: Workspace) -> None:
     assert "EUR 25,000.00" in frame.table.rows[0].label
 
 
-def test_a_text_with_a_comma_is_looked_for_as_it_is() -> None:
+def test_a_text_with_a_comma_is_searched_literally() -> None:
     import pyarrow as pa
 
     held = ArrowTables(notes=pa.table({"text": ["rent, October", "1,5 hours"]}))

@@ -65,7 +65,7 @@ def beside(frame: Frame) -> dict[str, str]:
         ("receiver_account_id", SENDER, "it is the sender"),
     ],
 )
-def test_a_field_of_a_transfer_that_is_wrong_says_so_beside_it(
+def test_an_invalid_field_of_a_transfer_is_an_error_at_the_field(
     practice: Practice, field: str, value: str, what: str
 ) -> None:
     frame = form(practice, "crypto", **CRYPTO | {field: value})
@@ -75,7 +75,7 @@ def test_a_field_of_a_transfer_that_is_wrong_says_so_beside_it(
     assert practice.journaled("action.") == []
 
 
-def test_a_sender_whose_holder_is_not_verified_is_refused_beside_its_field(
+def test_a_sender_with_an_unverified_holder_is_an_error_at_its_field(
     practice: Practice,
 ) -> None:
     unsure = practice.workspace.sql(
@@ -116,7 +116,7 @@ def test_a_foreign_account_to_pay_from_is_refused_next_to_its_field(
 
 
 @pytest.mark.acceptance
-def test_an_ending_of_two_accounts_to_pay_from_is_refused_beside_its_field(
+def test_an_ambiguous_ending_of_accounts_to_pay_from_is_an_error_at_its_field(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     practice.workspace.statements.add(sorted((practice.workspace.folder / "bank").glob("*.xml")))
@@ -164,7 +164,7 @@ def test_a_request_to_an_unverified_target_is_not_approved_in_the_panel(
     assert practice.journaled("action.") == []
 
 
-def test_a_request_whose_wallet_is_denied_before_it_is_made_is_said_in_the_panel(
+def test_a_wallet_denied_before_its_request_is_made_is_shown_in_the_panel(
     practice: Practice,
 ) -> None:
     row = next(one for one in practice.waiting() if one["ramp_type"] == "ON_RAMP")
@@ -200,7 +200,7 @@ def test_a_beneficiary_with_a_line_break_is_never_put_into_a_payment_file(
 
 
 @pytest.mark.acceptance
-def test_an_iban_whose_checksum_is_wrong_is_never_put_into_a_payment_file(
+def test_an_iban_with_a_wrong_checksum_is_never_put_into_a_payment_file(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     practice.workspace.statements.add(sorted((practice.workspace.folder / "bank").glob("*.xml")))
@@ -335,7 +335,7 @@ def test_a_match_over_a_journal_in_trouble_is_not_written_and_works_afterwards(
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("name", ["approvals", "funding", "matches", "exceptions", "transfers"])
-def test_a_panel_that_cannot_look_again_says_so_and_keeps_its_list(
+def test_a_panel_that_cannot_refresh_shows_an_error_and_keeps_its_list(
     month: Practice, trouble: Trouble, name: str
 ) -> None:
     propose_transfers(month, "1.00")
@@ -375,7 +375,7 @@ def test_a_panel_from_before_a_restart_is_another_panel_and_its_step_confirms_no
     assert practice.journaled("action.") == []
 
 
-def test_who_asked_and_who_is_not_known_are_not_mixed_up(
+def test_the_maker_and_an_unknown_person_get_different_errors(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (action_id,) = propose_transfers(practice, "1.00")
@@ -389,7 +389,7 @@ def test_who_asked_and_who_is_not_known_are_not_mixed_up(
     assert "the maker is never the checker" in refused(confirm(panel, step), practice)
 
 
-def test_a_panel_that_cannot_act_is_refused_where_it_is_made(practice: Practice) -> None:
+def test_a_panel_that_cannot_act_is_refused_on_creation(practice: Practice) -> None:
     then = practice.workspace.at("2026-11-01T09:00Z").panels
     for make in (then.approvals, then.funding, then.matches, then.transfers, then.sync):
         with pytest.raises(InputError, match="cannot act"):

@@ -134,11 +134,11 @@ def test_rule_5_markup_in_every_field_of_every_record_is_literal_and_runs_nothin
     assert panel.locator("img, script, a, style, iframe").count() == 0
     assert desk.page.evaluate("() => window.harmed") is None
     assert desk.dialogs == []
-    if name != "sync":  # the names of tables and times are our own
+    if name != "sync":  # Names of tables and times are not outside text.
         expect(panel).to_contain_text("<img src=x onerror=")
 
 
-def test_rule_5_markup_is_literal_in_a_step_and_in_what_came_of_it(
+def test_rule_5_markup_is_literal_in_a_step_and_in_its_result(
     desk: Desk, attacked: Gallery
 ) -> None:
     attacked.notebook.show()
@@ -157,7 +157,9 @@ def test_rule_5_markup_is_literal_in_a_step_and_in_what_came_of_it(
 
 
 @pytest.mark.parametrize("name", ["approvals", "funding", "matches", "exceptions"], indirect=True)
-def test_rule_6_five_dollars_and_six_dollars_are_no_formula(attacked: Gallery, name: str) -> None:
+def test_rule_6_five_dollars_and_six_dollars_are_not_a_formula(
+    attacked: Gallery, name: str
+) -> None:
     attacked.notebook.show()
     panel = attacked.panel(name)
     expect(panel).to_contain_text("$5 and $6")
@@ -183,7 +185,7 @@ def test_rule_8_typing_dd_on_anything_that_takes_the_focus_deletes_no_cell(
         field.fill("")
 
 
-def test_rule_8_tab_goes_through_a_panel_in_the_order_of_reading(shown: Gallery, name: str) -> None:
+def test_rule_8_tab_moves_through_a_panel_in_reading_order(shown: Gallery, name: str) -> None:
     shown.notebook.show()
     panel = shown.panel(name)
     wanted: list[str] = panel.evaluate(TAB_STOPS)
@@ -245,7 +247,7 @@ def test_rule_9_axe_finds_nothing_in_a_step_that_asks(
             expect(button(panel, "Trace")).to_be_visible()
 
 
-def test_rule_9_what_is_going_on_has_its_roles(shown: Gallery, name: str) -> None:
+def test_rule_9_progress_and_status_have_their_roles(shown: Gallery, name: str) -> None:
     panel = shown.panel(name)
     assert panel.get_by_role("status").count() == 1
     labelled = panel.evaluate("one => document.getElementById(one.getAttribute('aria-labelledby'))")
@@ -321,7 +323,7 @@ TOLD = re.compile(r"\b[A-Z]{2}\d{2}[A-Z0-9]{11,30}\b|PAY-2026-\d{6}|[A-Z]{3,4} [
 """An account, a reference, an amount."""
 
 
-def test_rule_12_the_saved_notebook_holds_nothing_that_a_panel_shows(
+def test_rule_12_the_saved_notebook_contains_no_panel_content(
     shown: Gallery, clean: Practice
 ) -> None:
     shown.notebook.show()
@@ -334,9 +336,7 @@ def test_rule_12_the_saved_notebook_holds_nothing_that_a_panel_shows(
     assert {text for text in told | secrets if text in saved} == set()
 
 
-def test_rule_12_what_a_copy_button_gives_is_what_the_lake_has(
-    shown: Gallery, clean: Practice
-) -> None:
+def test_rule_12_a_copy_button_gives_the_text_in_the_lake(shown: Gallery, clean: Practice) -> None:
     shown.notebook.show()
     panel = shown.panel("transfers")
     button(panel, "Accounts").click()
@@ -361,7 +361,7 @@ def test_rule_10_six_panels_are_run_again_and_loaded_again(desk: Desk, shown: Ga
         expect(shown.panel(name).get_by_role("table")).to_be_visible()
 
 
-def test_rule_10_a_panel_says_that_its_kernel_is_gone_and_is_back_when_run_again(
+def test_rule_10_a_panel_reports_a_lost_kernel_and_works_when_run_again(
     shown: Gallery, clean: Practice
 ) -> None:
     shown.notebook.show()

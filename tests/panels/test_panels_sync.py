@@ -49,7 +49,7 @@ def test_a_sync_of_the_chosen_brings_only_those(panel: SyncPanel, practice: Prac
 
 
 @pytest.mark.acceptance
-def test_everything_compared_says_that_nothing_drifted(panel: SyncPanel) -> None:
+def test_a_full_comparison_reports_that_nothing_drifted(panel: SyncPanel) -> None:
     panel.press("full")
     assert panel.wait(120)
     assert "The stored data equals that of the services" in said(panel.frame())
@@ -98,7 +98,7 @@ def test_the_last_error_stays_in_sight_until_a_sync_works(
 
 
 @pytest.mark.acceptance
-def test_a_press_while_it_runs_starts_no_second_one(
+def test_a_press_during_a_sync_starts_no_second_sync(
     panel: SyncPanel, practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()

@@ -63,7 +63,7 @@ def test_both_legs_between_our_accounts_are_listed(month_end: Workspace) -> None
 
 
 @pytest.mark.acceptance
-def test_one_is_traced_and_a_failure_says_why(month_end: Workspace) -> None:
+def test_a_transfer_is_traced_and_a_failure_has_its_reason(month_end: Workspace) -> None:
     panel = month_end.panels.transfers(size=200)
     failed = next(r for r in panel.rows.arrow.to_pylist() if r["status"] == "FAILED")
     shown = next(row for row in rows_of(panel) if row.key == failed["id"])
@@ -139,7 +139,7 @@ def test_an_error_is_shown_next_to_its_field_and_nothing_is_written(
 
 
 @pytest.mark.acceptance
-def test_what_was_sent_from_elsewhere_is_said_before_the_same_is_proposed(
+def test_an_equal_transfer_sent_elsewhere_is_shown_before_the_proposal(
     practice: Practice, accounts: list[str]
 ) -> None:
     fields = typed(accounts)

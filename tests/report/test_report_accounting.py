@@ -52,7 +52,7 @@ def errors(made: Accounting, path: Path) -> list[str]:
     return [str(error) for error in found]
 
 
-def test_an_on_ramp_leaves_the_bank_and_comes_as_coins_less_the_fee() -> None:
+def test_an_on_ramp_is_booked_from_the_bank_to_coins_less_the_fee() -> None:
     wire = line(
         amount=Decimal(25_000),
         direction="DBIT",
@@ -106,7 +106,7 @@ def test_an_excess_payment_is_posted_to_suspense() -> None:
     }
 
 
-def test_the_providers_account_is_no_bank_account_of_ours() -> None:
+def test_the_providers_account_is_not_one_of_our_bank_accounts() -> None:
     own = line("own", direction="CRDT", amount=Decimal(5), currency="EUR")
     theirs = line("theirs", direction="CRDT", amount=Decimal(7), currency="EUR")
     made = posted(books(lines=[own, theirs | {"source": "provider_report"}], statements=[]))
@@ -125,7 +125,7 @@ def test_liabilities_agree_in_the_books_and_in_the_ledger_comparison(month_end: 
     assert any(not one.is_owed for one in owed_payouts(r))
 
 
-def test_a_completed_request_that_was_paid_a_cent_less_leaves_nothing_in_transit(
+def test_a_completed_request_paid_a_cent_short_leaves_nothing_in_transit(
     month_end: Workspace,
 ) -> None:
     rows = month_end.accounting("2026-10").postings.arrow.to_pylist()
@@ -185,7 +185,7 @@ def test_every_entry_balances_in_every_currency(rows: list[tuple[Any, ...]]) -> 
     assert not any(map(total, legs.values()))
 
 
-def test_an_entry_that_does_not_balance_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unbalanced_entry_is_never_exported(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = dict(steps_of(PACKAGE))
     wrong = steps["request_legs"].sql.replace(
         "'ramp fees', '', fiat, fee", "'ramp fees', '', fiat, gross"
@@ -221,7 +221,7 @@ def test_a_line_for_several_has_a_leg_and_a_source_for_each_and_the_rest_in_susp
     ]
 
 
-def test_beancount_is_the_same_however_many_postings_are_written_together(
+def test_beancount_output_does_not_depend_on_the_batch_size(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = accounting(month_end.reconcile("2026-10"), month_end.settings.zone)
@@ -263,7 +263,9 @@ def test_text_from_outside_is_only_text_in_beancount_and_csv(tmp_path: Path) -> 
     assert b"\r" not in (tmp_path / "x.csv").read_bytes()
 
 
-def test_the_journal_has_debit_and_credit_apart_and_the_companys_accounts(tmp_path: Path) -> None:
+def test_the_journal_has_separate_debit_and_credit_and_the_companys_accounts(
+    tmp_path: Path,
+) -> None:
     made = books(lines=[line(amount=Decimal("100.000000000000000001"))], statements=[])
     mapping = LedgerAccounts({"bank": "550000", f"bank {OWN}": "550001"})
     write_csv(made, tmp_path / "journal.csv", mapping)

@@ -190,7 +190,7 @@ def test_the_pack_contains_report_bookings_and_evidence(
         assert (pack.folder / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_an_answer_that_does_not_say_what_it_rests_on_makes_no_pack(tmp_path: Path) -> None:
+def test_an_answer_without_its_inputs_makes_no_pack(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="this answer does not contain its basis"):
         write_close(closing_of(reconciliation(lines=[line()]), ZONE), tmp_path / "close")
     assert list(tmp_path.iterdir()) == []
@@ -280,7 +280,7 @@ def test_columns_that_repeat_themselves_hash_as_any_other() -> None:
 
 
 @pytest.mark.parametrize("rows", [0, 1, 10_000, 20_001])
-def test_rows_hash_as_one_list_however_many_there_are(rows: int) -> None:
+def test_the_hash_of_rows_is_that_of_one_list_for_any_number_of_rows(rows: int) -> None:
     texts = [f"{n}" for n in range(rows)]
     amounts = pa.array(map(Decimal, texts), AMOUNT)
     table = pa.table({"text": pa.array(texts, pa.string()), "amount": amounts})
@@ -326,9 +326,7 @@ def test_the_practice_month_closes_into_a_pack_that_reads_back_exactly(
 
 
 @pytest.mark.acceptance
-def test_balances_that_are_carried_are_not_said_to_be_done(
-    month_end: Workspace, tmp_path: Path
-) -> None:
+def test_carried_balances_are_not_reported_as_done(month_end: Workspace, tmp_path: Path) -> None:
     shutil.copytree(month_end.folder, tmp_path / "desk", ignore=shutil.ignore_patterns("bank"))
     desk = Workspace(tmp_path / "desk")
 

@@ -13,7 +13,7 @@ NOT_OF_AN_ANSWER = {"actions", "api", "workspace"}
 """Packages that are loaded too: the journal's actions are inputs of an answer."""
 
 
-def test_every_room_that_a_pack_is_made_in_is_part_of_the_hash_of_the_code() -> None:
+def test_every_package_that_makes_a_pack_is_part_of_the_code_hash() -> None:
     code = (
         "import sys, treasury.report.pack.pack_contents;"
         "print(*{m.split('.')[1] for m in sys.modules if m.startswith('treasury.')})"
@@ -24,12 +24,12 @@ def test_every_room_that_a_pack_is_made_in_is_part_of_the_hash_of_the_code() -> 
     assert set(loaded.stdout.split()) - NOT_OF_AN_ANSWER == set(_ROOMS)
 
 
-def test_what_is_read_from_the_package_is_part_of_the_hash_of_the_code() -> None:
+def test_files_read_from_the_package_are_part_of_the_code_hash() -> None:
     package = Path(treasury.__file__).parent
     data = {path.suffix for room in _ROOMS for path in (package / room).rglob("*.toml")}
     assert data
     assert data <= set(_SOURCES)
 
 
-def test_the_hash_of_the_code_is_made_of_files_that_are_there() -> None:
+def test_the_code_hash_covers_existing_files() -> None:
     assert len(code_of().source) == 64

@@ -14,7 +14,7 @@ from treasury.workspace import Workspace
 pytestmark = pytest.mark.acceptance
 
 
-def test_every_example_prints_what_the_page_shows(month_end: Workspace, tmp_path: Path) -> None:
+def test_every_example_prints_the_output_on_the_page(month_end: Workspace, tmp_path: Path) -> None:
     """Two people put one version of the terms after another in force, so the desk is a copy."""
     shutil.copytree(month_end.folder, tmp_path / "desk", ignore=shutil.ignore_patterns("close"))
     page = (ROOT / "docs" / "coins.md").read_text("utf-8")

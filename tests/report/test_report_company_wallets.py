@@ -74,7 +74,7 @@ def account(desk: Workspace, address: str) -> dict[str, Any]:
 
 
 @pytest.mark.acceptance
-def test_without_evidence_the_service_says_delivered_and_nothing_blocks(
+def test_without_evidence_the_services_delivery_counts_and_nothing_blocks(
     desk: Workspace, wallet: dict[str, str]
 ) -> None:
     row = account(desk, wallet["address"])
@@ -116,7 +116,7 @@ def test_an_export_and_a_stated_balance_prove_the_wallet(
 
 
 @pytest.mark.acceptance
-def test_stated_balances_alone_prove_what_was_delivered_or_show_what_is_missing(
+def test_stated_balances_alone_prove_a_delivery_or_show_the_missing_amount(
     desk: Workspace, delivered: list[dict[str, Any]], wallet: dict[str, str]
 ) -> None:
     came = sum(one["crypto_amount"] for one in delivered)
@@ -183,7 +183,7 @@ def test_the_same_evidence_again_adds_nothing_and_another_balance_is_remembered(
 
 
 @pytest.mark.acceptance
-def test_an_export_that_lacks_what_an_earlier_one_has_is_refused_until_it_is_meant(
+def test_an_export_without_earlier_lines_is_refused_until_confirmed(
     desk: Workspace, delivered: list[dict[str, Any]], wallet: dict[str, str], export: Any
 ) -> None:
     lines = [*map(line, delivered)]
@@ -208,7 +208,7 @@ WRONG: Final = (
 )
 
 
-def test_a_line_that_is_wrong_is_named_and_nothing_is_stored(
+def test_an_invalid_line_is_named_and_nothing_is_stored(
     desk: Workspace, delivered: list[dict[str, Any]], wallet: dict[str, str], export: Any
 ) -> None:
     for changed, told in WRONG:
@@ -217,7 +217,7 @@ def test_a_line_that_is_wrong_is_named_and_nothing_is_stored(
     assert desk.wallets.list().arrow.num_rows == 0
 
 
-def test_a_repeated_line_is_refused_unless_an_index_tells_it_apart(
+def test_a_repeated_line_is_refused_unless_an_index_distinguishes_it(
     desk: Workspace, delivered: list[dict[str, Any]], wallet: dict[str, str], export: Any
 ) -> None:
     one = line(delivered[0])
@@ -249,7 +249,7 @@ def test_a_wallet_that_is_not_the_companys_and_a_day_to_come_are_refused(
 
 
 @pytest.mark.acceptance
-def test_an_export_in_which_nothing_moved_is_evidence_of_it(
+def test_an_export_without_movements_is_evidence_that_none_happened(
     desk: Workspace, export: Any, delivered: list[dict[str, Any]], wallet: dict[str, str]
 ) -> None:
     desk.wallets.add_evidence(export(), **wallet, **OCTOBER, assets=["EURC"])

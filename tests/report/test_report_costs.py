@@ -95,7 +95,7 @@ def costs(*exchanges: dict[str, Any], at: datetime | None = None) -> ConversionC
     return conversion_costs(recorded(*exchanges), rates(("USDC", "EUR", "0.9"), at=at))
 
 
-def test_an_on_ramp_costs_its_fee_and_what_the_rate_took() -> None:
+def test_an_on_ramp_costs_its_fee_and_the_loss_in_its_rate() -> None:
     (row,) = costs(exchange()).each.arrow.to_pylist()
     values = [row[name] for name in ("given_value", "received_value", "cost", "stated_fee")]
     assert values == [Decimal(1000), Decimal(990), Decimal(10), Decimal(8)]
@@ -140,7 +140,7 @@ def test_a_fee_in_another_currency_is_valued_too() -> None:
         ({"crypto": Decimal("9e19")}, "not provable: its amounts are beyond what any table holds"),
     ],
 )
-def test_a_conversion_without_a_rate_is_counted_apart(
+def test_a_conversion_without_a_rate_is_counted_separately(
     changed: dict[str, Any], words: str | None
 ) -> None:
     told = costs(exchange(), exchange(source_id="r2", **changed))
@@ -172,7 +172,7 @@ def test_only_a_rate_of_the_instant_is_in_the_rate() -> None:
     assert row["difference_is"] == TO_OWN_RATE
 
 
-def test_a_rate_of_a_later_instant_values_nothing_before_it_and_that_is_said() -> None:
+def test_a_later_rate_values_nothing_before_it_and_this_is_reported() -> None:
     (row,) = costs(exchange(), at=AT.replace(hour=3)).each.arrow.to_pylist()
     assert row["cost"] is None
     assert row["not_valued"] == (
@@ -196,7 +196,7 @@ def test_a_difference_is_named_by_who_published_the_rates() -> None:
         assert conversion_costs_section(told).grids[0].foot[0][0].note == expected
 
 
-def test_a_sum_of_several_kinds_of_difference_is_called_by_none_of_them() -> None:
+def test_a_sum_of_several_kinds_of_difference_has_a_neutral_name() -> None:
     bank = rates(
         ("EUR", "USD", "1.1"), publisher="ECB", at_par={"USDC": "USD", "EURC": "EUR"}
     )  # fmt: skip
@@ -207,7 +207,7 @@ def test_a_sum_of_several_kinds_of_difference_is_called_by_none_of_them() -> Non
     assert "ECB" not in told.title
 
 
-def test_both_kinds_of_difference_stand_apart_and_count_what_has_no_value_once() -> None:
+def test_both_kinds_of_difference_are_separate_and_count_missing_values_once() -> None:
     told = costs(
         exchange(), exchange(source_id="r2", at=None), exchange(source_id="r3", fee=None),
         at=AT,
@@ -342,7 +342,7 @@ def test_a_proved_conversion_of_a_virtual_account_has_a_cost_without_a_fee() -> 
         ({"opened_at": None}, "its day is not known within 7 days"),
     ],
 )
-def test_what_is_not_proved_of_a_virtual_account_is_counted_apart(
+def test_unproved_credits_of_a_virtual_account_are_counted_separately(
     changed: dict[str, Any], words: str
 ) -> None:
     (row,) = account_costs(**changed)
@@ -365,7 +365,7 @@ def section(*exchanges: dict[str, Any]) -> Section:
     return conversion_costs_section(costs(*exchanges))
 
 
-def test_the_section_shows_pairs_sums_and_what_has_no_value() -> None:
+def test_the_section_shows_pairs_sums_and_missing_values() -> None:
     told = section(exchange(), exchange(source_id="r2", fee=None, reference=HOSTILE))
     pairs, without = told.grids
     assert [cell.text for cell in pairs.rows[0]][:3] == ["EUR → USDC", "2026-10", "1"]
@@ -384,7 +384,7 @@ def test_the_section_shows_pairs_sums_and_what_has_no_value() -> None:
         ({"fee": None}, "without a value"),
     ],
 )
-def test_a_pair_without_a_value_says_that_the_rate_is_missing_and_no_amount(
+def test_a_pair_without_a_value_shows_a_missing_rate_and_no_amount(
     changed: dict[str, Any], words: str
 ) -> None:
     (row,) = section(exchange(**changed)).grids[0].rows
@@ -400,7 +400,7 @@ def test_a_month_without_a_conversion_says_so() -> None:
     assert costs().title == "no conversion"
 
 
-def test_the_figure_says_what_it_shows() -> None:
+def test_the_figure_is_described_and_labelled() -> None:
     table = costs(exchange(), exchange(source_id="r2", month="2026-09")).by_pair
     words = conversion_costs_words(table)
     assert "EUR → USDC, 2026-10 20.16 basis points, between 20.16 and 20.16" in words

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.acceptance
 
 
 @pytest.mark.parametrize(("name", "examples"), [("fees", 10), ("accounting", 5), ("matching", 3)])
-def test_every_example_prints_what_the_page_shows(
+def test_every_example_prints_the_output_on_the_page(
     month_end: Workspace, tmp_path: Path, name: str, examples: int
 ) -> None:
     page = (ROOT / "docs" / f"{name}.md").read_text("utf-8")
@@ -24,7 +24,7 @@ def test_every_example_prints_what_the_page_shows(
     assert f"docs/{name}.md" in (ROOT / "README.md").read_text("utf-8")
 
 
-def test_the_page_about_exposure_shows_what_a_desk_under_its_limits_prints(
+def test_the_exposure_page_shows_the_output_of_a_desk_under_its_limits(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     page = (ROOT / "docs" / "exposure.md").read_text("utf-8")

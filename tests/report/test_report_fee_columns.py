@@ -31,7 +31,7 @@ LIMIT = 10**28
 
 
 def amount(random: Random) -> Decimal | None:
-    """Return a random amount: None, zero, halves, at the limit, of 37 digits."""
+    """Return a random amount, often an edge case: None, zero, half a cent or 37 digits."""
     units = random.choice(
         (
             random.randrange(10**7) * 10**16,  # cents

@@ -74,13 +74,13 @@ def test_a_request_without_a_recorded_fee_does_not_lower_the_rate() -> None:
     assert result.totals.arrow["without_fee"].to_pylist() == [1]
 
 
-def test_a_fee_of_nothing_has_no_rate() -> None:
+def test_a_zero_fee_has_no_rate() -> None:
     assert fees(fee(fiat_gross=Decimal(0), fee=Decimal(0))).requests.arrow[
         "rate_bp"
     ].to_pylist() == [None]
 
 
-def test_accruals_are_kept_apart() -> None:
+def test_accruals_are_listed_separately() -> None:
     accrual = {
         "request_id": "r7",
         "reference": "PAY-7",
@@ -127,7 +127,7 @@ def test_a_fee_is_computed_again_from_its_tier() -> None:
     assert (row["variance"], row["finding"]) == (0, "as expected")
 
 
-def test_a_percentage_of_no_tier_is_named_as_what_was_recorded() -> None:
+def test_a_percentage_outside_the_tiers_is_named_as_recorded() -> None:
     (row,) = fees(fee(tier="tier not determinable")).requests.arrow.to_pylist()
     assert (row["expected_fee"], row["expected_by"]) == (200, "recorded percentage")
 
@@ -174,7 +174,7 @@ def test_the_calculators_word_is_marked_calculated_and_converted_for_an_off_ramp
     )
 
 
-def test_the_calculator_is_asked_once_for_each_amount_and_in_the_unit_of_the_direction() -> None:
+def test_the_calculator_is_called_once_per_amount_in_the_unit_of_the_direction() -> None:
     asked: list[tuple[Decimal, str]] = []
 
     def ask(amount: Decimal, way: str) -> Decimal | None:
@@ -186,7 +186,7 @@ def test_the_calculator_is_asked_once_for_each_amount_and_in_the_unit_of_the_dir
     assert said == {"r1": 200, "r9": 200}
 
 
-def test_a_rate_is_held_against_the_others_of_its_pair_and_day() -> None:
+def test_a_rate_is_compared_with_the_others_of_its_pair_and_day() -> None:
     rates = ("0.9", "0.9231", "0.95", "1.8")
     rows = [fee(request_id=f"r{n}", exchange_rate=Decimal(r)) for n, r in enumerate(rates)]
     elsewhere = fee(request_id="r7", exchange_rate=Decimal(3), completed_on=date(2026, 10, 14))

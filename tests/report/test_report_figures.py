@@ -53,7 +53,7 @@ def bars(figure: Figure, panel: int = 0) -> list[tuple[int, float]]:
     ]
 
 
-def test_money_in_stands_above_the_line_and_money_out_below_it() -> None:
+def test_money_in_is_drawn_above_the_line_and_money_out_below() -> None:
     assert bars(cash_by_day(MONTH)) == [(14, 500.0), (20, -200.0)]
 
 
@@ -76,7 +76,7 @@ def test_a_hundred_requests_of_a_day_at_one_rate_are_one_point() -> None:
     assert [tuple(point) for point in points.tolist()] == [(12.84, 80.0)]
 
 
-def test_each_currency_has_panels_of_its_own() -> None:
+def test_each_currency_has_separate_panels() -> None:
     r = reconciliation(
         lines=[line("a"), line("b", currency="USD")],
         fee_requests=[fee(), fee(fiat_currency="GBP")],
@@ -114,7 +114,7 @@ def test_a_month_without_anything_to_draw_says_so() -> None:
     )
 
 
-def test_the_words_tell_what_the_figures_show() -> None:
+def test_the_words_describe_the_figures() -> None:
     assert figures.cash_words(MONTH.lines, OCTOBER) == (
         "Cash by booking day in October 2026 on our own bank accounts: EUR 500.00 came in and"
         " EUR 200.00 went out, over 2 days. Transfers between our own accounts are left out."
@@ -185,7 +185,7 @@ def test_a_figure_draws_a_dataframe_as_it_draws_rows_or_arrow(
 
 
 @pytest.mark.parametrize(("draw", "rows"), DRAWN)
-def test_a_figure_of_nothing_says_so_and_one_without_its_column_is_refused(
+def test_an_empty_figure_is_labelled_and_a_missing_column_is_refused(
     draw: Callable[[Any], Figure], rows: list[dict[str, Any]]
 ) -> None:
     assert b"No" in figure_svg(draw([]))
@@ -193,7 +193,7 @@ def test_a_figure_of_nothing_says_so_and_one_without_its_column_is_refused(
         draw(pd.DataFrame(rows).drop(columns=list(rows[0])[-1]))
 
 
-def test_fees_of_each_month_stand_in_a_panel_of_their_currency() -> None:
+def test_fees_of_each_month_are_drawn_in_the_panel_of_their_currency() -> None:
     figure = figures.fees_by_month(TREND)
     assert bars(figure) == [(0, 9.5), (1, 0.0)]
     assert bars(figure, 1) == [(0, 3.0)]

@@ -243,7 +243,7 @@ def test_a_file_that_is_not_regular_is_never_read(copy: Path, kind: str) -> None
 
 
 @pytest.mark.parametrize("kind", ["pipe", "zero", "link", "loop", "folder", "socket", "sparse"])
-def test_no_file_of_a_pack_is_read_unless_it_is_one(copy: Path, kind: str) -> None:
+def test_only_regular_files_of_a_pack_are_read(copy: Path, kind: str) -> None:
     for name in ("journal.csv", "inputs/commits.parquet", "tables/lines.parquet"):
         special(copy / name, kind)
     said = refused(copy)

@@ -77,7 +77,7 @@ def page(r: Reconciliation) -> Page:
 
 @cache
 def full_page() -> Page:
-    """Return the page of the full month, drawn once; read only."""
+    """Return the page of the full month, rendered once for all tests."""
     return page(FULL)
 
 
@@ -112,7 +112,7 @@ FULL = reconciliation(
 )  # fmt: skip
 
 
-def test_sections_stand_in_the_order_of_the_desk() -> None:
+def test_sections_have_the_order_of_the_desk() -> None:
     headings = [a["id"] for a in full_page().named("section")]
     assert headings == [
         "verdict",
@@ -134,7 +134,7 @@ def test_sections_stand_in_the_order_of_the_desk() -> None:
     ]
 
 
-def test_every_part_of_the_month_is_told() -> None:
+def test_every_part_of_the_month_is_shown() -> None:
     text = full_page().text
     for words in (
         "Blocked by 6 items",
@@ -159,7 +159,7 @@ def test_every_part_of_the_month_is_told() -> None:
         assert words in text
 
 
-def test_what_a_rule_set_apart_is_no_decision_of_a_person() -> None:
+def test_lines_classed_by_a_rule_are_not_shown_as_decided_by_a_person() -> None:
     ruled = line("ruled", outcome="ignored", line_class="bank_charge", rule_name="charges")
     by_hand = line("by_hand", outcome="ignored", decided_by="anna", reason="refunded in cash")
     for rows, grids in (([ruled], 0), ([ruled, by_hand], 1)):
@@ -169,7 +169,7 @@ def test_what_a_rule_set_apart_is_no_decision_of_a_person() -> None:
         assert all(len(grid.rows) == 1 for grid in section.grids)
 
 
-def test_open_lines_are_said_in_the_words_of_the_desk_without_ids_of_others() -> None:
+def test_open_lines_are_shown_in_the_desks_words_without_foreign_ids() -> None:
     told = {
         "returned": BROUGHT_BACK,
         "suggested": MAY_BE_BACK.format("2026-10-14"),
@@ -191,7 +191,7 @@ def test_runner_up_and_margin_open_only_when_asked_for() -> None:
 
 
 @pytest.mark.acceptance
-def test_nothing_is_loaded_from_elsewhere() -> None:
+def test_the_page_loads_no_external_resource() -> None:
     shown = full_page()
     for tag, attributes in shown.elements:
         assert tag not in {"script", "link", "iframe", "object", "embed", "form", "base"}
@@ -250,7 +250,7 @@ def hostile() -> Reconciliation:
     )  # fmt: skip
 
 
-def test_no_text_from_outside_becomes_an_element() -> None:
+def test_no_outside_text_becomes_an_element() -> None:
     shown = page(hostile())
     assert not shown.named("img")
     assert shown.text.count(HOSTILE) > 30
@@ -269,7 +269,7 @@ def test_no_two_elements_share_an_id() -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_links_inside_the_page_lead_somewhere() -> None:
+def test_links_inside_the_page_have_targets() -> None:
     shown = full_page()
     ids = {a["id"] for _, a in shown.elements if a.get("id")}
     targets = {value for _, a in shown.elements for n, value in a.items() if n.endswith("href")}
@@ -297,7 +297,7 @@ def test_every_figure_of_the_pack_is_in_the_page_with_its_words() -> None:
     assert sorted(told) == sorted(one.words for one in drawn.values())
 
 
-def test_a_fee_that_no_rounding_explains_is_flagged_beside_its_rate() -> None:
+def test_a_fee_that_rounding_cannot_explain_is_flagged_at_its_rate() -> None:
     fees = [
         fee(fee=Decimal("200.50")),
         fee(request_id="r2", reference="PAY-2", exchange_rate=Decimal("0.9240")),
@@ -311,17 +311,17 @@ def test_a_fee_that_no_rounding_explains_is_flagged_beside_its_rate() -> None:
     assert flagged.count("badge bad") == 1
 
 
-def test_a_printed_page_says_which_month_it_is_of() -> None:
+def test_a_printed_page_names_its_month() -> None:
     assert 'content: "Month close, October 2026"' in render_html(closing_of(FULL, ZONE))
 
 
-def test_a_long_list_says_how_much_of_it_is_elsewhere() -> None:
+def test_a_long_list_counts_its_omitted_rows() -> None:
     lines = [line(str(at), outcome="unreferenced") for at in range(MOST_ROWS_SHOWN + 5)]
     text = page(reconciliation(lines=lines)).text
     assert "5 more rows are in close.xlsx, sheet Lines" in text
 
 
-def test_reconciled_is_said_only_with_its_exceptions() -> None:
+def test_reconciled_is_shown_only_with_its_exceptions() -> None:
     proof = "NOT PROVABLE: no provider report"
     only = page(reconciliation(lines=[line()], virtual_accounts=[virtual(proof)])).text
     assert "Reconciled except credits not provable." in only

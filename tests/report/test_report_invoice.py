@@ -32,7 +32,7 @@ def findings(result: Tied) -> dict[str, str]:
     return {row["reference"]: row["finding"] for row in result.lines.arrow.to_pylist()}
 
 
-def test_an_invoice_that_ties_agrees_with_its_vat_apart(tmp_path: Path) -> None:
+def test_an_invoice_that_ties_agrees_with_vat_listed_separately(tmp_path: Path) -> None:
     result = tied(
         tmp_path,
         "pay-2026-004417,200.00,EUR,42.00",
@@ -79,7 +79,7 @@ NAMES = ("PAY-2026-004417", "PAY-2026-004418", "r2", "r3", "PAY-2026-009999")
         max_size=8,
     )
 )
-def test_whatever_is_invoiced_each_recorded_fee_counts_once_in_its_currency(
+def test_each_recorded_fee_counts_once_in_its_currency_for_any_invoice(
     tmp_path_factory: pytest.TempPathFactory, lines: list[tuple[str, Decimal, str]]
 ) -> None:
     result = tied(
@@ -130,7 +130,7 @@ def test_a_file_without_its_columns_is_refused(tmp_path: Path) -> None:
         tied(tmp_path, head="reference,fee,fee,currency")
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_binary_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "invoice.csv"
     path.write_bytes(b"PK\x03\x04\xff\xfe")
     with pytest.raises(InputError, match="not UTF-8"):

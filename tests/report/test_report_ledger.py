@@ -139,7 +139,7 @@ def test_no_ledger_agrees_with_a_balance_that_is_not_proved(tmp_path: Path) -> N
     assert not result.agrees
 
 
-def test_a_name_that_two_accounts_have_stands_for_neither(tmp_path: Path) -> None:
+def test_a_name_of_two_accounts_matches_neither(tmp_path: Path) -> None:
     two = [account(name="Bank"), account(account="BE22", name="Bank")]
     result = compared(tmp_path, "Bank,EUR,251686.06", statements=two)
     assert "in the ledger alone" in findings(result)["Bank", "EUR"]
@@ -160,7 +160,7 @@ def test_outside_text_is_harmless_in_a_notebook(tmp_path: Path) -> None:
     assert HOSTILE not in compared(tmp_path, f"{HOSTILE},EUR,1")._repr_html_()
 
 
-def test_a_wallet_is_held_against_its_balance_in_each_asset(tmp_path: Path) -> None:
+def test_a_wallet_is_compared_with_its_balance_in_each_asset(tmp_path: Path) -> None:
     wallet = dict.fromkeys(BALANCES.names) | {"kind": "custodial", "of": "a-1", "name": "Ops"}
     rows = [
         wallet | {"currency": "USDC", "closing": Decimal("5.000001"), "proved": True},

@@ -112,7 +112,9 @@ def classes() -> set[str]:
 
 
 @pytest.mark.acceptance
-def test_every_result_shows_itself_and_leaves_exactly(month_end: Workspace, tmp_path: Path) -> None:
+def test_every_result_is_displayed_and_exported_exactly(
+    month_end: Workspace, tmp_path: Path
+) -> None:
     made = results(month_end, tmp_path)
     assert classes() == {*made, "Accounting"} - {"Table"}  # people get it as ExportedBooks
     for name, result in made.items():
@@ -131,7 +133,7 @@ def test_every_result_shows_itself_and_leaves_exactly(month_end: Workspace, tmp_
         assert query.startswith(("SELECT", "WITH")), name
 
 
-def test_the_query_of_rows_gives_them_again(month_end: Workspace) -> None:
+def test_the_query_of_rows_returns_the_same_rows(month_end: Workspace) -> None:
     for rows in (month_end.table("fees"), month_end.statements.list()):
         assert month_end.sql(rows.sql).arrow.equals(rows.arrow)
 
@@ -168,7 +170,7 @@ def test_excel_keeps_every_digit_and_runs_no_text(tmp_path: Path) -> None:
     assert sheet["C2"].data_type == "s"
 
 
-def test_a_workbook_that_cannot_be_written_leaves_the_former_one(
+def test_a_failed_write_of_a_workbook_keeps_the_former_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = Table(pa.table({"a": [1, 2, 3]}))

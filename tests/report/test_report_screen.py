@@ -92,13 +92,13 @@ def test_credits_without_a_report_are_not_provable_and_block_the_close() -> None
     )
 
 
-def test_reconciled_is_not_said_while_anything_else_blocks() -> None:
+def test_reconciled_is_not_shown_while_anything_else_blocks() -> None:
     proof = "NOT PROVABLE: no provider report"
     shown = screen(lines=[line(outcome="suggested")], virtual_accounts=[virtual(proof)])
     assert "BLOCKED by 2 of them\n" in shown
 
 
-def test_an_overdue_request_is_not_called_unpaid_while_the_bank_has_to_be_looked_at() -> None:
+def test_an_overdue_request_is_not_called_unpaid_while_the_bank_must_be_checked() -> None:
     shown = screen(awaiting_funds=[waiting("CHECK BANK")])
     assert "Check the bank  1  EUR 15,000.00" in shown
     assert "not paid" not in shown
@@ -116,7 +116,7 @@ def test_exceptions_of_every_sort_need_somebody() -> None:
     ) == ["needs_decision", "contradicted", "paid_twice", "no_reference", "paid_early"]
 
 
-def test_currencies_stand_in_rows_of_their_own() -> None:
+def test_currencies_have_separate_rows() -> None:
     shown = screen(
         awaiting_funds=[
             waiting(),
@@ -158,7 +158,7 @@ def test_an_account_whose_statements_end_early_blocks_the_close() -> None:
         ),
     ],
 )
-def test_an_account_that_is_not_complete_says_what_would_complete_it(
+def test_an_incomplete_account_shows_the_step_to_complete_it(
     changed: dict[str, Any], step: str
 ) -> None:
     r = reconciliation(statements=[account(complete=False, **changed)])
@@ -179,12 +179,12 @@ def test_statements_that_reach_into_the_next_month_prove_this_one_to_its_end() -
     assert "1 of 1 proved, to 31 Oct" in shown
 
 
-def test_requests_of_a_later_month_are_no_items_of_this_one() -> None:
+def test_requests_of_a_later_month_are_not_items_of_this_one() -> None:
     november = waiting(approved=datetime(2026, 11, 3, 8, 0, tzinfo=UTC))
     assert "CLOSE               ready" in screen(awaiting_funds=[november])
 
 
-def test_a_blocking_item_counts_the_amount_and_the_age_of_its_month_alone() -> None:
+def test_a_blocking_item_counts_only_the_amount_and_age_of_its_month() -> None:
     november = waiting(
         approved=datetime(2026, 11, 3, 8, 0, tzinfo=UTC), send=Decimal(7), due=date(2026, 10, 5)
     )
@@ -227,7 +227,7 @@ def test_a_possible_arrival_is_not_counted_as_in_transit() -> None:
     assert "IN TRANSIT 31 Oct   EUR 50,000.00; 1 more may have arrived: decide them" in shown
 
 
-def test_fees_not_recorded_are_said_to_be_missing() -> None:
+def test_unrecorded_fees_are_reported_missing() -> None:
     shown = screen(fee_requests=[fee(), fee(fee=None)])
     assert "EUR 200.00 on 2 completed requests, 1 without a recorded fee" in shown
 
@@ -280,7 +280,7 @@ def test_requests_are_shown_in_the_desks_columns() -> None:
     ]
 
 
-def test_funding_totals_are_apart_by_state_and_currency() -> None:
+def test_funding_totals_are_separate_by_state_and_currency() -> None:
     rows = [
         waiting(),
         waiting(send=Decimal(1)),

@@ -111,7 +111,7 @@ def test_late_items_are_the_same_rows_in_report_and_workbook(
 
 
 @pytest.mark.acceptance
-def test_the_money_that_may_be_back_is_named_wherever_a_second_payment_is(
+def test_money_that_may_be_returned_is_named_with_every_second_payment(
     month_end: Workspace, october: Closing
 ) -> None:
     (item,) = october.items.select(kind="paid_twice")

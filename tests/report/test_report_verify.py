@@ -67,7 +67,7 @@ def test_a_pack_holds_by_itself_and_with_its_workspace(desk: Workspace, pack: Pa
 
 
 @pytest.mark.acceptance
-def test_the_evidence_names_what_the_close_was_made_from_and_every_file(
+def test_the_evidence_names_the_inputs_of_the_close_and_every_file(
     desk: Workspace, pack: Path
 ) -> None:
     told = msgspec.json.decode((pack / EVIDENCE).read_bytes(), type=Evidence)
@@ -104,7 +104,7 @@ def test_a_pack_is_checked_far_from_its_workspace(pack: Path, tmp_path: Path) ->
 
 
 @pytest.mark.acceptance
-def test_a_pack_is_checked_wherever_it_is_put(pack: Path, tmp_path: Path) -> None:
+def test_a_pack_is_verified_in_any_folder(pack: Path, tmp_path: Path) -> None:
     shutil.copytree(pack, tmp_path / "close x of 2026, 41")
     odd = shutil.copytree(pack, tmp_path / "close [x] of 202*, %41?")
     assert verify_pack(odd).holds
@@ -112,7 +112,7 @@ def test_a_pack_is_checked_wherever_it_is_put(pack: Path, tmp_path: Path) -> Non
 
 
 def told_of(folder: Path) -> list[str]:
-    """Return the subjects of findings, or the evidence if it cannot be read."""
+    """Return the subjects of the findings, or `EVIDENCE` if the evidence cannot be read."""
     try:
         return [one.what for one in verify_pack(folder).findings]
     except InputError:
@@ -153,9 +153,7 @@ def resealed(folder: Path, **changed: object) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_page_that_was_changed_with_its_evidence_does_not_come_out_again(
-    pack: Path, tmp_path: Path
-) -> None:
+def test_a_page_changed_with_its_evidence_is_not_reproduced(pack: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(pack, tmp_path / "copy")
     page = (copy / "report.html").read_bytes().replace(b"EUR", b"USD")
     (copy / "report.html").write_bytes(page)
@@ -180,7 +178,7 @@ def test_the_signer_is_compared_with_the_journal(
 
 
 @pytest.mark.acceptance
-def test_a_closed_month_comes_out_the_same_after_later_data_and_decisions(
+def test_a_closed_month_is_reproduced_after_later_data_and_decisions(
     desk: Workspace, pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = files_of(pack)
@@ -204,7 +202,7 @@ def test_a_closed_month_comes_out_the_same_after_later_data_and_decisions(
     assert [name for name, content in again.items() if content != before[name]] == []
 
 
-def test_pictures_and_pages_apart_are_hashed_and_not_promised(pack: Path) -> None:
+def test_pictures_and_separate_pages_are_hashed_but_not_reproduced(pack: Path) -> None:
     assert {name for name in files_of(pack) if is_apart(name)} == {
         "figures/cash.png",
         "figures/conversion-costs.png",
@@ -216,7 +214,7 @@ def test_pictures_and_pages_apart_are_hashed_and_not_promised(pack: Path) -> Non
 
 
 @pytest.mark.acceptance
-def test_a_reopened_month_is_no_longer_what_the_pack_says(
+def test_a_pack_of_a_reopened_month_fails_verification(
     desk: Workspace, pack: Path, tmp_path: Path
 ) -> None:
     later = copied(desk, tmp_path / "later")
@@ -264,7 +262,7 @@ def test_open_items_block_the_lock_and_nothing_is_written(
 
 
 @pytest.mark.acceptance
-def test_the_command_says_what_differs_and_exits_one(pack: Path, tmp_path: Path) -> None:
+def test_the_command_names_the_differences_and_exits_one(pack: Path, tmp_path: Path) -> None:
     fine = CliRunner().invoke(treasury, ["verify", str(pack)])
     assert fine.exit_code == 0, fine.output
     copy = shutil.copytree(pack, tmp_path / "copy")
@@ -274,7 +272,7 @@ def test_the_command_says_what_differs_and_exits_one(pack: Path, tmp_path: Path)
     assert "close.xlsx: was changed" in told.output
 
 
-def test_a_folder_without_evidence_is_no_pack(tmp_path: Path) -> None:
+def test_a_folder_without_evidence_is_not_a_pack(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="name the folder of a pack"):
         verify_pack(tmp_path)
     (tmp_path / EVIDENCE).write_text("{}")

@@ -46,7 +46,7 @@ from treasury.close.result_words import outcome_word, reason_words
         (line(outcome="strange"), "strange"),
     ],
 )
-def test_an_outcome_is_said_in_the_words_of_the_desk(row: dict, shown: str) -> None:
+def test_an_outcome_is_shown_in_the_words_of_the_desk(row: dict, shown: str) -> None:
     assert outcome_word(row) == shown
 
 
@@ -65,7 +65,7 @@ def test_a_suggestion_names_the_day_of_another_line_as_the_desk_does() -> None:
     assert reason_words("amount agrees") == "amount agrees"
 
 
-def test_dates_are_short_and_show_their_year_only_where_it_differs() -> None:
+def test_dates_are_short_and_show_the_year_only_if_it_differs() -> None:
     assert result_words.day(date(2026, 10, 30)) == "30 Oct"
     assert result_words.day(date(2025, 12, 1), 2026) == "1 Dec 2025"
     assert result_words.day(None) == ""
@@ -128,7 +128,7 @@ def test_the_parts_of_the_bank_lines_add_up() -> None:
         ((True, True), "0"),
     ],
 )
-def test_no_bank_line_is_said_where_every_statement_is_complete(
+def test_no_bank_line_is_shown_only_if_every_statement_is_complete(
     complete: tuple[bool, ...], said: str
 ) -> None:
     statements = [{"account": str(n), "complete": one} for n, one in enumerate(complete)]

@@ -165,7 +165,7 @@ def test_that_a_rejected_file_is_taken_back_shows_no_day_that_no_statement_cover
     assert filed.state == state
 
 
-def test_a_rejection_that_the_bank_takes_back_asks_for_the_bank(filed: Filed) -> None:
+def test_a_rejection_withdrawn_by_the_bank_reads_check_bank(filed: Filed) -> None:
     filed.answer("RJCT", "AC04", at="2026-10-30T09:00:00Z")
     filed.answer("ACSP", at="2026-10-30T10:00:00Z")
     assert filed.state == "CHECK BANK"
@@ -175,7 +175,7 @@ def test_a_rejection_that_the_bank_takes_back_asks_for_the_bank(filed: Filed) ->
 
 
 @pytest.mark.acceptance
-def test_every_payment_of_a_request_counts_whatever_file_it_left_in(filed: Filed) -> None:
+def test_every_payment_of_a_request_counts_regardless_of_its_file(filed: Filed) -> None:
     filed.desk.funding.not_uploaded(filed.reference, "it was lost", actor=BERT)
     assert filed.state == "PAY"
     # The file was uploaded after all.
@@ -232,7 +232,7 @@ def test_a_matching_payee_needs_no_step(filed: Filed) -> None:
         ({"at": "2026-10-28T09:00:00Z"}, "said before the file was made"),
     ],
 )
-def test_a_rejection_of_something_else_leaves_nothing_payable(
+def test_a_rejection_of_another_payment_makes_no_payment_payable(
     filed: Filed, said: dict[str, str], why: str
 ) -> None:
     filed.leave("payments-2.xml", "PAY-2", amounts=[Decimal(25_000)])
@@ -321,7 +321,7 @@ def test_a_close_match_is_accepted_by_a_second_person_and_holds_for_iban_and_nam
 
 
 @pytest.mark.acceptance
-def test_a_close_match_without_a_name_is_accepted_for_its_file_alone(filed: Filed) -> None:
+def test_a_close_match_without_a_name_is_accepted_for_its_file_only(filed: Filed) -> None:
     name, funding = filed.request["request"], filed.desk.funding
     filed.answer("RVMC")
     funding.accept_payee(name, "called them", actor=BERT)
@@ -372,7 +372,7 @@ def test_a_desk_of_one_accepts_a_close_match_with_a_reason_and_is_marked_so(
         ("rejections", "WITH THE BANK", "not among the payments rejected, 31 Oct"),
     ],
 )
-def test_a_bank_that_reports_rejections_alone_has_taken_what_it_does_not_name(
+def test_a_bank_that_reports_only_rejections_has_accepted_every_other_payment(
     filed: Filed, tmp_path: Path, answers: str, state: str, answer: str
 ) -> None:
     filed.desk.funding.not_uploaded(filed.request["request"], "made again", actor=BERT)

@@ -151,7 +151,7 @@ def test_only_answers_for_a_month_are_compared(desk: Workspace) -> None:
 
 
 @pytest.mark.acceptance
-def test_rules_are_previewed_over_all_that_is_stored_and_nothing_is_written(
+def test_a_preview_of_rules_covers_all_stored_records_and_writes_nothing(
     desk: Workspace,
 ) -> None:
     current = desk.rules.current()
@@ -214,7 +214,7 @@ def test_saved_rules_are_the_file_and_the_journal_with_their_effect(desk: Worksp
 
 
 @pytest.mark.acceptance
-def test_rules_given_from_python_are_written_so_that_they_read_the_same(desk: Workspace) -> None:
+def test_rules_from_python_are_the_same_after_writing_and_reading(desk: Workspace) -> None:
     rules = Rules(
         window_days=12,
         classes=(ClassRule(name='"odd" = 1', line_class="bank_charge", remittance=r"\bfee\b"),),
@@ -237,7 +237,7 @@ def test_invalid_rules_change_nothing(desk: Workspace) -> None:
     assert desk.journal.entries() == []
 
 
-def test_unreadable_rules_are_not_mistaken_for_none(desk: Workspace) -> None:
+def test_unreadable_rules_are_not_treated_as_missing_rules(desk: Workspace) -> None:
     (desk.folder / RULES_FILE).unlink(missing_ok=True)
     assert desk.rules.current() == Rules()
     (desk.folder / RULES_FILE).mkdir()
@@ -248,7 +248,7 @@ def test_unreadable_rules_are_not_mistaken_for_none(desk: Workspace) -> None:
 
 
 @pytest.mark.acceptance
-def test_case_29_a_saving_that_was_cut_off_is_run_again_and_ends_the_same(
+def test_case_29_an_interrupted_save_gives_the_same_result_when_rerun(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Interrupt between journal and file: there is one entry, and the file is written later."""
@@ -281,7 +281,7 @@ remittance = "sweep"
 
 
 @pytest.mark.acceptance
-def test_a_class_that_no_line_can_meet_is_not_saved_and_found_where_it_stands(
+def test_a_class_that_no_line_can_meet_is_not_saved_and_is_located(
     desk: Workspace,
 ) -> None:
     path = desk.folder / "new.toml"

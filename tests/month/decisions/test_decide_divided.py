@@ -57,7 +57,7 @@ def test_a_line_without_shares_is_refused(desk: Workspace, line: str) -> None:
         {FIRST: "2741.00", SECOND: "-1.00"},
     ],
 )
-def test_shares_come_to_the_line_exactly_and_are_above_nothing(
+def test_shares_are_positive_and_sum_to_the_line_exactly(
     desk: Workspace, line: str, shares: dict[str, str]
 ) -> None:
     with pytest.raises(InputError, match="the shares come to"):
@@ -124,7 +124,7 @@ def test_a_share_finer_than_a_cent_is_refused(desk: Workspace, line: str) -> Non
 
 
 @pytest.mark.acceptance
-def test_what_a_payout_still_lacks_stays_open(desk: Workspace, line: str) -> None:
+def test_the_missing_part_of_a_payout_stays_open(desk: Workspace, line: str) -> None:
     """A line that a person accepts for a part settles only that part."""
     items = desk.open_items("2026-10")
     missing = next(item for item in items if item.kind == "payout_missing" and item.amount > 1000)
@@ -185,9 +185,7 @@ def test_objections_to_a_decision_are_shown_before_it_is_confirmed(
 
 
 @pytest.mark.acceptance
-def test_what_was_received_above_what_was_expected_stays_open(
-    desk: Workspace, before_it: str
-) -> None:
+def test_the_amount_received_in_excess_stays_open(desk: Workspace, before_it: str) -> None:
     desk.matches.accept(before_it, "PAY-2026-005308", reason="by telephone", actor=ANNA)
     remainder = desk.open_items(MONTH).by_id[f"line:{before_it}/rest"]
     assert (remainder.kind, remainder.month) == ("more_than_expected", "2026-08")

@@ -79,7 +79,7 @@ VERBS: dict[str, Callable[[Workspace], object]] = {
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("verb", VERBS)
-def test_an_altered_journal_can_be_read_but_takes_no_decision(edited: Workspace, verb: str) -> None:
+def test_an_altered_journal_can_be_read_but_refuses_decisions(edited: Workspace, verb: str) -> None:
     before, rules = edited.journal.entries(), (edited.folder / "rules.toml").read_bytes()
     with pytest.raises(JournalError, match="entry 1 was changed after it was written") as caught:
         VERBS[verb](edited)
@@ -122,7 +122,7 @@ def _slip_in(desk: Workspace) -> None:
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("verb", VERBS)
-def test_no_verb_decides_on_an_entry_whose_signature_is_missing(
+def test_every_verb_refuses_a_journal_with_a_missing_signature(
     signing: Workspace, verb: str
 ) -> None:
     signing.funding.marked_sent(_waiting(signing), "paid", actor=ANNA)
@@ -150,7 +150,7 @@ def test_every_verb_signs_and_without_a_key_none_decides(signing: Workspace, ver
 
 
 @pytest.mark.acceptance
-def test_doctor_says_which_signature_is_missing_and_that_nobody_can_sign_here(
+def test_doctor_reports_the_missing_signature_and_the_missing_signing_key(
     signing: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def journal_findings() -> list[tuple[str, str]]:

@@ -93,9 +93,7 @@ def test_a_rejected_suggestion_is_not_suggested_again(
 
 
 @pytest.mark.acceptance
-def test_a_line_is_closed_with_a_reason_and_leaves_the_open_ones(
-    desk: Workspace, lines: Lines
-) -> None:
+def test_a_line_closed_with_a_reason_is_no_longer_open(desk: Workspace, lines: Lines) -> None:
     line = first_line(lines, "unreferenced")["entry_id"]
     with pytest.raises(InputError, match="with a reason"):
         desk.matches.ignore(line, reason=" ", actor=ANNA)
@@ -161,7 +159,9 @@ def test_a_conflict_is_accepted_with_a_reason_only(desk: Workspace, lines: Lines
 
 
 @pytest.mark.acceptance
-def test_more_than_what_is_still_expected_takes_a_reason(desk: Workspace, lines: Lines) -> None:
+def test_accepting_more_than_the_expected_rest_requires_a_reason(
+    desk: Workspace, lines: Lines
+) -> None:
     """Two lines accepted together count together."""
     duplicate = first_line(lines, "duplicate")
     with pytest.raises(ActionRefused, match=r"duplicate.*is more than the EUR 0\.00 still expect"):
@@ -201,7 +201,7 @@ def test_another_currency_is_never_received_and_another_direction_not_without_a_
 
 
 @pytest.mark.acceptance
-def test_case_35_a_refund_that_is_accepted_reopens_what_it_brings_back(
+def test_case_35_an_accepted_refund_reopens_the_refunded_record(
     desk: Workspace, lines: Lines
 ) -> None:
     refund = first_line(lines, "suggested", "on_ramp", "CRDT")
@@ -284,7 +284,7 @@ def test_case_26_a_persons_match_survives_rerun_reimport_and_rule_change(
 
 
 @pytest.mark.acceptance
-def test_case_26_an_upstream_edit_flags_the_decision_and_drops_nothing(
+def test_case_26_an_upstream_edit_flags_the_decision_and_keeps_it(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
     line, reference = suggested["entry_id"], suggested["reference"]
@@ -305,7 +305,7 @@ def test_case_26_an_upstream_edit_flags_the_decision_and_drops_nothing(
 
 
 @pytest.mark.acceptance
-def test_case_26_no_month_is_prepared_on_a_decision_whose_facts_moved(
+def test_case_26_no_month_is_prepared_with_a_decision_on_changed_facts(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
     desk.matches.accept(suggested["entry_id"], suggested["reference"], actor=ANNA)
@@ -316,7 +316,7 @@ def test_case_26_no_month_is_prepared_on_a_decision_whose_facts_moved(
 
 
 @pytest.mark.acceptance
-def test_case_26_a_status_that_merely_goes_on_is_no_flag(
+def test_case_26_ordinary_progress_of_a_status_flags_no_decision(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
     line, reference = suggested["entry_id"], suggested["reference"]
@@ -343,7 +343,7 @@ def test_a_decision_on_a_line_that_left_its_statement_can_be_undone(
 
 
 @pytest.mark.acceptance
-def test_case_29_a_verb_that_was_cut_off_is_run_again_and_ends_the_same(
+def test_case_29_an_interrupted_verb_gives_the_same_result_when_rerun(
     desk: Workspace, lines: Lines
 ) -> None:
     chosen = [row["entry_id"] for row in lines if row["outcome"] == "unreferenced"][:3]

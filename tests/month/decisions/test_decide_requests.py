@@ -18,7 +18,7 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
     return copy_of(month_end, tmp_path / "desk")
 
 
-def test_a_remark_changes_no_state_and_stands_until_it_is_undone(desk: Workspace) -> None:
+def test_a_remark_changes_no_state_and_stays_until_it_is_undone(desk: Workspace) -> None:
     before = desk.awaiting_funds().arrow.to_pylist()
     request = next(row for row in before if row["state"] == "PAY")
     journaled = desk.funding.marked_sent(request["reference"], "paid by phone banking", actor=ANNA)
@@ -87,7 +87,7 @@ def test_a_request_in_a_file_is_not_paid_again_until_the_file_was_not_uploaded(
         desk.funding.not_uploaded(request["reference"], "again", actor=ANNA)
 
 
-def test_only_the_remark_that_was_meant_is_undone(desk: Workspace) -> None:
+def test_only_the_named_remark_is_undone(desk: Workspace) -> None:
     request = next(row for row in desk.awaiting_funds().arrow.to_pylist() if row["state"] == "PAY")
     journaled = desk.funding.marked_sent(request["reference"], "paid by phone banking", actor=ANNA)
     desk.funding.undo(request["reference"], seq=journaled.seq, actor=BERT)
@@ -100,7 +100,7 @@ def test_only_the_remark_that_was_meant_is_undone(desk: Workspace) -> None:
     assert desk.funding.list().arrow.to_pylist() == []
 
 
-def test_a_remark_needs_a_reason_a_request_and_one_that_waits(desk: Workspace) -> None:
+def test_a_remark_needs_a_reason_and_a_waiting_request(desk: Workspace) -> None:
     waiting = next(row for row in desk.awaiting_funds().arrow.to_pylist() if row["state"] == "PAY")
     with pytest.raises(InputError, match="with a reason"):
         desk.funding.will_not_fund(waiting["reference"], " ", actor=ANNA)

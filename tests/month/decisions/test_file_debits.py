@@ -155,7 +155,7 @@ def test_a_debit_of_exactly_the_file_pays_all_of_it(filed: Filed, place: dict[st
         filed.desk.matches.accept_file(line, FILE, actor=BERT)
 
 
-def test_what_the_bank_rejected_is_left_out_of_the_sum(filed: Filed, tmp_path: Path) -> None:
+def test_rejected_payments_are_excluded_from_the_sum(filed: Filed, tmp_path: Path) -> None:
     filed.answered(tmp_path, filed.second["reference"], "RJCT", "AC04")
     line = filed.debited(amount=filed.first["send"])
     assert filed.outcome(line)["expectation_id"] == filed.first["request"]
@@ -213,13 +213,13 @@ def test_a_debit_of_another_account_is_not_the_files(desk: Workspace, month_end:
         desk.matches.accept_file(line, FILE, reason="it is", actor=BERT)
 
 
-def test_two_debits_that_name_a_file_are_both_asked_about(filed: Filed) -> None:
+def test_two_debits_that_name_one_file_both_need_a_decision(filed: Filed) -> None:
     line = filed.debited()
     other = double(filed.desk, line)
     assert {filed.outcome(name)["outcome"] for name in (line, other)}.isdisjoint({"matched"})
 
 
-def test_a_payment_that_was_booked_by_itself_as_well_is_asked_about(filed: Filed) -> None:
+def test_a_payment_also_booked_separately_needs_a_decision(filed: Filed) -> None:
     line = filed.debited()
     alone = double(
         filed.desk, line, amount=filed.first["send"], message_id=None,
@@ -231,7 +231,7 @@ def test_a_payment_that_was_booked_by_itself_as_well_is_asked_about(filed: Filed
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("status", [("RJCT", "AM05"), ("ACSC",)])
-def test_a_payment_that_the_bank_leaves_in_doubt_is_asked_about(
+def test_a_payment_left_in_doubt_by_the_bank_needs_a_decision(
     filed: Filed, tmp_path: Path, status: tuple[str, ...]
 ) -> None:
     filed.answered(tmp_path, filed.second["reference"], *status)
@@ -243,7 +243,7 @@ def test_a_payment_that_the_bank_leaves_in_doubt_is_asked_about(
     assert filed.outcome(whole)["outcome"] != "matched"
 
 
-def test_payments_already_executed_by_the_bank_are_no_part_of_the_debit(
+def test_payments_already_executed_by_the_bank_are_excluded_from_the_debit(
     filed: Filed, tmp_path: Path
 ) -> None:
     filed.answered(tmp_path, filed.second["reference"], "RJCT", "AM05")
@@ -252,7 +252,7 @@ def test_payments_already_executed_by_the_bank_are_no_part_of_the_debit(
     assert decision.expectations == (filed.first["request"],)
 
 
-def test_a_debit_of_a_file_that_was_uploaded_twice_takes_a_reason(
+def test_accepting_a_debit_of_a_file_uploaded_twice_requires_a_reason(
     filed: Filed, tmp_path: Path
 ) -> None:
     answer = tmp_path / "answer.xml"
@@ -288,7 +288,7 @@ PAYROLL = {"bank_transaction_code": "PMNT/ICDT/SALA"}
     ],
     ids=str,
 )
-def test_what_was_finally_rejected_is_not_payable_once_a_debit_may_be_the_files(
+def test_finally_rejected_payments_are_not_payable_if_a_debit_may_be_for_their_file(
     rejected: Filed, changed: dict[str, Any]
 ) -> None:
     rejected.debited(**changed)
@@ -308,7 +308,7 @@ def test_a_debit_without_an_id_is_a_files_by_its_whole_sum_after_it_was_made_alo
     assert rejected.states == {"REJECTED"}
 
 
-def test_what_a_bank_charges_for_a_file_is_no_debit_of_it(rejected: Filed) -> None:
+def test_a_banks_fee_for_a_file_is_not_the_files_debit(rejected: Filed) -> None:
     line = rejected.debited(amount=CENT, bank_transaction_code="PMNT/ICDT/CHRG")
     assert rejected.outcome(line)["line_class"] == "bank_charge"
     assert rejected.states == {"REJECTED"}
@@ -326,7 +326,7 @@ def test_a_second_debit_that_has_the_id_cut_off_is_a_question_about_both(filed: 
     assert "SENT" not in filed.states
 
 
-def test_a_debit_after_a_final_rejection_is_sent_and_what_comes_back_is_returned(
+def test_a_debit_after_a_final_rejection_reads_sent_and_its_return_reads_returned(
     filed: Filed, tmp_path: Path
 ) -> None:
     """After a debit for the payment alone, the bank's rejection no longer counts."""
@@ -354,7 +354,7 @@ SOON = {"booking_date": date(2026, 10, 30), "value_date": date(2026, 10, 30)}
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("back", ["first", "second"])
-def test_a_payment_of_the_debit_that_came_back_is_to_be_paid_again_and_no_other(
+def test_only_the_returned_payment_of_a_debit_is_to_be_paid_again(
     filed: Filed, tmp_path: Path, back: str
 ) -> None:
     """The order of the ids has no effect: a return belongs to the request that it names."""
@@ -367,7 +367,7 @@ def test_a_payment_of_the_debit_that_came_back_is_to_be_paid_again_and_no_other(
     assert (filed.state_of(mine), filed.state_of(other)) == ("RETURNED", "SENT")
 
 
-def test_all_payments_of_a_debit_that_came_back_one_by_one_are_to_be_paid_again(
+def test_payments_of_a_debit_returned_one_by_one_are_all_to_be_paid_again(
     filed: Filed,
 ) -> None:
     line = filed.debited(**SOON)
@@ -376,7 +376,7 @@ def test_all_payments_of_a_debit_that_came_back_one_by_one_are_to_be_paid_again(
     assert filed.states == {"RETURNED"}
 
 
-def test_what_came_back_without_a_name_is_nobodys_until_a_person_says_whose(filed: Filed) -> None:
+def test_an_unnamed_return_is_unassigned_until_a_person_assigns_it(filed: Filed) -> None:
     line = filed.debited(**SOON)
     back = filed.came_back(line, amount=filed.second["send"])
     assert filed.states == {"SENT"}
@@ -384,7 +384,7 @@ def test_what_came_back_without_a_name_is_nobodys_until_a_person_says_whose(file
     assert (filed.state_of(filed.first), filed.state_of(filed.second)) == ("SENT", "RETURNED")
 
 
-def test_a_debit_that_was_booked_back_whole_leaves_all_its_payments_to_be_paid_again(
+def test_a_debit_returned_in_full_leaves_all_its_payments_to_be_paid_again(
     filed: Filed, tmp_path: Path
 ) -> None:
     filed.answered(tmp_path, "", "ACSC")
@@ -396,12 +396,12 @@ def test_a_debit_that_was_booked_back_whole_leaves_all_its_payments_to_be_paid_a
     assert filed.states == {"RETURNED"}
 
 
-def test_a_file_that_was_taken_back_is_asked_about(filed: Filed) -> None:
+def test_a_withdrawn_file_needs_a_decision(filed: Filed) -> None:
     filed.desk.journal.append("payment_file.voided", FILE, {"reason": "not sent"}, actor=BERT)
     assert filed.outcome(filed.debited())["outcome"] != "matched"
 
 
-def test_two_files_of_one_id_are_asked_about(filed: Filed) -> None:
+def test_two_files_with_one_id_need_a_decision(filed: Filed) -> None:
     made = next(iter(filed.desk.journal.entries("payment_file.made")))
     file_made(filed.desk, OTHER, made.body)
     assert filed.outcome(filed.debited())["outcome"] != "matched"
@@ -449,7 +449,7 @@ def test_an_id_is_named_whole_or_not_at_all() -> None:
 
 @pytest.mark.parametrize("size", [27, 33, 35, 65])
 @pytest.mark.parametrize("place", ["message_id", "end_to_end_id", "additional_information"])
-def test_what_banks_do_with_an_id_leaves_it_whole_or_a_reason_to_ask(size: int, place: str) -> None:
+def test_an_id_altered_by_a_bank_is_recognized_or_needs_a_decision(size: int, place: str) -> None:
     """Check lines of 27, 35 and 65 characters, other cases, and ids cut off at a field's end."""
     for before in ("", "BATCH ", "SEPA CREDIT TRANSFER FILE "):
         text = f"{before}{MESSAGE} 2 PAYMENTS"

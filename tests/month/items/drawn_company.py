@@ -129,7 +129,7 @@ class DrawnCompany:
         return [decode(store.detail(kind, one) or "", shape) for one in ids]
 
     def truth_by_entry(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the truth about each stored line, by the desk's id of the line."""
+        """Return the true purpose of each stored line, by the desk's id of the line."""
         truth = {
             (row["account"], row["account_servicer_reference"]): row for row in self.company.truth()
         }

@@ -116,7 +116,7 @@ def test_the_list_of_a_row_is_found_by_its_item(sheet: Path) -> None:
     assert str(validation.sqref) == f"{first}2:{first}{page.max_row}"
 
 
-def test_a_preview_writes_nothing_and_what_it_says_is_then_journaled_once(
+def test_a_preview_writes_nothing_and_its_decisions_are_then_journaled_once(
     desk: Workspace, sheet: Path
 ) -> None:
     fill_in(sheet, everything(desk, sheet))
@@ -153,7 +153,7 @@ def test_a_preview_writes_nothing_and_what_it_says_is_then_journaled_once(
     assert desk.journal.head() == head
 
 
-def test_what_a_sheet_decides_is_what_the_verbs_decide(
+def test_a_sheet_and_the_verbs_make_the_same_decisions(
     desk: Workspace, sheet: Path, month_end: Workspace, tmp_path: Path
 ) -> None:
     by_hand = desk_in(tmp_path / "by_hand", month_end)
@@ -171,7 +171,7 @@ def test_what_a_sheet_decides_is_what_the_verbs_decide(
 
 
 @pytest.mark.acceptance
-def test_order_filters_formats_and_columns_of_ones_own_change_nothing(
+def test_order_filters_formats_and_additional_columns_have_no_effect(
     desk: Workspace, sheet: Path
 ) -> None:
     fill_in(sheet, everything(desk, sheet))
@@ -276,7 +276,7 @@ def test_an_item_that_is_decided_in_two_rows_is_decided_in_neither(
     assert desk.journal.head().seq == 0
 
 
-def test_a_row_whose_facts_moved_since_it_was_written_is_refused(
+def test_a_row_with_facts_changed_since_it_was_written_is_refused(
     desk: Workspace, sheet: Path
 ) -> None:
     item = of_kind(desk, "needs_decision")
@@ -302,7 +302,7 @@ def test_an_undone_decision_is_not_repeated_by_an_old_sheet(desk: Workspace, she
     assert not desk.matches.list().arrow.num_rows
 
 
-def test_what_moves_between_the_preview_and_its_confirmation_refuses_all_of_it(
+def test_a_change_between_preview_and_confirmation_refuses_the_whole_sheet(
     desk: Workspace, sheet: Path
 ) -> None:
     first, second = of_kind(desk, "no_reference"), of_kind(desk, "no_reference", 1)
@@ -338,7 +338,7 @@ def test_a_preview_names_the_owner_and_the_day_and_no_other_is_journaled(
     assert desk.journal.head() == head
 
 
-def test_whoever_proposed_to_carry_an_item_does_not_accept_it_in_a_sheet(
+def test_the_proposer_of_a_carried_item_cannot_accept_it_in_a_sheet(
     desk: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     item = of_kind(desk, "silent")
@@ -426,7 +426,7 @@ def test_a_sheet_without_its_columns_with_them_twice_or_with_merged_cells_is_ref
 
 
 @pytest.mark.acceptance
-def test_a_sheet_in_which_nothing_is_chosen_and_one_that_cannot_be_written_say_so(
+def test_an_empty_sheet_and_an_unwritable_one_are_reported(
     desk: Workspace, sheet: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match=r"october\.xlsx contains no choice"):

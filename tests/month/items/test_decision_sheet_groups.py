@@ -78,7 +78,7 @@ def test_a_row_that_decides_a_line_otherwise_refuses_the_group(
     assert [entry.kind for entry in desk.journal.entries("match.")] == ["match.ignore"]
 
 
-def test_a_group_of_which_a_line_was_decided_since_is_refused(desk: Workspace, sheet: Path) -> None:
+def test_a_group_with_a_line_decided_meanwhile_is_refused(desk: Workspace, sheet: Path) -> None:
     choices = group_choices(sheet)
     first, *_, last = choices
     desk.matches.ignore(last.removeprefix("line:"), reason="the bank erred")

@@ -20,7 +20,7 @@ STEPS = Path(__file__).with_name("killed_decide.py")
 
 @pytest.mark.thorough
 @pytest.mark.timeout(3600)
-def test_killed_at_any_write_point_all_of_a_sheet_is_journaled_or_nothing(
+def test_a_process_killed_at_any_write_point_journals_the_whole_sheet_or_nothing(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TREASURY_USER", "anna")

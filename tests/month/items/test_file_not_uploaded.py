@@ -45,7 +45,7 @@ def filed(month_end: Workspace, tmp_path: Path) -> Filed:
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("maker", ["anna", "Anna", " ANNA ", "ａｎｎａ"])
-def test_whoever_made_a_file_takes_nothing_of_it_back_in_a_shell(
+def test_the_maker_of_a_file_cannot_withdraw_its_payments_in_a_shell(
     filed: Filed, monkeypatch: pytest.MonkeyPatch, maker: str
 ) -> None:
     reference = filed.request["reference"]
@@ -63,7 +63,7 @@ def test_whoever_made_a_file_takes_nothing_of_it_back_in_a_shell(
     assert filed.state == "PAY"
 
 
-def test_a_sheet_takes_a_file_back_only_by_another_person_than_its_maker(
+def test_only_a_second_person_withdraws_a_file_in_a_sheet(
     filed: Filed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TREASURY_USER", "anna")
@@ -85,7 +85,9 @@ def test_a_sheet_takes_a_file_back_only_by_another_person_than_its_maker(
     assert (entry.actor.name, entry.body["alone"]) == ("bert", False)
 
 
-def test_a_desk_of_one_says_why_and_is_marked_so(month_end: Workspace, tmp_path: Path) -> None:
+def test_a_desk_of_one_person_gives_a_reason_and_is_marked(
+    month_end: Workspace, tmp_path: Path
+) -> None:
     desk = desk_in(tmp_path / "one", month_end)
     (desk.folder / "policy.toml").write_text("one_person = true\n")
     filed = Filed(desk)

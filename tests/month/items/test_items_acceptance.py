@@ -70,7 +70,7 @@ def test_an_item_is_carried_once_a_second_person_accepts_it(
     assert item.accepted_reason == "the payer was asked"
 
 
-def test_a_new_proposal_has_to_be_accepted_again_and_one_that_is_withdrawn_is_gone(
+def test_a_new_proposal_needs_acceptance_and_a_withdrawn_one_is_gone(
     journal: Journal, october: Closing
 ) -> None:
     propose(journal)

@@ -64,7 +64,7 @@ def test_repeating_a_decision_writes_nothing(desk: Workspace, item: OpenItem) ->
 
 
 @pytest.mark.acceptance
-def test_who_proposed_does_not_accept_however_the_name_is_written(
+def test_the_proposer_cannot_accept_in_any_spelling_of_the_name(
     desk: Workspace, item: OpenItem
 ) -> None:
     desk.items.carry(item.item_id, **TERMS, actor=ANNA)
@@ -76,7 +76,7 @@ def test_who_proposed_does_not_accept_however_the_name_is_written(
 
 
 @pytest.mark.acceptance
-def test_with_a_policy_of_one_person_it_is_marked_as_signed_alone(
+def test_an_item_carried_by_one_person_is_marked_as_signed_alone(
     desk: Workspace, item: OpenItem
 ) -> None:
     (desk.folder / "policy.toml").write_text("one_person = true\n", "utf-8")
@@ -124,9 +124,7 @@ def test_an_item_that_cannot_be_accepted_is_refused_with_the_next_step(desk: Wor
 
 
 @pytest.mark.acceptance
-def test_nothing_is_accepted_that_nobody_proposed_or_that_has_lapsed(
-    desk: Workspace, item: OpenItem
-) -> None:
+def test_only_a_current_proposal_can_be_accepted(desk: Workspace, item: OpenItem) -> None:
     with pytest.raises(ActionRefused, match="no person proposed to carry") as refused:
         desk.items.accept(item.item_id, actor=BERT)
     assert f"treasury items carry {item.item_id}" in str(refused.value.do)

@@ -91,7 +91,7 @@ def test_an_item_counted_nowhere_else_counts_itself(october: Closing) -> None:
     assert set(counted(items).values()) == {None}
 
 
-def test_a_request_made_in_the_month_is_the_months_though_it_was_approved_after_it(
+def test_a_request_made_in_a_month_and_approved_later_belongs_to_the_month(
     month_end: Workspace, october: Closing
 ) -> None:
     last = october.r.month.end(october.zone)

@@ -168,7 +168,7 @@ def begun_by_deciding(before: Closing, after: Closing) -> list[str]:
 
 
 @pytest.mark.parametrize("drawn", SEEDS, indirect=True)
-def test_two_drawn_months_have_what_is_open_in_truth_once(
+def test_two_drawn_months_list_every_true_open_item_once(
     drawn: DrawnCompany, tmp_path: Path
 ) -> None:
     drawn.begin()

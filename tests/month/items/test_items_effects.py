@@ -64,7 +64,7 @@ def test_a_rejected_match_names_the_request_that_reads_as_unpaid(desk: Workspace
     assert changed(before, desk.open_items(MONTH), line["entry_id"]) == set()
 
 
-def test_a_credit_given_to_the_wrong_account_touches_its_own_item_alone(desk: Workspace) -> None:
+def test_a_credit_given_to_the_wrong_account_changes_only_its_own_item(desk: Workspace) -> None:
     line = next(
         row
         for row in desk.matches.open().arrow.to_pylist()

@@ -54,7 +54,7 @@ CHANGES = {
 
 
 def tell(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Create notices that were sent, refused and left in doubt, one of them settled."""
+    """Journal a notice of each outcome: sent, refused, in doubt, settled."""
     monkeypatch.setenv("TREASURY_USER", "ines")
     with endpoint() as hook:
         notices = settings(url=hook.url)

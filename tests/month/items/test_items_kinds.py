@@ -211,7 +211,7 @@ def test_a_kind_is_chosen_by_its_word_on_screen_as_by_its_name(month_end: Worksp
         items.select(kind="overdu")
 
 
-def test_each_kind_is_named_once_and_says_who_acts_and_whether_it_blocks() -> None:
+def test_each_kind_has_one_name_a_turn_and_a_blocking_flag() -> None:
     assert all(name == kind.name for name, kind in KINDS.items())
     assert len({kind.label for kind in KINDS.values()}) == len(KINDS)
     assert {kind.turn for kind in KINDS.values()} == set(TURNS) == set(get_args(Turn))
@@ -223,7 +223,7 @@ def test_each_kind_is_named_once_and_says_who_acts_and_whether_it_blocks() -> No
         assert kind.command.startswith("treasury ")
 
 
-def test_what_is_the_providers_or_in_its_time_is_never_impossible_to_accept() -> None:
+def test_items_of_the_provider_or_in_time_can_always_be_accepted() -> None:
     for kind in KINDS.values():
         if kind.turn != "us":
             assert kind.blocks != "never acceptable", kind.name
@@ -245,7 +245,7 @@ def test_every_kind_is_reached_by_something_that_can_happen(october: Closing, ki
     table.validate(full=True)
 
 
-def test_no_kind_is_made_that_the_table_of_them_does_not_have() -> None:
+def test_every_kind_of_item_is_in_the_table_of_kinds() -> None:
     assert set(BY_KIND) | set(UNSEEN) == set(KINDS)
 
 
@@ -259,7 +259,7 @@ def test_an_item_that_began_after_the_month_is_not_the_months(october: Closing) 
 
 
 @pytest.mark.parametrize("state", ["unknown", "sending", "doubled"])
-def test_what_may_have_moved_money_unseen_blocks_whenever_it_was_tried(
+def test_an_action_with_an_unknown_outcome_blocks_whenever_it_was_tried(
     october: Closing, state: str
 ) -> None:
     tried = action(state, proposed_at=datetime(2026, 11, 2, 8, tzinfo=UTC))
@@ -268,13 +268,13 @@ def test_what_may_have_moved_money_unseen_blocks_whenever_it_was_tried(
     assert item.is_blocking
 
 
-def test_what_was_learnt_of_a_closed_month_is_an_item_however_late(october: Closing) -> None:
+def test_late_knowledge_about_a_closed_month_is_an_item_however_late(october: Closing) -> None:
     (item,) = items_of(october, late=[late(known_from=datetime(2026, 11, 2, 8, tzinfo=UTC))])
     assert item.kind == "late_item"
     assert not items_of(october, late=[late(posts_to="2026-11")]).items
 
 
-def test_what_the_bank_booked_late_is_counted_with_the_request_that_it_settles(
+def test_a_line_booked_late_is_counted_with_the_request_it_settles(
     october: Closing,
 ) -> None:
     (alone,) = items_of(october, bank_cutoffs=[cutoff(expectation_id="r1")])
@@ -291,7 +291,7 @@ def test_what_the_bank_booked_late_is_counted_with_the_request_that_it_settles(
     assert request.counted_in is None
 
 
-def test_what_a_wire_has_above_its_request_is_counted_with_it_while_that_is_open(
+def test_the_excess_of_a_wire_is_counted_with_its_request_while_that_is_open(
     october: Closing,
 ) -> None:
     (alone,) = items_of(october, excess_lines=[excess()])

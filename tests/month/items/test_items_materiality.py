@@ -124,7 +124,7 @@ def test_an_invalid_limit_or_a_missing_reason_is_refused(limits: Limits, tmp_pat
             limits.propose("a reason", actor=ANNA)
 
 
-def test_one_person_who_is_the_policy_puts_them_in_force_alone_and_it_says_so(
+def test_a_policy_of_one_person_puts_limits_in_force_alone_and_is_marked(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "policy.toml").write_text(f"one_person = true\n{POLICY}", "utf-8")

@@ -47,7 +47,7 @@ def ids(items: OpenItems) -> list[str]:
 # Complete
 
 
-def test_every_line_that_nobody_has_explained_has_one_item(october: Closing) -> None:
+def test_every_unexplained_line_has_one_item(october: Closing) -> None:
     lines = [
         row["entry_id"]
         for table in (october.r.lines, october.r.earlier_lines)
@@ -135,7 +135,7 @@ def test_the_sums_of_the_groups_are_those_of_the_items_that_count_themselves(
         )
 
 
-def test_an_item_began_by_the_end_of_the_month_in_the_month_that_it_names(
+def test_an_item_began_in_its_named_month_and_by_the_end_of_the_listed_month(
     october: Closing,
 ) -> None:
     for item in october.items:
@@ -204,7 +204,7 @@ def test_every_surface_has_the_same_items(
     assert [row[at] for row in rows[rows.index(heads) + 1 :]] == listed
 
 
-def test_the_checklist_and_the_report_show_what_blocks_and_what_does_not(
+def test_the_checklist_and_the_report_show_blocking_and_other_items(
     october: Closing,
 ) -> None:
     items = october.items

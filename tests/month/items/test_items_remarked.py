@@ -32,7 +32,7 @@ def asked(desk: Workspace) -> int:
 
 
 @pytest.mark.acceptance
-def test_a_remark_and_its_answer_stand_beside_the_item_on_every_surface(desk: Workspace) -> None:
+def test_a_remark_and_its_answer_are_shown_with_the_item_on_every_surface(desk: Workspace) -> None:
     before = desk.open_items("2026-10")
     (item,) = desk.items.remark(BLOCKED, "they look into it", answers=asked(desk), actor=JONAS)
     assert item.remark == (
@@ -75,7 +75,7 @@ def test_a_remark_is_one_line_that_shows(desk: Workspace, text: str) -> None:
     assert desk.journal.entries() == []
 
 
-def test_nothing_is_remarked_on_what_is_not_open_nor_by_an_earlier_view(desk: Workspace) -> None:
+def test_a_remark_on_a_closed_item_or_from_an_earlier_view_is_refused(desk: Workspace) -> None:
     with pytest.raises(InputError, match="no open item"):
         desk.items.remark("PAY-1999-000001", "x")
     with pytest.raises(InputError):

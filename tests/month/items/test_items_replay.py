@@ -65,7 +65,9 @@ def test_open_items_are_listed_in_both_months(played: DrawnCompany, month: str) 
     assert len(items.blocking) >= 3
 
 
-def test_the_close_is_blocked_and_the_first_screen_says_by_what(played: DrawnCompany) -> None:
+def test_the_close_is_blocked_and_the_first_screen_names_the_blocking_items(
+    played: DrawnCompany,
+) -> None:
     closing = played.desk.periods.month(Month(2026, 11))
     screen = first_screen(closing)
     assert f"BLOCKED by {len(closing.items.blocking)} of them" in screen
@@ -81,7 +83,7 @@ def test_the_close_is_blocked_and_the_first_screen_says_by_what(played: DrawnCom
         ("2026-11", "3, EUR 7,829.08 in, 12.01 out"),
     ],
 )
-def test_neither_month_is_prepared_while_nobody_has_agreed_to_carry_them(
+def test_neither_month_is_prepared_before_carrying_its_items_is_accepted(
     played: DrawnCompany, month: str, missing: str
 ) -> None:
     """November adds EUR 12.00: the provider completed a request although it was funded short."""

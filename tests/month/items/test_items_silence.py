@@ -43,7 +43,7 @@ def run(workspace: Workspace, *arguments: str) -> Result:
     return CliRunner().invoke(treasury, ["-w", str(workspace.folder), *arguments])
 
 
-def test_an_empty_workspace_says_what_is_not_known_and_the_step_to_take(empty: Workspace) -> None:
+def test_an_empty_workspace_reports_the_missing_sources_and_the_next_step(empty: Workspace) -> None:
     screen = run(empty, "status").stdout
     assert "STATEMENTS  not known: no statement is stored" in screen
     assert "SERVICES    not known: never read" in screen
@@ -68,7 +68,9 @@ def test_an_instant_before_the_first_commit_is_not_known(month_end: Workspace) -
 
 
 @pytest.mark.acceptance
-def test_bank_files_alone_say_that_the_services_were_never_read(unread: Workspace) -> None:
+def test_a_desk_with_only_bank_files_reports_that_the_services_were_never_read(
+    unread: Workspace,
+) -> None:
     screen = unread.status()
     assert "STATEMENTS  3 of 3 proved, to 31 Oct" in screen
     assert "Services not read after the month's end  " in screen
@@ -88,7 +90,7 @@ def test_bank_files_alone_say_that_the_services_were_never_read(unread: Workspac
     assert (item.kind, item.state, item.is_blocking) == ("not_synced", "MISSING", True)
 
 
-def test_a_month_without_a_statement_says_so_beside_when_the_services_were_read(
+def test_a_month_without_a_statement_shows_that_and_the_time_of_the_last_sync(
     month_end: Workspace,
 ) -> None:
     screen = month_end.status("2026-04")
@@ -98,7 +100,7 @@ def test_a_month_without_a_statement_says_so_beside_when_the_services_were_read(
 
 
 @pytest.mark.acceptance
-def test_the_month_that_has_just_begun_lists_what_is_open_before_its_first_line(
+def test_a_month_that_has_just_begun_lists_open_items_before_its_first_line(
     month_end: Workspace,
 ) -> None:
     screen = month_end.status("2026-11")
@@ -110,7 +112,7 @@ def test_the_month_that_has_just_begun_lists_what_is_open_before_its_first_line(
     assert len(listed.select(kind="statement_missing")) == 3
 
 
-def test_the_exceptions_panel_says_what_is_not_known(
+def test_the_exceptions_panel_names_the_missing_sources(
     empty: Workspace, month_end: Workspace
 ) -> None:
     assert empty.panels.exceptions().frame().empty == "No data yet. Sync first."
@@ -141,7 +143,7 @@ def changed(month_end: Workspace, tmp_path: Path) -> Workspace:
 
 
 @pytest.mark.acceptance
-def test_a_journal_that_does_not_verify_is_an_item_that_nobody_may_accept(
+def test_an_invalid_journal_is_an_item_that_cannot_be_accepted(
     changed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     item = changed.open_items(MONTH).by_id["source:journal"]

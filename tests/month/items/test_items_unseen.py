@@ -78,7 +78,7 @@ def test_each_finding_is_an_item_with_the_party_to_act(
 
 
 @pytest.mark.acceptance
-def test_a_field_is_in_the_dictionary_until_somebody_says_what_it_is(
+def test_an_unknown_field_is_in_the_dictionary_until_a_person_explains_it(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     desk = with_unseen(month_end, tmp_path / "desk")

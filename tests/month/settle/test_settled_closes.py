@@ -57,7 +57,7 @@ def left_out(desk: Workspace, month: str = "2026-11") -> set[str]:
     return out
 
 
-def test_an_open_month_after_closed_ones_is_answered_alike(desk: Workspace) -> None:
+def test_an_open_month_after_closed_ones_has_the_same_answer(desk: Workspace) -> None:
     out = left_out(desk)
     assert out, "something of September or October is settled"
     line = min(out)
@@ -68,7 +68,7 @@ def test_an_open_month_after_closed_ones_is_answered_alike(desk: Workspace) -> N
 
 
 @pytest.mark.acceptance
-def test_a_reopened_month_settles_nothing_any_more(desk: Workspace) -> None:
+def test_a_reopened_month_settles_no_records(desk: Workspace) -> None:
     assert left_out(desk)
     desk.periods.reopen("2026-10", "a statement was wrong", actor=ANNA)
     assert not left_out(desk)
@@ -81,6 +81,8 @@ def test_under_other_rules_everything_is_matched(desk: Workspace) -> None:
     assert not left_out(Workspace(desk.folder))
 
 
-def test_a_closed_month_comes_out_again_whatever_it_settled(closed: Workspace) -> None:
+def test_a_closed_month_has_the_same_answer_regardless_of_its_settled_records(
+    closed: Workspace,
+) -> None:
     for month in ("2026-09", "2026-10"):
         assert closed.periods.verify(month).answer.month

@@ -194,7 +194,7 @@ LINES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("case", LINES)
-def test_a_line_that_may_concern_a_settled_request_takes_it_up_again(
+def test_a_line_that_may_concern_a_settled_request_includes_it_in_matching(
     world: DrawnMonths, case: str
 ) -> None:
     line = paid(world, world.requests["r2"], entry_id="new", end_to_end_id=None) | LINES[case]
@@ -215,7 +215,7 @@ def test_a_double_payment_is_reported(world: DrawnMonths) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_payer_stays_known_from_a_settled_line_alone(world: DrawnMonths) -> None:
+def test_a_payer_stays_known_from_a_settled_line(world: DrawnMonths) -> None:
     request = world.requests["r2"] | {
         "id": "r9",
         "payment_reference": "XYZ-40-99001",
@@ -276,7 +276,7 @@ def test_a_payer_known_for_a_settled_code_alone_is_asked_about(world: DrawnMonth
 
 
 @pytest.mark.acceptance
-def test_what_settled_payments_teach_about_one_without_a_reference_stays_learnt(
+def test_payments_without_a_reference_still_match_by_settled_payments(
     world: DrawnMonths,
 ) -> None:
     """Use wires to one account, of one amount and on one day, for requests of several months."""
@@ -312,7 +312,7 @@ def test_what_settled_payments_teach_about_one_without_a_reference_stays_learnt(
 
 
 @pytest.mark.acceptance
-def test_a_later_request_changes_nothing_that_was_decided(world: DrawnMonths) -> None:
+def test_a_later_request_does_not_change_a_decided_line(world: DrawnMonths) -> None:
     """Matched again, the settled line would be ambiguous: its text may mean the later request."""
     again = world.requests["r2"] | {"id": "again"}
     again |= {"status": "AWAITING_FUNDS", "is_open": True, "completed_at": None}
@@ -327,7 +327,7 @@ def test_a_later_request_changes_nothing_that_was_decided(world: DrawnMonths) ->
 
 
 @pytest.mark.acceptance
-def test_a_late_line_that_comes_before_a_settled_one_lets_everything_be_matched(
+def test_a_late_line_before_a_settled_one_causes_full_matching(
     world: DrawnMonths,
 ) -> None:
     day = world.lines["e2"]["booking_date"] - timedelta(days=1)
@@ -360,7 +360,7 @@ def test_a_hash_that_a_settled_request_has_is_used_twice(world: DrawnMonths) -> 
 
 
 @pytest.mark.acceptance
-def test_what_a_ledger_is_held_against_rests_on_every_line(world: DrawnMonths) -> None:
+def test_a_partial_answer_can_be_matched_in_full(world: DrawnMonths) -> None:
     world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
     world.store()
     answers = ask(world)
@@ -444,7 +444,7 @@ def test_a_reopened_month_is_matched_and_settled_again_by_its_close(world: Drawn
 
 
 @pytest.mark.acceptance
-def test_a_close_settles_its_month_beside_what_was_settled_before(world: DrawnMonths) -> None:
+def test_a_close_adds_its_month_to_the_settled_records(world: DrawnMonths) -> None:
     request = world.requests["r2"] | {"id": "r4", "payment_reference": "INV-77-09876"}
     day = datetime.combine(world.month.first, datetime.min.time(), UTC)
     amounts = {"fiat_amount": Decimal(400), "fiat_net_amount": Decimal(400)}
@@ -463,7 +463,7 @@ def test_a_close_settles_its_month_beside_what_was_settled_before(world: DrawnMo
 
 
 @pytest.mark.acceptance
-def test_what_is_settled_is_made_again_where_its_files_are_not_as_they_were_written(
+def test_altered_files_of_settled_records_are_rebuilt(
     world: DrawnMonths,
 ) -> None:
     world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
@@ -483,7 +483,7 @@ def test_what_is_settled_is_made_again_where_its_files_are_not_as_they_were_writ
 
 
 @pytest.mark.acceptance
-def test_what_was_settled_of_a_lake_that_was_restored_since_is_not_read(
+def test_settled_records_of_a_lake_before_its_restore_are_ignored(
     world: DrawnMonths, tmp_path: Path
 ) -> None:
     """A line changed by the lost commits is as in the restored copy."""
@@ -508,7 +508,7 @@ def test_what_was_settled_of_a_lake_that_was_restored_since_is_not_read(
 
 
 @pytest.mark.acceptance
-def test_on_a_full_disk_everything_is_answered_and_nothing_half_written_stays(
+def test_a_full_disk_prevents_no_answer_and_leaves_no_partial_file(
     world: DrawnMonths,
 ) -> None:
     shutil.rmtree(world.folder / "settled")
@@ -526,7 +526,7 @@ def test_on_a_full_disk_everything_is_answered_and_nothing_half_written_stays(
 
 
 @pytest.mark.acceptance
-def test_where_no_folder_of_what_is_settled_can_be_everything_is_matched(
+def test_everything_is_matched_if_the_settled_folder_cannot_be_created(
     world: DrawnMonths,
 ) -> None:
     shutil.rmtree(world.folder / "settled")
@@ -537,7 +537,7 @@ def test_where_no_folder_of_what_is_settled_can_be_everything_is_matched(
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("seed", range(3))
-def test_a_byte_that_was_changed_in_what_is_settled_changes_no_answer(
+def test_a_changed_byte_in_the_settled_files_changes_no_answer(
     world: DrawnMonths, seed: int
 ) -> None:
     world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])

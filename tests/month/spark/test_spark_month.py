@@ -44,7 +44,7 @@ def test_results_are_written_to_the_named_place_only(practice: dict[str, Any]) -
     assert practice["folder"] == ["allocations", "candidates", "expectations", "lines"]
 
 
-def test_nothing_is_left_in_the_workspace(practice: dict[str, Any]) -> None:
+def test_no_file_is_left_in_the_workspace(practice: dict[str, Any]) -> None:
     assert practice["left"] == []
     assert practice["mode"] == "0o700"
 
@@ -62,7 +62,7 @@ def test_an_impossible_question_is_refused_in_the_same_words(
         assert practice[name] == f"{type(caught.value).__name__}: {caught.value}"
 
 
-def test_a_bank_that_answered_a_payment_file_has_answered_it_on_spark_too(
+def test_spark_reads_the_banks_answers_to_a_payment_file(
     practice: dict[str, Any], desk: Workspace
 ) -> None:
     assert practice["differences"] == []
@@ -109,7 +109,7 @@ def test_a_drawn_company_is_answered_alike(tmp_path: Path) -> None:
     assert drawn["decided"] > 0
 
 
-def test_every_form_of_table_is_read_as_it_was_at_a_commit_and_an_instant(tmp_path: Path) -> None:
+def test_every_form_of_table_is_read_as_of_a_commit_and_an_instant(tmp_path: Path) -> None:
     tables = run_on_spark("lake", tmp_path, DESK)
     assert [name for name, (_, alike) in tables.items() if not alike] == []
     assert tables["now: requests"][0] == 3

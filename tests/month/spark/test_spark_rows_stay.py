@@ -26,7 +26,7 @@ FETCHED = {
 }
 
 
-def test_nothing_but_counts_and_a_months_answer_comes_to_this_process() -> None:
+def test_only_counts_and_a_months_answer_are_fetched_into_this_process() -> None:
     folders = map(Path, (*spark.__path__, *month_spark.__path__))
     calls = set()
     for file in (file for folder in folders for file in folder.glob("*.py")):
@@ -56,7 +56,7 @@ def test_a_step_that_is_read_once_has_one_reader() -> None:
     assert readers == {"once": "answer", "answer": "last"}
 
 
-def test_what_an_answer_reads_through_is_read_whenever_the_answer_is() -> None:
+def test_the_input_of_an_unstored_answer_is_never_inlined() -> None:
     steps = (
         Step("base", "SELECT a FROM given"),
         Step("answer", "SELECT a FROM base", is_stored=False),

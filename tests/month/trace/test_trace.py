@@ -34,7 +34,7 @@ def request(workspace: Workspace, **wanted: Any) -> dict[str, Any]:
 
 
 @pytest.mark.acceptance
-def test_an_on_ramp_is_told_from_the_request_to_the_wallet(month_end: Workspace) -> None:
+def test_an_on_ramp_is_traced_from_the_request_to_the_wallet(month_end: Workspace) -> None:
     trace = month_end.trace("PAY-2026-004417")
     assert places(trace) == [
         ("Request", "seen"),
@@ -89,7 +89,7 @@ def test_every_name_of_a_payment_leads_to_the_same_trace(month_end: Workspace) -
 
 
 @pytest.mark.acceptance
-def test_an_amount_of_several_payments_lists_them_and_guesses_none(month_end: Workspace) -> None:
+def test_an_amount_of_several_payments_lists_them_all_without_a_guess(month_end: Workspace) -> None:
     trace = month_end.trace("EUR 25,000.00")
     assert trace.hops == ()
     assert len(trace.choices) == 3
@@ -136,7 +136,7 @@ def test_an_iban_or_a_code_of_a_virtual_account_lists_its_last_lines(month_end: 
 
 
 @pytest.mark.acceptance
-def test_a_credit_is_told_on_to_the_virtual_account_and_its_wallet(tmp_path: Path) -> None:
+def test_a_credit_is_traced_to_the_virtual_account_and_its_wallet(tmp_path: Path) -> None:
     company = Sandbox(7)
     account = virtual(observe(tmp_path, company))
     company.clock.advance(days=1)
@@ -178,7 +178,7 @@ def test_without_a_provider_report_the_way_of_a_credit_cannot_begin(
 
 
 @pytest.mark.acceptance
-def test_a_transfer_is_told_with_both_its_legs(month_end: Workspace) -> None:
+def test_a_transfer_is_traced_with_both_legs(month_end: Workspace) -> None:
     transfers = month_end.table("transfers").arrow.to_pylist()
     between = next(
         row
@@ -213,7 +213,7 @@ def test_every_request_and_a_line_of_every_outcome_can_be_traced(month_end: Work
 
 
 @pytest.mark.acceptance
-def test_an_unknown_search_text_is_reported_and_is_no_error(month_end: Workspace) -> None:
+def test_an_unknown_search_text_is_reported_without_an_error(month_end: Workspace) -> None:
     with pytest.raises(NothingStored, match="no stored record has the name 'PAY-1999-000001'"):
         month_end.trace("PAY-1999-000001")
     for nothing in ("", "  ", "---"):
@@ -302,14 +302,14 @@ def test_hostile_text_is_escaped(month_end: Workspace) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_trace_leaves_as_exact_rows(month_end: Workspace) -> None:
+def test_a_trace_is_exported_as_exact_rows(month_end: Workspace) -> None:
     frame = month_end.trace("PAY-2026-004417").to_pandas()
     assert list(frame["place"])[:2] == ["Request", "Approval"]
     assert isinstance(frame["amount"].dropna().iloc[0], Decimal)
 
 
 @pytest.mark.acceptance
-def test_an_earlier_instant_traces_what_was_known_then(tmp_path: Path) -> None:
+def test_an_earlier_instant_is_traced_with_the_knowledge_of_that_time(tmp_path: Path) -> None:
     workspace = fill(tmp_path, Sandbox(7))
     with pytest.raises(NothingStored):
         workspace.at("2026-11-01T00:00Z").trace("PAY-2026-004417")
@@ -337,7 +337,7 @@ def test_amounts_are_read_as_people_write_them(
 
 
 @given(st.text(max_size=40))
-def test_any_text_is_an_amount_or_is_none(text: str) -> None:
+def test_any_text_parses_as_an_amount_or_gives_none(text: str) -> None:
     try:
         amounts, _ = amounts_in(text)
     except InputError:

@@ -27,7 +27,7 @@ def test_a_trace_is_printed_hop_by_hop_and_as_rows(month_end: Workspace) -> None
     assert [row["place"] for row in rows][2] == "Bank line"
 
 
-def test_the_message_to_the_provider_is_printed_alone(month_end: Workspace) -> None:
+def test_only_the_message_to_the_provider_is_printed(month_end: Workspace) -> None:
     output = call(month_end, "trace", "PAY-2026-004417", "--provider")
     assert output.output.startswith("Subject: PAY-2026-004417")
     refused = call(month_end, "trace", "EUR 25,000.00", "--provider")
