@@ -189,6 +189,7 @@ def test_output_of_a_reading_process_is_escaped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ["add", "read", "check"])
+@pytest.mark.first_case
 def test_an_argument_that_is_not_a_regular_file_is_refused_without_waiting(
     desk: Workspace, tmp_path: Path, verb: str
 ) -> None:

@@ -185,6 +185,7 @@ def test_unproved_coins_have_rows_of_their_own(october_tied: Closing) -> None:
     assert not acquired & {row["quantity"] for row in rows}
 
 
+@pytest.mark.acceptance
 def test_a_pool_that_differs_from_its_proved_balance_blocks_the_close(
     unmeasured: Workspace, where: dict[str, str], tmp_path: Path
 ) -> None:

@@ -23,6 +23,7 @@ MONTH = "2026-10"
 __all__ = ["anna", "ben", "shared_home"]
 
 
+@pytest.mark.acceptance
 def test_a_clone_gives_the_same_results_as_its_desk(anna: Path, ben: Path) -> None:
     for verb in (["reconcile", MONTH], ["exceptions"], ["fees", MONTH], ["sql", "FROM commits"]):
         printed = [run(desk, *verb, "--format", "csv").stdout_bytes for desk in (anna, ben)]

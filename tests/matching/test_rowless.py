@@ -81,6 +81,7 @@ def test_every_aggregate_that_a_step_uses_is_known() -> None:
     assert {"count", "sum", "max", "min"} <= used <= AGGREGATES
 
 
+@pytest.mark.acceptance
 def test_a_step_declared_empty_is_empty(
     connection: duckdb.DuckDBPyConnection,
 ) -> None:

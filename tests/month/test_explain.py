@@ -199,6 +199,7 @@ def test_a_decision_is_explained_with_its_author(month_end: Workspace, tmp_path:
     assert "decided by: anna on 2026-11-0" in str(explanation)
 
 
+@pytest.mark.acceptance
 def test_an_unknown_line_is_refused_with_the_nearest_id(month_end: Workspace) -> None:
     name = month_end.reconcile("2026-10").lines.arrow["entry_id"][0].as_py()
     assert month_end.explain(name[:20]).entry_id.startswith(name[:20])

@@ -244,6 +244,7 @@ def test_a_month_end_with_all_stored_records_is_not_matched_again(
     assert any(seen.lines["line_class"].is_valid().to_pylist())
 
 
+@pytest.mark.acceptance
 def test_an_end_before_a_later_line_or_in_another_status_is_matched_by_itself(
     desk: Workspace, matched: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -215,6 +215,7 @@ def test_the_practice_companys_digest_has_rows_of_the_open_items(
     workspace.journal.verify()
 
 
+@pytest.mark.acceptance
 def test_no_account_number_or_amount_is_sent(
     month_end: Workspace, tmp_path: Path, mailbox: Mailbox, hook: Endpoint
 ) -> None:

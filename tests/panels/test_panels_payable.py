@@ -162,6 +162,7 @@ def test_requests_awaiting_funds_are_computed_from_their_own_inputs_only(
     assert month_end.awaiting_funds().arrow.equals(found)
 
 
+@pytest.mark.acceptance
 def test_a_changed_account_is_shown_in_lists_as_in_the_panel(
     month_end: Workspace, tmp_path: Path
 ) -> None:

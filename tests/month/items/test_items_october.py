@@ -204,6 +204,7 @@ def test_every_surface_has_the_same_items(
     assert [row[at] for row in rows[rows.index(heads) + 1 :]] == listed
 
 
+@pytest.mark.acceptance
 def test_the_checklist_and_the_report_show_blocking_and_other_items(
     october: Closing,
 ) -> None:

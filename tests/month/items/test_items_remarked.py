@@ -75,6 +75,7 @@ def test_a_remark_is_one_line_that_shows(desk: Workspace, text: str) -> None:
     assert desk.journal.entries() == []
 
 
+@pytest.mark.acceptance
 def test_a_remark_on_a_closed_item_or_from_an_earlier_view_is_refused(desk: Workspace) -> None:
     with pytest.raises(InputError, match="no open item"):
         desk.items.remark("PAY-1999-000001", "x")

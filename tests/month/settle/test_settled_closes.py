@@ -57,6 +57,7 @@ def left_out(desk: Workspace, month: str = "2026-11") -> set[str]:
     return out
 
 
+@pytest.mark.acceptance
 def test_an_open_month_after_closed_ones_has_the_same_answer(desk: Workspace) -> None:
     out = left_out(desk)
     assert out, "something of September or October is settled"

@@ -426,6 +426,7 @@ def test_after_other_rules_everything_is_matched(world: DrawnMonths) -> None:
     changed(world)
 
 
+@pytest.mark.acceptance
 def test_a_reopened_month_is_matched_and_settled_again_by_its_close(world: DrawnMonths) -> None:
     world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
     world.store()
