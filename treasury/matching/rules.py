@@ -60,7 +60,7 @@ _STANDARD_CLASSES: Final = convert(_STANDARD, tuple[ClassRule, ...])
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The settings of matching and ageing; the defaults are those of docs/matching.md."""
+    """The settings of matching and ageing; each has its default here."""
 
     min_segment: Size = 8
     """A code with fewer letters and digits proves a match only in a structured field, after a
@@ -124,7 +124,10 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     cut_lengths: tuple[Size, ...] = (
         16, 18, 20, 25, 27, 30, 32, 35, 50, 60, 65, 70, 78, 80, 100, 105, 108, 140,
     )  # fmt: skip
-    """Lengths, in characters or octets, at which banks cut off a text."""
+    """Lengths, in characters or octets, at which banks cut off a text.
+
+    A list in `rules.toml` replaces this one, so repeat the lengths to keep.
+    """
     placeholders: tuple[_Written, ...] = (
         "NOTPROVIDED", "NOTAVAILABLE", "NOTAPPLICABLE", "NONREF", "NOREF", "NOREFERENCE", "NONE",
         "NA", "UNKNOWN",

@@ -1,5 +1,5 @@
--- One row per return of a part of a line, with that line. It is the only possible line, and it has as much
--- money left.
+-- One row per return of a part of a line, with that line. It is the only possible line, has as much
+-- money left, and has no full or accepted return.
 SELECT return_id, original_id, return_reason, amount, booking_date, expectation_id
 FROM (
     SELECT

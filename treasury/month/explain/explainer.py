@@ -48,7 +48,7 @@ _QUESTIONS: Final = {
     int(row["number"]): row["question"]
     for row in package_rows("treasury.matching", "doubts/questions.csv")
 }
-_OTHER_LINES: Final = "Do other lines speak against it?"
+_OTHER_LINES: Final = "Does anything else speak against it?"
 _PAYER: Final = 5
 """The number of the question about the payer; it applies to credits only."""
 _NO_DOUBT: Final = "no doubt"
@@ -161,7 +161,7 @@ def _questions(
 ) -> Iterator[tuple[int | None, str, bool, bool, str]]:
     """Yield each question's number and words, whether it applies, its doubts, and its answer.
 
-    Reasons that come from other lines have no number.
+    Reasons that belong to no question have no number.
     """
     is_asked = any(reading["needs"] != "person" for reading in readings)
     not_asked = "not applicable: no reading could prove the line"
