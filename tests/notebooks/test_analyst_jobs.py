@@ -94,6 +94,10 @@ def test_an_error_is_one_line_in_a_notebook(t: Workspace) -> None:
     assert len(caught.value._render_traceback_()) == 1
 
 
+def test_a_workspace_is_opened_by_the_text_of_its_path(t: Workspace) -> None:
+    assert str(Workspace(str(t.folder))) == str(t)
+
+
 def test_everything_public_is_there() -> None:
     for name in treasury.__all__:
         assert getattr(treasury, name) is not None, name

@@ -43,7 +43,7 @@ class Present:
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """The context of one workspace; `connect` returns the client for a credential's name."""
+    """The parts of a workspace that actions need; `connect` returns the client for a credential."""
 
     book: ActionBook
     connect: Callable[[str], Client]

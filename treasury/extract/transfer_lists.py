@@ -268,7 +268,7 @@ class _Sync:
         self._read([row for row in unlisted if row["kind"] != ACCOUNT_TO_ACCOUNT])
 
     def mark_vanished(self) -> None:
-        """Mark transfers as vanished that no list has and the service does not find by id."""
+        """Mark as vanished the transfers that are in no list and that the service does not find."""
         rows = self._stored.rows
         unmet = rows.filter(
             pc.invert(pc.is_in(rows["id"], value_set=pa.array(self._listed, pa.string())))

@@ -336,7 +336,7 @@ def _member(
 
 
 class _Catalogue:
-    """A zip file that limits the length of its member list, which `zipfile` reads at once."""
+    """A zip file that limits the length of its member list, which `zipfile` reads in one go."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -45,9 +45,9 @@ class WorkspaceStores:
     """The folder with its settings, lake and journal, and its data at one instant."""
 
     def __init__(
-        self, folder: Path, *, as_of: datetime | None = None, ask: Ask | None = None
+        self, folder: str | Path, *, as_of: datetime | None = None, ask: Ask | None = None
     ) -> None:
-        self.folder = folder
+        self.folder = folder = Path(folder)
         self.settings: Settings = load_settings(folder)
         if self.settings.workspace.shared:
             keep_to_group(folder)

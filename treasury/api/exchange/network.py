@@ -66,7 +66,7 @@ class Exchange(msgspec.Struct):
     brings_token: bool = False
     left: int = FRAMING
     start: bytes = b""
-    """The beginning of the request, which differs from the bytes of a tunnel or of SOCKS."""
+    """The first bytes of the request. They differ from a proxy's CONNECT or SOCKS handshake."""
     fence: Fence | None = None
     has_begun: bool = False
     """True if bytes of the request may have left."""

@@ -54,8 +54,9 @@ def fees_computed(
 ) -> dict[str, pa.ChunkedArray]:
     """Return each request's fee rate, expected fee, its source, the variance and the finding.
 
-    `calculated` has the calculator's fees by request id. Usual fees are calculated by column,
-    the others row by row by the functions below, with the same result.
+    `calculated` has the calculator's fees by request id. Fees are computed by column, except those
+    in `calculated` and amounts beyond the column type: these are computed row by row, with the same
+    result.
     """
     table = requests.select(_COMPARED).combine_chunks()
     amounts = table["fee"], table["fiat_gross"], table["fee_percentage"]

@@ -132,7 +132,7 @@ def _spill_folder(workspace: Path | None) -> str:
     except OSError as error:
         raise StorageError(
             f"there is no folder for temporary files: {error.strerror or error}",
-            do="free space there, or set TMPDIR to a folder that can be written",
+            do="free space on that disk, or set TMPDIR to a folder that can be written",
         ) from None
     return str(base / f"{_HOST}-{os.getpid()}-{next(_NUMBERS)}")
 

@@ -76,7 +76,7 @@ def listed_requests(run: SyncRun, since: date | None) -> Iterator[ListedRows]:
 
 
 def stated_total(run: SyncRun) -> int | None:
-    """Return the number of requests that the service states; None if it states none."""
+    """Return the total number of requests as the service reports it, or None."""
     reply = run.answer(run.ask(_ask, run, None, page=1, size=1))
     stated = reply.pagination or Pagination()
     return stated.number_of_pages if stated.page_size == 1 else None

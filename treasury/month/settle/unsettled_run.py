@@ -2,8 +2,8 @@
 
 First the settled records are compared with the stored records and decisions. Then the texts of
 unsettled lines are compared with every code, including those of settled requests. A settled request
-that a text may name, and a settled line that may have been returned, are matched again. Such a line
-counts as accepted for the request it was matched to, and its text is not read.
+that a text may name, and a settled line with money that may have come back, are matched again. This
+settled line keeps its request as if a person had accepted it, and its text is not read.
 """
 
 # ruff: noqa: S608 - names in these queries are declared table and column names

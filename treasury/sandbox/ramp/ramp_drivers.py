@@ -362,8 +362,8 @@ class RampDrivers:
         currency = request.fiat_currency.currency
         if currency != "EUR":
             raise InputError(
-                f"{request.payment_reference} is in {currency}, and no statement is",
-                do="let the service see the funds with receive",
+                f"{request.payment_reference} is in {currency}, and statements are in euros only",
+                do="use `receive` to credit the funds at the service",
             )
         return request
 

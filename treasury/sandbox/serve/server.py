@@ -386,7 +386,7 @@ def _write(folder: Path, files: list[tuple[str, bytes]]) -> list[Path]:
 
 
 def _bind(port: int) -> socket.socket:
-    # asyncio sends each answer at once only with the protocol TCP; else the headers wait 40 ms.
+    # asyncio sets TCP_NODELAY only if the protocol is stated; without it, headers wait 40 ms.
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -468,6 +468,6 @@ class RampItem(Shape, frozen=True, kw_only=True):
 
 
 def brief(record: msgspec.Struct, item: type[T], **changed: object) -> T:
-    """Return the list item of `record`; `changed` has the fields that differ."""
+    """Return `record` in its short form for lists; `changed` replaces fields."""
     names = getattr(item, "__struct_fields__", ())
     return item(**{n: changed[n] if n in changed else getattr(record, n) for n in names})

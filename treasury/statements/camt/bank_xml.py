@@ -361,7 +361,7 @@ class Cut:
         declared = _DECLARED.match(following)
         encoding = _ENCODING.match(declared[0].encode()) if declared else None
         names = [codecs.lookup(self._encoding).name.removesuffix("-sig")]
-        # Bytes of another encoding would not have been decoded as these characters in UTF-16.
+        # A declaration that could be read as UTF-16 is in UTF-16, whichever encoding it names.
         if encoding is not None and not self._encoding.startswith("utf-16"):
             with suppress(LookupError):
                 names.append(codecs.lookup(encoding[1].decode("latin-1")).name)

@@ -174,7 +174,7 @@ class StatusReportFile(BankFile):
             self._problem(position, f"status not read: {error.what}", line)
 
     def _status_above(self) -> str:
-        """Return the status above, to which reasons without a status belong."""
+        """Return the status of the batch, or else of the file, for reasons without a status."""
         return self._batch.get("PmtInfSts") or self._original.get("status") or ""
 
     def _problem(self, position: str, what: str, line: int) -> None:

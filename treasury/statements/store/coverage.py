@@ -173,7 +173,7 @@ class _Groups:
             self.statements[self._key(facts)].append(facts)
         self.confirmed: dict[_Key, list[StatementFacts]] = defaultdict(list)
         for row in () if confirmations is None else confirmations.to_pylist():
-            # The movements of the day of a confirmed balance are unknown.
+            # A confirmed balance does not show the movements of its day.
             facts = StatementFacts(
                 row["confirmation_id"],
                 row["account"],
@@ -206,7 +206,7 @@ class _Groups:
         return _chain(spans, self.days(key))
 
     def days(self, key: _Key) -> StatementDays | None:
-        """Return the setting on which days the bank writes a statement for the account."""
+        """Return the account's `statement_days`: the days for which the bank writes a statement."""
         declared = self.declared.get(key)
         return None if declared is None else declared.statement_days
 

@@ -315,7 +315,7 @@ class _Draft:
                 row["problem"], row["next_step"] = problem, _UNPLACED
 
     def _start(self, terms: CoinTerms, events: Sequence[_Row], history: CoinHistory) -> _Start:
-        """Return the last close's closing, else the stated opening, else the recorded events."""
+        """Return the lots of the last close, else the stated opening, else the recorded events."""
         coin = terms.coin
         closed = _of_coin(history.lots, coin)
         stated = [row for row in _of_coin(history.openings, coin) if row["day"] < self._last]

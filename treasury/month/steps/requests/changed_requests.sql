@@ -1,4 +1,5 @@
--- One row per on-ramp request with an amount that was changed on or after the day of our wire and differs from it.
+-- One row per on-ramp request with an amount that was changed on or after the day of our wire and now differs from
+-- the amount that we wired.
 --
 -- `changed_as` is the service's own note of the change.
 SELECT

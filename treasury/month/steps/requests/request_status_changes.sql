@@ -1,8 +1,8 @@
 -- One row per status that a ramp request is known to have had, with its first moment.
 --
 -- The statuses come from every stored version, at the service's own time of the change, and from every event that
--- changes a status. A STATUS_CHANGED event without another event means that the provider blocked the request; every
--- second one means that it released the request.
+-- changes a status. STATUS_CHANGED events that no more specific event accompanies are alternately a block
+-- (the first, third, …) and a release (the second, fourth, …) by the provider.
 SELECT v.id AS request_id, v.moment, v.status, 1 AS is_record, v.seen_at
 FROM (
     SELECT id, coalesce(updated_at, valid_from) AS moment, status, valid_from AS seen_at FROM ramp_requests

@@ -137,7 +137,8 @@ def _keep_statements(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Ta
     for file, row in statements:
         export = facts_of(row)
         if export.entry_count == 1 and export.opening is None and export.closing is not None:
-            # The opening balance is derived from the row itself, so it proves nothing.
+            # The opening balance follows from the row itself. It is no evidence, but connects
+            # the row to those of other exports.
             opening = total((export.closing, export.debits, -export.credits))
             export = msgspec.structs.replace(export, opening=opening, proved=True)
         facts.append((file, export))

@@ -1,4 +1,4 @@
--- One row per incoming row that equals the only similar stored row, including its statement. Not
+-- One row per incoming row with exactly one similar stored row, which is equal and in the same statement. Not
 -- stored.
 SELECT m.place
 FROM mine AS m
