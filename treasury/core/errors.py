@@ -43,7 +43,7 @@ from __future__ import annotations
 import traceback
 import typing
 
-from treasury.core.text import is_it, visible
+from treasury.core.text import visible
 
 
 class TreasuryError(Exception):
@@ -93,18 +93,6 @@ class QueryError(InputError):
 
 class UnknownName(InputError, AttributeError):
     """An object does not have an attribute of this name."""
-
-
-def unknown_name(owner: object, name: str) -> AttributeError:
-    """Return the error for a missing attribute, with the nearest name in completion."""
-    # IPython looks for its own hooks, `dir` for `__dict__`; a property may raise AttributeError.
-    if name.startswith("_") or name in dir(type(owner)):
-        return AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}")
-    names = [each for each in dir(owner) if not each.startswith("_")]
-    return UnknownName(
-        f"{type(owner).__name__} has no {name!r}{is_it(name, names)}",
-        do="press the tab key after the dot to see them all",
-    )
 
 
 class StorageError(TreasuryError):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from treasury.core.calendar import Month
-from treasury.core.errors import unknown_name
+from treasury.core.nearest_names import NearestNames
 from treasury.panels.approvals_panel import ApprovalsPanel
 from treasury.panels.exceptions_panel import ExceptionsPanel
 from treasury.panels.frames.query_pages import SIZE
@@ -16,7 +14,7 @@ from treasury.panels.sync_panel import SyncPanel
 from treasury.panels.transfers_panel import TransfersPanel
 
 
-class Panels:
+class Panels(NearestNames):
     """The panels of one workspace.
 
     `size` is the number of rows on a page. A view at an earlier instant has only the exceptions
@@ -25,11 +23,6 @@ class Panels:
 
     def __init__(self, desk: PanelWorkspace) -> None:
         self._desk = desk
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            raise unknown_name(self, name)
 
     def approvals(self, *, size: int = SIZE) -> ApprovalsPanel:
         """Return the panel of decisions that await approval: ramp requests and actions.

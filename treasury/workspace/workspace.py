@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from treasury.core.errors import NoticeError, SettingsError, unknown_name
+from treasury.core.errors import NoticeError, SettingsError
+from treasury.core.nearest_names import NearestNames
 from treasury.core.settings import FILE_NAME
 from treasury.workspace.month_verbs import WorkspaceMonths
 
@@ -75,7 +76,7 @@ def open_workspace(folder: str | Path | None = None) -> Workspace:
     return Workspace(Path(folder) if folder is not None else find_workspace())
 
 
-class Workspace(WorkspaceMonths):
+class Workspace(NearestNames, WorkspaceMonths):
     """A treasury workspace: a folder with settings, stored data and the journal of decisions.
 
     Methods: `sync`, `statements.add`, `reconcile`, `awaiting_funds`, `trace`, `fees`, `accounting`,
@@ -89,11 +90,6 @@ class Workspace(WorkspaceMonths):
     >>> t = treasury.open()
     >>> t.status()
     """
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            raise unknown_name(self, name)
 
     @cached_property
     def panels(self) -> Panels:

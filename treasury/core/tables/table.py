@@ -25,7 +25,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.core.errors import QueryError, StorageError, TableError, unknown_name
+from treasury.core.errors import QueryError, StorageError, TableError
+from treasury.core.nearest_names import NearestNames
 from treasury.core.tables import duckdb_engine, query_checks
 from treasury.core.tables.column_texts import value_text
 from treasury.core.tables.column_types import FIAT
@@ -453,7 +454,7 @@ class Table:
                 )
 
 
-class Tables:
+class Tables(NearestNames):
     """Base class of structs with tables; their `repr` shows no text of a record.
 
     The value of a field declared as `Table` may be an Arrow table, which is converted. `sheets`
@@ -481,11 +482,6 @@ class Tables:
                     fiat=self.fiat_columns.get(name, ()),
                 )
                 msgspec.structs.force_setattr(cast("msgspec.Struct", self), name, table)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            raise unknown_name(self, name)
 
     def sheets(self) -> Mapping[str, Table]:
         """Return each table by the name of its sheet in Excel, the main table first."""
