@@ -234,7 +234,8 @@ class _Answers:
         if rows and account is None and not all(row["account"] for row in rows) and self._asks:
             account = click.prompt("The file names no account; its IBAN")
             reading = read_statements([file], account=account)
-        if currency is None and self._asks and not all(row["currency"] for row in rows):
+        states_currency = all(row["currency"] for row in reading.statements)
+        if currency is None and self._asks and not states_currency:
             currency = click.prompt("The file states no currency; the account's", default="EUR")
         if account is not None and currency is not None:
             reading = read_statements([file], account=account, currencies={account: currency})
