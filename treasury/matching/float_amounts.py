@@ -38,7 +38,7 @@ def exact_amounts(table: pa.Table, columns: Sequence[str], name: str) -> pa.Tabl
             zip(column.to_pylist(), table["currency"].to_pylist(), strict=True)
         ):
             amount = None if number is None else Decimal(repr(number))
-            if amount is not None and not is_exact(amount, str(currency)):
+            if amount is not None and not _is_exact(amount, str(currency)):
                 inexact.append((row, number))
             amounts.append(amount)
         if inexact:
@@ -55,7 +55,7 @@ def exact_amounts(table: pa.Table, columns: Sequence[str], name: str) -> pa.Tabl
     return table
 
 
-def is_exact(amount: Decimal, currency: str) -> bool:
+def _is_exact(amount: Decimal, currency: str) -> bool:
     """Return whether a float stands for exactly one amount, the one of its shortest text."""
     if not amount.is_finite():
         return False

@@ -58,7 +58,11 @@ def grid(table: pa.Table, units: Mapping[str, str], limit: int, *, as_stored: bo
         return 3 if is_id(field.name) else 2 if is_empty else 1 if field.name in aside else 0
 
     fields.sort(key=place)
-    to_right = [_is_number(field.type) for field in fields]
+    kind = pa.types
+    to_right = [
+        kind.is_decimal(field.type) or kind.is_integer(field.type) or kind.is_floating(field.type)
+        for field in fields
+    ]
     unbroken = [
         right or pa.types.is_temporal(field.type)
         for field, right in zip(fields, to_right, strict=True)
@@ -164,9 +168,3 @@ def _filled(text: str, width: int, to_right: bool) -> str:
         text = set_cell_size(text, width - 1) + "…"
     blanks = " " * (width - cell_len(text))
     return f"{blanks}{text}" if to_right else f"{text}{blanks}"
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_decimal(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    )

@@ -70,7 +70,7 @@ def explain_line(
     ambiguous id and for a line of another month, NothingStored for a month without bank lines.
     """
     with run_on_question(snapshot, question, decisions, _READ) as steps_run:
-        entry_id = find_line(steps_run.connection, name, within)
+        entry_id = _find_line(steps_run.connection, name, within)
         return explanation_of(steps_run.connection, entry_id, question.zone)
 
 
@@ -114,7 +114,7 @@ def explanation_of(
     )
 
 
-def find_line(connection: duckdb.DuckDBPyConnection, name: str, within: Month | None) -> str:
+def _find_line(connection: duckdb.DuckDBPyConnection, name: str, within: Month | None) -> str:
     """Return the id of the line with the id `name`, or with an id that begins with it."""
     if within is not None:
         days = [within.first, within.last]
