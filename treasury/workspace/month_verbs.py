@@ -92,10 +92,9 @@ class WorkspaceMonths(WorkspacePayments):
             return lambda: ANSWERS[name](self.periods.month(month)).to_arrow()
 
         read = _READ.findall(query.casefold())
-        named = [name for name in (*ANSWERS, _AWAITING) if name in read]
-        snapshot = self.snapshot().beside(
-            {name: answer_of(name) for name in named}, (*ANSWERS, _AWAITING)
-        )
+        answers = (*ANSWERS, _AWAITING)
+        tables = {name: answer_of(name) for name in answers if name in read}
+        snapshot = self.snapshot().beside(tables, answers)
         return self._rows(snapshot.sql(query, params), query, as_stored=True)
 
     def reconcile(

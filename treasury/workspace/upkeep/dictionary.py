@@ -6,6 +6,7 @@ Stored tables are described by their declarations, answers by `answers.csv` and
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
@@ -139,9 +140,10 @@ def table_rows() -> pa.Table:
         for group in GROUPS
         for table in group.tables
     ]
+    columns = Counter(row["table"] for row in answer_columns())
     for table in _answer_rows("answers.csv"):
-        columns = sum(row["table"] == table["table"] for row in answer_columns())
-        rows.append({**table, "origin": ANSWER, "key": "", "history": "", "columns": columns})
+        count = columns[table["table"]]
+        rows.append({**table, "origin": ANSWER, "key": "", "history": "", "columns": count})
     return pa.Table.from_pylist(rows, _TABLES)
 
 
