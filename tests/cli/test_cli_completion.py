@@ -43,11 +43,11 @@ def test_the_line_of_the_setup_page_loads(shell: str, ask: str) -> None:
     [("treasury reconc", "reconcile"), ("treasury tables --fo", "--format")],
 )
 def test_commands_and_options_are_completed(words: str, expected: str) -> None:
-    asked = {"_TREASURY_COMPLETE": "bash_complete", "COMP_WORDS": words}
+    completion = {"_TREASURY_COMPLETE": "bash_complete", "COMP_WORDS": words}
     place = {"COMP_CWORD": str(words.count(" "))}
     done = subprocess.run(
         [Path(sys.executable).with_name("treasury")],
-        env={**os.environ, **asked, **place},
+        env={**os.environ, **completion, **place},
         check=True,
         capture_output=True,
         text=True,

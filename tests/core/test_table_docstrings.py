@@ -23,7 +23,8 @@ def test_an_example_runs_and_shows_its_result(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.chdir(tmp_path)  # Examples write files.
+    # Some examples write files.
+    monkeypatch.chdir(tmp_path)
     source, expected = example.source, example.want.strip()  # type: ignore[attr-defined]
     shown = eval(source, {"t": month_end, "r": month_end.reconcile("2026-10")})
     assert repr(shown) == expected if expected else shown is not None, name
