@@ -13,14 +13,13 @@ import msgspec
 
 from treasury.api import bodies, models
 from treasury.api.codec import Record, decode, split
+from treasury.api.created_records import FIND_FIRST
 from treasury.api.resources import Collection, Endpoint, Filter, UnpagedList
 from treasury.core.settings import BankReceiverFields
 
 if TYPE_CHECKING:
     from treasury.api.operations import Service
     from treasury.api.service_calls import Reply, ServiceCalls
-
-_FIND = "look it up with `find` and this body before sending it again"
 
 
 class Parties(Collection[models.Party]):
@@ -57,7 +56,7 @@ class Parties(Collection[models.Party]):
         >>> client.finance.parties.create(body).value.name
         'Quay Foods BV'
         """
-        return self._write("POST", "/parties", body=body, look_up=_FIND)
+        return self._write("POST", "/parties", body=body, look_up=FIND_FIRST)
 
     def update(self, party_id: str, body: bodies.PartyChanges) -> Record[models.Party]:
         """Change a party's names, VAT number or address.
@@ -156,7 +155,7 @@ class Accounts(Collection[models.Account]):
         >>> client.finance.accounts.create(body).value.chain
         'BASE'
         """
-        return self._write("POST", "/accounts", body=body, look_up=_FIND)
+        return self._write("POST", "/accounts", body=body, look_up=FIND_FIRST)
 
     def update(self, account_id: str, body: bodies.AccountChanges) -> Record[models.Account]:
         """Change an account. Later generations of the service do not offer this operation.
@@ -303,7 +302,7 @@ class PartyRoles(UnpagedList[models.PartyRole]):
         >>> client.finance.party_roles.create(account.id, body).value.role_type
         'ACCOUNT_HOLDER'
         """
-        return self._write("POST", self.route, account_id, body=body, look_up=_FIND)
+        return self._write("POST", self.route, account_id, body=body, look_up=FIND_FIRST)
 
 
 class _Sniff(msgspec.Struct, frozen=True):
@@ -356,7 +355,7 @@ class AccountWallets(Collection[models.Wallet]):
         >>> client.finance.wallets.create(account.id, body).value.chain == account.chain
         True
         """
-        return self._write("POST", self.route, account_id, body=body, look_up=_FIND)
+        return self._write("POST", self.route, account_id, body=body, look_up=FIND_FIRST)
 
     def permits(self, account_id: str, wallet_id: str) -> list[Record[models.Permit]]:
         """Return the signed permissions to spend tokens from a wallet.

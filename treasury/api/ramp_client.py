@@ -18,7 +18,7 @@ import msgspec
 
 from treasury.api import bodies, models
 from treasury.api.codec import Record, decode, split
-from treasury.api.created_records import SKEW, created_since, only_one
+from treasury.api.created_records import FIND_FIRST, SKEW, created_since, only_one
 from treasury.api.resources import Collection, Filter, Params, Reference, Single, UnpagedList
 from treasury.core.errors import Forbidden, InputError, NotOffered, NotReady
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from treasury.api.operations import Service
     from treasury.api.service_calls import Reply, ServiceCalls
 
-_FIND = "look it up with `find` and this body before sending it again"
 _DAY = timedelta(days=1)
 
 
@@ -96,7 +95,7 @@ class RampRequests(Collection[models.RampRequest]):
                     f"bank account {account}",
                     lambda: ramp.bank_accounts.get(account).value.verification_status,
                 )
-        return self._write("POST", self.route, body=body, look_up=_FIND)
+        return self._write("POST", self.route, body=body, look_up=FIND_FIRST)
 
     def approve(self, request_id: str, *, version: int) -> Record[models.RampRequest]:
         """Approve a ramp request. The service refuses the credential that created the request.
@@ -463,7 +462,7 @@ class BankAccounts(Collection[models.CompanyBankAccount]):
         >>> checker.ramp.bank_accounts.create(body).value.name
         'EUR reserve'
         """
-        return self._write("POST", self.route, body=body, look_up=_FIND)
+        return self._write("POST", self.route, body=body, look_up=FIND_FIRST)
 
     def update(
         self, account_id: str, *, name: str, version: int
@@ -549,7 +548,7 @@ class CompanyWallets(Collection[models.CompanyWallet]):
         >>> checker.ramp.wallets.create(body).value.chain
         'BASE'
         """
-        return self._write("POST", self.route, body=body, look_up=_FIND)
+        return self._write("POST", self.route, body=body, look_up=FIND_FIRST)
 
     def update(
         self, wallet_id: str, *, description: str, version: int
@@ -640,7 +639,7 @@ class Users(UnpagedList[models.CompanyUser]):
         >>> checker.ramp.users.invite(body).value.email
         'ana@harbour.example'
         """
-        return self._write("POST", "/company/users/invite", body=body, look_up=_FIND)
+        return self._write("POST", "/company/users/invite", body=body, look_up=FIND_FIRST)
 
 
 class FeeTiers(Reference[models.Fee]):
