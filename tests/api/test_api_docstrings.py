@@ -14,8 +14,9 @@ from treasury.sandbox import Sandbox
 
 MODULES = (
     "client", "endpoints.party_endpoints", "endpoints.payment_endpoints",
-    "endpoints.transfer_endpoints", "endpoints.wallet_endpoints", "paging", "ramp_client",
-    "resources", "service_calls",
+    "endpoints.transfer_endpoints", "endpoints.wallet_endpoints", "paging",
+    "endpoints.company_endpoints", "endpoints.reference_endpoints", "ramp_client", "resources",
+    "service_calls",
 )  # fmt: skip
 
 
