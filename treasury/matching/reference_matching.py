@@ -21,7 +21,7 @@ from treasury.core.tables import duckdb_engine
 from treasury.core.tables.column_types import AMOUNT, BOOL, TEXT
 from treasury.core.tables.schemas import grouped_schema, table_of
 from treasury.core.tables.table import Table, Tables
-from treasury.core.text import safe_html, service_code
+from treasury.core.text import safe_html
 from treasury.matching import letter_forms
 from treasury.matching.engine import pipeline
 from treasury.matching.engine.memo import Memo, fingerprint
@@ -328,9 +328,7 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
     return {
         "rules": pa.table(row),
         "tiers": tier_table(),
-        "contradicting_statuses": _texts(
-            status=[service_code(text.strip()) for text in rules.contradicting_statuses]
-        ),
+        "contradicting_statuses": _texts(status=rules.contradicting_codes),
         "placeholders": _texts(
             placeholder=["".join(filter(str.isalnum, text)).upper() for text in rules.placeholders]
         ),

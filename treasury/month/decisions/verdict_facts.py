@@ -44,7 +44,7 @@ def expectation_facts(row: Mapping[str, Any]) -> dict[str, str]:
 
 def contradicts(status: str | None, rules: Rules) -> bool:
     """Return whether a record in this status can no longer be paid."""
-    return service_code(status or "") in rules.contradicting_statuses
+    return service_code((status or "").strip()) in rules.contradicting_codes
 
 
 def moved(
