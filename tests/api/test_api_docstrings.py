@@ -12,7 +12,12 @@ from test_api_sandbox import Practice
 from treasury.api import bodies, models
 from treasury.sandbox import Sandbox
 
-MODULES = ("client", "finance_client", "paging", "ramp_client", "resources", "service_calls")
+MODULES = (
+    "client", "endpoints.party_endpoints", "endpoints.payment_endpoints",
+    "endpoints.transfer_endpoints", "endpoints.wallet_endpoints", "paging",
+    "endpoints.company_endpoints", "endpoints.reference_endpoints", "ramp_client", "resources",
+    "service_calls",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,8 @@ from treasury.cli import treasury
 from treasury.cli.layout import print_table
 from treasury.core.money import format_amount
 from treasury.core.tables.schemas import units_of
-from treasury.core.tables.table import Table, in_zone
+from treasury.core.tables.shown_values import in_zone
+from treasury.core.tables.table import Table
 from treasury.core.tables.table_view import cell_text
 from treasury.core.wording import OUTCOME_MEANINGS, OUTCOMES, codes, in_words
 from treasury.workspace import Workspace

@@ -26,7 +26,7 @@ from treasury.api.operations import IDENTITY
 from treasury.core.decoding import decode_json
 from treasury.core.errors import UnexpectedResponse
 from treasury.core.identifiers import plain_account
-from treasury.core.text import clean
+from treasury.core.text import clean, service_code
 
 _PLACE: Final = re.compile(r"\{(\w+)\}")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}(\1[0-9a-f]{4}){2}\1[0-9a-f]{12}")
@@ -207,10 +207,6 @@ def _amount(text: str) -> object:
         return text
 
 
-def _code(text: str) -> str:
-    return text.upper().replace("-", "_")
-
-
 def _address(text: str) -> str:
     """Normalise the case of a hexadecimal address; other addresses are case-sensitive."""
     return text.lower() if _HEXADECIMAL.fullmatch(text) else text
@@ -218,9 +214,9 @@ def _address(text: str) -> str:
 
 _FORMS: Final[Mapping[str, Callable[[str], object]]] = {
     **dict.fromkeys(["amount", "inAmount"], _amount),
-    **dict.fromkeys(["asset", "chain", "cryptocurrency", "currency", "inCurrency"], _code),
-    **dict.fromkeys(["outCryptocurrency", "targetCryptocurrency"], _code),
-    **dict.fromkeys(["bankAccountType", "partyType", "rampType", "roleType"], _code),
+    **dict.fromkeys(["asset", "chain", "cryptocurrency", "currency", "inCurrency"], service_code),
+    **dict.fromkeys(["outCryptocurrency", "targetCryptocurrency"], service_code),
+    **dict.fromkeys(["bankAccountType", "partyType", "rampType", "roleType"], service_code),
     **dict.fromkeys(["accountNumber", "iban"], lambda text: plain_account(text).replace("-", "")),
     "address": _address,
     "email": str.casefold,

@@ -18,6 +18,8 @@ from treasury.core.errors import OutcomeUnknown
 T = TypeVar("T")
 SKEW = timedelta(minutes=5)
 """Maximum difference between the service's clock and ours."""
+FIND_FIRST = "look it up with `find` and this body before sending it again"
+"""Advice if the answer of a create was lost and its key does not make a repeat safe."""
 
 
 def created_since(

@@ -16,6 +16,7 @@ import msgspec
 from treasury.api.codec import UNREADABLE
 from treasury.api.operations import LATER_DROPPED, NAMES_RECORDS, SCOPES, refusals_of
 from treasury.core import errors as tree
+from treasury.core.text import service_code
 
 _MOST_FAULTS: Final = 20
 """Maximum number of errors shown of one refusal; further errors are only counted."""
@@ -245,7 +246,7 @@ def _objects(listed: Any) -> list[dict[str, Any]]:
 def _code(value: Any) -> str | None:
     """Normalise a code: `invalid-request` becomes `INVALID_REQUEST`."""
     line = one_line(value, 80)
-    return line and line.upper().replace("-", "_")
+    return line and service_code(line)
 
 
 def one_line(value: Any, length: int = 300) -> str | None:

@@ -23,7 +23,7 @@ from treasury.core.errors import InputError
 from treasury.core.files.package_files import package_toml
 from treasury.core.tables.column_texts import value_text as plain
 from treasury.core.tables.csv_output import csv_text, rows_of
-from treasury.core.tables.table import in_zone
+from treasury.core.tables.shown_values import in_zone
 from treasury.core.text import clean, is_hidden, is_it
 
 

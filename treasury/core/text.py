@@ -52,6 +52,11 @@ def screen_code(name: str) -> str:
     return name.casefold().replace("-", "_").replace(" ", "_")
 
 
+def service_code(text: str) -> str:
+    """Return a service's code in one spelling: `ON_HOLD` for `on-hold`."""
+    return text.upper().replace("-", "_")
+
+
 def utf8_text(text: str) -> str:
     """Return a text that can be stored and sent; bytes that are not UTF-8 become visible."""
     return _SURROGATE.sub(lambda found: visible(found[0]), text)

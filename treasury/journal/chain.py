@@ -11,11 +11,12 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import msgspec
 
+from treasury.core.decoding import convert
 from treasury.core.errors import InputError, JournalError
 from treasury.core.text import clean
 from treasury.journal.actor import Actor
@@ -83,6 +84,32 @@ def reads_entries(
             raise unreadable(seq, error) from error
 
     return reading
+
+
+def read_entry(row: Mapping[str, Any]) -> Entry:
+    """Return the entry of a stored row; raise JournalError if it cannot be read."""
+    try:
+        return Entry(
+            seq=row["seq"],
+            at=datetime.fromisoformat(row["at"]),
+            kind=row["kind"],
+            subject=row["subject"],
+            actor=_actor(row["actor"], row["actor_source"], row["assurance"] or "unstated"),
+            body=msgspec.json.decode(row["body"], type=dict[str, Any]),
+            nonce=row["nonce"],
+            prev_hash=row["prev_hash"],
+            hash=row["hash"],
+            public_key=row["public_key"],
+            signature=row["signature"],
+        )
+    except UNREADABLE as error:
+        raise unreadable(row["seq"], error) from error
+
+
+@lru_cache(1_000)
+def _actor(name: str, source: str, assurance: str) -> Actor:
+    """Return the person of an entry, from a cache because a journal names few people often."""
+    return convert({"name": name, "source": source, "assurance": assurance}, Actor)
 
 
 class Head(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ entries; the hash chain detects deliberate changes.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -42,6 +42,18 @@ NEWEST_ABOUT: Final = (
     .limit(1)
 )
 """Query for the last entry about a subject."""
+
+
+def entries_after(seq: int) -> sa.Select[Any]:
+    """Return the query for the entries after a number, in order."""
+    return sa.select(entries).where(entries.c.seq > seq).order_by(entries.c.seq)
+
+
+def is_kind(kind: str) -> sa.ColumnElement[bool]:
+    """Return the condition for entries of a kind, or of a prefix that ends in a dot."""
+    if kind.endswith("."):
+        return entries.c.kind.startswith(kind, autoescape=True)
+    return entries.c.kind == kind
 
 
 def _statements(name: str) -> tuple[str, ...]:

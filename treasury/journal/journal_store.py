@@ -14,13 +14,11 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from treasury.core.decoding import convert
 from treasury.core.errors import ActionRefused, JournalError, SettingsError, TreasuryError
 from treasury.core.files import durable
 from treasury.core.machine.loading import Later
@@ -29,14 +27,13 @@ from treasury.journal import engines, signing
 from treasury.journal.actor import Actor, current_actor
 from treasury.journal.chain import (
     FIRST,
-    UNREADABLE,
     Entry,
     Head,
     canonical,
     entry_hash,
+    read_entry,
     signed_hash,
     unbroken,
-    unreadable,
 )
 from treasury.journal.chain_guard import ChainGuard, holds
 from treasury.journal.journal_end import ADOPTED, NotedEnd, gone_back
@@ -225,19 +222,19 @@ class Journal:
         """
 
         def query() -> sa.Select[Any]:
-            selected = _after(since)
+            selected = journal_schema.entries_after(since)
             if kind is not None:
                 kinds = (kind,) if isinstance(kind, str) else kind
-                selected = selected.where(sa.or_(sa.false(), *map(_is_kind, kinds)))
+                selected = selected.where(sa.or_(sa.false(), *map(journal_schema.is_kind, kinds)))
             if subject is not None:
                 selected = selected.where(journal_schema.entries.c.subject == subject)
             return selected
 
-        return [_entry(row) for row in self._rows(query)]
+        return [read_entry(row) for row in self._rows(query)]
 
     def follow(self, after: Head) -> tuple[list[Entry], JournalError | None]:
         """Return the entries after a known end, and the first error of the chain among them."""
-        rows = self._rows(lambda: _after(after.seq))
+        rows = self._rows(lambda: journal_schema.entries_after(after.seq))
         rules = self.signing.rules() if rows else SignatureRules()
         added, wrong, head = list[Entry](), None, after
         for row in rows:
@@ -247,7 +244,7 @@ class Journal:
             except JournalError as broken:
                 wrong, head = wrong or broken, Head(row["seq"], row["hash"])
             try:
-                added.append(_entry(row))
+                added.append(read_entry(row))
             except JournalError as unreadable:
                 wrong = wrong or unreadable
         return added, wrong
@@ -260,7 +257,7 @@ class Journal:
     def last(self) -> Entry | None:
         """Return the last entry; None if there is none."""
         rows = self._rows(_newest)
-        return _entry(rows[0]) if rows else None
+        return read_entry(rows[0]) if rows else None
 
     def newest_about(self, subject: str) -> Head | None:
         """Return the last entry about a subject, or None; this is a single index lookup."""
@@ -308,7 +305,7 @@ class Journal:
         Return the results by number.
         """
         rules = rules or self.signing.rules()
-        rows = self._rows(lambda: _after(0))
+        rows = self._rows(lambda: journal_schema.entries_after(0))
         return {row["seq"]: signing.signature_of(row, rules) for row in rows}
 
     def verified_head(self, *, thorough: bool = False) -> Head:
@@ -437,7 +434,7 @@ class Journal:
             unwritten.append(row)
             head = Head(row["seq"], row["hash"])
         _write(connection, unwritten)
-        return [_entry(row) for row in rows]
+        return [read_entry(row) for row in rows]
 
     def _rows(self, query: Callable[[], sa.Select[Any]]) -> list[dict[str, Any]]:
         if not self._may_exist():
@@ -513,12 +510,6 @@ class Journal:
             return journal_schema.is_present(connection)
 
 
-def _after(seq: int) -> sa.Select[Any]:
-    """Return the query for the entries after a number, in order."""
-    entries = journal_schema.entries
-    return sa.select(entries).where(entries.c.seq > seq).order_by(entries.c.seq)
-
-
 def _newest() -> sa.Select[Any]:
     """Return the query for the last entry."""
     return sa.select(journal_schema.entries).order_by(journal_schema.entries.c.seq.desc()).limit(1)
@@ -541,17 +532,10 @@ def _is_current(connection: sa.Connection, head: Head, rests_on: Sequence[str] |
     """Return True if no entry on which a decision depends was written after a head."""
     if rests_on is None:
         return _last(connection)[0] == head
-    kinds = [_is_kind(kind) for kind in rests_on]
+    kinds = [journal_schema.is_kind(kind) for kind in rests_on]
     entries = journal_schema.entries
     later = sa.select(entries.c.seq).where(entries.c.seq > head.seq, sa.or_(sa.false(), *kinds))
     return holds(connection, head) and connection.execute(later.limit(1)).first() is None
-
-
-def _is_kind(kind: str) -> sa.ColumnElement[bool]:
-    """Return the condition for entries of a kind, or of a prefix that ends in a dot."""
-    if kind.endswith("."):
-        return journal_schema.entries.c.kind.startswith(kind, autoescape=True)
-    return journal_schema.entries.c.kind == kind
 
 
 def _until_first(attempt: Callable[[], list[Entry] | None]) -> list[Entry]:
@@ -581,28 +565,3 @@ def _refuse_repeated_nonce(connection: sa.Connection, nonce: str) -> None:
             f"already decided: {entry.kind} for {entry.subject} by {entry.actor} at {entry.at}",
             do="look at what was decided; to decide again, start again",
         )
-
-
-def _entry(row: dict[str, Any]) -> Entry:
-    try:
-        return Entry(
-            seq=row["seq"],
-            at=datetime.fromisoformat(row["at"]),
-            kind=row["kind"],
-            subject=row["subject"],
-            actor=_actor(row["actor"], row["actor_source"], row["assurance"] or "unstated"),
-            body=msgspec.json.decode(row["body"], type=dict[str, Any]),
-            nonce=row["nonce"],
-            prev_hash=row["prev_hash"],
-            hash=row["hash"],
-            public_key=row["public_key"],
-            signature=row["signature"],
-        )
-    except UNREADABLE as error:
-        raise unreadable(row["seq"], error) from error
-
-
-@lru_cache(1_000)
-def _actor(name: str, source: str, assurance: str) -> Actor:
-    """Return the person of an entry, from a cache because a journal names few people often."""
-    return convert({"name": name, "source": source, "assurance": assurance}, Actor)

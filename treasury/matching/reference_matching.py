@@ -328,9 +328,7 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
     return {
         "rules": pa.table(row),
         "tiers": tier_table(),
-        "contradicting_statuses": _texts(
-            status=[text.strip().upper().replace("-", "_") for text in rules.contradicting_statuses]
-        ),
+        "contradicting_statuses": _texts(status=rules.contradicting_codes),
         "placeholders": _texts(
             placeholder=["".join(filter(str.isalnum, text)).upper() for text in rules.placeholders]
         ),

@@ -22,6 +22,7 @@ from treasury.core.errors import SettingsError
 from treasury.core.files.package_files import package_toml
 from treasury.core.files.regular_files import read_settings
 from treasury.core.money import CURRENCIES
+from treasury.core.text import service_code
 from treasury.core.toml_text import parse_toml
 
 Size = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
@@ -206,6 +207,11 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def hash(self) -> str:
         """SHA-256 of the rules' content, in hexadecimal."""
         return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()
+
+    @property
+    def contradicting_codes(self) -> tuple[str, ...]:
+        """The contradicting statuses in the spelling of `service_code`, in order."""
+        return tuple(service_code(text.strip()) for text in self.contradicting_statuses)
 
 
 def load_rules(path: Path) -> Rules:

@@ -12,6 +12,7 @@ from decide_desk import ANNA, BERT, clock_at, copy_of, double, edit, first_line,
 
 from treasury.core.errors import ActionRefused, InputError
 from treasury.matching.rules import Rules
+from treasury.month.decisions.verdict_facts import contradicts
 from treasury.workspace import Workspace
 
 
@@ -428,3 +429,10 @@ def test_an_earlier_view_decides_nothing(
     with pytest.raises(InputError, match="no decisions can be made"):
         then.periods.prepare("2026-10", actor=ANNA)
     assert desk.journal.entries() == []
+
+
+@pytest.mark.parametrize("status", ["ON_HOLD", "on-hold", " On-Hold "])
+def test_a_status_contradicts_in_every_spelling_as_in_matching(status: str) -> None:
+    assert contradicts(status, Rules(contradicting_statuses=("on-hold",)))
+    assert contradicts(status, Rules(contradicting_statuses=(" ON_HOLD",)))
+    assert not contradicts(status, Rules())

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from treasury.core.tables.column_texts import value_text
+from treasury.core.text import service_code
 from treasury.matching.rules import Rules
 
 _LINE: Final = (
@@ -43,7 +44,7 @@ def expectation_facts(row: Mapping[str, Any]) -> dict[str, str]:
 
 def contradicts(status: str | None, rules: Rules) -> bool:
     """Return whether a record in this status can no longer be paid."""
-    return (status or "").upper().replace("-", "_") in rules.contradicting_statuses
+    return service_code((status or "").strip()) in rules.contradicting_codes
 
 
 def moved(
