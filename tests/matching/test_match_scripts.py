@@ -38,7 +38,7 @@ def in_digits(code: str, zero: str) -> str:
 ZEROS = [chr(c) for c in range(0x0660, 0x11F60) if unicodedata.decimal(chr(c), None) == 0]
 
 
-def test_every_script_has_its_digits_read() -> None:
+def test_digits_of_every_script_are_read() -> None:
     assert len(ZEROS) > 50
     rows = [
         line(f"a{n}", "612.35", f"{LONG} {in_digits(OTHER, zero)}") for n, zero in enumerate(ZEROS)
@@ -75,7 +75,7 @@ def test_a_control_character_in_one_text_changes_no_other() -> None:
     assert set(matches.lines.arrow["outcome"].to_pylist()) == {"matched"}
 
 
-def test_a_second_code_in_letters_that_look_alike_is_a_question() -> None:
+def test_a_second_code_in_look_alike_letters_prevents_a_match() -> None:
     seconds = [in_script(OTHER, s).replace("-", gap) for s in SCRIPTS for gap in ("-", " ", "/")]
     rows = [line(f"a{n}", "612.35", f"{LONG} {second}") for n, second in enumerate(seconds)]
     for row, second in zip(match(rows, BOTH).lines.arrow.to_pylist(), seconds, strict=True):
@@ -84,7 +84,7 @@ def test_a_second_code_in_letters_that_look_alike_is_a_question() -> None:
         assert OTHER in row["reason"]
 
 
-def test_a_code_in_letters_that_look_alike_is_a_candidate_and_no_more() -> None:
+def test_a_code_in_look_alike_letters_is_only_a_candidate() -> None:
     rows = [line(f"a{n}", "612.35", in_script(OTHER, s)) for n, s in enumerate(SCRIPTS)]
     for row in match(rows, BOTH).lines.arrow.to_pylist():
         assert (row["outcome"], row["expectation_id"]) == ("suggested", "s")
@@ -96,7 +96,7 @@ def test_a_look_alike_and_one_wrong_digit_are_still_a_candidate() -> None:
     assert left_open([typed], BOTH)["expectation_id"] == "s"
 
 
-def test_a_code_that_goes_on_with_a_look_alike_is_a_question() -> None:
+def test_a_code_followed_by_a_look_alike_of_the_rest_of_a_longer_one_is_not_matched() -> None:
     nested = [request("r", "PAY-2026-00A", "5000"), request("s", "PAY-2026-00AB", "70")]
     row = left_open([line("a", "80", "PAY-2026-00A \u0412")], nested)
     assert "PAY-2026-00AB" in row["reason"]

@@ -264,7 +264,7 @@ def test_rows_are_freed_once_no_step_reads_them() -> None:
     assert sorted(tables) == [("given",), ("second",)]
 
 
-def test_results_are_read_in_turn_and_what_they_came_from_is_given_back() -> None:
+def test_results_are_read_in_order_and_their_inputs_are_freed() -> None:
     steps = (
         Step("joined", "SELECT n FROM given JOIN beside USING (n)"),
         Step("one", "SELECT n FROM joined", is_stored=False),
@@ -289,7 +289,7 @@ def test_results_are_read_in_turn_and_what_they_came_from_is_given_back() -> Non
     assert left == []
 
 
-def test_a_step_is_named_like_no_other_step_and_no_table() -> None:
+def test_step_names_differ_from_each_other_and_from_table_names() -> None:
     """A step named like a table of the lake would hide the table from the steps after it."""
     names = [step.name for step in MODEL[len(matching.STEPS) :]]
     assert len(names) == len(set(names))
@@ -387,7 +387,7 @@ def test_no_column_of_the_month_is_a_float(month_end: Workspace) -> None:
         hold_no_floats(steps_run.connection, monthly.STEPS)
 
 
-def test_no_column_of_what_stands_with_the_provider_is_a_float(month_end: Workspace) -> None:
+def test_no_column_of_the_provider_exposure_is_a_float(month_end: Workspace) -> None:
     question, steps = month_end.question("2026-10"), provider_exposure.STEPS
     with monthly.run_on_question(month_end.snapshot(), question, None, steps) as steps_run:
         hold_no_floats(steps_run.connection, steps)

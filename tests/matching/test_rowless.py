@@ -115,7 +115,7 @@ def test_a_step_declared_empty_is_empty(
 
 
 @pytest.mark.acceptance
-def test_an_answer_is_the_same_whether_steps_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_skipping_steps_does_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     lines, expectations = draw(3).tables()
     few = lines.slice(0, 5)
     left_out = match_references(few, expectations), match_references(few, expectations)
@@ -132,7 +132,7 @@ def test_lines_of_a_month_have_the_columns_that_matching_takes() -> None:
     assert columns == [field.name for field in LINES]
 
 
-def test_no_class_rule_is_asked_about_a_line_with_a_whole_reference(
+def test_no_class_rule_is_tried_on_a_line_with_a_whole_reference(
     connection: duckdb.DuckDBPyConnection,
 ) -> None:
     """A month has many such lines; the invalid pattern would fail if it was tried on one."""

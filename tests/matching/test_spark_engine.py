@@ -89,7 +89,7 @@ def test_frames_give_the_same_rows_in_a_folder(folder: Path, said: dict[str, Any
     assert said["hash"] == matches.rules_hash
 
 
-def test_only_the_result_remains(said: dict[str, Any]) -> None:
+def test_only_the_result_tables_remain(said: dict[str, Any]) -> None:
     answer = ["allocations", "candidates", "expectations", "lines"]
     assert said["left"] == answer
     assert said["schema"] == [*answer[:1], "bank", *answer[1:]]

@@ -89,6 +89,6 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def test_a_target_that_is_no_step_is_an_error() -> None:
+def test_an_unknown_target_step_is_an_error() -> None:
     with pytest.raises(ValueError, match="there is no step 'lines_without_step'"):
         needed(STEPS, "outcomes", "lines_without_step")
