@@ -311,7 +311,7 @@ def test_a_list_read_beyond_the_settling_time_does_not_settle_an_outcome(
 
 
 @pytest.mark.parametrize("kind", ["crypto_transfer.create", "wallet.create"])
-def test_an_action_that_may_still_be_sent_cannot_be_recovered_and_the_error_says_when(
+def test_recovering_an_action_that_may_still_be_sent_is_refused_and_names_the_time(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     fields = {"account_id": TREASURY, "chain": "BASE"}

@@ -196,7 +196,7 @@ HOSTILE = {
     "kind",
     ["crypto_transfer.create", "ramp_request.create", "ramp_request.approve", "party.delete"],
 )
-def test_an_action_ends_whatever_error_the_response_raises(
+def test_an_action_reaches_an_end_after_any_hostile_response(
     bench: Proxied, kind: str, hostile: str
 ) -> None:
     end = bench.end_of(kind, Page(201, HOSTILE[hostile], JSON).answer)
@@ -205,7 +205,7 @@ def test_an_action_ends_whatever_error_the_response_raises(
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_an_action_ends_whatever_error_the_response_to_a_retry_raises(
+def test_an_action_reaches_an_end_after_any_hostile_response_to_a_retry(
     bench: Proxied, hostile: str
 ) -> None:
     with bench.acted("crypto_transfer.create", Page(502, HTML).answer) as (desk, action):
@@ -256,7 +256,7 @@ def test_a_ready_action_whose_record_carries_our_key_is_not_resent(bench: Proxie
 
 
 @pytest.mark.parametrize("kind", ["party_role.create", "wallet.create", "ramp_request.create"])
-def test_an_evidence_only_key_is_omitted_if_a_person_says_so(bench: Proxied, kind: str) -> None:
+def test_an_evidence_only_key_is_omitted_on_request(bench: Proxied, kind: str) -> None:
     refused = Page(400, OWN, JSON, passes_on=False).answer
     with bench.acted(kind, refused) as (desk, action):
         assert desk.state(action.id) == "refused"

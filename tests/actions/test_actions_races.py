@@ -57,7 +57,7 @@ def test_a_late_refusal_of_the_first_attempt_does_not_settle_the_second(
     assert len(practice.effects()) == 1
 
 
-def test_a_batch_journals_each_action_as_sent_only_when_it_is_next(
+def test_a_batch_journals_each_action_as_sent_just_before_its_turn(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (practice.transfer(amount).id for amount in ("10.00", "11.00"))

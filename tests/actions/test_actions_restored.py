@@ -180,7 +180,7 @@ def test_a_request_rejected_since_the_backup_is_not_created_again(restored: Rest
 
 
 @pytest.mark.parametrize("kind", ["crypto_transfer.create", "account_transfer.create"])
-def test_a_transfer_that_failed_since_is_found_before_it_is_resent(
+def test_a_transfer_that_failed_after_the_backup_is_found_before_resending(
     restored: Restored, kind: str
 ) -> None:
     action = ready(restored.practice, kind)
