@@ -1,4 +1,4 @@
-"""Cases 9 to 14: the reference in a line, whole, split, near another, or contradicted."""
+"""Cases 9 to 14: a reference that is whole, split, similar to another, or contradicted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ACCOUNT_CODE = "VFY-8M3T-407"
 
 
 def hold(*names: str, each: int = 12) -> None:
-    """Check scenes of these kinds: none above its ceiling, each match made, the right one first."""
+    """Check that scenes of these kinds have all permitted matches and no others."""
     kinds = [kind for kind in KINDS if kind.name in names]
     assert len(kinds) == len(names)
     world = draw(9, each, kinds)

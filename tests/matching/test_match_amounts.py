@@ -1,4 +1,4 @@
-"""Payments that miss the amount of the request that they name, and fit another one."""
+"""Payments that differ from the amount of the named request and fit another request."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def earlier(amount: str, text: str = LONG, **more: Any) -> Row:
     return line("k", amount, text, 1, **(PAYER | more))
 
 
-# An expectation with nothing left
+# Fully paid requests
 
 
 @pytest.mark.parametrize("amount", ["515", "2000", "0.50", "499.99"])
@@ -140,7 +140,7 @@ def test_an_amount_that_fits_another_request_with_stated_charges_is_not_matched(
     assert OTHER in row["reason"]
 
 
-# No question
+# Certain matches
 
 
 def test_an_amount_that_fits_the_named_request_with_stated_charges_matches() -> None:

@@ -1,4 +1,4 @@
-"""Lines written to be mistaken: each attack and its variants leave the line to a person."""
+"""Lines that look like a match: no attack and none of its variants is matched."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_a9_a_code_interrupted_by_a_subfield_tag_is_not_matched(amount: str) -> 
     all_left_open([f"?20Zahlung?21 {SHORT}{tag}7 danke" for tag in tags], amount, expectations)
 
 
-# Numbers that are no code
+# Numbers that are not codes
 
 
 @pytest.mark.parametrize("field", ["creditor_reference", "remittance"])
@@ -219,7 +219,7 @@ def test_a12_such_a_code_matches_from_a_payer_known_earlier() -> None:
     )
 
 
-# A slip onto somebody else's code
+# Codes one slip from another
 
 SLIPS = ["PAY-2026-004418", "PAY-2026-004471", "PAY-2026-00441", "PAY-2026-0044177",
          "PAY-2O26-004417", "PAY-2026-104417"]  # fmt: skip
@@ -338,7 +338,7 @@ def test_a13_a_payer_with_an_entirely_different_name_needs_the_exact_amount(
     assert outcome(match([row], never))["outcome"] == "matched"
 
 
-# Amounts that are too small or too large, codes that are cut off, numbers that are no code
+# Other amounts, truncated codes, numbers that are not codes
 
 
 def test_a_short_code_between_slashes_is_found() -> None:

@@ -1,4 +1,4 @@
-"""More lines written to be mistaken: bounds, folds, short codes, look-alikes of codes, names."""
+"""More lines that look like a match: limits, line breaks, short codes, look-alikes, names."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_an_iban_vat_date_or_phone_number_alone_is_not_taken_for_a_code(
         [line("a", "70", text)], [expectation("r", code, "500")]
     )["reason"]  # fmt: skip
     matches = match([line("a", "500", text)], [expectation("r", code, "500")])
-    # The amount agrees, so the code is proof.
+    # With the exact amount the code proves the match.
     assert outcome(matches, "a")["outcome"] == "matched"
 
 

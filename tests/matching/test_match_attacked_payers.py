@@ -1,4 +1,4 @@
-"""Returns among several payers, and rules of classes: each doubt leaves the line to a person."""
+"""Returns among several payers, and class rules: a doubtful line is not matched."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ BANK_RULES = (
 
 
 def classed(*rules: ClassRule, **more: Any) -> list[str]:
-    """Return the rules that one debit of the provider's account meets, with these fields."""
+    """Return the class rules that a debit of the provider's account with these fields meets."""
     texts = ("source", "account", "remittance", "bank_transaction_code", "counterparty_account",
              "counterparty_name", "return_reason")  # fmt: skip
     row = {"entry_id": "a", "direction": "DBIT", "is_reversal": False} | dict.fromkeys(texts)

@@ -1,4 +1,4 @@
-"""Returns that may bring back another payment, or a stranger's: each is left to a person."""
+"""Returns that may belong to another payment or a stranger are not linked."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def is_a_question(lines: list[Row], *others: Row) -> bool:
     return "returned" not in outcomes(lines, *others)
 
 
-# Whose money it is
+# The receiver of a return
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_partial_return_is_linked_if_only_one_payment_precedes_it() -> None:
     assert is_a_question([paid(), part, line("c", "200", CODE, 2, **PAYER)])
 
 
-# Which payment the return names
+# The payment that a return names
 
 
 @pytest.mark.parametrize("reference", [None, "NOTPROVIDED"])
@@ -137,7 +137,7 @@ def test_the_code_itself_as_the_id_of_a_return_names_no_other_original() -> None
     assert is_a_question(lines)
 
 
-# Which code a text names
+# The code that a text names
 
 
 @pytest.mark.parametrize(

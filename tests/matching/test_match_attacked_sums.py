@@ -1,4 +1,4 @@
-"""Several codes that may or may not add up to the line: each doubt leaves it to a person."""
+"""Several codes that may add up to a line: a doubtful sum is not matched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile inputs cannot slow matching down: every search is bounded, and its result is cautious."""
+"""Hostile inputs cannot slow matching down: every search is bounded and its result cautious."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_of_very_many_standing_codes_of_an_account_the_latest_are_candidates() -
     )  # fmt: skip
     latest = sorted(opened.values())[-Rules().max_same_code :]
     assert len(named) == Rules().max_candidates
-    # The request of the payer comes first.
+    # The payer's own request comes first.
     assert named[0] == "r49"
     assert all(opened[name] in latest for name in named[1:])
 
@@ -114,7 +114,7 @@ def test_similar_codes_opened_later_do_not_hide_one_that_was_open() -> None:
 
 @pytest.mark.acceptance
 def test_no_step_joins_by_inequalities_alone() -> None:
-    """A join of every line with every payer grows with their product; parties join by equality."""
+    """A join by inequalities alone compares every line with every payer."""
     payers = 3_000
     expectations = [expectation(f"r{n:04}", f"PAY-2026-{n:06}", None) for n in range(payers)]
     lines = [
@@ -151,7 +151,7 @@ def test_no_step_compares_every_line_with_every_expectation(
 
 
 def rows_compared(operator: dict[str, Any]) -> Iterator[int]:
-    """Yield the rows that each operator of a profile returns, or compares with one another."""
+    """Yield the number of rows that each operator of a profile returns or compares."""
     children = operator.get("children", [])
     yield operator.get("operator_cardinality", 0)
     if len(children) == 2 and operator["operator_name"] in COMPARING_ALL:
@@ -219,7 +219,7 @@ def test_a_low_memory_limit_does_not_change_the_rows(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(pipeline, "make", made)
     monkeypatch.setattr(duckdb_engine, "MEMORY", 40 << 20)
-    # In the same order the result would come from the cache.
+    # Another order of the rows bypasses the cache.
     backwards = lines.take(pa.array(range(many - 1, -1, -1)))
     little = match_references(backwards, expectations)
     assert sum(spilled) > 0

@@ -172,7 +172,7 @@ def test_a_line_accepted_as_a_return_is_not_the_original_of_another_return() -> 
 def test_an_accepted_return_reopens_the_second_payment_first(
     references: tuple[str, str], back: int
 ) -> None:
-    """Two wires paid one request; no fact shows which of them each credit brings back."""
+    """Two wires paid one request, and no fact shows which of them each credit returns."""
     expectations = [expectation("r", CODE, "100", direction="DBIT")]
     paid = [
         line(name, "100", CODE, day, direction="DBIT", end_to_end_id=reference or None)

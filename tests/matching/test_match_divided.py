@@ -1,4 +1,4 @@
-"""Longer codes that are cut, continued or divided by a sign, and several codes with directions."""
+"""Longer codes that are truncated, continued or divided, and several codes with directions."""
 
 from __future__ import annotations
 

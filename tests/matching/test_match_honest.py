@@ -1,4 +1,4 @@
-"""Few honest payments fit another request, and none is matched to one."""
+"""Few honest payments also fit another request, and none is matched to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Input tables: four kinds, one typed form, and errors that name the column."""
+"""Input tables of four kinds are converted to one schema; errors name the column."""
 
 from __future__ import annotations
 

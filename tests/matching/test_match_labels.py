@@ -1,4 +1,4 @@
-"""A label proves the number next to it, if that is ours and the only one it announces."""
+"""A label proves the number next to it if the number is ours and the only one after the label."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our matching compared with others: the counts are right, and ours has no wrong match."""
+"""The comparison with other matchers counts correctly, and ours has no wrong match."""
 
 from __future__ import annotations
 

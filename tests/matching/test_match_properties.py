@@ -1,4 +1,4 @@
-"""Properties for any input: conservation, independence of order, one composed query."""
+"""Properties of all inputs: conserved sums, independence of order, one composed query."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_every_line_has_one_outcome_and_order_does_not_matter(case: Case, random
 
 @st.composite
 def contradicted_cases(draw: st.DrawFn) -> Case:
-    """Draw lines and expectations of which most contradict each other in one fact or another."""
+    """Draw lines and expectations, most of which contradict each other in some fact."""
 
     def one_of(*values: Any) -> Any:
         return draw(st.sampled_from(values))

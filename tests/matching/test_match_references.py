@@ -365,7 +365,7 @@ def test_a_code_that_the_next_word_completes_to_another_is_only_suggested() -> N
 def test_a_code_followed_by_the_rest_of_a_longer_one_never_matches(gap: str) -> None:
     expectations = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
     line_outcome = outcome(match([line("a", "100", f"PAY-2026-0044{gap}17")], expectations))
-    # An underscore joins, so that the text names both codes in full.
+    # An underscore is part of a code, so the text names both codes in full.
     assert line_outcome["outcome"] == ("conflict" if gap == "_" else "suggested")
 
 

@@ -1,4 +1,4 @@
-"""Rules are data with a hash, and matches are displayed safely."""
+"""Rules are validated data with a hash; matches show counts and exact amounts."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_words_of_the_rules_are_recognised_in_any_spelling() -> None:
 
 
 def test_a_structured_reference_is_searched_up_to_the_text_length_of_the_rules() -> None:
-    """A text of 250,000 characters took a minute when every place was tried."""
+    """Searching a text of 250,000 characters at every position took a minute."""
     long = "RF é " * 50_000
     lines = [line("a", "1", f"RF18 5390 0754 7034 {long}"), line("b", "1", f"{long} RF18 5390")]
     expectations = [expectation("r", "RF18539007547034", "1")]

@@ -1,4 +1,4 @@
-"""Digits and letters of other scripts: digits are read as digits, look-alikes raise a doubt."""
+"""Digits of other scripts are read as digits; look-alike letters raise a doubt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCRIPTS = {
 
 
 def in_script(code: str, script: str) -> str:
-    """Return the code with each letter, or zero, as its look-alike in the script, if any."""
+    """Replace each letter and zero of the code by its look-alike in the script, if there is one."""
     shapes = {SHAPES[letter]: letter for letter in SCRIPTS[script]}
     return "".join(shapes.get("O" if c == "0" else c, c) for c in code)
 
@@ -60,7 +60,7 @@ def test_a_code_in_the_digits_of_another_script_matches() -> None:
 
 
 def test_a_control_character_in_one_text_changes_no_other() -> None:
-    """Texts of other scripts are translated many at a time, separated by U+001F."""
+    """Many texts are translated together, separated by U+001F."""
     rows = [
         line(f"a{n:02}", "612.35", f"{mark} {in_digits(f'PAY-2026-{n:06}', zero)} {mark}")
         for n, (zero, mark) in enumerate(

@@ -1,4 +1,4 @@
-"""A second code, split, written another way or cut off, leaves the line to a person."""
+"""A second code that is split, truncated or written differently prevents a match."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DASH_LESS = "PAY2026004417"
 
 
 def beside(*pieces: str) -> list[str]:
-    """Return texts that name the account's own code with each of these before or after it."""
+    """Return texts with the account's own code and each of these before or after it."""
     return [
         text for piece in pieces for text in (f"{ACCOUNT_CODE} {piece}", f"{piece} {ACCOUNT_CODE}")
     ]

@@ -1,4 +1,4 @@
-"""Lines without a reference: ranked by the lessons of matched payments, in words, never matched."""
+"""Lines without a reference get candidates ranked by earlier payments, and are never matched."""
 
 from __future__ import annotations
 
@@ -171,9 +171,10 @@ def test_the_remaining_amount_of_a_request_is_compared() -> None:
 @pytest.mark.parametrize(
     ("amount", "others", "becomes"),
     [
-        ("123.45", 0, "suggested"),  # of one request alone
-        ("123.45", 1, "unreferenced"),  # of two
-        ("100", 0, "unreferenced"),  # round
+        ("123.45", 0, "suggested"),
+        ("123.45", 1, "unreferenced"),
+        # A round amount is not rare.
+        ("100", 0, "unreferenced"),
         ("2050.00", 0, "unreferenced"),
     ],
 )
@@ -296,7 +297,8 @@ def test_the_weights_of_all_parts_add_up_to_less_than_one() -> None:
     heaviest: dict[str, Decimal] = {}
     for fact in FACTS:
         heaviest[fact.part] = max(fact.weight, heaviest.get(fact.part, Decimal(0)))
-    for_all = Decimal("0.3")  # the amount that agrees, and the known counterparty
+    # This is the weight of an agreeing amount and a known counterparty.
+    for_all = Decimal("0.3")
     assert sum(heaviest.values()) < 1
     assert sum(heaviest.values()) - heaviest["amount"] + Decimal("0.12") + for_all <= 1
     assert min(fact.weight for fact in FACTS) > 0
@@ -310,7 +312,7 @@ def test_letters_are_folded_one_by_one() -> None:
 
 
 def test_in_drawn_months_the_right_candidate_is_first_and_none_is_matched() -> None:
-    """Use other worlds than `python -m benchmarks.peers_habits`, which compares with Splink."""
+    """The worlds differ from those of `benchmarks.peers_habits`, which compares with Splink."""
     counts: Counter[str] = Counter()
     for seed in (1, 2):
         habits = draw_habits(seed, payers=30, months=5)
@@ -341,7 +343,7 @@ def test_shuffled_rows_rank_alike() -> None:
 
 
 def test_a_payers_name_in_another_payment_does_not_change_the_payers_candidates() -> None:
-    """A lesson of an earlier payment is counted once, however many keys find it."""
+    """An earlier payment counts once, even if several keys find it."""
     own = line(
         "a", "520", "thanks", 12, counterparty_account=None, counterparty_name="Muller Sohne"
     )

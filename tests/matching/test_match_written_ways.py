@@ -1,7 +1,7 @@
 """References, names, labels and returns that are written differently from the records.
 
-Cases that do not affect each other share one run: each has its own currency, and `{}` in a code or
-text is replaced by its own letters.
+Independent cases share one run: each has its own currency, and its own letters replace `{}` in
+codes and texts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BY_CHECK_DIGITS = Rules(structured=("RF", "QRR", "OGM"))
 
 
 class Case(NamedTuple):
-    """A line, and the codes of the requests of its currency: the first expects 100."""
+    """A line, and the codes of the requests in its currency; the first one expects 100."""
 
     text: str | None
     code: str
@@ -336,7 +336,7 @@ def test_an_underscore_does_not_hide_a_longer_code() -> None:
 
 
 def returned(amount: str, charges: str | None, **more: Any) -> Any:
-    """Return 100 that were received, by a debit of this amount with these charges."""
+    """Match a receipt of 100 and its return by a debit of this amount with these charges."""
     paid = line("o", "100", CODE, 1, end_to_end_id="E2E-77", charges=None)
     back = line(
         "a", amount, None, 5, direction="DBIT", return_reason="MD06",

@@ -1,4 +1,4 @@
-"""Differences between the engines that SQLGlot does not translate are corrected first."""
+"""Differences between engines that SQLGlot does not translate are corrected beforehand."""
 
 from __future__ import annotations
 

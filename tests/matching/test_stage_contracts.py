@@ -38,7 +38,7 @@ def stated_outputs(stage: str) -> list[str]:
 
 
 def inputs(stage: str) -> set[str]:
-    """Return the tables that the stage's steps read and no step of the stage gives."""
+    """Return the tables that the stage's steps read from other stages."""
     steps = [step for step in STEPS if STAGE_OF[step.name] == stage]
     return {name for step in steps for name in step.reads if STAGE_OF.get(name) != stage}
 
