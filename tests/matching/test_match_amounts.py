@@ -31,7 +31,7 @@ def earlier(amount: str, text: str = LONG, **more: Any) -> Row:
 
 
 @pytest.mark.parametrize("amount", ["515", "2000", "0.50", "499.99"])
-def test_a_request_with_nothing_left_takes_no_further_payment(amount: str) -> None:
+def test_a_further_payment_of_a_fully_paid_request_is_only_suggested(amount: str) -> None:
     matches = match([earlier("500"), paid(amount)], [of_owner("r", LONG, "500", None)])
     row = outcome(matches)
     assert (row["outcome"], row["expectation_id"]) == ("suggested", "r")
@@ -113,7 +113,7 @@ def test_a_payer_known_for_one_owner_may_have_meant_another_request_of_that_owne
 
 
 @pytest.mark.parametrize("typed", ["PAY-2026-004428", "PAY-2026-00441", "PAY-2026-004471"])
-def test_a_near_code_with_the_amount_of_another_request_is_a_question(typed: str) -> None:
+def test_a_similar_code_with_the_amount_of_another_request_is_not_matched(typed: str) -> None:
     both = [of_owner("r", LONG, "612.35", None), of_owner("s", typed, "5000", None)]
     left_open([paid("612.35", typed)], both)
 

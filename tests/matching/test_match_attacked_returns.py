@@ -129,7 +129,7 @@ def test_f11_a_return_that_names_another_original_is_not_linked(
     assert is_a_question(lines)
 
 
-def test_the_code_itself_as_the_id_of_a_return_names_no_other_original() -> None:
+def test_a_return_with_the_code_as_original_id_is_linked_if_the_payment_has_no_id() -> None:
     for reference in (None, "NOTPROVIDED"):
         lines = [paid(end_to_end_id=reference), back("100", original_reference=CODE, **OURS)]
         assert outcomes(lines) == ["returned", "returned"]
@@ -143,7 +143,7 @@ def test_the_code_itself_as_the_id_of_a_return_names_no_other_original() -> None
 @pytest.mark.parametrize(
     ("text", "other"), [(f"{CODE}, 5", LONGER), (f"{CODE} PAY 2026 004417", REQUEST)]
 )
-def test_f12_f13_a_return_whose_text_may_name_another_code_is_a_question(
+def test_f12_f13_a_return_with_a_text_that_may_name_another_code_is_not_linked(
     text: str, other: Row
 ) -> None:
     for receiver in (OURS, PAYER):
@@ -155,7 +155,7 @@ def test_f12_f13_a_return_whose_text_may_name_another_code_is_a_question(
 
 @pytest.mark.parametrize("amount", ["100", "40"])
 @pytest.mark.parametrize("receiver", [OURS, PAYER])
-def test_f14_a_payment_that_may_be_of_another_code_does_not_come_back(
+def test_f14_a_payment_that_may_belong_to_another_code_is_not_linked_to_a_return(
     amount: str, receiver: Row
 ) -> None:
     lines = [paid(f"{CODE}, 5"), back(amount, **receiver)]
@@ -165,7 +165,7 @@ def test_f14_a_payment_that_may_be_of_another_code_does_not_come_back(
     assert is_a_question([*lines, clear], LONGER)
 
 
-def test_f14_a_payment_in_doubt_comes_back_by_its_own_reference() -> None:
+def test_f14_a_doubtful_payment_is_linked_to_a_return_with_its_own_reference() -> None:
     reference = "E2E-77120"
     lines = [
         paid(f"{CODE}, 5", end_to_end_id=reference),

@@ -34,7 +34,7 @@ MOST_COMPARED = 100
 """Rows that a step may read for each line and expectation: a text's characters, not other rows."""
 
 
-def test_very_many_expectations_of_one_code_leave_it_to_a_person() -> None:
+def test_a_code_of_very_many_expectations_is_only_suggested() -> None:
     expectations = [expectation(f"r{n:03}", "PAY-2026-004417", f"{n + 10}") for n in range(60)]
     expectations[59] = expectations[59] | {"amount": Decimal(5000)}
     matches = match(

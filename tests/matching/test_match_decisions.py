@@ -91,7 +91,7 @@ def test_a_decision_to_accept_a_missing_expectation_is_reported_and_not_applied(
     assert state(matches)["received"] == Decimal(0)
 
 
-def test_a_line_accepted_without_a_reason_is_called_accepted() -> None:
+def test_a_line_accepted_without_a_reason_has_the_reason_accepted() -> None:
     rows, expectations = [line("a", "100", "x")], [expectation("r", CODE, "100")]
     matches = match(rows, expectations, [decision("accept") | {"reason": None}])
     assert outcome(matches)["reason"] == "accepted"
@@ -104,7 +104,7 @@ def test_a_line_accepted_and_ignored_is_refused_by_name() -> None:
         match(rows, expectations, [decision("accept"), decision("ignore", None)])
 
 
-def test_a_line_accepted_for_several_fills_each_in_turn() -> None:
+def test_a_line_accepted_for_several_expectations_pays_them_in_order() -> None:
     expectations = [
         expectation("r", CODE, "100"),
         expectation("s", "PAY-2026-004418", "80"),
@@ -125,7 +125,7 @@ def test_a_line_accepted_for_several_fills_each_in_turn() -> None:
     assert [state(matches, name)["state"] for name in "rsz"] == ["received", "received", "standing"]
 
 
-def test_two_lines_accepted_for_the_same_several_never_fill_twice() -> None:
+def test_two_lines_accepted_for_the_same_expectations_pay_them_once() -> None:
     expectations = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-004418", "80")]
     rows = [line(name, "150", "both", day) for name, day in (("a", 1), ("b", 2))]
     accepted = [decision("accept", name, entry) for entry in "ab" for name in "rs"]

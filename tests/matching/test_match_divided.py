@@ -87,7 +87,7 @@ def test_a_request_of_the_same_owner_counts_with_its_sign(owner: str | None) -> 
     assert outcome(matches)["outcome"] == "matched"
 
 
-def test_as_many_payments_as_requests_of_one_amount_are_one_group_to_decide() -> None:
+def test_equal_numbers_of_payments_and_requests_of_one_amount_form_a_group() -> None:
     requests = [request(f"r{n}", f"PAY-2026-00441{n}", "77.31") for n in range(3)]
     known = line("k", "9", "PAY-2026-000001", 1)
     rows = [line(f"a{n}", "77.31", "thanks", 9 - n) for n in range(3)]

@@ -100,7 +100,7 @@ def test_a_partial_return_of_two_possible_lines_is_linked_to_neither() -> None:
     ]  # fmt: skip
 
 
-def test_a_return_marked_as_such_is_never_taken_for_a_payment() -> None:
+def test_a_line_marked_as_a_return_is_never_taken_for_a_payment() -> None:
     back = line("a", "100", CODE, return_reason="AC04")
     line_outcome = outcome(match([back], [expectation("r", CODE, "100")]))
     assert (line_outcome["outcome"], line_outcome["matched_amount"]) == ("suggested", None)

@@ -156,7 +156,7 @@ def test_a_status_that_expects_no_money_contradicts(status: str) -> None:
 
 
 @pytest.mark.parametrize("status", ["SUCCEEDED", "PROCESSING", "ON_SOMETHING_NEW", None])
-def test_any_other_status_and_an_unknown_one_counts_as_open(status: str | None) -> None:
+def test_every_other_or_unknown_status_counts_as_open(status: str | None) -> None:
     line_outcome = outcome(
         match([line("a", "100", CODE)], [expectation("r", CODE, "100", status=status)])
     )
@@ -177,7 +177,7 @@ def test_two_different_codes_are_a_conflict_without_an_expectation() -> None:
     assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("conflict", None)
 
 
-def test_a_code_of_two_expectations_is_settled_by_the_account_or_left_to_a_person() -> None:
+def test_a_code_of_two_expectations_matches_only_if_the_account_decides() -> None:
     here = expectation("r", CODE, account=line("a", "1", "")["account"])
     twin = expectation("s", CODE, account="BE68539007547034")
     assert outcome(match([line("a", "1", CODE)], [here, twin]))["expectation_id"] == "r"
@@ -238,7 +238,7 @@ def test_paying_again_after_a_return_is_received_not_paid_twice() -> None:
     assert state(matches)["state"] == "received"
 
 
-def test_a_return_without_its_original_is_not_called_returned() -> None:
+def test_a_return_without_its_original_is_unreferenced() -> None:
     back = line("b", "100", None, 9, original_reference="E2E-1", return_reason="AC04")
     assert outcome(match([back], [expectation("r", CODE, "100")]), "b")["outcome"] == "unreferenced"
 
@@ -409,7 +409,7 @@ def test_a_status_is_recognised_in_any_case_and_spacing() -> None:
     assert outcome(match([line("a", "100", CODE)], stopped))["outcome"] == "conflict"
 
 
-def test_a_code_at_the_end_of_a_full_field_may_be_the_start_of_another() -> None:
+def test_a_code_at_the_end_of_a_full_field_is_only_suggested_if_a_longer_one_exists() -> None:
     expectations = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
     cut = "PAY-2026-0044".rjust(140, "x").replace("xP", " P")
     assert outcome(match([line("a", "70", cut)], expectations))["outcome"] == "suggested"
@@ -431,7 +431,7 @@ def test_whole_references_take_precedence_over_an_earlier_split_code() -> None:
     assert [row["outcome"] for row in matches.lines.arrow.to_pylist()] == ["suggested", "matched"]
 
 
-def test_of_two_split_codes_the_first_takes_the_amount() -> None:
+def test_of_two_lines_with_a_split_code_the_earlier_one_matches() -> None:
     rows = [line(name, "100", "PAY-2026 004417", day) for name, day in (("b", 1), ("a", 2))]
     matches = match(rows, [expectation("r", CODE, "100")])
     assert [row["outcome"] for row in matches.lines.arrow.to_pylist()] == ["suggested", "matched"]
@@ -439,7 +439,7 @@ def test_of_two_split_codes_the_first_takes_the_amount() -> None:
 
 
 @pytest.mark.acceptance
-def test_a_damaged_text_that_fits_many_codes_is_suggested_for_the_amount_alone() -> None:
+def test_a_damaged_code_that_fits_many_expectations_is_suggested_only_by_its_amount() -> None:
     expectations = [
         expectation(f"r{n:02}", f"PAY-2026-0044{n:02}", str(100 + n)) for n in range(60)
     ]
@@ -499,7 +499,7 @@ def test_a_line_of_a_proved_statement_or_of_one_without_balances_matches(proof: 
     assert outcome(matches)["outcome"] == "matched"
 
 
-def test_a_payment_that_is_not_proved_makes_no_later_one_a_duplicate() -> None:
+def test_an_unproved_payment_does_not_make_a_later_one_a_duplicate() -> None:
     rows = [line("a", "100", CODE, day=1, proof="fails"), line("b", "100", CODE, day=2)]
     matches = match(rows, [expectation("r", CODE, "100")])
     assert outcome(matches, "b")["outcome"] == "matched"

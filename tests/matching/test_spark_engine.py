@@ -82,7 +82,7 @@ def assert_same(folder: Path) -> None:
         assert rows, name
 
 
-def test_frames_give_the_same_rows_in_a_folder(folder: Path, said: dict[str, Any]) -> None:
+def test_spark_frames_give_the_same_rows_as_duckdb(folder: Path, said: dict[str, Any]) -> None:
     assert_same(folder / "answer")
     matches = match_references(LINES, EXPECTATIONS, decisions=DECISIONS)
     assert said["counts"] == matches.counts()
