@@ -103,7 +103,7 @@ class Proxied:
             desk.close()
 
     def settle(self, desk: Desk, action: Action) -> str:
-        """Wait for the settling time, execute an action that was never sent, and return its state."""
+        """Wait for the settling time, execute an action that is ready, and return its state."""
         self._company.settle()
         return (
             desk.execute(action.id) if desk.recover(action.id) == "ready" else desk.state(action.id)
