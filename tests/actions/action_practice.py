@@ -1,4 +1,4 @@
-"""A practice company with people at its desk: their actions on one journal, and the calls made."""
+"""A practice company with people at its desk, one journal of their actions, and the calls made."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Wall:
 
 
 class Practice:
-    """`ines` proposes, `jonas` approves; each has a separate desk on the same journal."""
+    """A company where `ines` proposes and `jonas` approves, each at a desk on the same journal."""
 
     def __init__(
         self, sandbox: Sandbox, served: Served, settings: Settings, folder: Path, stack: ExitStack
@@ -66,7 +66,7 @@ class Practice:
         return Actions(journal, self.client, settings, lambda: self.now, who=who, **given)
 
     def wait(self) -> None:
-        """Let the machine's clock pass the term, deadline and allowed skew of sent actions."""
+        """Advance the machine's clock past the term, deadline and allowed skew of sent actions."""
         self.wall.pass_(seconds=241)
 
     def pass_(self, **span: float) -> None:
@@ -76,11 +76,11 @@ class Practice:
         self.sandbox.clock.advance(**span)
 
     def forget_keys(self) -> None:
-        """Make the provider forget all keys; earlier effects remain."""
+        """Make the provider forget all idempotency keys; earlier effects remain."""
         self.sandbox._world.keys._db.execute("delete from idempotency_keys")
 
     def beside(self, folder: Path) -> tuple[Actions, Actions]:
-        """Return desks of the two people at a workspace in another folder with another journal."""
+        """Return desks of the two people at another workspace with another journal."""
         journal = Journal(folder, now=lambda: self.now)
         self._stack.callback(journal.close)
         return (
@@ -105,7 +105,7 @@ class Practice:
         ]
 
     def effects(self) -> list[str]:
-        """Return the writes that took effect, by the company's own ledger."""
+        """Return the writes that took effect, as the company's ledger shows."""
         return [effect.operation for effect in self.sandbox._world.keys.effects()]
 
     def kinds(self) -> list[str]:
@@ -113,12 +113,12 @@ class Practice:
         return [e.kind.removeprefix("action.") for e in self.journal.entries("action.")]
 
     def awaiting(self, count: int = 1) -> list[str]:
-        """Return ids of ramp requests that await approval."""
+        """Return the ids of ramp requests that await approval."""
         found = self.client("viewer").ramp.requests.list(status="AWAITING_APPROVAL")
         return sorted(record.value.id for record in found)[:count]
 
     def approved(self, kind: str, **fields: Any) -> Action:
-        """Return a ready action: proposed by one person, approved by the other if needed."""
+        """Propose an action, approve it if needed, and return it."""
         action = self.ines.propose(kind, **fields)
         return self.jonas.approve(action.id)[0] if action.state == "proposed" else action
 
@@ -127,7 +127,7 @@ class Practice:
         return self.approved("crypto_transfer.create", **transfer_fields(amount), **more)
 
     def unknown_transfer(self, *, drop: str) -> Action:
-        """Return a transfer with a lost answer, `after` or `before` it took effect."""
+        """Return a transfer whose answer was lost, `after` or `before` it took effect."""
         action = self.transfer()
         self.sandbox.faults.add("/finance/v1", method="POST", drop=drop, times=2)
         with pytest.raises(OutcomeUnknown):
@@ -174,7 +174,7 @@ def bank_fields(**more: Any) -> dict[str, Any]:
 
 @contextmanager
 def practising(folder: Path, secrets: dict[str, str]) -> Iterator[Practice]:
-    """Serve a new company; `secrets` is the environment for its secrets."""
+    """Serve a new company; `secrets` maps environment variables to its secrets."""
     sandbox = Sandbox(seed=7)
     credentials = {}
     for name, (client_id, secret) in sandbox.credentials.items():

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of actions: a practice company each, and one PostgreSQL server."""
+"""Fixtures of the action tests: a practice company per test, and one PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def practice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practi
 
 @pytest.fixture(scope="session")
 def database_server() -> Iterator[Server]:
-    """Start a PostgreSQL server that is reached only by its socket."""
+    """Start a PostgreSQL server that listens only on a Unix socket."""
     programs = binaries()
     if programs is None:
         tell = pytest.fail if os.environ.get("CI") else pytest.skip

@@ -1,4 +1,4 @@
-"""Everything that was agreed to is checked again under the policy at the time of sending."""
+"""An approved action is checked again under the policy at the time of sending."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _single(desk: Actions, action_id: str) -> None:
 
 
 def _batch(desk: Actions, action_id: str) -> None:
-    """Execute it with another action that is not allowed either: the two form a batch."""
+    """Execute an action in a batch with another one that is not allowed either."""
     other = next(one.id for one in desk.list() if one.id != action_id)
     ran = desk.execute_all([action_id, other])
     assert len(ran) == 2
@@ -110,7 +110,8 @@ def test_an_approved_action_is_not_sent_under_a_stricter_policy(
     )
     assert practice.posts() == []
     assert practice.ines.get(ids[0]).state == "ready"
-    write(practice, change.before)  # the policy is restored: the approval is valid again
+    # With the earlier policy the approval is valid again.
+    write(practice, change.before)
     knows_everybody = "identified_by" not in change.before
     desk = by_hub(practice) if knows_everybody else practice.ines
     assert desk.execute(ids[0]).state == "done"

@@ -1,4 +1,4 @@
-"""Of two copies of one workspace at the same time, only one sends."""
+"""If a workspace is copied, only one of the copies sends."""
 
 from __future__ import annotations
 

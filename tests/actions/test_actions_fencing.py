@@ -1,4 +1,4 @@
-"""An approval to send has a term: a desk that slept does not send what others have settled."""
+"""The permission to send expires: a desk that slept does not send an action settled by others."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ Happening = Callable[[], Any]
 def once_journaled(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, happening: Happening
 ) -> None:
-    """Run `happening` between the entry of the next sending and its first byte."""
+    """Run `happening` after the next sending is journaled and before its first byte."""
     extend, happened = practice.journal.extend, list[int]()
 
     def extended(drafts: list[Draft], **more: Any) -> Any:
@@ -80,9 +80,9 @@ def once_journaled(
 def once_checked(
     monkeypatch: pytest.MonkeyPatch, happening: Happening, *, of_content: bool = True
 ) -> None:
-    """Run `happening` between a check of a fence and the system call.
+    """Run `happening` between the check of a fence and the system call.
 
-    The check of the content comes last; the headers are sent before it.
+    The fence of the content is checked last; the headers are sent before it.
     """
     check, happened = SendingFence.before_bytes, list[int]()
 
@@ -96,7 +96,7 @@ def once_checked(
 
 
 def between_attempts(practice: Practice, happening: Happening) -> None:
-    """Run `happening` while the maker's client waits for its second attempt."""
+    """Run `happening` while the maker's client waits to retry."""
     assert practice.settings.services is not None
     client = Client(
         practice.settings.services,
@@ -259,11 +259,11 @@ def test_facts_read_before_a_sleep_are_reread(practice: Practice) -> None:
     assert live.read(ACCOUNT, OPERATIONS).status == "SUSPENDED"
 
 
-# When others may settle it
+# When others may settle an action
 
 
 def cut_off(practice: Practice, action: Action, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stop the sender permanently between its entry and its first byte."""
+    """Stop the sender permanently after the entry and before the first byte."""
     with monkeypatch.context() as patch:
         once_journaled(practice, patch, _interrupt)
         with pytest.raises(KeyboardInterrupt):
@@ -311,13 +311,14 @@ def test_a_list_read_beyond_the_settling_time_does_not_settle_an_outcome(
 
 
 @pytest.mark.parametrize("kind", ["crypto_transfer.create", "wallet.create"])
-def test_an_action_that_may_still_be_sent_cannot_be_recovered_and_the_error_says_when(
+def test_recovering_an_action_that_may_still_be_sent_is_refused_and_names_the_time(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     fields = {"account_id": TREASURY, "chain": "BASE"}
     action = practice.approved(kind, **KEYED.get(kind, fields))
     cut_off(practice, action, monkeypatch)
-    until = practice.wall() + timedelta(seconds=120 + 30 + 60)  # QUICK has a deadline of 30 s
+    # The deadline of QUICK is 30 s.
+    until = practice.wall() + timedelta(seconds=120 + 30 + 60)
     assert practice.jonas.settling_until(action.id) == until + timedelta(seconds=30)
     practice.wall.now = until - timedelta(milliseconds=1)
     assert refused(lambda: practice.jonas.recover(action.id)) == (
@@ -328,7 +329,8 @@ def test_an_action_that_may_still_be_sent_cannot_be_recovered_and_the_error_says
     assert "is sending, not unknown" in refused(
         lambda: practice.jonas.settle(action.id, carried_out=False, reason="not there")
     )
-    practice.wall.now = until + timedelta(seconds=30)  # when an effect is certainly listed
+    # By then an effect is certainly listed.
+    practice.wall.now = until + timedelta(seconds=30)
     assert practice.jonas.recover(action.id)[0].state in {"done", "unknown"}
 
 
@@ -409,9 +411,8 @@ def test_a_stopped_wall_clock_does_not_make_a_key_look_recent(practice: Practice
     [left] = desk.recover()
     assert left.why == "OUTCOME UNKNOWN: its key is older than 24 hours; no record shows it"
     assert practice.effects() == []
-    boot.now = BootTime(
-        "another boot", 0
-    )  # its age is unknown after a restart, so the wall clock counts
+    # After a restart its age is unknown, so the wall clock counts.
+    boot.now = BootTime("another boot", 0)
     assert desk.recover()[0].state == "done"
 
 
@@ -478,7 +479,7 @@ def test_a_normal_sending_makes_no_extra_requests(practice: Practice) -> None:
 
 
 def settled_and_done_anew(practice: Practice, action: Action) -> Happening:
-    """Let a colleague settle it in good faith as without effect, and execute a second one."""
+    """Settle an action in good faith as not carried out, and execute a second one."""
 
     def happening() -> None:
         practice.pass_(hours=60)
@@ -493,7 +494,7 @@ def settled_and_done_anew(practice: Practice, action: Action) -> Happening:
 
 
 def doubled(practice: Practice, monkeypatch: pytest.MonkeyPatch) -> Action:
-    """Execute an action in a process that is stopped between the check and the system call."""
+    """Execute an action in a process that stops between the check and the system call."""
     action = practice.transfer()
     once_checked(monkeypatch, settled_and_done_anew(practice, action))
     with pytest.raises(OutcomeUnknown, match="may have been done twice: it was carried out, as re"):
@@ -561,7 +562,8 @@ def test_a_late_response_about_the_record_already_found_raises_no_doubt(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, person: str
 ) -> None:
     action = practice.transfer()
-    desk = getattr(practice, person)  # her own desk may be open in another notebook of the process
+    # Her own desk may be open in another notebook of the same process.
+    desk = getattr(practice, person)
 
     def recovered() -> None:
         practice.wait()

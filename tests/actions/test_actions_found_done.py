@@ -1,4 +1,4 @@
-"""A refused action with a later record is done, and an action that replaced it may double it."""
+"""A refused action with a later record is done, and its replacement may be a duplicate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ POSTS = f"/finance/v1/accounts/{TREASURY}/transfers"
 
 
 def falsely_refused(practice: Practice, action: Action) -> Action:
-    """Execute an action that takes effect but is answered with a refusal like the service's."""
+    """Execute an action that takes effect but gets an answer like the service's refusal."""
     practice.sandbox.faults.add(POSTS, method="POST", status=400, acts=True)
     with pytest.raises(InvalidRequest):
         practice.ines.execute(action.id)
@@ -24,7 +24,7 @@ def falsely_refused(practice: Practice, action: Action) -> Action:
 
 
 def hide_records(practice: Practice) -> None:
-    """Make the service's lists lag until `show_records`."""
+    """Hide new records in the service's lists until `show_records`."""
     practice.sandbox.faults.add(POSTS, method="GET", stale=3600, times=100)
 
 
@@ -33,7 +33,7 @@ def show_records(practice: Practice) -> None:
 
 
 def again(practice: Practice, action: Action) -> Action:
-    """Propose the same again and approve it."""
+    """Propose the same action again and approve it."""
     proposed = practice.ines.again(action.id)
     return practice.jonas.approve(proposed.id)[0]
 
@@ -89,9 +89,8 @@ def test_an_unsent_successor_lapses_once_the_first_record_appears(
         " was sent - propose it again if it is still wanted"
     )
     assert len(practice.effects()) == 1
-    assert (
-        practice.ines.execute(again(practice, second).id).state == "done"
-    )  # intentionally done twice
+    # The action is intentionally done twice.
+    assert practice.ines.execute(again(practice, second).id).state == "done"
 
 
 def test_an_equal_action_proposed_before_the_sending_is_not_a_successor(practice: Practice) -> None:

@@ -1,4 +1,4 @@
-"""Who decides: the hub is queried, the environment only claims, and look-alikes are one person."""
+"""Identity: the hub is queried, the environment only claims, and look-alikes are one person."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOKENS = {"token of-ines": "ines", "token of-jonas": "jonas"}
 
 
 class Hub:
-    """A hub that knows two people by the tokens of their servers."""
+    """A hub that identifies two people by the tokens of their servers."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -52,7 +52,7 @@ class Hub:
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """Start a hub, which gives its servers its address."""
+    """Start a hub and set its address in the environment."""
     hub = Hub()
     monkeypatch.setenv("JUPYTERHUB_API_URL", hub.api)
     yield hub
@@ -65,7 +65,7 @@ def write(folder: Path, text: str) -> None:
 
 
 def at_a_desk(practice: Practice) -> Actions:
-    """Return a process at the workspace that identifies its person by the policy."""
+    """Run a process at the workspace that identifies its person by the policy."""
     journal = Journal(practice.folder, who=Identity(lambda: load_policy(practice.folder)).who)
     return Actions(
         journal, practice.client, practice.settings, practice.settings.now, folder=practice.folder
@@ -87,7 +87,7 @@ def test_one_person_with_two_names_in_the_environment_does_not_propose_and_appro
     assert "identified by the environment only" in refused(
         lambda: at_a_desk(practice).approve(action.id)
     )
-    # The system's user would be a second name of everyone at the hub.
+    # Everyone at the hub could also act under the name of the system user.
     write(practice.folder, f'identified_by = ["hub", "system"]\n[hub]\napi = "{hub.api}"\n')
     monkeypatch.delenv("JUPYTERHUB_USER")
     monkeypatch.delenv("TREASURY_USER")
@@ -116,7 +116,8 @@ def test_a_hub_missing_from_the_policy_confirms_no_identity(
 def test_the_token_goes_to_the_address_that_policy_and_environment_agree_on(
     practice: Practice, hub: Hub, monkeypatch: pytest.MonkeyPatch, who: str
 ) -> None:
-    other = Hub()  # answers with any name, and keeps the token
+    # This hub answers with any name and keeps the token.
+    other = Hub()
     monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "of-ines")
     if who == "policy":
         write(practice.folder, f'identified_by = ["hub"]\n[hub]\napi = "{other.api}"\n')
@@ -163,7 +164,7 @@ def test_an_actor_passed_in_by_a_program_has_the_level_claimed(practice: Practic
         assert "environment only" in refused(
             lambda s=source: policy.check_identity(Actor("ines", s))
         )
-    # An entry of an earlier version took the hub's name from the environment.
+    # Earlier versions took the name of a hub user from the environment.
     assert "environment only" in refused(
         lambda: policy.check_identity(Actor("ines", "hub", "unstated"))
     )
@@ -262,7 +263,8 @@ def test_an_unsigned_approval_sends_nothing_if_the_policy_requires_signatures(
     )
     desk("jonas").approve(first)
     assert desk("ines").execute(first).state == "done"
-    desk("jonas", signs=False).approve(second)  # written into the database by someone else
+    # Someone else wrote this into the database.
+    desk("jonas", signs=False).approve(second)
     with pytest.raises(JournalError, match="by jonas is not signed as the policy requires"):
         desk("ines").execute(second)
     assert len(practice.effects()) == 1

@@ -1,4 +1,4 @@
-"""An intermediary's page proves nothing about the effect; only the service's own refusal counts."""
+"""An answer of an intermediary proves nothing; only the service's own refusal counts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def statuses_of(kind: str) -> tuple[int, ...]:
 
 
 class End(NamedTuple):
-    """The state of an action at once and after settling, and what was sent and took effect."""
+    """The first and last state of an action, and the counts of requests and effects."""
 
     first: str
     last: str
@@ -45,7 +45,7 @@ class End(NamedTuple):
 
 
 class Page(NamedTuple):
-    """The proxy's answer to a write, after passing it on or instead."""
+    """The proxy's answer to a write, which it may also pass on."""
 
     status: int
     content: bytes
@@ -54,7 +54,8 @@ class Page(NamedTuple):
 
     def answer(self, exchange: Exchange) -> None:
         if self.passes_on:
-            assert exchange.forward().status < 300  # it took effect, but the answer is hidden
+            # The write took effect, but its answer is hidden.
+            assert exchange.forward().status < 300
         exchange.write(Response(self.status, self.media_type, self.content).wire)
 
 
@@ -62,7 +63,7 @@ Answer = Callable[[Exchange], None]
 
 
 class Proxied:
-    """Every kind of action through a proxy that answers writes itself."""
+    """A bench for every kind of action, with a proxy that answers writes itself."""
 
     def __init__(self, company: Company, bench: RelayedDesk) -> None:
         self._company, self._bench, self.relay = company, bench, bench.relay
@@ -80,7 +81,7 @@ class Proxied:
     def acted(
         self, kind: str, answer: Answer, *, reads: Answer | None = None, twins: int = 0
     ) -> Iterator[tuple[Desk, Action]]:
-        """Return a desk that executed an action with this answer to its write; twins are ready."""
+        """Execute an action with this answer to its write; return the desk and the action."""
         relay = self.relay
         relay.begin()
         desk = Desk(self._company.new_folder(), self._company, relay.base_url, self._bench.patient)
@@ -102,20 +103,20 @@ class Proxied:
             desk.close()
 
     def settle(self, desk: Desk, action: Action) -> str:
-        """Return the action's state after the settling time, executed if it was never sent."""
+        """Wait for the settling time, execute an action that is ready, and return its state."""
         self._company.settle()
         return (
             desk.execute(action.id) if desk.recover(action.id) == "ready" else desk.state(action.id)
         )
 
     def create_alike(self, action: Action) -> None:
-        """Create another company wallet equal to an action's, its address in the other case."""
+        """Create a company wallet equal to that of an action, with its address in another case."""
         address = "0x" + action.fields["address"][2:].upper()
         body = NewCompanyWallet(address=address, chain=action.fields["chain"])
         self._bench.patient["checker"].ramp.wallets.create(body)
 
     def effects(self, action: Action) -> int:
-        """Return how often the action has taken effect since it was executed."""
+        """Return the number of effects since the action was executed."""
         return self._company.effects(action) - self.before - self.relay.repeated
 
     def end_of(self, kind: str, answer: Answer, reads: Answer | None = None) -> End:
@@ -142,7 +143,7 @@ def test_an_html_page_after_the_effect_is_not_a_refusal(
         for status in statuses_of(kind)
     }
     first = {"versioned": "done"}.get(KINDS[kind].safety, "unknown")
-    # An action that no list shows is not sent again, so a person settles it.
+    # An action without a list is not sent again, so a person settles it.
     last = "done" if KINDS[kind].safety == "versioned" or KINDS[kind].look_up else "unknown"
     assert {end._replace(sent=1) for end in ends.values()} == {End(first, last, 1, 1)}, ends
     if KINDS[kind].safety != "keyed":
@@ -157,14 +158,15 @@ def test_only_the_documented_refusal_of_the_service_counts_as_refusal(
     for status in statuses_of(kind):
         end = bench.end_of(kind, Page(status, OWN, JSON, passes_on=False).answer)
         if status not in documented or (status, safety) == (409, "keyed"):
-            # ^a used key, perhaps used by us, is no refusal of its first call
+            # A used key does not refuse the first call, which may have used it.
             assert end.first == "unknown", (status, end)
-        elif (status, safety) == (409, "versioned"):  # at the very version that was sent
+        elif (status, safety) == (409, "versioned"):
+            # The record still has the version that was sent.
             assert (end.first, end.last, end.effects) == ("unknown", "done", 1), (status, end)
         elif status in {401, 429}:
             assert (end.first, end.last, end.effects) == ("ready", "done", 1), (status, end)
         elif safety == "neither" and status in KINDS[kind].refuses_repeat:
-            # ^possible for a repeat: final once the effect had time to show
+            # A repeat may get this refusal too, so it is final only after the settling time.
             assert (end.first, end.last, end.effects) == ("unknown", "refused", 0), (status, end)
         else:
             assert (end.first, end.last, end.effects) == ("refused", "refused", 0), (status, end)
@@ -196,7 +198,7 @@ HOSTILE = {
     "kind",
     ["crypto_transfer.create", "ramp_request.create", "ramp_request.approve", "party.delete"],
 )
-def test_an_action_ends_whatever_error_the_response_raises(
+def test_an_action_reaches_an_end_after_any_hostile_response(
     bench: Proxied, kind: str, hostile: str
 ) -> None:
     end = bench.end_of(kind, Page(201, HOSTILE[hostile], JSON).answer)
@@ -205,7 +207,7 @@ def test_an_action_ends_whatever_error_the_response_raises(
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_an_action_ends_whatever_error_the_response_to_a_retry_raises(
+def test_an_action_reaches_an_end_after_any_hostile_response_to_a_retry(
     bench: Proxied, hostile: str
 ) -> None:
     with bench.acted("crypto_transfer.create", Page(502, HTML).answer) as (desk, action):
@@ -216,7 +218,7 @@ def test_an_action_ends_whatever_error_the_response_to_a_retry_raises(
 
 
 def forged(status: int) -> Answer:
-    """Return an answer that looks like the service's own refusal, after it took effect."""
+    """Return an answer that looks like the service's own refusal after the write took effect."""
     return Page(status, OWN, JSON).answer
 
 
@@ -234,7 +236,8 @@ def test_a_refused_action_whose_record_carries_our_key_was_executed(
         assert done.state == "done"
         assert done.outcome is not None
         assert done.outcome.how == "adopted"
-        again = desk.actions.again(action.id)  # by a person who knows that, and wants it twice
+        # A person knows that and wants a second one.
+        again = desk.actions.again(action.id)
         assert f"LOOK: the same as {action.id}, which is done" in again.text
 
 
@@ -256,7 +259,7 @@ def test_a_ready_action_whose_record_carries_our_key_is_not_resent(bench: Proxie
 
 
 @pytest.mark.parametrize("kind", ["party_role.create", "wallet.create", "ramp_request.create"])
-def test_an_evidence_only_key_is_omitted_if_a_person_says_so(bench: Proxied, kind: str) -> None:
+def test_an_evidence_only_key_is_omitted_on_request(bench: Proxied, kind: str) -> None:
     refused = Page(400, OWN, JSON, passes_on=False).answer
     with bench.acted(kind, refused) as (desk, action):
         assert desk.state(action.id) == "refused"
@@ -278,7 +281,7 @@ def test_a_key_that_makes_a_retry_safe_is_never_omitted(bench: Proxied) -> None:
 
 
 def from_cache(exchange: Exchange) -> None:
-    """Answer like a cache with the last read at this address, without forwarding."""
+    """Answer like a cache with the last read of this path, without forwarding."""
     exchange.write((exchange.cached() or exchange.forward()).wire)
 
 
@@ -315,7 +318,7 @@ def test_an_earlier_read_of_the_record_does_not_answer_a_change(bench: Proxied, 
     with bench.acted(kind, answer) as (desk, action):
         assert (desk.state(action.id), bench.effects(action)) == ("unknown", 0)
         last = bench.settle(desk, action)
-        # ^versioned kinds are sent again
+        # Versioned kinds are sent again.
         assert (last, bench.effects(action)) in {("unknown", 0), ("done", 1)}
 
 
@@ -350,7 +353,7 @@ def test_an_existing_record_does_not_answer_a_create(
 
 
 def lagging(path: str) -> Answer:
-    """Return an answer that makes each list at a path look empty."""
+    """Return an answer that makes the lists at a path look empty."""
 
     def answer(exchange: Exchange) -> None:
         empty = Response(200, JSON, answered("[]"))

@@ -1,4 +1,4 @@
-"""Parties, accounts, holders and the company's users: changed once, by two people."""
+"""Changes of parties, accounts, holders and users take effect once and need two people."""
 
 from __future__ import annotations
 

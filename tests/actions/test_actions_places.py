@@ -1,4 +1,4 @@
-"""A decision for one environment and one client is carried out at no other."""
+"""A decision for one environment and client is not carried out at another one."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ FINANCE = "/finance/v1"
 
 
 def elsewhere(practice: Practice) -> Actions:
-    """Return the same journal, opened with the settings of another environment."""
+    """Open the same journal with the settings of another environment."""
     desk = msgspec.structs.replace(practice.settings.workspace, environment="staging")
     settings = msgspec.structs.replace(practice.settings, workspace=desk)
     return practice.desk("ines", settings=settings)
 
 
 def renewed(practice: Practice) -> Actions:
-    """Return the same desk after its maker credential was replaced by another client."""
+    """Return the same desk with another client as its maker credential."""
     known: dict[str, Any] = dict(practice.settings.credentials)
     known["maker"] = Credential("another-client", known["maker"].client_secret)
     return practice.desk(

@@ -1,4 +1,4 @@
-"""Who may propose and approve what, how much, and how many people it takes."""
+"""The policy limits who may propose and approve an action, its amount, and the people needed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_actions_that_move_money_need_a_second_person_by_default() -> None:
         "party_role.create", "company_bank_account.rename", "company_wallet.describe",
         "company_user.invite",
     }  # fmt: skip
-    # A ramp request moves nothing until someone other than its maker approves it.
+    # A ramp request moves no money until someone other than its maker approves it.
     assert KINDS["ramp_request.approve"].decides_on_maker
 
 
@@ -57,7 +57,8 @@ def test_a_small_amount_needs_one_person_and_a_large_one_two(practice: Practice)
         "currency": "EUR",
     }
     action = practice.ines.propose("fiat_transfer.create", amount="0.01", **euros)
-    assert (action.state, action.needed) == ("proposed", 2)  # the rule does not name EUR
+    # The rule does not name EUR, so two people are needed.
+    assert (action.state, action.needed) == ("proposed", 2)
 
 
 def test_three_people_must_approve_if_the_policy_requires_three(practice: Practice) -> None:

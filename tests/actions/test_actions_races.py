@@ -1,4 +1,4 @@
-"""Late events, or a replaced journal, never make an action ready that may have been sent."""
+"""An action that may have been sent never becomes ready again by late events."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def test_a_late_refusal_of_the_first_attempt_does_not_settle_the_second(
     action = practice.transfer()
     real = pinned_call.post
 
-    def post(*given: Any) -> Any:  # before the first is sent, a colleague recovers it
+    # A colleague recovers the action before it is sent.
+    def post(*given: Any) -> Any:
         monkeypatch.setattr(outcomes, "post", real)
         practice.sandbox.faults.add(FINANCE, method="POST", drop="after", times=2)
         practice.wait()
@@ -57,13 +58,14 @@ def test_a_late_refusal_of_the_first_attempt_does_not_settle_the_second(
     assert len(practice.effects()) == 1
 
 
-def test_a_batch_journals_each_action_as_sent_only_when_it_is_next(
+def test_a_batch_journals_each_action_as_sent_just_before_its_turn(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (practice.transfer(amount).id for amount in ("10.00", "11.00"))
     real, states = pinned_call.post, list[str]()
 
-    def post(*given: Any) -> Any:  # a colleague carries the second one out meanwhile
+    # A colleague carries the second action out meanwhile.
+    def post(*given: Any) -> Any:
         monkeypatch.setattr(outcomes, "post", real)
         states.append(practice.jonas.get(second).state)
         states.append(practice.jonas.execute(second).state)
@@ -91,7 +93,8 @@ def test_an_older_copy_of_the_journal_sends_nothing_twice(practice: Practice) ->
     copy = _copied(practice)
     assert practice.ines.execute(action).state == "done"
     _put_back(practice, copy)
-    practice.wall.pass_(days=3)  # the provider has forgotten the key
+    # The provider has forgotten the key.
+    practice.wall.pass_(days=3)
     fresh = practice.desk("ines", journal=Journal(practice.folder, now=lambda: MORNING))
     with pytest.raises(ActionRefused, match="already carried out"):
         practice.ines.execute(action)
@@ -120,7 +123,8 @@ def test_an_adopted_copy_sends_no_action_approved_before(practice: Practice) -> 
     with pytest.raises(ActionRefused):
         practice.jonas.execute(action)
     assert len(practice.effects()) == 1
-    assert practice.ines.again(action).state == "proposed"  # and waits for a colleague again
+    # The action waits for a colleague again.
+    assert practice.ines.again(action).state == "proposed"
     practice.journal.verify()
 
 

@@ -1,4 +1,4 @@
-"""A crash or a lost answer is settled by the rules of the operation's safety."""
+"""After a crash or a lost answer an action is settled by the safety of its operation."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def test_a_version_bump_without_changes_is_reread_and_the_action_continues(
 
 
 def bump_version(practice: Practice, request: str, amount: Any) -> None:
-    """Change the amount and change it back: two versions later the facts are the same."""
+    """Change the amount and change it back, which gives a version two higher with equal facts."""
     requests = practice.client("maker").ramp.requests
     first = requests.change_amount(request, amount=amount + 1, version=1).value
     requests.change_amount(request, amount=amount, version=first.version or 0)
@@ -284,7 +284,7 @@ def test_a_missing_secret_is_reported_before_sending(
 
 
 class Failing(Journal):
-    """A journal with a disk that fails when the outcome of a sending is written."""
+    """A journal that fails to write the outcome of a sending."""
 
     def extend(self, drafts: Any, **more: Any) -> Any:
         if any(draft.kind in {"action.done", "action.refused"} for draft in drafts):
@@ -317,7 +317,7 @@ def test_an_action_that_cannot_be_journaled_is_not_sent(practice: Practice, tmp_
     assert practice.posts() == []
 
 
-# Several at once
+# Batches
 
 
 def several(practice: Practice, count: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Several threads at one desk: each sending entry is used by only one of them."""
+"""Several threads at one desk: only one of them uses each sending entry."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FINANCE = "/finance/v1"
 
 
 def together(*works: Callable[[], Any]) -> list[Any]:
-    """Run each in a separate thread; return what it returns or the TreasuryError it raises."""
+    """Run each function in a separate thread; return its result or its TreasuryError."""
 
     def run(work: Callable[[], Any]) -> Any:
         try:
@@ -81,7 +81,8 @@ def test_a_delayed_thread_does_not_send_the_action_of_another(
     def held_up(*given: Any) -> Any:
         call = leave(*given)
         left.set()
-        for _ in range(2_000):  # until the other's request has arrived
+        # Wait until the request of the other thread has arrived.
+        for _ in range(2_000):
             if practice.posts():
                 break
             time.sleep(0.01)

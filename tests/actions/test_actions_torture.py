@@ -1,6 +1,6 @@
-"""Under any fault an action takes effect at most once, and its state is never wrong.
+"""With any fault, an action takes effect at most once and its state is never wrong.
 
-A sample of `make torture`, which runs all cases.
+These are samples; `make torture` runs all cases.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def test_a_sample_of_each_class_sends_nothing_twice(name: str) -> None:
     assert broken == []
     if name == "kills":
         ends = Counter(result.ended for result in results)
-        assert ends["killed"] > len(results) / 2  # most runs have to be cut, or this proves little
+        # Unless most runs are killed, the test proves little.
+        assert ends["killed"] > len(results) / 2
 
 
 def test_there_are_at_least_ten_thousand_runs() -> None:

@@ -1,4 +1,4 @@
-"""An edited, unreadable entry is an error that names it."""
+"""An edited and unreadable entry is an error that names it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treasury.journal.chain import reads_entries
 
 
 def edited(practice: Practice, kind: str, **fields: Any) -> tuple[Actions, int]:
-    """Rewrite fields of the last entry of a kind; None removes one. Reopen the journal."""
+    """Rewrite fields of the last entry of a kind (None removes one) and reopen the journal."""
     practice.journal.close()
     database = sqlite3.connect(practice.folder / "journal.sqlite")
     database.execute("DROP TRIGGER entries_no_update")

@@ -1,4 +1,4 @@
-"""For whom a proposed action waits: permitted people who have not approved, by present policy."""
+"""A proposed action waits for people whom the current policy permits and who have not approved."""
 
 from __future__ import annotations
 

@@ -259,7 +259,7 @@ def test_a_hub_renamed_in_environment_and_policy_gets_no_token(
     assert (good.received, evil.received) == ("", "")
 
 
-def test_an_open_workspace_keeps_the_addresses_it_was_opened_with(
+def test_an_open_workspace_ignores_later_changes_of_addresses(
     folder: Path, good: Listener, evil: Listener
 ) -> None:
     settings = load_settings(folder)

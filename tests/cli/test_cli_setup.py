@@ -65,7 +65,7 @@ def test_the_doctor_reports_only_optional_steps(followed: tuple[Path, str]) -> N
     assert {topic for state, topic in said if state != "ok"} == {"wallets", "rules"}
 
 
-def test_bank_files_alone_give_lines_books_and_a_list_of_what_services_would_add(
+def test_bank_files_alone_give_lines_and_books_and_list_the_benefits_of_services(
     followed: tuple[Path, str],
 ) -> None:
     folder, shown = followed

@@ -36,7 +36,7 @@ def test_on_linux_the_clock_counts_since_boot_and_every_process_names_the_same_b
     assert other.stdout.strip() == boot_time().boot
 
 
-def test_the_process_stands_for_the_boot_if_the_system_names_none(
+def test_the_process_identifies_the_boot_if_the_system_gives_no_id(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(boot_clock, "_NAMES", {})

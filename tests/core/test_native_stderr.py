@@ -37,7 +37,7 @@ def test_a_panic_message_is_hidden_only_if_an_error_explains_it(
     assert capfd.readouterr().err == PANIC.decode()
 
 
-def test_a_process_started_meanwhile_blocks_nobody() -> None:
+def test_a_process_started_meanwhile_does_not_block() -> None:
     with without_panics(StorageError):
         process = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=-1)
     process.communicate()

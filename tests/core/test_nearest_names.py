@@ -64,7 +64,7 @@ def test_a_missing_file_names_the_file_that_is_there(tmp_path: Path) -> None:
         pass
 
 
-def test_ipython_shows_one_line_and_the_traceback_when_it_is_asked_for() -> None:
+def test_ipython_shows_one_line_and_the_traceback_on_request() -> None:
     shell = InteractiveShell.instance()
     shown = io.StringIO()
     with redirect_stdout(shown):

@@ -93,7 +93,7 @@ def test_a_wrong_key_is_named_with_its_file(
     assert "treasury.toml" in str(error.value)
 
 
-def test_a_folder_without_settings_says_what_to_do(tmp_path: Path) -> None:
+def test_a_folder_without_settings_is_an_error_with_the_next_step(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="treasury demo"):
         load_settings(tmp_path)
 

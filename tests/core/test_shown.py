@@ -38,7 +38,7 @@ def test_pandas_loses_no_digit_of_an_amount() -> None:
     assert table["amount"].sum() == sum(kept[:-1], Decimal(0))
 
 
-def test_an_empty_action_list_says_so_and_others_print_one_line_each(month_end: Workspace) -> None:
+def test_an_empty_action_list_prints_no_action(month_end: Workspace) -> None:
     assert repr(ActionList()) == "no action"
     found = month_end.actions.list()
     assert isinstance(found, tuple)
@@ -96,7 +96,7 @@ def test_no_struct_prints_its_arrow_tables() -> None:
     assert [kind.__name__ for kind in raw if not kind.__name__.startswith("_")] == []
 
 
-def test_an_error_and_a_rate_show_no_control_character_of_what_they_quote(tmp_path: Path) -> None:
+def test_errors_and_rates_escape_control_characters(tmp_path: Path) -> None:
     error = InputError(f"{HOSTILE} is no file", do=f"look at {HOSTILE}\nand again")
     assert [line.isprintable() for line in str(error).splitlines()] == [True, True]
     path = tmp_path / f"{HOSTILE}.csv"

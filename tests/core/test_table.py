@@ -239,7 +239,7 @@ def test_a_terminal_shows_unbroken_amounts_and_names_omitted_columns(
     assert (head[0], head[-1]) == ("booking_date", "entry_id")
 
 
-def test_text_from_outside_is_no_markup_and_no_control_sequence() -> None:
+def test_untrusted_text_is_neither_markup_nor_a_control_sequence() -> None:
     table = Table(pa.table({"note": [HOSTILE]}), title=HOSTILE)
     assert "<b>" not in table._repr_html_()
     assert "padding:" in table._repr_html_()

@@ -80,7 +80,7 @@ def test_a_copy_stays_a_copy_after_the_original_is_deleted(desk: Path) -> None:
         require_original(copy)
 
 
-def test_a_link_to_the_folder_is_no_copy(desk: Path, tmp_path: Path) -> None:
+def test_a_link_to_the_folder_is_not_a_copy(desk: Path, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(desk)
     require_original(link)

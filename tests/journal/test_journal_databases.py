@@ -172,7 +172,7 @@ def test_threads_add_to_one_chain(journal: Journal) -> None:
 
 
 @pytest.mark.acceptance
-def test_processes_add_to_one_chain_and_one_of_them_has_the_nonce(
+def test_processes_append_to_one_chain_and_only_one_wins_a_nonce(
     journal: Journal, url: str
 ) -> None:
     script = (

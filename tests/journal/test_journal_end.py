@@ -186,7 +186,9 @@ def test_an_end_is_never_noted_through_a_link(tmp_path: Path) -> None:
     assert end.read() == Head(9, "9" * 64)
 
 
-def test_a_sent_action_is_recorded_whatever_the_noted_end(older: Journal, tmp_path: Path) -> None:
+def test_a_sent_action_is_recorded_even_if_the_noted_end_is_damaged(
+    older: Journal, tmp_path: Path
+) -> None:
     happened = Draft("action.done", "A-1", {}, INES)
     assert [entry.seq for entry in older.note([happened])] == [2]
     assert older.lost() is not None  # it is still the older copy

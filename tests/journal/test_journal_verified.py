@@ -251,7 +251,7 @@ def test_an_unrelated_entry_causes_no_second_check(
     assert ([head.seq for head in read], mine.seq) == ([3], 5)
 
 
-def test_nobody_is_refused_because_of_outdated_data(journal: Journal) -> None:
+def test_a_refusal_based_on_outdated_data_is_decided_again(journal: Journal) -> None:
     turns = 0
 
     def build(decided: Decided) -> tuple[list[Draft], None]:

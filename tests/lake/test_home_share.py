@@ -291,7 +291,7 @@ def test_a_lost_object_of_the_home_is_named(tmp_path: Path, home: Path) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_disk_failure_while_files_arrive_shows_none_of_them(
+def test_a_disk_failure_during_a_pull_leaves_the_content_unchanged(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     anna = shared_lake(tmp_path / "anna", home)

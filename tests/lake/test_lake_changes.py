@@ -92,7 +92,7 @@ def test_a_table_without_history_is_reported(
         changes_of(small_lake(tmp_path).snapshot(), name, since)
 
 
-def test_observed_durations_say_what_is_unknown(tmp_path: Path) -> None:
+def test_observed_durations_mark_unknown_bounds(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 1, requests(a="OPEN"))
     put(lake, 2, requests(b="OPEN"))
@@ -186,7 +186,7 @@ def test_durations_come_from_events_where_there_are_any(tmp_path: Path) -> None:
         durations_of(lake.snapshot(), "ticket_events")
 
 
-def test_a_sample_without_statuses_says_so(tmp_path: Path) -> None:
+def test_durations_of_a_table_without_statuses_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no status"):
         durations_of(small_lake(tmp_path).snapshot(), "wallets")
     assert durations_of(small_lake(tmp_path).snapshot(), "requests").num_rows == 0

@@ -34,14 +34,14 @@ def test_no_name_or_type_of_an_earlier_version_is_removed() -> None:
     assert named() - known == set(), "run `python tests/lake/test_lake_dictionary.py`"
 
 
-def test_every_column_says_what_it_means() -> None:
+def test_every_column_has_a_meaning() -> None:
     for table in TABLES:
         assert table.title, table.name
         for column in table.columns:
             assert column.meaning, (table.name, column.name)
 
 
-def test_every_column_says_where_it_comes_from() -> None:
+def test_every_column_has_a_source() -> None:
     rows = dictionary.column_rows().to_pylist()
     assert len(rows) > 600
     for row in rows:

@@ -180,7 +180,7 @@ def test_an_earlier_instant_shows_the_responses_journaled_by_then(desk: Desk) ->
     assert len(desk.workspace.table("payment_sessions")) == 4
 
 
-def test_a_snapshot_gives_the_same_rows_whatever_is_journaled_meanwhile(desk: Desk) -> None:
+def test_a_snapshot_does_not_change_with_later_journal_entries(desk: Desk) -> None:
     desk.done(SESSION, ONE_SESSION)
     snapshot = desk.workspace.snapshot()
     assert snapshot.table("payment_sessions").num_rows == 1
@@ -203,7 +203,7 @@ def test_responses_are_listed_among_the_tables(desk: Desk, query: str) -> None:
     assert set(RESPONSES) <= set(desk.workspace.sql(query).arrow["name"].to_pylist())
 
 
-def test_responses_have_no_versions_and_say_so(desk: Desk) -> None:
+def test_asking_for_versions_of_responses_is_refused(desk: Desk) -> None:
     with pytest.raises(InputError, match="has no versions"):
         desk.workspace.changes("payment_sessions", since=START)
 

@@ -74,7 +74,7 @@ def test_a_struct_gives_its_fields_as_columns_and_other_types_as_text() -> None:
     assert schema.types == [TEXT, AMOUNT, INTEGER, DATE, INSTANT, BOOL, TEXTS, TEXT]
 
 
-def test_the_schema_is_the_declared_columns_and_what_the_lake_keeps() -> None:
+def test_the_schema_has_the_declared_columns_and_those_of_the_lake() -> None:
     assert REQUESTS.schema.names[-4:] == ["raw", "vanished_at", "content_hash", "valid_from"]
     assert REQUESTS.history_schema.names[-1] == "valid_to"
     assert BALANCES.schema.names == ["wallet_id", "total", "raw", "valid_from"]

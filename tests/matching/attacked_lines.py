@@ -1,4 +1,4 @@
-"""Lines written to be mistaken for a match, and a check that none is matched."""
+"""Helpers for lines that look like a match but must not be matched."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def request(name: str, code: str, amount: str | None = None, **more: Any) -> Row
 
 
 def left_open(lines: list[Row], expectations: list[Row], entry_id: str = "a") -> Row:
-    """Check that a line is left to a person, and return its outcome."""
+    """Check that a line is not matched, and return its outcome."""
     line_outcome = outcome(match(lines, expectations), entry_id)
     assert line_outcome["outcome"] in {"suggested", "conflict", "unreferenced"}, line_outcome
     assert line_outcome["matched_amount"] is None
@@ -30,7 +30,7 @@ def left_open(lines: list[Row], expectations: list[Row], entry_id: str = "a") ->
 
 
 def all_left_open(texts: list[str], amount: str, expectations: list[Row], *before: Row) -> None:
-    """Match lines with these texts, each from the known payer, and check that none is settled."""
+    """Check that no line with one of these texts from the known payer is matched."""
     rows = [line(f"a{n}", amount, text, 9, **PAYER) for n, text in enumerate(texts)]
     matches = match([*before, *rows], expectations)
     for row, text in zip(rows, texts, strict=True):
@@ -42,6 +42,6 @@ def all_left_open(texts: list[str], amount: str, expectations: list[Row], *befor
 
 
 def cut(text: str, length: int, filler: str = "invoice of last month ") -> str:
-    """Pad the text so that it ends a field of that length."""
+    """Pad the text at its start to this length."""
     before = (filler * 10)[: length - len(text) - 1].rstrip()
     return f"{before:x<{length - len(text) - 1}} {text}"

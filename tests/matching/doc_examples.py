@@ -22,7 +22,7 @@ _BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTAL
 
 def as_run(page: str) -> str:
     """Return the page with the current output of its examples."""
-    # The page measures with the benchmarks of this checkout.
+    # The page imports the benchmarks of this checkout.
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
     names: dict[str, Any] = {"__name__": "example"}

@@ -1,8 +1,8 @@
-"""A company with payers who give no reference in the last month, only their earlier habits.
+"""A company whose payers give no reference in the last month, but have earlier habits.
 
 Payers pay every month, to codes of one pooled account or for invoices in their name. They share
 amounts, days and words of their names. Some pay through an account that others use too, some move
-to another bank or are written with another legal form. The months before were settled: most lines
+to another bank or are written with another legal form. The earlier months are settled: most lines
 by a person, the rest by the code in their text.
 """
 
@@ -61,7 +61,7 @@ class Habits(msgspec.Struct, frozen=True):
 
 
 class Payer(msgspec.Struct):
-    """A payer: the name as two words and a legal form, and the account of the day."""
+    """A payer with a name of two words and a legal form, and an account that may change."""
 
     words: tuple[str, str]
     forms: tuple[str, ...]
@@ -70,7 +70,7 @@ class Payer(msgspec.Struct):
     new_account: str
 
     def name(self, random: Random) -> str:
-        """Return the name as a bank writes it this time."""
+        """Return the name in one of the spellings that banks use."""
         words = list(self.words)
         if random.random() < 0.15:
             words.reverse()
@@ -87,7 +87,7 @@ class Payer(msgspec.Struct):
         return text.translate(_BARE) if turn < 0.4 else text
 
     def account_in(self, month: int) -> str:
-        """Return the account from which it pays in a month."""
+        """Return the account used in a month."""
         return self.new_account if month >= self.moves_in else self.account
 
 
@@ -95,7 +95,7 @@ _BARE = str.maketrans("üöäéíáøóńŁ", "uoaeiaoonL")
 
 
 class Standing(msgspec.Struct):
-    """The monthly payment of a payer for one code: its amount, usual day and words."""
+    """The monthly payment of a payer for one code, with its amount, usual day and words."""
 
     payer: Payer
     code: dict[str, Any]
@@ -157,7 +157,7 @@ class _Drawing:
         return Decimal(self.random.randrange(2_000, 200_000)).scaleb(-2)
 
     def standing(self, payer: Payer) -> Iterator[Standing]:
-        """Draw one to three codes that the payer pays for; one in eight is another payer's too."""
+        """Draw one to three codes that the payer pays for; one in eight is shared."""
         for _ in range(self.random.choice((1, 1, 2, 3))):
             accounts = [row for row in self.world.expectations if row["amount"] is None]
             is_shared = accounts and self.random.random() < 0.12
@@ -193,7 +193,7 @@ class _Drawing:
         self.line(habit.payer, habit.code, amount, on, text=text, to=POOL)
 
     def invoice(self, customer: Payer, month: int) -> None:
-        """Add an invoice in the customer's name, paid some days later, sometimes less a charge."""
+        """Add an invoice to a customer, paid some days later, sometimes minus a charge."""
         amount = self.amount()
         opened = self.random.randrange(1, 10)
         request = self.expect(
@@ -236,7 +236,7 @@ class _Drawing:
         account, name = payer.account_in(month), payer.name(self.random)
         if account == CLEARING and self.random.random() < 0.5:
             name = "Clearing Services NV"
-        # Another payer pays for the code.
+        # Sometimes another payer pays for the code.
         if expected and month > 2 and self.random.random() < 0.03:
             text, name, account = f"{text} {name}", self.payer().name(self.random), self.account()
         self.world.lines.append(

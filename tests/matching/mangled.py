@@ -1,8 +1,7 @@
-"""A company's bank lines with known right answers, drawn from a seed, to measure matching.
+"""Bank lines with known right answers, drawn from a seed, to measure matching.
 
-Every line carries its kind, how far a matcher may go at most (`auto`, `suggest` or `never`), and
-the expectation that it belongs to. The kinds are ways of writing a code, and scenes from a
-company's month.
+Every line has a kind, a ceiling for matchers (`auto`, `suggest` or `never`), and the expectation
+that it belongs to. A kind is a way of writing a code, or a scene from a company's month.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ MOST_OF_A_KIND = 200
 
 
 def draw(seed: int, each: int = 9, kinds: Sequence[Kind] | None = None) -> World:
-    """Draw a world in which every kind occurs `each` times, in any order."""
+    """Draw a world in which every kind occurs `each` times, in random order."""
     builder = Builder(seed)
     turns = [kind for kind in (KINDS if kinds is None else kinds) for _ in range(each)]
     builder.random.shuffle(turns)
@@ -38,9 +37,9 @@ def draw(seed: int, each: int = 9, kinds: Sequence[Kind] | None = None) -> World
 
 
 def drawn(rows: int) -> tuple[pa.Table, pa.Table]:
-    """Draw this many lines from as few worlds as possible, with their expectations.
+    """Draw this many lines, with their expectations, from as few worlds as possible.
 
-    The worlds share accounts, and their codes recur: with a hundred small worlds, very many
+    All worlds have the same accounts and similar codes, so with many small worlds very many
     expectations would have the same code.
     """
     of_a_kind = max(1, min(MOST_OF_A_KIND, rows // MOST_OF_A_KIND))
@@ -58,7 +57,7 @@ def drawn(rows: int) -> tuple[pa.Table, pa.Table]:
 
 
 def _of_world(table: pa.Table, seed: int) -> pa.Table:
-    """Return a world's table with unique ids; another world may have the same codes."""
+    """Return a world's table with ids that are unique among worlds; codes may recur."""
     name = "entry_id" if "entry_id" in table.column_names else "expectation_id"
     ids = pc.binary_join_element_wise(f"w{seed}", table[name].cast(pa.string()), "-")
     return table.set_column(table.schema.get_field_index(name), name, ids)

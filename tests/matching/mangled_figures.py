@@ -1,7 +1,6 @@
-"""Measure a matcher on a world with known right answers: false matches, and how much it found.
+"""Measure a matcher on a world with known right answers: false matches and found matches.
 
-`falls` lists sentences about lines that a matcher must not have written. The figures count the rest
-by kind.
+`falls` describes each false match in a sentence; `figures` count the results by kind.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ __all__ = ["Figure", "Totals", "falls", "figures", "misnamed", "run", "totals"]
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """The lines of one kind and ceiling: how many are matched, and with the right one first."""
+    """The number of lines of one kind and ceiling, matched, and with the right candidate first."""
 
     kind: str
     ceiling: Ceiling
@@ -32,7 +31,7 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 class Totals(msgspec.Struct, frozen=True):
-    """The three promises of the contract as counts."""
+    """The three guarantees of the contract as counts."""
 
     lines: int
     false_matches: int
@@ -50,7 +49,7 @@ def run(world: World) -> Matches:
 
 
 def falls(world: World, matches: Matches) -> Iterator[str]:
-    """Yield each automatic match above its ceiling or to another expectation, in words."""
+    """Yield a description of each match above its ceiling or to a wrong expectation."""
     shares = _shares(matches)
     for row in matches.lines.arrow.to_pylist():
         truth = world.truths[row["entry_id"]]
@@ -59,7 +58,7 @@ def falls(world: World, matches: Matches) -> Iterator[str]:
 
 
 def misnamed(world: World, matches: Matches) -> Iterator[str]:
-    """Yield each line with an outcome other than the contract's, in words."""
+    """Yield a description of each line with an outcome other than the contract's."""
     shares = _shares(matches)
     for row in matches.lines.arrow.to_pylist():
         truth = world.truths[row["entry_id"]]
@@ -69,7 +68,7 @@ def misnamed(world: World, matches: Matches) -> Iterator[str]:
 
 
 def scene_words(world: World, row: dict[str, Any]) -> str:
-    """Describe a line, its right answer and its outcome, for a person who looks for the reason."""
+    """Describe a line, its right answer and its outcome, to explain a failure."""
     line = next(line for line in world.lines if line["entry_id"] == row["entry_id"])
     truth = world.truths[row["entry_id"]]
     texts = [line[name] for name in ("remittance", "end_to_end_id", "creditor_reference")]
@@ -102,7 +101,7 @@ def figures(world: World, matches: Matches) -> list[Figure]:
 
 
 def totals(figures_of_world: Iterable[Figure], false_matches: int) -> Totals:
-    """Return the sum of all kinds."""
+    """Return the totals of all kinds."""
     rows = list(figures_of_world)
     auto = [row for row in rows if row.ceiling == "auto"]
     findable = [row for row in rows if row.ceiling != "never"]

@@ -1,7 +1,7 @@
-"""Scenes of codes inside, next to or across other codes and numbers, and codes with a check.
+"""Scenes of codes inside, next to or across other codes and numbers, and codes with check digits.
 
-A code that another code begins with, a code that neighbouring words form by chance, a code inside
-an IBAN: if the text alone cannot decide, no matcher may decide either.
+Examples: a code that begins another one, a code formed by chance from neighbouring words, a code
+inside an IBAN. If the text cannot decide, a matcher may not decide either.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from mangled_world import Builder, scene
 
 
 def _nested(b: Builder) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a code, and one that begins with it."""
+    """Return a code, and a longer code that begins with it."""
     while True:
         long = f"PAY-2025-{b.random.randrange(100_000, 999_999)}"
         if b.claim(long, long[:-1]):

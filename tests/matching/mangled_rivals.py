@@ -1,7 +1,7 @@
-"""Scenes of payments that name one request and may belong to another, and of similar honest ones.
+"""Scenes of payments that name one request but may belong to another, and honest look-alikes.
 
-The amount, the payer, a cut text, a label or a second spelling points to another request: no
-matcher may choose between the two.
+The amount, the payer, a truncated text, a label or a second spelling points to another request, so
+a matcher may not choose between the two.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _day(of: int) -> date:
 
 
 def _two_of_one(b: Builder) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Return two requests that one fact ties to each other and to the payer, and that payer."""
+    """Return a payer, and two requests that one fact connects with each other and the payer."""
     payer = b.payer()
     owner = f"owner {payer}"
     tie: dict[str, Any] = b.random.choice(
@@ -50,7 +50,7 @@ def _two_of_one(b: Builder) -> tuple[dict[str, Any], dict[str, Any], dict[str, A
 
 
 def _long_code(b: Builder, end: int) -> tuple[str, str]:
-    """Return a code, and the same code without its last characters."""
+    """Return a code, and its beginning as a shorter code."""
     while True:
         letters = "".join(b.random.choices("BCDFGHJKMNPQRSTVWX", k=3))
         middle = f"{b.random.randrange(10)}KY{b.random.randrange(10)}"

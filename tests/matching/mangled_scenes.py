@@ -1,6 +1,6 @@
 """Scenes of a company's month: contradictions, repetitions, returns, and lines with few facts.
 
-If the contract names the outcome of a line, the scene does too.
+A scene states the outcome of a line if the contract does.
 """
 
 from __future__ import annotations

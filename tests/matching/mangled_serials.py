@@ -1,7 +1,8 @@
-"""Scenes of serial numbers written another way, hostile and honest ones.
+"""Scenes of serial numbers written in another way, ambiguous and honest ones.
 
-Another request of the amount is one slip away from the text, the text continues to a longer code or
-was cut off, or the digits are grouped otherwise: no matcher may match the code automatically.
+In an ambiguous one, another request of the amount differs by one slip, the text continues a longer
+code or was truncated, or the digits are grouped differently. A matcher may not match it
+automatically.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _WORDS = ("thanks", "with thanks", "as agreed", "for the order", "final payment"
 
 
 def _serial(b: Builder) -> tuple[str, int]:
-    """Return the beginning of a series and a number in it, of which no code was drawn."""
+    """Return the prefix of an unused series, and a number in it."""
     while True:
         letters = "".join(b.random.choices("BCDFGHJKMNPQRSTVWX", k=4))
         number = b.random.randrange(1_200, 9_800)
@@ -24,7 +25,7 @@ def _serial(b: Builder) -> tuple[str, int]:
 
 
 def _one_slip_away(b: Builder, **more: Any) -> tuple[dict[str, Any], str]:
-    """Return a request, its code without zeros, and a second request with a code one slip away."""
+    """Return a request, its code without zeros, and a request with a code one slip away."""
     series, number = _serial(b)
     request = b.expect(code=f"{series}00{number}", **more)
     digits = str(number)
@@ -77,7 +78,7 @@ def _words_after(b: Builder) -> None:
 
 
 def _two_divisions(b: Builder) -> tuple[str, str]:
-    """Return a code of groups of digits, and the same characters divided at other places."""
+    """Return a code of groups of digits, and the same digits grouped differently."""
     while True:
         letters = "".join(b.random.choices("BCDFGHJKMNPQRSTVWX", k=3))
         first, second = b.random.randrange(1, 10), b.random.randrange(11, 100)

@@ -1,8 +1,8 @@
-"""The ways in which a reference changes between the person who types it and the bank's file.
+"""The ways in which a reference changes between its entry by a person and the bank's file.
 
-Each way writes a code into the reference fields of a line and declares how far a matcher may go at
-most: `known` if the amount is the expected one, and `standing` if the expectation has no amount and
-the payer was never seen before. The ways follow from the contract, not from any matcher.
+Each way writes a code into the reference fields of a line and declares the ceiling for matchers:
+`known` if the amount is the expected one, and `standing` if the expectation has no amount and the
+payer is new. The ways follow from the contract, not from any matcher.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["CEILINGS", "TEXTS", "Ceiling", "Way", "Written", "filler", "plain"]
 
 Ceiling = Literal["auto", "suggest", "never"]
 CEILINGS: tuple[Ceiling, ...] = ("auto", "suggest", "never")
-# The most characters that SEPA allows.
+# The maximum number of characters in SEPA.
 _UNSTRUCTURED, _STRUCTURED = 140, 35
 
 
@@ -44,13 +44,13 @@ def plain(code: str) -> str:
 
 
 def filler(random: Random) -> str:
-    """Draw words that people write next to a reference, never a code."""
+    """Draw words that people write next to a reference; they never contain a code."""
     words = ("invoice", "Rechnung", "order", "facture", "for October", "thanks", "as agreed", "ref")
     return f"{random.choice(words)} {random.randrange(10, 9999)}"
 
 
 def _around(change: Callable[[str, Random], str | None]) -> Callable[[str, Random], Written | None]:
-    """Return the changed code between other words."""
+    """Return a way that writes the changed code between other words."""
 
     def write(code: str, random: Random) -> Written | None:
         changed = change(code, random)
@@ -66,7 +66,7 @@ BOLD = {65 + n: 0x1D400 + n for n in range(26)} | {48 + n: 0x1D7CE + n for n in 
 
 
 def _fixed(pattern: str) -> Callable[[str, Random], Written | None]:
-    """Write the code into a fixed text: `{}` for the code and `{lower}` for its lower case."""
+    """Return a way with a fixed text: `{}` is the code, `{lower}` the code in lower case."""
     return lambda code, _: Written(pattern.format(code, lower=code.lower()))
 
 
@@ -82,7 +82,7 @@ def _cut_twice(code: str, random: Random) -> str:
 
 
 def _folded(code: str, random: Random) -> Written:
-    """Fold the text at 27 characters, as a bank does, in the middle of the code."""
+    """Break the text at 27 characters, as banks do, so that the code is divided."""
     before = ("Payment for " + filler(random) + " " * 20)[: 27 - random.randrange(2, len(code) - 2)]
     text = f"{before.rstrip():x<{len(before) - 1}} {code} thank you"
     return Written("\n".join(text[at : at + 27] for at in range(0, len(text), 27)))

@@ -1,8 +1,8 @@
 """The parts of worlds with known right answers: lines, expectations, and the truth about both.
 
-Each code, amount and payer is drawn once, unless a scene needs a repetition. Codes have the
-services' forms and are as close together as real ones. A mangled code that happens to be another
-valid one is drawn again, because no matcher could know.
+Each code, amount and payer is unique, unless a scene needs a repetition. Codes have the form of
+the services' codes and are as similar as real ones. A mangled code that equals another valid code
+is drawn again, because no matcher could tell them apart.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class World(msgspec.Struct, frozen=True):
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """A named scene: the expectations and lines that it adds to a world."""
+    """A named kind of scene, which adds expectations and lines to a world."""
 
     name: str
     play: Callable[[Builder], None]
@@ -65,7 +65,7 @@ SCENES: list[Kind] = []
 
 
 def scene(name: str) -> Callable[[Callable[[Builder], None]], Callable[[Builder], None]]:
-    """Register a scene under its name, with how far a matcher may go."""
+    """Register a scene under its name, with its ceiling for matchers."""
 
     def enter(play: Callable[[Builder], None]) -> Callable[[Builder], None]:
         SCENES.append(Kind(name, play))
@@ -75,7 +75,7 @@ def scene(name: str) -> Callable[[Callable[[Builder], None]], Callable[[Builder]
 
 
 class Builder:
-    """Draws the parts of scenes; no part is drawn twice."""
+    """A generator of the parts of scenes; no part is drawn twice."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -102,7 +102,7 @@ class Builder:
         return Decimal(self.random.randrange(1, most + 1)).scaleb(-2)
 
     def payment_code(self) -> str:
-        """Draw a request's reference; the next one is close to it."""
+        """Draw a request's reference; consecutive references are similar."""
         return next(self._numbers)
 
     def account_code(self) -> str:
@@ -122,7 +122,7 @@ class Builder:
         return free
 
     def typo(self, code: str) -> str:
-        """Return the code with one wrong digit, so that it is no known code."""
+        """Return the code with one wrong digit, which is not the code of another expectation."""
         while True:
             at = self.random.randrange(9, len(code))
             typed = code[:at] + self.random.choice("0123456789") + code[at + 1 :]
@@ -177,7 +177,7 @@ class Builder:
         shares: tuple[tuple[str, Decimal], ...] = (),
         **more: Any,
     ) -> dict[str, Any]:
-        """Add a bank line that pays `wanted` as expected, except for the given fields."""
+        """Add a bank line that pays the expectation `wanted`, except for the given fields."""
         to = request or {"account": OWN, "amount": None, "direction": "CRDT", "currency": "EUR"}
         text = written if isinstance(written, Written) else Written(written)
         row = {
@@ -199,7 +199,7 @@ class Builder:
         return row
 
     def written(self, way: Way, code: str) -> Written | None:
-        """Write the code that way; return None if it is impossible or gives another code."""
+        """Write the code in this way; return None if that is impossible or gives another code."""
         for _ in range(50):
             written = way.write(code, self.random)
             if written is None:

@@ -1,4 +1,4 @@
-"""A small month with lines for every stage of matching: the examples of the stage contracts."""
+"""The examples of the stage contracts: a small month with lines for every stage of matching."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ DECIDED = [
 
 
 def run_example() -> duckdb.DuckDBPyConnection:
-    """Run every step over the small month and return the connection that has their rows."""
+    """Run every step on the small month and return the connection with the results."""
     connection = duckdb_engine.connect(one_thread=True)
     tables = {
         "lines": read_table(arrow(PAID), LINES, name="lines"),

@@ -1,4 +1,4 @@
-"""Cases 24 to 38 as far as the function answers them: returns and people's decisions."""
+"""Cases 24 to 38 that concern matching: returns and people's decisions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_case_24_a_return_weeks_later_reopens_its_original_once() -> None:
         assert len(matches.allocations) == 0
 
 
-def test_case_24_one_return_takes_back_one_of_two_wires() -> None:
+def test_case_24_one_return_reopens_one_of_two_wires() -> None:
     lines = [sent("a", 1), sent("c", 2, end_to_end_id="E2E-2"), returned()]
     matches = match(lines, [expectation("r", CODE, "200", kind="on_ramp", direction="DBIT")])
     assert outcome(matches, "a")["outcome"] == "returned"
@@ -54,7 +54,7 @@ def test_case_24_a_partial_return_reopens_its_part() -> None:
     assert state(matches)["state"] == "reopened"
 
 
-def test_case_24_an_orphan_return_takes_nothing_back() -> None:
+def test_case_24_a_return_of_an_unknown_payment_is_a_conflict_and_reopens_nothing() -> None:
     matches = match([sent(), returned(original_reference="E2E-9")], [REQUEST])
     assert outcome(matches, "a")["outcome"] == "matched"
     line_outcome = outcome(matches, "b")
@@ -76,7 +76,7 @@ def test_case_26_a_persons_match_survives_another_run_and_other_rules() -> None:
         assert state(matches)["received"] == Decimal(90)
 
 
-def test_case_27_taking_a_decision_back_restores_the_state_exactly() -> None:
+def test_case_27_undoing_a_decision_restores_the_exact_state() -> None:
     rows = [line("a", "100", "PAY-2026 004417 x PAY-2026-004418"), line("b", "100", "no code")]
     expectations = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-004418", "70")]
     decision = {"entry_id": "b", "expectation_id": "r", "verdict": "accept", "reason": "by phone"}
@@ -89,7 +89,7 @@ def test_case_27_taking_a_decision_back_restores_the_state_exactly() -> None:
         assert getattr(before, name).arrow.equals(getattr(after, name).arrow)
 
 
-def test_case_28_the_function_changes_nothing_that_it_is_given() -> None:
+def test_case_28_the_input_tables_are_not_modified() -> None:
     rows, expectations = arrow([sent(), returned()]), arrow([REQUEST])
     copies = arrow([sent(), returned()]), arrow([REQUEST])
     match_references(rows, expectations)
@@ -110,7 +110,7 @@ def test_case_33_every_line_is_in_one_outcome_and_the_sums_tie_to_the_cent() -> 
     assert answered == booked
 
 
-def test_case_34_what_was_wanted_is_what_remains_and_what_was_received() -> None:
+def test_case_34_the_requested_amount_is_the_received_plus_the_remaining_amount() -> None:
     world = draw(34, each=2)
     matches = run(world)
     shares: Counter[str] = Counter()
@@ -120,7 +120,7 @@ def test_case_34_what_was_wanted_is_what_remains_and_what_was_received() -> None
     for request in world.expectations:
         if request["amount"] is not None:
             state_row = states[request["expectation_id"]]
-            # A request of the other direction counts with its sign in a line that pays several.
+            # In a line that pays several, a request of the opposite direction is subtracted.
             received = abs(shares[request["expectation_id"]])
             assert request["amount"] == received + state_row["remaining"]
 
@@ -137,7 +137,7 @@ def test_case_35_a_refund_without_original_ids_is_suggested() -> None:
     assert state(matches)["received"] == Decimal(100)
 
 
-def test_case_36_a_recall_paid_back_short_leaves_what_did_not_come_back() -> None:
+def test_case_36_a_recall_returned_in_part_leaves_the_difference_received() -> None:
     recall = returned(amount="97.50", return_reason="FOCR")
     matches = match([sent(), recall], [REQUEST])
     assert outcome(matches, "b")["outcome"] == "returned"
@@ -159,7 +159,7 @@ def test_case_38_without_lines_nothing_is_matched() -> None:
     assert matches.expectations.arrow["received"].to_pylist() == [Decimal(0)]
 
 
-def test_the_rules_of_an_answer_are_part_of_it() -> None:
+def test_matches_carry_the_hash_of_their_rules() -> None:
     rows, expectations = arrow([line("a", "100", CODE)]), arrow([expectation("r", CODE, "100")])
     rules = Rules(max_candidates=2)
     assert match_references(rows, expectations, rules=rules).rules_hash == rules.hash

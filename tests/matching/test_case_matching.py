@@ -1,4 +1,4 @@
-"""Cases 15 to 23: amounts, times and statuses in addition to the reference."""
+"""Cases 15 to 23: amounts, times and statuses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EARLIER = "PAY-2026-000001"
 
 
 def requests(*amounts: str) -> list[dict[str, object]]:
-    """Return requests with codes that no line names, and one that the known payer paid earlier."""
+    """Return requests that no line names, and one that the known payer paid earlier."""
     rows = [
         expectation(f"r{n}", f"PAY-2026-9{n:05}", amount) for n, amount in enumerate(amounts, 1)
     ]
@@ -64,7 +64,7 @@ def test_case_16_the_greedy_trap_has_one_answer_in_any_order() -> None:
 
 
 def test_case_17_sums_without_references_are_suggested_at_most_in_bounded_time() -> None:
-    """Sixty equal parts have more subsets than can be tried before the test times out."""
+    """Sixty equal parts have too many subsets to try all of them before the timeout."""
     lines = [line(f"a{n:02}", "10", "thanks", 9, **KNOWN_PAYER) for n in range(60)]
     matches = match([EARLIER_LINE, *lines], requests("300", "310", "10"))
     outcomes = {outcome(matches, f"a{n:02}")["outcome"] for n in range(60)}
@@ -150,7 +150,7 @@ def test_case_22_an_amount_changed_after_the_wire_shows_as_a_difference() -> Non
 
 
 def test_case_23_a_status_alone_never_receives_money() -> None:
-    """SUCCEEDED without a bank line, and a bank line while the service still waits."""
+    """A request SUCCEEDED without a bank line; another has a line while the service waits."""
     matches = match([line("x", "1", "rent")], [expectation("r", CODE, "100", status="SUCCEEDED")])
     assert (state(matches)["state"], state(matches)["received"]) == ("open", Decimal(0))
     waiting = match([line("a", "100", CODE)], [expectation("r", CODE, "100")])

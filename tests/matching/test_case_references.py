@@ -1,4 +1,4 @@
-"""Cases 9 to 14: the reference in a line, whole, split, near another, or contradicted."""
+"""Cases 9 to 14: a reference that is whole, split, similar to another, or contradicted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ACCOUNT_CODE = "VFY-8M3T-407"
 
 
 def hold(*names: str, each: int = 12) -> None:
-    """Check scenes of these kinds: none above its ceiling, each match made, the right one first."""
+    """Check that scenes of these kinds have all permitted matches and no others."""
     kinds = [kind for kind in KINDS if kind.name in names]
     assert len(kinds) == len(names)
     world = draw(9, each, kinds)
@@ -38,7 +38,7 @@ def hold(*names: str, each: int = 12) -> None:
     ],
 )
 @pytest.mark.parametrize("field", ["remittance", "end_to_end_id", "creditor_reference"])
-def test_case_09_a_whole_code_matches_however_it_is_broken_or_wrapped(
+def test_case_09_a_whole_code_matches_in_any_case_spacing_or_surrounding_text(
     text: str, field: str
 ) -> None:
     row = line("a", "100", None) | {field: text.format(CODE)}
@@ -66,12 +66,12 @@ def test_case_10_a_code_cut_off_at_140_is_suggested_only() -> None:
         "to pay 2026 004417 pieces",
     ],
 )
-def test_case_11_what_only_contains_or_resembles_a_code_never_matches(text: str) -> None:
+def test_case_11_a_text_that_only_contains_or_resembles_a_code_never_matches(text: str) -> None:
     line_outcome = outcome(match([line("a", "99", text)], [expectation("r", CODE, "100")]))
     assert line_outcome["outcome"] in {"suggested", "unreferenced"}
 
 
-def test_case_11_codes_that_lie_in_each_other_or_in_other_numbers() -> None:
+def test_case_11_codes_inside_other_codes_or_numbers_are_handled_as_the_contract_says() -> None:
     hold(
         "a code that begins another",
         "a code that another begins",
@@ -106,7 +106,7 @@ def test_case_12_two_valid_codes_never_match(amount: str) -> None:
         ({"direction": "DBIT"}, "direction"),
     ],
 )
-def test_case_13_a_contradicted_code_is_a_conflict_that_says_which(
+def test_case_13_a_contradicted_code_is_a_conflict_that_names_the_difference(
     changed: dict[str, str], word: str
 ) -> None:
     request = expectation("r", CODE, "100", account="NL05TEST0417164300")

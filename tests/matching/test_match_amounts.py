@@ -1,4 +1,4 @@
-"""Payments that miss the amount of the request that they name, and fit another one."""
+"""Payments that differ from the amount of the named request and fit another request."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def earlier(amount: str, text: str = LONG, **more: Any) -> Row:
     return line("k", amount, text, 1, **(PAYER | more))
 
 
-# An expectation with nothing left
+# Fully paid requests
 
 
 @pytest.mark.parametrize("amount", ["515", "2000", "0.50", "499.99"])
-def test_a_request_with_nothing_left_takes_no_further_payment(amount: str) -> None:
+def test_a_further_payment_of_a_fully_paid_request_is_only_suggested(amount: str) -> None:
     matches = match([earlier("500"), paid(amount)], [of_owner("r", LONG, "500", None)])
     row = outcome(matches)
     assert (row["outcome"], row["expectation_id"]) == ("suggested", "r")
@@ -45,20 +45,20 @@ def test_the_same_amount_once_more_is_a_duplicate() -> None:
     assert matches.lines.arrow["outcome"].to_pylist() == ["duplicate", "duplicate", "matched"]
 
 
-def test_what_instalments_paid_in_full_takes_no_further_payment() -> None:
+def test_a_request_fully_paid_by_instalments_takes_no_further_payment() -> None:
     parts = [earlier("200"), line("l", "300", LONG, 2, **PAYER)]
     row = left_open([*parts, paid("200")], [of_owner("r", LONG, "500")])
     assert "it is fully paid already" in row["reason"]
 
 
-def test_a_payment_in_question_uses_nothing_up() -> None:
+def test_a_suggested_payment_does_not_reduce_the_remaining_amount() -> None:
     lines = [line("k", "900", LONG, 1, **STRANGER), paid("500")]
     matches = match(lines, [of_owner("r", LONG, "500")])
     assert outcome(matches, "k")["outcome"] == "suggested"
     assert outcome(matches)["outcome"] == "matched"
 
 
-def test_what_a_person_divided_off_is_not_paid_again_by_itself() -> None:
+def test_requests_settled_by_an_accepted_line_are_not_matched_again() -> None:
     lines = [earlier("700", "thanks"), paid("500"), paid("515", day=6) | {"entry_id": "b"}]
     decisions = [
         {"entry_id": "k", "expectation_id": name, "verdict": "accept", "reason": "by telephone"}
@@ -74,7 +74,7 @@ def test_what_a_person_divided_off_is_not_paid_again_by_itself() -> None:
 
 
 @pytest.mark.parametrize("first", ["500", "5000"])
-def test_the_amount_of_another_request_of_the_owner_is_a_question(first: str) -> None:
+def test_a_payment_of_the_amount_of_the_owners_other_request_is_not_matched(first: str) -> None:
     lines = [earlier("500"), paid("612.35")]
     row = left_open(lines, [of_owner("r", LONG, first), of_owner("s", OTHER, "612.35")])
     assert "PAY-2026-009983, of the same owner, expects exactly this amount" in row["reason"]
@@ -98,12 +98,12 @@ def test_both_requests_of_the_payer_are_named(tie: Row) -> None:
     assert named == {"r", "s"}
 
 
-def test_a_payer_who_paid_a_part_of_the_other_request_is_tied_to_it() -> None:
+def test_a_payer_of_a_part_of_another_request_may_have_meant_that_request() -> None:
     both = [of_owner("r", LONG, "5000", None), of_owner("s", OTHER, "700", None)]
     left_open([earlier("87.65", OTHER), paid("612.35")], both)
 
 
-def test_a_payer_who_is_known_for_one_owner_is_tied_to_his_requests() -> None:
+def test_a_payer_known_for_one_owner_may_have_meant_another_request_of_that_owner() -> None:
     requests = [
         of_owner("k", "PAY-2026-000001", "10", "his"),
         of_owner("r", LONG, "5000", None),
@@ -113,12 +113,12 @@ def test_a_payer_who_is_known_for_one_owner_is_tied_to_his_requests() -> None:
 
 
 @pytest.mark.parametrize("typed", ["PAY-2026-004428", "PAY-2026-00441", "PAY-2026-004471"])
-def test_a_near_code_with_the_amount_of_another_request_is_a_question(typed: str) -> None:
+def test_a_similar_code_with_the_amount_of_another_request_is_not_matched(typed: str) -> None:
     both = [of_owner("r", LONG, "612.35", None), of_owner("s", typed, "5000", None)]
     left_open([paid("612.35", typed)], both)
 
 
-def test_two_wrong_digits_onto_a_strangers_code_with_the_right_payer() -> None:
+def test_a_code_two_digits_off_the_payers_own_request_is_only_suggested() -> None:
     both = [
         of_owner("r", LONG, "500", None, counterparty_account=PAYER["counterparty_account"]),
         of_owner("s", "PAY-2026-014418", "5000", None),
@@ -128,22 +128,22 @@ def test_two_wrong_digits_onto_a_strangers_code_with_the_right_payer() -> None:
     assert "r" in {row["expectation_id"] for row in matches.candidates.arrow.to_pylist()}
 
 
-def test_two_payments_that_name_each_others_request_are_questions() -> None:
+def test_two_payments_that_name_each_others_request_are_only_suggested() -> None:
     lines = [paid("612.35"), paid("5000", OTHER) | {"entry_id": "b"}]
     matches = match(lines, [of_owner("r", LONG, "5000"), of_owner("s", OTHER, "612.35")])
     assert set(matches.lines.arrow["outcome"].to_pylist()) == {"suggested"}
 
 
-def test_the_amount_with_the_charges_that_the_line_states() -> None:
+def test_an_amount_that_fits_another_request_with_stated_charges_is_not_matched() -> None:
     both = [of_owner("r", LONG, "5000"), of_owner("s", OTHER, "612.35")]
     row = left_open([paid("600", charges=Decimal("12.35"))], both)
     assert OTHER in row["reason"]
 
 
-# No question
+# Certain matches
 
 
-def test_charges_that_settle_the_named_request_answer_it() -> None:
+def test_an_amount_that_fits_the_named_request_with_stated_charges_matches() -> None:
     both = [of_owner("r", LONG, "612.35"), of_owner("s", OTHER, "612.35")]
     matches = match([paid("600", charges=Decimal("12.35"))], both)
     assert (outcome(matches)["outcome"], outcome(matches)["expectation_id"]) == ("matched", "r")
@@ -156,7 +156,7 @@ def test_a_standing_code_takes_any_amount() -> None:
     assert outcome(match([paid("612.35", "VFY-8M3T-407")], both))["outcome"] == "matched"
 
 
-def test_our_own_debit_with_our_end_to_end_id_is_not_asked_about() -> None:
+def test_our_own_debit_with_our_end_to_end_id_matches() -> None:
     both = [
         expectation(name, code, amount, direction="DBIT", owner="ours")
         for name, code, amount in (("r", LONG, "5000"), ("s", OTHER, "612.35"))
@@ -166,7 +166,7 @@ def test_our_own_debit_with_our_end_to_end_id_is_not_asked_about() -> None:
     left_open([paid("612.35", direction="DBIT")], both)
 
 
-def test_an_accepted_instalment_answers_it_for_the_payer_and_the_code() -> None:
+def test_after_an_accepted_instalment_the_payers_next_one_for_the_code_matches() -> None:
     both = [of_owner("r", LONG, "5000"), of_owner("s", OTHER, "612.35")]
     lines = [earlier("612.35"), paid("612.35"), line("z", "612.35", LONG, 6, **STRANGER)]
     accepted = {"entry_id": "k", "expectation_id": "r", "verdict": "accept", "reason": "instalment"}
@@ -175,13 +175,13 @@ def test_an_accepted_instalment_answers_it_for_the_payer_and_the_code() -> None:
     assert outcomes == ["matched", "matched", "suggested"]
 
 
-def test_a_request_that_is_paid_by_its_own_reference_is_not_asked_about() -> None:
+def test_another_request_paid_by_its_own_reference_does_not_prevent_a_match() -> None:
     lines = [paid("612.35"), line("b", "612.35", OTHER, 9, **PAYER)]
     matches = match(lines, [of_owner("r", LONG, "5000"), of_owner("s", OTHER, "612.35")])
     assert matches.lines.arrow["outcome"].to_pylist() == ["matched", "matched"]
 
 
-def test_one_owner_and_one_payer_of_all_requests_tie_nothing() -> None:
+def test_a_common_owner_and_payer_of_all_requests_do_not_prevent_a_match() -> None:
     rates = [of_owner(f"r{n}", f"INV{n:02}-QX{7 * n:03}-{n:02}{9 * n:02}", "500") for n in range(8)]
     whole = [of_owner(f"s{n}", f"S{n:02}-ABCD{n}X-{n}{n}{n}", "1500") for n in range(3)]
     lines = [line(f"a{n}", "500", f"{row['code']} rate", 5, **PAYER) for n, row in enumerate(whole)]
@@ -201,7 +201,7 @@ def test_one_owner_and_one_payer_of_all_requests_tie_nothing() -> None:
         {"amount": "612.36"},
     ],
 )
-def test_another_request_that_takes_no_such_payment_is_not_asked_about(more: Row) -> None:
+def test_another_request_that_cannot_take_the_payment_does_not_prevent_a_match(more: Row) -> None:
     other = of_owner("s", OTHER, more.get("amount", "612.35"))
     other |= {name: value for name, value in more.items() if name != "amount"}
     matches = match([paid("612.35")], [of_owner("r", LONG, "5000"), other])

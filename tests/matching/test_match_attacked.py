@@ -1,4 +1,4 @@
-"""Lines written to be mistaken: each attack and its variants leave the line to a person."""
+"""Lines that look like a match: no attack and none of its variants is matched."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from treasury.matching.rules import Rules
 
 
 @pytest.mark.parametrize("amount", ["9126.40", "12"])
-def test_a1_a_standing_code_next_to_a_request_in_pieces_is_a_question(amount: str) -> None:
+def test_a1_a_standing_code_next_to_the_pieces_of_another_code_is_not_matched(amount: str) -> None:
     expectations = [standing("v", ACCOUNT_CODE), request("r", LONG, "9126.40")]
     texts = [f"{ACCOUNT_CODE} PAY-2026{gap}004417" for gap in (" ", "\n", "- ", "\u00a0", " - ")]
     all_left_open(texts, amount, expectations)
     assert LONG in left_open([line("a", amount, texts[0])], expectations)["reason"]
 
 
-def test_a2_two_codes_of_one_pooled_account() -> None:
+def test_a2_two_codes_of_one_pooled_account_are_not_matched() -> None:
     expectations = [standing("v", ACCOUNT_CODE), standing("w", "ABC-1111-222")]
     earlier = line("k", "5", "ABC-1111-222", 1, **PAYER)
     texts = ["{} ABC 1111 222", "ABC 1111 222 {}", "{}\nABC-1111 222", "{} ABC-11l1-222"]
@@ -42,7 +42,9 @@ def test_a2_two_codes_of_one_pooled_account() -> None:
 
 
 @pytest.mark.parametrize("amount", ["500", "499.99"])
-def test_a3_a_code_beside_another_of_the_same_amount_in_pieces(amount: str) -> None:
+def test_a3_a_code_next_to_the_pieces_of_one_with_the_same_amount_is_not_matched(
+    amount: str,
+) -> None:
     expectations = [request("r", LONG, "500"), request("s", NEXT, "500")]
     others = ["PAY-2026-00\n4418", "PAY 2026 004418", "PAY-2026-0O4418", "XPAY-2026-004418"]
     all_left_open([f"{LONG} {rival}" for rival in others], amount, expectations)
@@ -53,7 +55,7 @@ def test_a3_a_code_beside_another_of_the_same_amount_in_pieces(amount: str) -> N
     }
 
 
-def test_a3_a_second_spelling_of_the_same_code_is_no_second_code() -> None:
+def test_a3_a_second_spelling_of_the_same_code_does_not_prevent_a_match() -> None:
     expectations = [request("r", LONG, "500"), request("s", NEXT, "500")]
     again = ("PAY 2026 004417", "PAY-2026-04417", "PAY-2026-00441", "pay.2026.004417")
     rows = [line(f"a{n}", "100", f"{LONG} {text}") for n, text in enumerate(again)]
@@ -72,7 +74,7 @@ CUTS = [27, 35, 65, 70, 78, 105, 108, 140]
 
 
 @pytest.mark.parametrize("code", ["VFY 8M3T 407", ACCOUNT_CODE])
-def test_a4_a_code_at_the_end_of_a_text_that_was_cut(code: str) -> None:
+def test_a4_a_code_at_the_end_of_a_truncated_text_is_not_matched(code: str) -> None:
     texts = [cut(code, length) for length in CUTS]
     assert [len(text) for text in texts] == CUTS
     blanks = cut(code, 140).replace(" of ", "   of   ")
@@ -83,7 +85,7 @@ def test_a4_a_code_at_the_end_of_a_text_that_was_cut(code: str) -> None:
     all_left_open([*texts, blanks, folded, octets], "70", REQUESTS)
 
 
-def test_a4_a_text_that_ends_earlier_still_matches() -> None:
+def test_a4_a_code_at_the_end_of_a_shorter_text_matches() -> None:
     line_outcome = outcome(match([line("a", "70", f"thanks for all, {ACCOUNT_CODE}")], LONGER))
     assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("matched", "v")
 
@@ -97,17 +99,19 @@ INSIDE = ["-", "/", ".", "\u2010", "\u2011", "\u2012", "\u2013", "\u2014", "\u20
 
 
 @pytest.mark.parametrize("code", ["VFY 8M3T 407", ACCOUNT_CODE])
-def test_a5_the_rest_of_a_longer_code_behind_any_separator(code: str) -> None:
+def test_a5_a_code_followed_by_the_rest_of_a_longer_code_is_not_matched(code: str) -> None:
     all_left_open([f"{code}{gap}5" for gap in GAPS], "70", LONGER, *KNOWN_PAYER)
 
 
 @pytest.mark.parametrize("code", ["VFY 8M3T 407", ACCOUNT_CODE])
-def test_a6_nor_where_both_requests_expect_the_amount(code: str) -> None:
+def test_a6_a_code_followed_by_the_rest_of_one_with_the_same_amount_is_not_matched(
+    code: str,
+) -> None:
     all_left_open([f"{code}{gap}5" for gap in GAPS], "70", REQUESTS)
 
 
 @pytest.mark.parametrize("code", ["VFY 8M3T 407", ACCOUNT_CODE])
-def test_a5_a_dash_of_any_kind_makes_it_the_longer_code(code: str) -> None:
+def test_a5_a_code_joined_to_the_rest_by_any_dash_is_the_longer_code(code: str) -> None:
     rows = [line(f"a{n}", "70", f"{code}{dash}5", 9, **PAYER) for n, dash in enumerate(INSIDE)]
     matches = match([*KNOWN_PAYER, *rows], LONGER)
     assert {outcome(matches, row["entry_id"])["expectation_id"] for row in rows} == {"w"}
@@ -121,13 +125,17 @@ def test_a5_a_dash_of_any_kind_makes_it_the_longer_code(code: str) -> None:
         ("creditor_reference", "remittance"),
     ],
 )
-def test_a5_the_rest_in_another_field(fields: tuple[str, str]) -> None:
+def test_a5_a_code_with_the_rest_of_a_longer_code_in_another_field_is_not_matched(
+    fields: tuple[str, str],
+) -> None:
     row = line("a", "70", None) | {fields[0]: ACCOUNT_CODE, fields[1]: "5 thanks"}
     left_open([row], LONGER)
 
 
 @pytest.mark.parametrize("before", ["/", " ", ":", "-/"])
-def test_a7_a_reference_of_35_that_ends_with_a_shorter_code(before: str) -> None:
+def test_a7_a_shorter_code_at_the_end_of_a_35_character_reference_is_not_matched(
+    before: str,
+) -> None:
     expectations = [request("s", SHORT, "80"), request("r", LONG, "90")]
     reference = f"{'ORDER':X<{35 - len(SHORT) - len(before)}}{before}{SHORT}"
     assert len(reference) == 35
@@ -136,7 +144,7 @@ def test_a7_a_reference_of_35_that_ends_with_a_shorter_code(before: str) -> None
     assert outcome(match(rows, expectations), "b")["outcome"] == "matched"
 
 
-def test_a8_a_part_of_a_token_that_is_nearly_a_longer_code() -> None:
+def test_a8_a_code_inside_a_token_that_resembles_a_longer_code_is_not_matched() -> None:
     expectations = [request("r", "ABCD1234", "70"), request("s", "ABCD1234/EFGH5678", "90")]
     rests = ["EFGH5679", "EFGH567", "EFGH5687", "EFGH", "E", "EFGH56789", "FGH5678"]
     tokens = [f"ABCD1234/{suffix}" for suffix in rests]
@@ -146,17 +154,17 @@ def test_a8_a_part_of_a_token_that_is_nearly_a_longer_code() -> None:
 
 
 @pytest.mark.parametrize("amount", ["80", "90"])
-def test_a9_a_subfield_tag_inside_a_code(amount: str) -> None:
+def test_a9_a_code_interrupted_by_a_subfield_tag_is_not_matched(amount: str) -> None:
     expectations = [request("s", SHORT, "80"), request("r", LONG, "90")]
     tags = ["?20", "?21", "?22", "?60", "\n?22"]
     all_left_open([f"?20Zahlung?21 {SHORT}{tag}7 danke" for tag in tags], amount, expectations)
 
 
-# Numbers that are no code
+# Numbers that are not codes
 
 
 @pytest.mark.parametrize("field", ["creditor_reference", "remittance"])
-def test_a10_another_creditors_rf_reference_and_one_with_zeros(field: str) -> None:
+def test_a10_an_rf_reference_with_other_leading_zeros_is_not_matched(field: str) -> None:
     expectations = [request("r", "00012345678"), request("s", "87654321")]
     for body in ("12345678", "00087654321"):
         check = 98 - int(f"{body}271500") % 97
@@ -182,14 +190,18 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize("expected", [None, "100"])
-def test_a12_what_reads_as_something_else_is_no_code(expected: str | None) -> None:
+def test_a12_an_amount_date_or_account_number_alone_is_not_taken_for_a_code(
+    expected: str | None,
+) -> None:
     codes = sorted({code for _, code in WRITTEN})
     expectations = [request(code, code, expected) for code in codes]
     all_left_open([text for text, _ in WRITTEN], "70", expectations)
 
 
 @pytest.mark.parametrize("code", ["123456", "20261006", "A-12"])
-def test_a12_such_a_code_behind_a_label_in_a_field_or_with_its_amount_matches(code: str) -> None:
+def test_a12_such_a_code_matches_after_a_label_in_a_reference_field_or_with_its_amount(
+    code: str,
+) -> None:
     expectations = [request("r", code, "1000")]
     texts = ["ref {}", "Invoice {}", "REFERENCE: {}", "invoice no {}"]
     rows = [line(f"a{n}", "70", text.format(code)) for n, text in enumerate(texts)]
@@ -207,7 +219,7 @@ def test_a12_such_a_code_matches_from_a_payer_known_earlier() -> None:
     )
 
 
-# A slip onto somebody else's code
+# Codes one slip from another
 
 SLIPS = ["PAY-2026-004418", "PAY-2026-004471", "PAY-2026-00441", "PAY-2026-0044177",
          "PAY-2O26-004417", "PAY-2026-104417"]  # fmt: skip
@@ -215,7 +227,9 @@ SLIPS = ["PAY-2026-004418", "PAY-2026-004471", "PAY-2026-00441", "PAY-2026-00441
 
 @pytest.mark.parametrize("rival", SLIPS)
 @pytest.mark.parametrize("expected", ["500", None])
-def test_a13_a_neighbour_that_expects_exactly_the_amount(rival: str, expected: str | None) -> None:
+def test_a13_a_code_one_slip_from_another_that_expects_the_amount_is_not_matched(
+    rival: str, expected: str | None
+) -> None:
     expectations = [request("r", LONG, expected), request("s", rival, "320.50")]
     line_outcome = left_open([line("a", "320.50", LONG)], expectations)
     assert (line_outcome["expectation_id"], rival in line_outcome["reason"]) == ("r", True)
@@ -226,7 +240,9 @@ def test_a13_a_neighbour_that_expects_exactly_the_amount(rival: str, expected: s
 
 
 @pytest.mark.parametrize("stated", [True, False])
-def test_a13_a_neighbour_that_expects_the_amount_with_its_charges(stated: bool) -> None:
+def test_a13_a_code_one_slip_from_another_that_expects_amount_plus_charges_is_suggested(
+    stated: bool,
+) -> None:
     named_request = expectation("r", "PAY-2026-004417", "500")
     neighbour = expectation("s", "PAY-2026-004418", "80")
     paid = line("a", "75.50", "PAY-2026-004417", charges=Decimal("4.50") if stated else None)
@@ -244,13 +260,15 @@ def test_a13_a_neighbour_that_expects_the_amount_with_its_charges(stated: bool) 
 
 @pytest.mark.parametrize("changed", [{"currency": "USD"}, {"direction": "DBIT"},
                                      {"status": "CANCELLED"}])  # fmt: skip
-def test_a13_a_neighbour_that_cannot_be_meant_does_not_speak_against(changed: Row) -> None:
+def test_a13_a_similar_code_that_cannot_take_the_payment_does_not_prevent_a_match(
+    changed: Row,
+) -> None:
     expectations = [request("r", LONG, "500"), request("s", NEXT, "320.50", **changed)]
     assert outcome(match([line("a", "320.50", LONG)], expectations))["outcome"] == "matched"
 
 
 @pytest.mark.parametrize(("amount", "becomes"), [("501", "matched"), ("501.01", "suggested")])
-def test_a13_more_than_what_remains_is_a_question_from_an_unknown_payer(
+def test_a13_an_overpayment_by_more_than_a_euro_matches_only_from_a_known_payer(
     amount: str, becomes: str
 ) -> None:
     expectations = [request("r", LONG, "500")]
@@ -260,7 +278,7 @@ def test_a13_more_than_what_remains_is_a_question_from_an_unknown_payer(
     assert known_payer["outcome"] == "matched"
 
 
-def test_a13_a_payer_who_is_known_for_another_code_alone_is_asked_about() -> None:
+def test_a13_a_payer_known_only_for_another_code_needs_the_exact_amount() -> None:
     expectations = [request("r", LONG, "500"), request("s", "PAY-2026-009000", "500")]
     second_payer = {"counterparty_account": "DE99"}
     rows = [
@@ -274,7 +292,7 @@ def test_a13_a_payer_who_is_known_for_another_code_alone_is_asked_about() -> Non
     assert outcome(match(exact, expectations))["outcome"] == "matched"
 
 
-def test_a13_a_payer_who_is_known_for_another_code_of_the_same_owner_is_no_other() -> None:
+def test_a13_a_payer_known_for_another_code_of_the_same_owner_matches() -> None:
     second_payer = {"counterparty_account": "DE99"}
     rows = [
         line("k", "100", LONG, 1, **PAYER),
@@ -291,7 +309,7 @@ def test_a13_a_payer_who_is_known_for_another_code_of_the_same_owner_is_no_other
 
 
 @pytest.mark.parametrize(("owner", "becomes"), [("holder", "matched"), ("other", "conflict")])
-def test_a1_a_request_beside_a_standing_code_of_its_owner_is_matched(
+def test_a1_a_request_next_to_a_standing_code_matches_only_with_the_same_owner(
     owner: str, becomes: str
 ) -> None:
     expectations = [
@@ -307,7 +325,7 @@ def test_a1_a_request_beside_a_standing_code_of_its_owner_is_matched(
 @pytest.mark.parametrize(("payer", "becomes"), [("Smith Ltd", "suggested"),
                                                 ("ACME Trading GmbH", "matched"),
                                                 (None, "matched")])  # fmt: skip
-def test_a13_names_that_share_nothing_need_the_exact_amount(
+def test_a13_a_payer_with_an_entirely_different_name_needs_the_exact_amount(
     payer: str | None, becomes: str
 ) -> None:
     expectations = [request("r", LONG, "500", counterparty_name="Acme Trading BV")]
@@ -320,7 +338,7 @@ def test_a13_names_that_share_nothing_need_the_exact_amount(
     assert outcome(match([row], never))["outcome"] == "matched"
 
 
-# Amounts that are too small or too large, codes that are cut off, numbers that are no code
+# Other amounts, truncated codes, numbers that are not codes
 
 
 def test_a_short_code_between_slashes_is_found() -> None:
@@ -345,7 +363,7 @@ def test_a_code_cut_off_before_its_first_digit_is_suggested() -> None:
     assert elsewhere["outcome"] == "unreferenced"
 
 
-def test_too_much_from_nobody_named_is_a_question_also_where_a_payer_is_expected() -> None:
+def test_an_overpayment_from_an_unexpected_payer_is_only_suggested() -> None:
     expected = expectation("p", "PAY-2026-004417", "90", counterparty_account="DE1")
     nobody = {"counterparty_account": None, "counterparty_name": "Evil Ltd"}
     much = match([line("a", "5000", "PAY-2026-004417", **nobody)], [expected])
@@ -370,7 +388,7 @@ def test_too_much_from_nobody_named_is_a_question_also_where_a_payer_is_expected
         ("TEL0475123456", "tel.0475123456"),
     ],
 )
-def test_what_reads_as_an_amount_a_day_a_number_of_a_person_is_no_code_by_itself(
+def test_an_amount_date_vat_or_phone_number_alone_is_not_taken_for_a_code(
     code: str, text: str
 ) -> None:
     expected = [expectation("x", code, "500")]

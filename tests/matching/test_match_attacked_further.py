@@ -1,4 +1,4 @@
-"""More lines written to be mistaken: bounds, folds, short codes, look-alikes of codes, names."""
+"""More lines that look like a match: limits, line breaks, short codes, look-alikes, names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONGER = [*ALONE, standing("w", f"{ACCOUNT_CODE}5")]
 
 
 @pytest.mark.parametrize("status", ["CANCELED", "canceled", " Canceled", "CANCELLED"])
-def test_cancelled_in_either_spelling_expects_nothing(status: str) -> None:
+def test_both_spellings_of_cancelled_close_an_expectation(status: str) -> None:
     matches = match([line("a", "100", LONG)], [request("r", LONG, "100", status=status)])
     assert outcome(matches, "a")["outcome"] == "conflict"
     assert state(matches, "r")["state"] == "closed"
@@ -32,7 +32,7 @@ def test_cancelled_in_either_spelling_expects_nothing(status: str) -> None:
 
 @pytest.mark.parametrize(("amount", "credit", "debit"), [("10", "50", "30"), ("35", "100", "30")])
 @pytest.mark.parametrize("ways", [("CRDT", "DBIT"), ("DBIT", "CRDT")])
-def test_one_code_of_both_directions_is_paid_once(
+def test_a_code_of_two_directions_is_paid_once(
     amount: str, credit: str, debit: str, ways: tuple[str, str]
 ) -> None:
     forth, back = ways
@@ -60,7 +60,7 @@ def test_one_code_of_both_directions_is_paid_once(
         "{0}{1}",
     ],
 )
-def test_a_text_beyond_the_bound_is_a_question_that_names_it(text: str) -> None:
+def test_a_text_that_is_too_long_to_search_is_not_matched_and_names_the_limit(text: str) -> None:
     long = text.format("x " * 1_010, ACCOUNT_CODE)
     expectations = [*LONGER, request("r", LONG, "12")]
     assert "2000 characters that are searched" in left_open(
@@ -69,7 +69,7 @@ def test_a_text_beyond_the_bound_is_a_question_that_names_it(text: str) -> None:
 
 
 @pytest.mark.parametrize("length", [27, 35, 65, 70, 78, 105, 108, 140])
-def test_a_code_cut_at_the_end_of_any_entry(length: int) -> None:
+def test_a_code_at_the_truncated_end_of_any_text_is_not_matched(length: int) -> None:
     end = cut(ACCOUNT_CODE, length)
     octets = "\u00fc" + end[2:]
     texts: list[Any] = [[end, "thanks"], ["thanks", end], [f"{end}\nthanks"], [f"a\n{end}", "b"]]
@@ -80,7 +80,9 @@ def test_a_code_cut_at_the_end_of_any_entry(length: int) -> None:
 @pytest.mark.parametrize(
     ("piece", "code"), [("LEASING", "LEASING-2026"), ("PAY-2026", LONG), ("PAY-2026-00", LONG)]
 )
-def test_a_second_code_cut_at_the_end_of_any_entry(piece: str, code: str) -> None:
+def test_a_second_code_truncated_at_the_end_of_any_text_prevents_a_match(
+    piece: str, code: str
+) -> None:
     end = cut(piece, 35)
     blanks = f"{ACCOUNT_CODE}  of   {'x' * (35 - len(ACCOUNT_CODE) - len(piece) - 5)} {piece}"
     assert len(" ".join(blanks.split())) == 35
@@ -93,7 +95,7 @@ def test_a_second_code_cut_at_the_end_of_any_entry(piece: str, code: str) -> Non
     all_left_open(texts, "12", [*ALONE, request("r", code, "12")])
 
 
-def test_a_second_code_in_pieces_that_is_damaged_after_its_beginning() -> None:
+def test_a_second_code_in_pieces_with_a_damaged_end_prevents_a_match() -> None:
     pieces = ("PAY-226 -004417", "PAY 2O26 004417", "PAY 20X26-004417", "PAY 2062 004417")
     all_left_open(
         [f"{ACCOUNT_CODE} {piece}" for piece in pieces], "12", [*ALONE, request("r", LONG, "12")]
@@ -101,7 +103,7 @@ def test_a_second_code_in_pieces_that_is_damaged_after_its_beginning() -> None:
 
 
 @pytest.mark.parametrize(("amount"), ["7", "12"])
-def test_a_second_code_of_eight_that_lost_a_character(amount: str) -> None:
+def test_a_second_code_of_eight_characters_that_lacks_one_prevents_a_match(amount: str) -> None:
     pieces = ("K7-2291P", "KQ7-2291", "KQ7-291P", "Q7-2291P")
     all_left_open(
         [f"{ACCOUNT_CODE} {piece}" for piece in pieces],
@@ -110,7 +112,7 @@ def test_a_second_code_of_eight_that_lost_a_character(amount: str) -> None:
     )
 
 
-def test_a_short_second_code_in_pieces() -> None:
+def test_a_short_second_code_in_pieces_prevents_a_match() -> None:
     for code, pieces in (
         ("AB-123", ("AB_123", "AB-12, 3", "A, B-123", "AB 123")),
         ("ABC-1234", ("ABC_1234", "ABC: 1234", "AB C 12 34")),
@@ -137,17 +139,19 @@ def test_a_short_second_code_in_pieces() -> None:
         ("MOBILE0475123456", "mobile-0475.123456"),
     ],
 )
-def test_what_reads_as_something_else_is_no_code_by_itself(code: str, text: str) -> None:
+def test_an_iban_vat_date_or_phone_number_alone_is_not_taken_for_a_code(
+    code: str, text: str
+) -> None:
     assert "no reference at all" in left_open(
         [line("a", "70", text)], [expectation("r", code, "500")]
     )["reason"]  # fmt: skip
     matches = match([line("a", "500", text)], [expectation("r", code, "500")])
-    # The amount agrees, so the code is proof.
+    # With the exact amount the code proves the match.
     assert outcome(matches, "a")["outcome"] == "matched"
 
 
 @pytest.mark.parametrize("code", ["SETTLE-2026", "MARKET-2026", "ABNA0417164300"])
-def test_what_only_begins_like_something_else_is_a_code(code: str) -> None:
+def test_a_code_that_only_begins_like_something_else_matches(code: str) -> None:
     matches = match([line("a", "70", f"invoice {code}")], [expectation("r", code, "500")])
     assert outcome(matches, "a")["outcome"] == "matched"
 
@@ -171,7 +175,7 @@ def _returned(payer: str, back: str) -> list[Row]:
 
 
 @pytest.mark.parametrize(("payer", "back"), NAMES)
-def test_a_shared_word_makes_no_one_of_two_names(payer: str, back: str) -> None:
+def test_two_names_that_share_a_word_are_different_payers(payer: str, back: str) -> None:
     matches = match(_returned(payer, back), ALONE)
     assert outcome(matches, "a")["outcome"] == "matched"
     assert outcome(matches, "z")["outcome"] != "returned"
@@ -186,18 +190,18 @@ def test_a_shared_word_makes_no_one_of_two_names(payer: str, back: str) -> None:
         ("Wasserwerke der Stadt Musterhausen", "Wasserwerke der Stadt Must"),
     ],
 )
-def test_a_name_in_other_words_is_the_same(payer: str, back: str) -> None:
+def test_a_name_written_differently_is_the_same_payer(payer: str, back: str) -> None:
     matches = match(_returned(payer, back), ALONE)
     assert outcome(matches, "a")["outcome"] == outcome(matches, "z")["outcome"] == "returned"
 
 
 @pytest.mark.parametrize("text", ["/RFB/ABCD1234/EFGH56", "ABCD1234/EFGH56", "X/ABCD1234/EFGH567"])
-def test_a_segment_that_a_longer_code_begins_with_is_only_a_part(text: str) -> None:
+def test_a_code_that_begins_a_longer_one_in_a_damaged_token_is_not_matched(text: str) -> None:
     expectations = [request("r", "ABCD1234", "70"), request("s", "ABCD1234/EFGH5678", "90")]
     assert "EFGH5678" in left_open([line("a", "70", text)], expectations)["reason"]
 
 
-def test_money_of_several_codes_that_went_back_reopens_each() -> None:
+def test_a_return_of_a_payment_for_several_codes_reopens_each() -> None:
     sent = {"end_to_end_id": "E2E-77120", "counterparty_account": "DE1"}
     back = {"original_reference": "E2E-77120", "counterparty_account": "DE1"}
     matches = match(
@@ -211,7 +215,7 @@ def test_money_of_several_codes_that_went_back_reopens_each() -> None:
     assert state(matches, "r")["state"] == state(matches, "s")["state"] == "reopened"
 
 
-def test_what_an_earlier_sum_may_have_paid_is_a_question() -> None:
+def test_a_code_that_an_earlier_sum_may_have_paid_is_not_matched() -> None:
     expectations = [request("r", LONG, "100"), request("s", OTHER, "50")]
     both, one = f"{LONG} {OTHER}", LONG
     reason = left_open([line("a", "150", both, 1), line("b", "100", one, 3)], expectations, "b")
@@ -220,7 +224,7 @@ def test_what_an_earlier_sum_may_have_paid_is_a_question() -> None:
     assert outcome(matches, "b")["outcome"] == "matched"
 
 
-def test_a_strangers_payment_of_far_too_much_does_not_hold_up_the_payers_own() -> None:
+def test_a_strangers_large_overpayment_does_not_prevent_the_payers_own_match() -> None:
     stranger, payer = {"counterparty_account": "DE2"}, {"counterparty_account": "DE1"}
     lines = [line("a", "5000", LONG, 1, **stranger), line("b", "60", LONG, 2, **payer)]
     lines += [line("c", "40", LONG, 3, **payer), line("d", "60", LONG, 4, **stranger)]

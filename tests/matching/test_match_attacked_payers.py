@@ -1,4 +1,4 @@
-"""Returns among several payers, and rules of classes: each doubt leaves the line to a person."""
+"""Returns among several payers, and class rules: a doubtful line is not matched."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def outcomes(lines: list[Row], expectations: list[Row] = ON_ACCOUNT) -> list[str
 UNKNOWN = [{"counterparty_account": OWN}, {"counterparty_account": None, "counterparty_name": None}]
 
 
-def test_r1_a_return_goes_to_the_payer_whose_money_it_is() -> None:
+def test_r1_a_return_reopens_the_payment_of_its_receiver() -> None:
     lines = [paid("a", 1, PAYER), paid("b", 2, SECOND_PAYER), back(SECOND_PAYER)]
     assert outcomes(lines) == ["matched", "returned", "returned"]
     assert outcomes([lines[0], lines[1], back(PAYER)]) == ["returned", "matched", "returned"]
@@ -43,19 +43,23 @@ def test_r1_a_return_goes_to_the_payer_whose_money_it_is() -> None:
 
 @pytest.mark.parametrize("unknown", UNKNOWN)
 @pytest.mark.parametrize("text", [ACCOUNT_CODE, None])
-def test_r1_a_return_to_nobody_named_moves_neither_of_two(unknown: Row, text: str | None) -> None:
+def test_r1_a_return_to_an_unknown_receiver_reopens_neither_of_two_payments(
+    unknown: Row, text: str | None
+) -> None:
     lines = [paid("a", 1, PAYER), paid("b", 2, SECOND_PAYER), back(unknown, text=text)]
     assert outcomes(lines)[:2] == ["matched", "matched"]
     assert outcomes(lines)[2] != "returned"
 
 
 @pytest.mark.parametrize("unknown", UNKNOWN)
-def test_r1_a_return_to_nobody_named_is_linked_where_one_payment_fits(unknown: Row) -> None:
+def test_r1_a_return_to_an_unknown_receiver_is_linked_if_one_payment_fits(unknown: Row) -> None:
     assert outcomes([paid("a", 1, PAYER), back(unknown)]) == ["returned", "returned"]
 
 
 @pytest.mark.parametrize("reference", ["E2E-77120", "RENT"])
-def test_r2_an_end_to_end_id_of_two_payers(reference: str) -> None:
+def test_r2_a_return_with_an_end_to_end_id_of_two_payers_goes_by_its_receiver(
+    reference: str,
+) -> None:
     own = {"end_to_end_id": reference}
     lines = [paid("a", 1, PAYER, **own), paid("b", 2, SECOND_PAYER, **own)]
     reference_field = {"original_reference": reference}
@@ -73,7 +77,7 @@ def test_r2_an_end_to_end_id_of_two_payers(reference: str) -> None:
 
 @pytest.mark.parametrize("reference", ["RENT", "E2E-77120"])
 @pytest.mark.parametrize("amount", ["40", "100"])
-def test_r3_a_strangers_return_with_our_id_takes_nothing_back(reference: str, amount: str) -> None:
+def test_r3_a_strangers_return_with_our_id_reopens_no_payment(reference: str, amount: str) -> None:
     expectations = [request("r", LONG, "100")]
     lines = [line("a", "100", LONG, 1, end_to_end_id=reference, **PAYER)]
     stranger = back(SECOND_PAYER, amount, "rent", original_reference=reference)
@@ -86,7 +90,7 @@ def test_r3_a_strangers_return_with_our_id_takes_nothing_back(reference: str, am
 
 
 @pytest.mark.parametrize("amount", ["40", "100"])
-def test_r3_a_common_word_is_no_proof_where_nobody_is_named(amount: str) -> None:
+def test_r3_a_common_word_as_the_original_reference_proves_no_return(amount: str) -> None:
     lines = [line("a", "100", LONG, 1, end_to_end_id="RENT", **PAYER)]
     for unknown in UNKNOWN:
         stranger = back(unknown, amount, "rent", original_reference="RENT")
@@ -95,14 +99,16 @@ def test_r3_a_common_word_is_no_proof_where_nobody_is_named(amount: str) -> None
 
 
 @pytest.mark.parametrize("reference", [None, "E2E-77120"])
-def test_r4_a_return_to_a_payer_whose_payment_is_not_stored(reference: str | None) -> None:
+def test_r4_a_return_to_a_payer_without_a_stored_payment_is_not_linked(
+    reference: str | None,
+) -> None:
     own = {"end_to_end_id": reference}
     lines = [paid("a", 1, PAYER, **own), back(SECOND_PAYER, original_reference=reference)]
     assert outcomes(lines)[0] == "matched"
     assert outcomes(lines)[1] != "returned"
 
 
-def test_a_return_that_several_equal_payments_of_one_payer_fit_is_a_question_about_all() -> None:
+def test_a_return_that_fits_several_equal_payments_of_a_payer_suggests_all_of_them() -> None:
     lines = [paid("a", 1, PAYER), paid("b", 2, PAYER)]
     assert outcomes([*lines, back(PAYER)])[:2] == ["matched", "matched"]
 
@@ -126,7 +132,7 @@ BANK_RULES = (
 
 
 def classed(*rules: ClassRule, **more: Any) -> list[str]:
-    """Return the rules that one debit of the provider's account meets, with these fields."""
+    """Return the class rules that a debit of the provider's account with these fields meets."""
     texts = ("source", "account", "remittance", "bank_transaction_code", "counterparty_account",
              "counterparty_name", "return_reason")  # fmt: skip
     row = {"entry_id": "a", "direction": "DBIT", "is_reversal": False} | dict.fromkeys(texts)
@@ -152,7 +158,7 @@ def classed(*rules: ClassRule, **more: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("reversal", [{"is_reversal": True}, {"return_reason": "AC04"}])
-def test_h_no_class_rule_leaves_a_return_out(reversal: Row) -> None:
+def test_h_no_class_rule_excludes_a_return(reversal: Row) -> None:
     assert classed() == ["conversion sweep"]
     assert classed(**reversal) == []
     for rule in (*TEXT_RULES, *BANK_RULES):

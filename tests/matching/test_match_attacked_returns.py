@@ -1,4 +1,4 @@
-"""Returns that may bring back another payment, or a stranger's: each is left to a person."""
+"""Returns that may belong to another payment or a stranger are not linked."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def is_a_question(lines: list[Row], *others: Row) -> bool:
     return "returned" not in outcomes(lines, *others)
 
 
-# Whose money it is
+# The receiver of a return
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def is_a_question(lines: list[Row], *others: Row) -> bool:
         ),
     ],
 )
-def test_f9_a_return_to_another_name_takes_nothing_back(payment: Row, returned_line: Row) -> None:
+def test_f9_a_return_to_another_name_is_not_linked(payment: Row, returned_line: Row) -> None:
     assert outcomes([payment, returned_line])[0] == "matched"
     assert is_a_question([payment, returned_line])
 
@@ -80,7 +80,9 @@ def test_a_return_to_the_payer_by_another_spelling_is_linked(payer: str, receive
 
 @pytest.mark.parametrize("receiver", [STRANGER, NOBODY, OURS])
 @pytest.mark.parametrize("reference", ["1", "RENT 10", "E2E-77120"])
-def test_f10_a_part_comes_back_to_nobody_but_the_payer(receiver: Row, reference: str) -> None:
+def test_f10_a_partial_return_to_anyone_but_the_payer_is_not_linked(
+    receiver: Row, reference: str
+) -> None:
     payment = paid(end_to_end_id=reference)
     part = back("30", None, original_reference=reference, **receiver)
     assert outcomes([payment, part])[0] == "matched"
@@ -96,13 +98,13 @@ def test_f10_an_id_of_a_few_characters_proves_nothing() -> None:
 
 
 @pytest.mark.parametrize(("charges", "expected"), [("3", "returned"), ("2", "unreferenced")])
-def test_the_charges_that_a_return_states_may_lack(charges: str, expected: str) -> None:
+def test_a_return_may_be_short_by_the_charges_that_it_states(charges: str, expected: str) -> None:
     stated = {"original_reference": "E2E-77120", "charges": Decimal(charges)}
     lines = [paid(end_to_end_id="E2E-77120"), back("97", None, **stated, **NOBODY)]
     assert outcomes(lines) == ["matched", expected]
 
 
-def test_a_part_is_of_the_one_payment_that_was_there_before_it() -> None:
+def test_a_partial_return_is_linked_if_only_one_payment_precedes_it() -> None:
     part = back("40", **PAYER)
     later = line("c", "200", CODE, 12, **PAYER)
     assert outcomes([paid(), part, later]) == ["matched", "returned", "matched"]
@@ -112,14 +114,14 @@ def test_a_part_is_of_the_one_payment_that_was_there_before_it() -> None:
     assert is_a_question([paid(), part, line("c", "200", CODE, 2, **PAYER)])
 
 
-# Which payment the return names
+# The payment that a return names
 
 
 @pytest.mark.parametrize("reference", [None, "NOTPROVIDED"])
 @pytest.mark.parametrize(
     ("amount", "receiver"), [("100", OURS), ("100", PAYER), ("40", {"counterparty_account": "DE1"})]
 )
-def test_f11_a_return_that_names_another_original_takes_nothing_back(
+def test_f11_a_return_that_names_another_original_is_not_linked(
     reference: str | None, amount: str, receiver: Row
 ) -> None:
     lines = [paid(end_to_end_id=reference), back(amount, original_reference="E2E-9", **receiver)]
@@ -127,7 +129,7 @@ def test_f11_a_return_that_names_another_original_takes_nothing_back(
     assert is_a_question(lines)
 
 
-def test_the_code_itself_as_the_id_of_a_return_names_no_other_original() -> None:
+def test_a_return_with_the_code_as_original_id_is_linked_if_the_payment_has_no_id() -> None:
     for reference in (None, "NOTPROVIDED"):
         lines = [paid(end_to_end_id=reference), back("100", original_reference=CODE, **OURS)]
         assert outcomes(lines) == ["returned", "returned"]
@@ -135,13 +137,13 @@ def test_the_code_itself_as_the_id_of_a_return_names_no_other_original() -> None
     assert is_a_question(lines)
 
 
-# Which code a text names
+# The code that a text names
 
 
 @pytest.mark.parametrize(
     ("text", "other"), [(f"{CODE}, 5", LONGER), (f"{CODE} PAY 2026 004417", REQUEST)]
 )
-def test_f12_f13_a_return_whose_text_may_name_another_code_is_a_question(
+def test_f12_f13_a_return_with_a_text_that_may_name_another_code_is_not_linked(
     text: str, other: Row
 ) -> None:
     for receiver in (OURS, PAYER):
@@ -153,7 +155,7 @@ def test_f12_f13_a_return_whose_text_may_name_another_code_is_a_question(
 
 @pytest.mark.parametrize("amount", ["100", "40"])
 @pytest.mark.parametrize("receiver", [OURS, PAYER])
-def test_f14_a_payment_that_may_be_of_another_code_does_not_come_back(
+def test_f14_a_payment_that_may_belong_to_another_code_is_not_linked_to_a_return(
     amount: str, receiver: Row
 ) -> None:
     lines = [paid(f"{CODE}, 5"), back(amount, **receiver)]
@@ -163,7 +165,7 @@ def test_f14_a_payment_that_may_be_of_another_code_does_not_come_back(
     assert is_a_question([*lines, clear], LONGER)
 
 
-def test_f14_a_payment_in_doubt_comes_back_by_its_own_reference() -> None:
+def test_f14_a_doubtful_payment_is_linked_to_a_return_with_its_own_reference() -> None:
     reference = "E2E-77120"
     lines = [
         paid(f"{CODE}, 5", end_to_end_id=reference),

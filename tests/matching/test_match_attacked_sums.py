@@ -1,4 +1,4 @@
-"""Several codes that may or may not add up to the line: each doubt leaves it to a person."""
+"""Several codes that may add up to a line: a doubtful sum is not matched."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from match_tables import expectation, line, match, outcome
         ("39.5", "PAY-2026-000004 would lack EUR 0.50"),
     ],
 )
-def test_a_sum_that_is_off_is_told_with_its_best_part(amount: str, nearest: str) -> None:
+def test_a_sum_that_does_not_fit_names_the_nearest_combination(amount: str, nearest: str) -> None:
     expectations = [expectation(f"r{n}", f"PAY-2026-00000{n}", f"{n}0") for n in (1, 2, 4)]
     line_outcome = outcome(
         match(
@@ -55,7 +55,7 @@ def test_codes_that_do_not_add_up_are_a_conflict(amount: str) -> None:
     assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("conflict", None)
 
 
-def test_what_remains_counts_and_an_expectation_is_paid_once() -> None:
+def test_a_sum_uses_remaining_amounts_and_pays_each_expectation_once() -> None:
     expectations = [request("r", LONG, "100"), request("s", "PAY-2026-000001", "50")]
     text = f"{LONG} PAY-2026-000001"
     rows = [line("k", "30", LONG, 1), line("a", "120", text, 2), line("b", "120", text, 3)]
@@ -90,7 +90,7 @@ def test_codes_of_which_one_is_contradicted_never_add_up(changed: Row) -> None:
     )
 
 
-def test_a_sum_beside_a_third_code_in_pieces_is_left_to_a_person() -> None:
+def test_a_sum_next_to_a_third_code_in_pieces_is_not_matched() -> None:
     expectations = [
         request("r", LONG, "100"),
         request("s", "PAY-2026-000001", "50"),
@@ -99,7 +99,7 @@ def test_a_sum_beside_a_third_code_in_pieces_is_left_to_a_person() -> None:
     left_open([line("a", "150", f"{LONG} PAY-2026-000001 VFY 8M3T 407")], expectations)
 
 
-def test_a_request_beside_the_only_standing_code_of_its_account_takes_its_exact_amount() -> None:
+def test_a_request_next_to_the_only_standing_code_of_its_account_needs_its_exact_amount() -> None:
     expectations = [standing("v", ACCOUNT_CODE), request("r", LONG, "100")]
     line_outcome = outcome(match([line("a", "100", f"{ACCOUNT_CODE} {LONG}")], expectations))
     assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("matched", "r")
@@ -114,7 +114,7 @@ def test_a_request_beside_the_only_standing_code_of_its_account_takes_its_exact_
     )
 
 
-def test_a_neighbour_that_is_paid_in_part_expects_what_is_left_of_it() -> None:
+def test_a_similar_code_paid_in_part_competes_with_its_remaining_amount() -> None:
     expectations = [
         expectation("p", "PAY-2026-004417", "90"),
         expectation("q", "PAY-2026-004418", "100"),
@@ -127,7 +127,7 @@ def test_a_neighbour_that_is_paid_in_part_expects_what_is_left_of_it() -> None:
     assert outcome(other)["outcome"] == "matched"
 
 
-def test_a_sum_nets_nothing_that_is_owed_to_somebody_else() -> None:
+def test_a_sum_does_not_net_an_amount_owed_to_another_party() -> None:
     owed = {"direction": "DBIT", "counterparty_account": "DE7"}
     expectations = [
         expectation("x", "PAY-2026-000111", "100", counterparty_account=None),

@@ -1,4 +1,4 @@
-"""Hostile inputs cannot slow matching down: every search is bounded, and its result is cautious."""
+"""Hostile inputs cannot slow matching down: every search is bounded and its result cautious."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MOST_COMPARED = 100
 """Rows that a step may read for each line and expectation: a text's characters, not other rows."""
 
 
-def test_very_many_expectations_of_one_code_leave_it_to_a_person() -> None:
+def test_a_code_of_very_many_expectations_is_only_suggested() -> None:
     expectations = [expectation(f"r{n:03}", "PAY-2026-004417", f"{n + 10}") for n in range(60)]
     expectations[59] = expectations[59] | {"amount": Decimal(5000)}
     matches = match(
@@ -46,7 +46,7 @@ def test_very_many_expectations_of_one_code_leave_it_to_a_person() -> None:
     assert outcome(matches, "b")["outcome"] == "suggested"
 
 
-def test_one_that_is_still_open_among_very_many_is_never_matched_by_itself() -> None:
+def test_the_only_open_one_of_very_many_expectations_with_a_code_is_only_suggested() -> None:
     expectations = [
         expectation(f"r{n:03}", "PAY-2026-004417", "10", status="CANCELLED" if n else "PROCESSING")
         for n in range(60)
@@ -67,7 +67,7 @@ def test_a_code_in_a_long_token_or_across_words_is_still_found() -> None:
     assert outcome(across, "b")["outcome"] == "matched"
 
 
-def test_a_payer_known_for_very_many_codes_is_asked_about_the_last_of_them() -> None:
+def test_a_payer_known_for_very_many_codes_has_the_latest_ones_as_candidates() -> None:
     codes = 300
     expectations = [expectation(f"r{n:03}", f"PAY-2026-{n:06}", None) for n in range(codes)]
     payer = {"counterparty_account": "DE1"}
@@ -80,7 +80,7 @@ def test_a_payer_known_for_very_many_codes_is_asked_about_the_last_of_them() -> 
         assert 0 < rows <= 3 * codes * Rules().max_same_code, step
 
 
-def test_of_very_many_standing_codes_of_an_account_the_latest_are_asked_about() -> None:
+def test_of_very_many_standing_codes_of_an_account_the_latest_are_candidates() -> None:
     lines, expectations = standing_codes_of_a_year(400)
     candidates = match_references(lines, expectations).candidates.arrow.to_pylist()
     named = [row["expectation_id"] for row in candidates if row["entry_id"] == "e399"]
@@ -90,12 +90,12 @@ def test_of_very_many_standing_codes_of_an_account_the_latest_are_asked_about() 
     )  # fmt: skip
     latest = sorted(opened.values())[-Rules().max_same_code :]
     assert len(named) == Rules().max_candidates
-    # The request of the payer comes first.
+    # The payer's own request comes first.
     assert named[0] == "r49"
     assert all(opened[name] in latest for name in named[1:])
 
 
-def test_neighbours_that_were_opened_later_hide_none_that_was_open() -> None:
+def test_similar_codes_opened_later_do_not_hide_one_that_was_open() -> None:
     later = datetime(2026, 10, 10, tzinfo=UTC)
     digits = [(place, digit) for place in (5, 4, 3) for digit in "123456789"]
     neighbours = ["0" * place + digit + "0" * (5 - place) for place, digit in digits]
@@ -113,8 +113,8 @@ def test_neighbours_that_were_opened_later_hide_none_that_was_open() -> None:
 
 
 @pytest.mark.acceptance
-def test_no_step_joins_by_what_is_earlier_or_more_alone() -> None:
-    """A join of every line with every payer grows with their product; parties join by equality."""
+def test_no_step_joins_by_inequalities_alone() -> None:
+    """A join by inequalities alone compares every line with every payer."""
     payers = 3_000
     expectations = [expectation(f"r{n:04}", f"PAY-2026-{n:06}", None) for n in range(payers)]
     lines = [
@@ -151,7 +151,7 @@ def test_no_step_compares_every_line_with_every_expectation(
 
 
 def rows_compared(operator: dict[str, Any]) -> Iterator[int]:
-    """Yield the rows that each operator of a profile returns, or compares with one another."""
+    """Yield the number of rows that each operator of a profile returns or compares."""
     children = operator.get("children", [])
     yield operator.get("operator_cardinality", 0)
     if len(children) == 2 and operator["operator_name"] in COMPARING_ALL:
@@ -183,7 +183,7 @@ def holding(lines: pa.Table, expectations: pa.Table) -> duckdb.DuckDBPyConnectio
 
 
 @pytest.mark.acceptance
-def test_in_little_memory_the_same_rows_come_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_low_memory_limit_does_not_change_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     many = 9_900
     numbers = range(many)
     lines = pa.table(
@@ -219,7 +219,7 @@ def test_in_little_memory_the_same_rows_come_out(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(pipeline, "make", made)
     monkeypatch.setattr(duckdb_engine, "MEMORY", 40 << 20)
-    # In the same order the result would come from the cache.
+    # Another order of the rows bypasses the cache.
     backwards = lines.take(pa.array(range(many - 1, -1, -1)))
     little = match_references(backwards, expectations)
     assert sum(spilled) > 0

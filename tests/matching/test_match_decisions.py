@@ -34,7 +34,7 @@ def test_a_person_may_settle_two_codes() -> None:
     assert (outcome(matches)["outcome"], outcome(matches)["expectation_id"]) == ("matched", "s")
 
 
-def test_a_rejected_pair_is_no_candidate_any_more() -> None:
+def test_a_rejected_pair_is_not_a_candidate() -> None:
     rows, expectations = [line("a", "100", "PAY-2026 004417")], [expectation("r", CODE, "100")]
     matches = match(rows, expectations, [decision("reject")])
     assert outcome(matches)["outcome"] == "unreferenced"
@@ -69,7 +69,7 @@ def test_a_line_accepted_and_rejected_for_the_same_is_refused_by_name(order: int
         (decision("ignore", None) | {"reason": " "}, "ignore of 'a' has no reason"),
     ],
 )
-def test_a_decision_that_does_not_say_what_for_or_why_is_refused(
+def test_a_decision_without_an_expectation_or_reason_is_refused(
     incomplete: dict[str, object], words: str
 ) -> None:
     with pytest.raises(TableError, match=words):
@@ -82,7 +82,7 @@ def test_a_pair_rejected_twice_is_rejected() -> None:
     assert outcome(matches)["outcome"] == "unreferenced"
 
 
-def test_an_acceptance_for_a_missing_expectation_is_left_to_a_person_and_says_so() -> None:
+def test_a_decision_to_accept_a_missing_expectation_is_reported_and_not_applied() -> None:
     rows, expectations = [line("a", "100", CODE)], [expectation("r", CODE, "100")]
     matches = match(rows, expectations, [decision("accept", "gone")])
     line_outcome = outcome(matches)
@@ -91,7 +91,7 @@ def test_an_acceptance_for_a_missing_expectation_is_left_to_a_person_and_says_so
     assert state(matches)["received"] == Decimal(0)
 
 
-def test_a_line_accepted_without_a_reason_is_called_accepted() -> None:
+def test_a_line_accepted_without_a_reason_has_the_reason_accepted() -> None:
     rows, expectations = [line("a", "100", "x")], [expectation("r", CODE, "100")]
     matches = match(rows, expectations, [decision("accept") | {"reason": None}])
     assert outcome(matches)["reason"] == "accepted"
@@ -104,7 +104,7 @@ def test_a_line_accepted_and_ignored_is_refused_by_name() -> None:
         match(rows, expectations, [decision("accept"), decision("ignore", None)])
 
 
-def test_a_line_accepted_for_several_fills_each_in_turn() -> None:
+def test_a_line_accepted_for_several_expectations_pays_them_in_order() -> None:
     expectations = [
         expectation("r", CODE, "100"),
         expectation("s", "PAY-2026-004418", "80"),
@@ -125,7 +125,7 @@ def test_a_line_accepted_for_several_fills_each_in_turn() -> None:
     assert [state(matches, name)["state"] for name in "rsz"] == ["received", "received", "standing"]
 
 
-def test_two_lines_accepted_for_the_same_several_never_fill_twice() -> None:
+def test_two_lines_accepted_for_the_same_expectations_pay_them_once() -> None:
     expectations = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-004418", "80")]
     rows = [line(name, "150", "both", day) for name, day in (("a", 1), ("b", 2))]
     accepted = [decision("accept", name, entry) for entry in "ab" for name in "rs"]
@@ -135,7 +135,7 @@ def test_two_lines_accepted_for_the_same_several_never_fill_twice() -> None:
     assert {row["outcome"] for row in matches.lines.arrow.to_pylist()} == {"matched"}
 
 
-def test_an_accepted_line_in_another_currency_is_settled_and_counts_for_nothing() -> None:
+def test_an_accepted_line_in_another_currency_is_settled_but_receives_nothing() -> None:
     rows, expectations = [line("a", "100", CODE, currency="USD")], [expectation("r", CODE, "100")]
     matches = match(rows, expectations, [decision("accept")])
     assert outcome(matches)["outcome"] == "matched"
@@ -155,7 +155,7 @@ def test_a_refund_accepted_for_its_request_takes_the_money_back() -> None:
     assert (state(matches)["state"], state(matches)["received"]) == ("reopened", Decimal(0))
 
 
-def test_a_line_accepted_as_money_coming_back_is_no_original_of_another_return() -> None:
+def test_a_line_accepted_as_a_return_is_not_the_original_of_another_return() -> None:
     sent = line("a", "100", CODE, 1, direction="DBIT")
     back = line("b", "100", None, 3, end_to_end_id="E")
     again = line("c", "100", None, 5, direction="DBIT", original_reference="E", is_reversal=True)
@@ -169,10 +169,10 @@ def test_a_line_accepted_as_money_coming_back_is_no_original_of_another_return()
 @pytest.mark.first_case
 @pytest.mark.parametrize("references", [("", ""), ("E2E-1", "E2E-2")])
 @pytest.mark.parametrize("back", [1, 2])
-def test_money_that_a_person_says_came_back_is_of_the_second_payment_first(
+def test_an_accepted_return_reopens_the_second_payment_first(
     references: tuple[str, str], back: int
 ) -> None:
-    """Two wires paid one request; no fact shows which of them each credit brings back."""
+    """Two wires paid one request, and no fact shows which of them each credit returns."""
     expectations = [expectation("r", CODE, "100", direction="DBIT")]
     paid = [
         line(name, "100", CODE, day, direction="DBIT", end_to_end_id=reference or None)

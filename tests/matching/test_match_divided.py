@@ -1,4 +1,4 @@
-"""Longer codes that are cut, continued or divided by a sign, and several codes with directions."""
+"""Longer codes that are truncated, continued or divided, and several codes with directions."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ def outcomes(texts: list[str], amount: str, expectations: list[Row]) -> list[str
 
 
 @pytest.mark.parametrize("make", [request, standing])
-def test_a_code_that_goes_on_with_a_slip_to_the_amount_of_a_longer_one(make: object) -> None:
+def test_a_code_before_the_damaged_rest_of_one_with_the_amount_is_only_suggested(
+    make: object,
+) -> None:
     shorter = standing("v", SHORT) if make is standing else request("v", SHORT, "5000")
     texts = [f"{SHORT}{gap}79{end}" for gap in (" ", "\n", ", ", " - ") for end in ("", " thanks")]
     found = outcomes(texts, "500", [shorter, request("r", LONGER, "500")])
     assert found == ["suggested"] * len(texts)
 
 
-def test_a_longer_code_of_the_amount_whose_end_was_lost_with_blanks() -> None:
+def test_a_code_at_the_end_of_a_text_that_begins_one_with_the_amount_is_only_suggested() -> None:
     expectations = [request("s", SHORT, "5000"), request("r", LONGER, "500")]
     texts = [f"{'invoices of the month':x<{136 - len(SHORT)}} {SHORT}", f"rent {SHORT}", SHORT]
     assert outcomes(texts, "500", expectations) == ["suggested"] * 3
@@ -31,7 +33,7 @@ def test_a_longer_code_of_the_amount_whose_end_was_lost_with_blanks() -> None:
     assert outcomes([f"{SHORT} as agreed"], "500", expectations) == ["matched"]
 
 
-def test_a_text_that_ends_with_a_code_where_banks_cut() -> None:
+def test_a_code_at_the_end_of_a_text_of_a_bank_limit_is_only_suggested() -> None:
     expectations = [standing("s", "EDD-5KY4-716"), request("r", "EDD-5KY4-7164", "500")]
     texts = [f"{'R':x<{limit - 13}} EDD-5KY4-716" for limit in LIMITS]
     assert {len(text) for text in texts} == set(LIMITS)
@@ -40,7 +42,7 @@ def test_a_text_that_ends_with_a_code_where_banks_cut() -> None:
 
 
 @pytest.mark.parametrize("longer", [standing, request])
-def test_a_sign_inside_a_longer_code_divides_it(longer: object) -> None:
+def test_a_sign_inside_a_longer_code_raises_a_doubt(longer: object) -> None:
     code, whole = "UJW-GU38-762", "UJW-GU38-7621"
     last = standing("t", whole) if longer is standing else request("t", whole, "612.35")
     texts = [f"{code}{sign}1" for sign in "/.-"]
@@ -51,7 +53,7 @@ def test_a_sign_inside_a_longer_code_divides_it(longer: object) -> None:
         assert code in row["reason"]
 
 
-def test_signs_that_the_code_is_written_with_or_none_divide_nothing() -> None:
+def test_the_usual_signs_of_a_code_or_none_raise_no_doubt() -> None:
     expectations = [request("s", "UJW-GU38-762", "10"), request("t", "UJW-GU38-7621", "20")]
     texts = ["UJW/GU38/7621", "ujw.gu38.7621", "UJWGU387621", "UJW-GU387621"]
     assert outcomes(texts[:1], "20", expectations) == ["matched"]
@@ -85,7 +87,7 @@ def test_a_request_of_the_same_owner_counts_with_its_sign(owner: str | None) -> 
     assert outcome(matches)["outcome"] == "matched"
 
 
-def test_as_many_payments_as_requests_of_one_amount_are_one_group_to_decide() -> None:
+def test_equal_numbers_of_payments_and_requests_of_one_amount_form_a_group() -> None:
     requests = [request(f"r{n}", f"PAY-2026-00441{n}", "77.31") for n in range(3)]
     known = line("k", "9", "PAY-2026-000001", 1)
     rows = [line(f"a{n}", "77.31", "thanks", 9 - n) for n in range(3)]
@@ -97,7 +99,7 @@ def test_as_many_payments_as_requests_of_one_amount_are_one_group_to_decide() ->
     assert all("payments that fit" not in row["reason"] for row in fewer.lines.arrow.to_pylist())
 
 
-def test_one_code_of_several_requests_is_a_group_too() -> None:
+def test_payments_for_several_requests_with_one_code_are_a_group() -> None:
     requests = [request(f"r{n}", LONG, "77.31") for n in range(2)]
     rows = [line(f"a{n}", "77.31", LONG, 5 + n) for n in range(2)]
     matches = match(rows, requests)
@@ -113,7 +115,7 @@ def decided(*verdicts: tuple[str, str | None, str]) -> list[Row]:
 
 
 @pytest.mark.parametrize(("accepted", "left"), [("r0", "r1"), ("r1", "r0")])
-def test_of_two_requests_of_one_code_the_other_payment_has_the_one_that_is_left(
+def test_after_one_payment_of_a_pair_is_accepted_the_other_gets_the_remaining_request(
     accepted: str, left: str
 ) -> None:
     requests = [request(f"r{n}", LONG, "77.31") for n in range(2)]
@@ -132,12 +134,12 @@ def equal_payments() -> tuple[list[Row], list[Row]]:
     return [known, *rows], [request("f", "PAY-2026-000001", "9"), *requests]
 
 
-def test_each_line_of_a_group_gives_the_whole_group_one_to_one() -> None:
+def test_each_line_of_a_group_lists_the_whole_group_one_to_one() -> None:
     whole = {"a0": "r0", "a1": "r1", "a2": "r2"}
     assert match(*equal_payments()).groups() == {"a0": whole, "a1": whole, "a2": whole}
 
 
-def test_what_a_person_rejected_no_longer_fits_equally() -> None:
+def test_a_rejected_pair_dissolves_its_group() -> None:
     matches = match(*equal_payments(), decided(("a2", "r2", "reject")))
     assert matches.groups() == {}
     assert all("payments that fit" not in row["reason"] for row in matches.lines.arrow.to_pylist())
@@ -155,7 +157,7 @@ def test_a_group_with_a_line_that_is_not_booked_or_not_equal_is_not_offered(chan
     assert match(rows, requests).groups() == {}
 
 
-def test_of_four_requests_and_three_payments_none_is_left_over_by_date() -> None:
+def test_unequal_numbers_of_payments_and_requests_form_no_group() -> None:
     rows, requests = equal_payments()
     assert match(rows, [*requests, request("r3", "PAY-2026-004419", "77.31")]).groups() == {}
     assert match([*rows, line("a3", "77.31", "thanks", 9)], requests).groups() == {}

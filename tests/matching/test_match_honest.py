@@ -1,4 +1,4 @@
-"""Few honest payments fit another request, and none is matched to one."""
+"""Few honest payments also fit another request, and none is matched to it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from benchmarks.honest_payments import MOST_RIVALS_ASKED, draw, measure
 
 
 @pytest.mark.parametrize("owners", [None, 1])
-def test_question_seven_concerns_few_honest_payments(owners: int | None) -> None:
+def test_few_honest_payments_need_a_decision_because_of_question_seven(owners: int | None) -> None:
     asked = measure(draw(1_500, 1, owners=owners))
     assert asked.wrong == 0
     assert 1000 * asked.of_question.get(7, 0) <= MOST_RIVALS_ASKED * asked.lines

@@ -1,4 +1,4 @@
-"""Input tables: four kinds, one typed form, and errors that name the column."""
+"""Input tables of four kinds are converted to one schema; errors name the column."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_optional_columns_may_be_missing() -> None:
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("column", ["end_to_end_id", "creditor_reference", "remittance"])
-def test_one_column_that_a_reference_may_stand_in_is_enough(column: str) -> None:
+def test_one_reference_column_is_enough(column: str) -> None:
     names = ["end_to_end_id", "creditor_reference", "remittance"]
     lines = arrow([line("a", "100.10", None) | {column: "PAY-2026-004417"}])
     reduced = lines.drop_columns([name for name in names if name != column])
@@ -93,7 +93,7 @@ def test_a_missing_column_of_the_decisions_is_named(name: str) -> None:
         match_references(arrow(LINES), arrow(REQUESTS), decisions=decisions.drop_columns([name]))
 
 
-def test_float_amounts_are_taken_if_each_is_exact_at_its_currencys_decimals() -> None:
+def test_float_amounts_are_accepted_if_each_is_exact_at_its_currencys_decimals() -> None:
     for amount in (100.1, 100.0, 9126.40, 9999999999999.99):
         exact = match_references(
             arrow([LINES[0] | {"amount": Decimal(repr(amount))}]), arrow(REQUESTS)
@@ -151,7 +151,7 @@ def test_a_file_that_is_not_parquet_is_named(tmp_path: Path) -> None:
         match_references(path, arrow(REQUESTS))
 
 
-def test_no_lines_at_all_is_an_answer() -> None:
+def test_an_empty_table_of_lines_gives_an_empty_result() -> None:
     matches = match_references(arrow(LINES).slice(0, 0), arrow(REQUESTS))
     assert (len(matches.lines), matches.expectations.arrow["state"].to_pylist()) == (0, ["open"])
 
@@ -212,7 +212,7 @@ def test_amounts_of_different_scales_are_each_exact() -> None:
      "counterparty_account", "counterparty_name"],
 )  # fmt: skip
 @pytest.mark.parametrize("empty", ["", "  "])
-def test_an_empty_text_says_nothing(name: str, empty: str) -> None:
+def test_an_empty_text_does_not_prevent_a_match(name: str, empty: str) -> None:
     answer = match_references(arrow([LINES[0] | {name: empty}]), arrow(REQUESTS))
     assert answer.lines.arrow["outcome"].to_pylist() == ["matched"]
 
@@ -273,7 +273,9 @@ NOT_UTF8 = pa.StringArray.from_buffers(
         ),
     ],
 )
-def test_what_cannot_be_read_is_refused_by_name(lines: Callable[[], Any], words: str) -> None:
+def test_an_unreadable_table_column_or_value_is_refused_by_name(
+    lines: Callable[[], Any], words: str
+) -> None:
     with pytest.raises(TableError, match=words):
         match_references(lines(), arrow(REQUESTS))
 
@@ -298,7 +300,7 @@ def test_a_relation_of_a_closed_connection_is_refused() -> None:
         ([REQUESTS[0] | {"kind": ""}], "expectations: kind is missing in row 0"),
     ],
 )
-def test_an_expectation_that_cannot_be_is_refused_by_name(
+def test_an_invalid_expectation_is_refused_by_name(
     expectations: list[dict[str, Any]], words: str
 ) -> None:
     with pytest.raises(TableError, match=words):
@@ -332,7 +334,7 @@ def test_an_instant_without_a_zone_is_utc_and_a_day_its_midnight() -> None:
         ]
 
 
-def test_next_to_nothing_is_matched_in_a_database_that_is_kept(
+def test_small_inputs_are_matched_in_a_cached_database(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     matching._kept_database.cache_clear()

@@ -1,4 +1,4 @@
-"""A label proves the number next to it, if that is ours and the only one it announces."""
+"""A label proves the number next to it if the number is ours and the only one after the label."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def paid(texts: tuple[str, ...], amount: str, **more: str) -> list[Row]:
     return match([row | more for row in rows], [request("s", CODE, "500")]).lines.arrow.to_pylist()
 
 
-def test_a_number_that_a_label_does_not_prove_is_a_question() -> None:
+def test_a_number_that_a_label_does_not_prove_is_not_matched() -> None:
     for row, text in zip(paid(UNPROVEN, "5"), UNPROVEN, strict=True):
         assert row["outcome"] in {"suggested", "unreferenced"}, (text, row)
 
 
-def test_a_number_that_a_label_announces_alone_is_proved() -> None:
+def test_a_number_that_is_the_only_one_after_a_label_matches() -> None:
     for row, text in zip(paid(PROVEN, "5"), PROVEN, strict=True):
         assert row["outcome"] == "matched", (text, row)
 

@@ -64,7 +64,7 @@ def test_parts_without_a_reference_are_suggested_and_one_payment_for_several_too
 
 
 @pytest.mark.acceptance
-def test_sums_are_searched_in_bounded_time_and_say_so_where_there_are_several() -> None:
+def test_sums_are_searched_in_bounded_time_and_several_solutions_are_reported() -> None:
     expectations = [expectation(f"r{n:02}", f"PAY-2026-1{n:05}", "10") for n in range(40)]
     line_outcome = outcome(
         match([*KNOWN_PAYER, line("a", "20", "x", 5)], [*KNOWN_FOR, *expectations])
@@ -76,7 +76,7 @@ def test_sums_are_searched_in_bounded_time_and_say_so_where_there_are_several() 
     assert outcome(beyond)["outcome"] == "unreferenced"
 
 
-def test_parts_of_a_line_come_back_up_to_its_amount() -> None:
+def test_parts_of_a_line_are_returned_up_to_its_amount() -> None:
     sent = line("a", "100", CODE, 1, direction="DBIT", end_to_end_id="E2E-1")
     back = {"original_reference": "E2E-1", "return_reason": "AC04"}
     rows = [sent, *(line(name, "40", None, 9 + n, **back) for n, name in enumerate("bcd"))]
@@ -100,7 +100,7 @@ def test_a_partial_return_of_two_possible_lines_is_linked_to_neither() -> None:
     ]  # fmt: skip
 
 
-def test_a_return_marked_as_such_is_never_taken_for_a_payment() -> None:
+def test_a_line_marked_as_a_return_is_never_taken_for_a_payment() -> None:
     back = line("a", "100", CODE, return_reason="AC04")
     line_outcome = outcome(match([back], [expectation("r", CODE, "100")]))
     assert (line_outcome["outcome"], line_outcome["matched_amount"]) == ("suggested", None)
@@ -109,7 +109,7 @@ def test_a_return_marked_as_such_is_never_taken_for_a_payment() -> None:
 
 @pytest.mark.first_case
 @pytest.mark.parametrize(("paid", "back"), [("fails", "holds"), ("holds", "fails")])
-def test_a_return_is_linked_by_itself_only_where_both_lines_are_proved(
+def test_a_return_is_linked_automatically_only_if_both_lines_are_proved(
     paid: str, back: str
 ) -> None:
     rows = [

@@ -1,4 +1,4 @@
-"""Our matching compared with others: the counts are right, and ours has no wrong match."""
+"""The comparison with other matchers counts correctly, and ours has no wrong match."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_our_matcher_makes_no_wrong_match_where_others_do(
     assert min(score.wrong for name, score in scores.items() if name != "treasury") > 0
 
 
-def test_a_matcher_that_is_not_installed_says_so(
+def test_a_missing_matcher_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(peers, "SPLINK", Path("nowhere"))
@@ -61,7 +61,7 @@ def test_splink_gets_every_line_and_expectation_in_whole_cents() -> None:
     assert date.fromordinal(expectations["day"].to_pylist()[0]) == first.date()
 
 
-def test_splink_gets_what_was_settled_and_no_label_of_the_last_month() -> None:
+def test_splink_gets_the_settled_lines_and_no_label_of_the_last_month() -> None:
     habits = draw_habits(1, payers=12, months=4)
     settled = peers_habits.settled_lines(habits, 4)
     assert set(settled["unique_id"].to_pylist()) == habits.last_month

@@ -1,4 +1,4 @@
-"""Matching measured on worlds with known right answers: no false match, and enough found."""
+"""Matching on worlds with known right answers makes no false match and finds enough."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ TEXTS = st.lists(
 def test_no_line_matches_without_its_exact_code(
     drawn: list[tuple[str, str, str]],
 ) -> None:
-    """A text of any pieces of codes is read without characters that are no letter or digit."""
+    """Texts of random pieces of codes are compared by their letters and digits only."""
     lines = [
         line(f"e{n:02}", amount, text, 2, end_to_end_id=stated_code, counterparty_account=f"DE{n}")
         for n, (text, stated_code, amount) in enumerate(drawn)
@@ -178,7 +178,7 @@ def test_no_line_matches_without_its_exact_code(
                 for field in (text, stated_code)
                 if plain(code) in map(plain, re.split(r"[^\w./-]+", field))
             }
-            # Next to the account's only standing code, the one request in full is meant.
+            # A request paid in full takes precedence over the account's only standing code.
             beside = {STANDING} if int(amount) == 10 and len(allocated) == 1 else set()
             assert whole - beside <= allocated, row
             assert len(allocated) == 1 or int(amount) == 10 * len(allocated), row

@@ -1,4 +1,4 @@
-"""Properties for any input: conservation, independence of order, one composed query."""
+"""Properties of all inputs: conserved sums, independence of order, one composed query."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_every_line_has_one_outcome_and_order_does_not_matter(case: Case, random
 
 @st.composite
 def contradicted_cases(draw: st.DrawFn) -> Case:
-    """Draw lines and expectations of which most contradict each other in one fact or another."""
+    """Draw lines and expectations, most of which contradict each other in some fact."""
 
     def one_of(*values: Any) -> Any:
         return draw(st.sampled_from(values))
@@ -146,7 +146,7 @@ def contradicted_cases(draw: st.DrawFn) -> Case:
 @pytest.mark.acceptance
 @settings(max_examples=examples(6, 25))
 @given(contradicted_cases())
-def test_nothing_is_matched_by_itself_that_a_fact_contradicts(case: Case) -> None:
+def test_no_contradicted_line_is_matched_automatically(case: Case) -> None:
     lines, expectations, decisions = case
     matches = match(lines, expectations, decisions)
     of_line = {row["entry_id"]: row for row in lines}
@@ -176,7 +176,7 @@ def test_nothing_is_matched_by_itself_that_a_fact_contradicts(case: Case) -> Non
 @pytest.mark.acceptance
 @settings(max_examples=examples(3, 10))
 @given(contradicted_cases())
-def test_a_line_that_has_nothing_to_do_with_the_others_moves_none_of_them(case: Case) -> None:
+def test_an_unrelated_line_does_not_change_the_results_of_the_others(case: Case) -> None:
     lines, expectations, decisions = case
     stranger = line("zz", "77.77", "hello", 3, account="QQ", counterparty_account="ZZ")
     alone = match(lines, expectations, decisions)

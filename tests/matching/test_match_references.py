@@ -34,7 +34,7 @@ CODE = "PAY-2026-004417"
         "PAY-2026-004417 PAY-2026-004417",
     ],
 )
-def test_an_unbroken_code_matches_wherever_it_stands(text: str) -> None:
+def test_an_unbroken_code_matches_anywhere_in_a_text(text: str) -> None:
     line_outcome = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
     assert (line_outcome["outcome"], line_outcome["expectation_id"], line_outcome["tier"]) == (
         "matched",
@@ -107,7 +107,7 @@ def test_a_code_broken_by_spaces_is_only_suggested_with_another_amount(text: str
     )
 
 
-def test_words_joined_across_other_punctuation_are_no_reference() -> None:
+def test_a_code_broken_by_other_punctuation_is_not_found() -> None:
     line_outcome = outcome(
         match([line("a", "70", "PAY2026; 004417")], [expectation("r", CODE, "100")])
     )
@@ -129,7 +129,7 @@ def test_a_code_that_begins_another_is_not_found_in_it() -> None:
         ({"account": "BE68539007547034"}, "account"),
     ],
 )
-def test_the_right_code_on_the_wrong_line_is_a_conflict_that_says_why(
+def test_a_code_on_a_line_that_contradicts_it_is_a_conflict_that_names_the_difference(
     change: dict[str, str], word: str
 ) -> None:
     request = expectation("r", CODE, "100", account="NL05 TEST 0417 1643 00")
@@ -156,7 +156,7 @@ def test_a_status_that_expects_no_money_contradicts(status: str) -> None:
 
 
 @pytest.mark.parametrize("status", ["SUCCEEDED", "PROCESSING", "ON_SOMETHING_NEW", None])
-def test_any_other_status_and_an_unknown_one_counts_as_open(status: str | None) -> None:
+def test_every_other_or_unknown_status_counts_as_open(status: str | None) -> None:
     line_outcome = outcome(
         match([line("a", "100", CODE)], [expectation("r", CODE, "100", status=status)])
     )
@@ -177,7 +177,7 @@ def test_two_different_codes_are_a_conflict_without_an_expectation() -> None:
     assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("conflict", None)
 
 
-def test_a_code_of_two_expectations_is_settled_by_the_account_or_left_to_a_person() -> None:
+def test_a_code_of_two_expectations_matches_only_if_the_account_decides() -> None:
     here = expectation("r", CODE, account=line("a", "1", "")["account"])
     twin = expectation("s", CODE, account="BE68539007547034")
     assert outcome(match([line("a", "1", CODE)], [here, twin]))["expectation_id"] == "r"
@@ -238,12 +238,12 @@ def test_paying_again_after_a_return_is_received_not_paid_twice() -> None:
     assert state(matches)["state"] == "received"
 
 
-def test_a_return_without_its_original_is_not_called_returned() -> None:
+def test_a_return_without_its_original_is_unreferenced() -> None:
     back = line("b", "100", None, 9, original_reference="E2E-1", return_reason="AC04")
     assert outcome(match([back], [expectation("r", CODE, "100")]), "b")["outcome"] == "unreferenced"
 
 
-def test_a_return_that_two_equal_lines_fit_takes_neither() -> None:
+def test_a_return_that_fits_two_equal_lines_reopens_neither() -> None:
     sent = [line(n, "100", CODE, 1, direction="DBIT", end_to_end_id="E7") for n in ("a", "b")]
     back = line("c", "100", None, 9, original_reference="E7", return_reason="AC04")
     matches = match([*sent, back], [expectation("r", CODE, "100", direction="DBIT")])
@@ -276,7 +276,7 @@ def test_a_pending_line_is_not_matched() -> None:
 
 
 @pytest.mark.acceptance
-def test_twins_that_nothing_tells_apart_are_left_to_a_person() -> None:
+def test_indistinguishable_twins_are_only_suggested() -> None:
     rows = [line(name, "100", CODE) | {"is_twin": True} for name in ("a", "b")]
     matches = match(rows, [expectation("r", CODE, "100")])
     assert {row["outcome"] for row in matches.lines.arrow.to_pylist()} == {"suggested"}
@@ -295,7 +295,7 @@ def test_a_classed_line_is_left_out_and_reported() -> None:
     )
 
 
-def test_placeholders_are_no_references() -> None:
+def test_placeholders_are_not_references() -> None:
     rows = [line(n, "1", None, end_to_end_id="NOTPROVIDED") for n in "ab"]
     matches = match(rows, [expectation("r", CODE, "1")])
     assert {row["outcome"] for row in matches.lines.arrow.to_pylist()} == {"unreferenced"}
@@ -353,7 +353,7 @@ def test_other_structured_references_match_by_rule_only(code: str, kind: Any, te
     assert outcome(outcomes_read)["outcome"] != "matched"
 
 
-def test_a_code_that_its_neighbour_completes_to_another_is_left_to_a_person() -> None:
+def test_a_code_that_the_next_word_completes_to_another_is_only_suggested() -> None:
     expectations = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
     line_outcome = outcome(match([line("a", "70", "PAY-2026-0044 17")], expectations))
     assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r")
@@ -362,14 +362,14 @@ def test_a_code_that_its_neighbour_completes_to_another_is_left_to_a_person() ->
 
 
 @pytest.mark.parametrize("gap", ["_", ", ", "+", "\u200b", "\u00ad", "\u0301", "\ufffd", " / "])
-def test_a_code_that_another_begins_with_never_matches_where_the_rest_follows(gap: str) -> None:
+def test_a_code_followed_by_the_rest_of_a_longer_one_never_matches(gap: str) -> None:
     expectations = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
     line_outcome = outcome(match([line("a", "100", f"PAY-2026-0044{gap}17")], expectations))
-    # An underscore joins, so that the text names both codes in full.
+    # An underscore is part of a code, so the text names both codes in full.
     assert line_outcome["outcome"] == ("conflict" if gap == "_" else "suggested")
 
 
-def test_a_doubted_code_says_which_other_one_it_may_be() -> None:
+def test_a_doubtful_code_names_the_other_code_that_it_may_be() -> None:
     expectations = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
     line_outcome = outcome(match([line("a", "70", "PAY-2026-0044, 17")], expectations))
     assert line_outcome["reason"].startswith(
@@ -379,7 +379,7 @@ def test_a_doubted_code_says_which_other_one_it_may_be() -> None:
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("gap", ["\u200b", "\u00ad", "\u2060", "\ufeff", "\u0301"])
-def test_a_character_that_cannot_be_seen_does_not_end_a_code(gap: str) -> None:
+def test_an_invisible_character_does_not_end_a_code(gap: str) -> None:
     expectations = [expectation("r", CODE, "100")]
     line_outcome = outcome(match([line("a", "100", f"{CODE}{gap}8")], expectations))
     assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r")
@@ -388,7 +388,7 @@ def test_a_character_that_cannot_be_seen_does_not_end_a_code(gap: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["\u017fIR-4417171", "s\u0131r-4417171", "\u0405IR-4417171"])
-def test_no_letter_of_another_alphabet_becomes_one_of_a_code(text: str) -> None:
+def test_a_letter_of_another_alphabet_does_not_match_a_letter_of_a_code(text: str) -> None:
     line_outcome = outcome(
         match([line("a", "100", text)], [expectation("r", "SIR-4417171", "100")])
     )
@@ -397,19 +397,19 @@ def test_no_letter_of_another_alphabet_becomes_one_of_a_code(text: str) -> None:
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("amount", ["70", "170", "99.99", "100"])
-def test_a_second_code_in_pieces_leaves_a_line_to_a_person(amount: str) -> None:
+def test_a_second_code_in_pieces_prevents_a_match(amount: str) -> None:
     expectations = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-004471", "70")]
     line_outcome = outcome(match([line("a", amount, f"{CODE} PAY-2026-00\n4471")], expectations))
     assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r")
     assert "may also read PAY-2026-004471" in line_outcome["reason"]
 
 
-def test_a_status_counts_however_it_is_written() -> None:
+def test_a_status_is_recognised_in_any_case_and_spacing() -> None:
     stopped = [expectation("r", CODE, "100", status=" cancelled ")]
     assert outcome(match([line("a", "100", CODE)], stopped))["outcome"] == "conflict"
 
 
-def test_a_code_at_the_end_of_a_full_field_may_be_the_start_of_another() -> None:
+def test_a_code_at_the_end_of_a_full_field_is_only_suggested_if_a_longer_one_exists() -> None:
     expectations = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
     cut = "PAY-2026-0044".rjust(140, "x").replace("xP", " P")
     assert outcome(match([line("a", "70", cut)], expectations))["outcome"] == "suggested"
@@ -425,13 +425,13 @@ def test_a_split_code_matches_a_standing_expectation_only_from_a_payer_known_ear
         assert outcome(match([earlier, split], expectations), "b")["outcome"] == expected
 
 
-def test_a_split_code_takes_only_what_whole_references_left() -> None:
+def test_whole_references_take_precedence_over_an_earlier_split_code() -> None:
     rows = [line("a", "100", "PAY-2026 004417", 1), line("b", "100", CODE, 2)]
     matches = match(rows, [expectation("r", CODE, "100")])
     assert [row["outcome"] for row in matches.lines.arrow.to_pylist()] == ["suggested", "matched"]
 
 
-def test_of_two_split_codes_the_first_takes_the_amount() -> None:
+def test_of_two_lines_with_a_split_code_the_earlier_one_matches() -> None:
     rows = [line(name, "100", "PAY-2026 004417", day) for name, day in (("b", 1), ("a", 2))]
     matches = match(rows, [expectation("r", CODE, "100")])
     assert [row["outcome"] for row in matches.lines.arrow.to_pylist()] == ["suggested", "matched"]
@@ -439,7 +439,7 @@ def test_of_two_split_codes_the_first_takes_the_amount() -> None:
 
 
 @pytest.mark.acceptance
-def test_a_damaged_text_that_fits_many_codes_is_suggested_for_the_amount_alone() -> None:
+def test_a_damaged_code_that_fits_many_expectations_is_suggested_only_by_its_amount() -> None:
     expectations = [
         expectation(f"r{n:02}", f"PAY-2026-0044{n:02}", str(100 + n)) for n in range(60)
     ]
@@ -449,7 +449,7 @@ def test_a_damaged_text_that_fits_many_codes_is_suggested_for_the_amount_alone()
     assert outcome(silent)["outcome"] == "unreferenced"
 
 
-def test_a_matched_line_shows_who_lost_and_why() -> None:
+def test_a_matched_line_shows_its_runner_up_and_the_reason() -> None:
     here = expectation("r", CODE, account=line("a", "1", "")["account"])
     matches = match([line("a", "1", CODE)], [here, here | {"expectation_id": "s", "account": "X"}])
     line_outcome = outcome(matches)
@@ -499,7 +499,7 @@ def test_a_line_of_a_proved_statement_or_of_one_without_balances_matches(proof: 
     assert outcome(matches)["outcome"] == "matched"
 
 
-def test_a_payment_that_is_not_proved_makes_no_later_one_a_duplicate() -> None:
+def test_an_unproved_payment_does_not_make_a_later_one_a_duplicate() -> None:
     rows = [line("a", "100", CODE, day=1, proof="fails"), line("b", "100", CODE, day=2)]
     matches = match(rows, [expectation("r", CODE, "100")])
     assert outcome(matches, "b")["outcome"] == "matched"

@@ -1,4 +1,4 @@
-"""Rules are data with a hash, and matches are displayed safely."""
+"""Rules are validated data with a hash; matches show counts and exact amounts."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_rules_made_in_python_are_refused_like_those_of_a_file() -> None:
         match_references(lines, expectations, rules=Rules(max_candidates=0))
 
 
-def test_words_of_the_rules_count_however_they_are_written() -> None:
+def test_words_of_the_rules_are_recognised_in_any_spelling() -> None:
     stopped = [expectation("r", "PAY-2026-1", "1", status="ON_HOLD")]
     rows = arrow([line("a", "1", "PAY-2026-1")])
     rules = Rules(contradicting_statuses=("on-hold",))
@@ -96,8 +96,8 @@ def test_words_of_the_rules_count_however_they_are_written() -> None:
     assert silent.lines.arrow["outcome"].to_pylist() == ["unreferenced"]
 
 
-def test_a_structured_reference_is_looked_for_in_as_much_text_as_the_rules_say() -> None:
-    """A text of 250,000 characters took a minute when every place was tried."""
+def test_a_structured_reference_is_searched_up_to_the_text_length_of_the_rules() -> None:
+    """Searching a text of 250,000 characters at every position took a minute."""
     long = "RF é " * 50_000
     lines = [line("a", "1", f"RF18 5390 0754 7034 {long}"), line("b", "1", f"{long} RF18 5390")]
     expectations = [expectation("r", "RF18539007547034", "1")]
@@ -107,7 +107,7 @@ def test_a_structured_reference_is_looked_for_in_as_much_text_as_the_rules_say()
     assert b["outcome"] == "unreferenced"
 
 
-def test_fewer_candidates_are_kept_by_rule() -> None:
+def test_a_rule_limits_the_number_of_candidates() -> None:
     lines = arrow([line("a", "9", "PAY-2026-00441")])
     expectations = arrow([expectation(f"r{n}", f"PAY-2026-00441{n}", "1") for n in range(9)])
     for most in (2, 5):

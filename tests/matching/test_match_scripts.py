@@ -1,4 +1,4 @@
-"""Digits and letters of other scripts: digits are read as digits, look-alikes raise a doubt."""
+"""Digits of other scripts are read as digits; look-alike letters raise a doubt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCRIPTS = {
 
 
 def in_script(code: str, script: str) -> str:
-    """Return the code with each letter, or zero, as its look-alike in the script, if any."""
+    """Replace each letter and zero of the code by its look-alike in the script, if there is one."""
     shapes = {SHAPES[letter]: letter for letter in SCRIPTS[script]}
     return "".join(shapes.get("O" if c == "0" else c, c) for c in code)
 
@@ -38,7 +38,7 @@ def in_digits(code: str, zero: str) -> str:
 ZEROS = [chr(c) for c in range(0x0660, 0x11F60) if unicodedata.decimal(chr(c), None) == 0]
 
 
-def test_every_script_has_its_digits_read() -> None:
+def test_digits_of_every_script_are_read() -> None:
     assert len(ZEROS) > 50
     rows = [
         line(f"a{n}", "612.35", f"{LONG} {in_digits(OTHER, zero)}") for n, zero in enumerate(ZEROS)
@@ -60,7 +60,7 @@ def test_a_code_in_the_digits_of_another_script_matches() -> None:
 
 
 def test_a_control_character_in_one_text_changes_no_other() -> None:
-    """Texts of other scripts are translated many at a time, separated by U+001F."""
+    """Many texts are translated together, separated by U+001F."""
     rows = [
         line(f"a{n:02}", "612.35", f"{mark} {in_digits(f'PAY-2026-{n:06}', zero)} {mark}")
         for n, (zero, mark) in enumerate(
@@ -75,7 +75,7 @@ def test_a_control_character_in_one_text_changes_no_other() -> None:
     assert set(matches.lines.arrow["outcome"].to_pylist()) == {"matched"}
 
 
-def test_a_second_code_in_letters_that_look_alike_is_a_question() -> None:
+def test_a_second_code_in_look_alike_letters_prevents_a_match() -> None:
     seconds = [in_script(OTHER, s).replace("-", gap) for s in SCRIPTS for gap in ("-", " ", "/")]
     rows = [line(f"a{n}", "612.35", f"{LONG} {second}") for n, second in enumerate(seconds)]
     for row, second in zip(match(rows, BOTH).lines.arrow.to_pylist(), seconds, strict=True):
@@ -84,7 +84,7 @@ def test_a_second_code_in_letters_that_look_alike_is_a_question() -> None:
         assert OTHER in row["reason"]
 
 
-def test_a_code_in_letters_that_look_alike_is_a_candidate_and_no_more() -> None:
+def test_a_code_in_look_alike_letters_is_only_a_candidate() -> None:
     rows = [line(f"a{n}", "612.35", in_script(OTHER, s)) for n, s in enumerate(SCRIPTS)]
     for row in match(rows, BOTH).lines.arrow.to_pylist():
         assert (row["outcome"], row["expectation_id"]) == ("suggested", "s")
@@ -96,7 +96,7 @@ def test_a_look_alike_and_one_wrong_digit_are_still_a_candidate() -> None:
     assert left_open([typed], BOTH)["expectation_id"] == "s"
 
 
-def test_a_code_that_goes_on_with_a_look_alike_is_a_question() -> None:
+def test_a_code_followed_by_a_look_alike_of_the_rest_of_a_longer_one_is_not_matched() -> None:
     nested = [request("r", "PAY-2026-00A", "5000"), request("s", "PAY-2026-00AB", "70")]
     row = left_open([line("a", "80", "PAY-2026-00A \u0412")], nested)
     assert "PAY-2026-00AB" in row["reason"]

@@ -1,4 +1,4 @@
-"""A second code, split, written another way or cut off, leaves the line to a person."""
+"""A second code that is split, truncated or written differently prevents a match."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ DASH_LESS = "PAY2026004417"
 
 
 def beside(*pieces: str) -> list[str]:
-    """Return texts that name the account's own code with each of these before or after it."""
+    """Return texts with the account's own code and each of these before or after it."""
     return [
         text for piece in pieces for text in (f"{ACCOUNT_CODE} {piece}", f"{piece} {ACCOUNT_CODE}")
     ]
 
 
 @pytest.mark.parametrize("amount", ["9126.40", "12"])
-def test_a_second_code_across_punctuation_and_blanks(amount: str) -> None:
+def test_a_second_code_across_punctuation_and_blanks_prevents_a_match(amount: str) -> None:
     texts = []
     for mark in (",", "_", ":", "#", "(", ")", ";", "+", "?", "|", "\u20ac", "' "):
         texts += beside(
@@ -48,17 +48,17 @@ def test_a_second_code_across_punctuation_and_blanks(amount: str) -> None:
     all_left_open(texts, amount, EXPECTATIONS)
 
 
-def test_a_second_code_in_more_pieces_than_a_split_one_has() -> None:
+def test_a_second_code_in_very_many_pieces_prevents_a_match() -> None:
     pieces = ("PAY 2 0 2 6 0 0 4417", "P A Y 2 0 2 6 0 0 4 4 1 7", "P.A.Y. 2-0-2-6 / 0 0, 4 4 1 7")
     all_left_open(beside(*pieces), "9126.40", EXPECTATIONS)
 
 
-def test_a_code_in_that_many_pieces_proves_nothing_itself() -> None:
+def test_a_code_in_very_many_pieces_does_not_match() -> None:
     texts = ["PAY 2 0 2 6 0 0 4417", "PAY-2026, 004417"]
     all_left_open(texts, "9126.40", EXPECTATIONS)
 
 
-def test_a_damaged_second_code_between_slashes_or_dots() -> None:
+def test_a_damaged_second_code_between_slashes_or_dots_prevents_a_match() -> None:
     pieces = (
         "INV/PAY-2026-0O4417",
         "PAY-2026-0O4417/INV",
@@ -75,14 +75,14 @@ def test_a_damaged_second_code_between_slashes_or_dots() -> None:
             left_open([line("a", "9126.40", ACCOUNT_CODE, **{field: piece[:35]})], EXPECTATIONS)
 
 
-def test_a_slash_before_a_longer_code_that_is_damaged() -> None:
+def test_a_code_before_a_slash_and_the_damaged_rest_of_a_longer_one_is_not_matched() -> None:
     expectations = [standing("v", "ABCD1234"), request("r", "ABCD1234/EFGH5678", "50")]
     all_left_open(
         ["ABCD1234 /EFGH5679", "ABCD1234 / EFGH5679", "ABCD1234\n/EFGH5679"], "50", expectations
     )
 
 
-def test_a_second_code_that_is_split_and_damaged() -> None:
+def test_a_split_and_damaged_second_code_prevents_a_match() -> None:
     pieces = (
         "PAY 2026 0O4417",
         "PAY-2026 00441",
@@ -94,14 +94,14 @@ def test_a_second_code_that_is_split_and_damaged() -> None:
     all_left_open(beside(*pieces), "9126.40", EXPECTATIONS)
 
 
-def test_a_second_code_cut_where_very_many_go_on() -> None:
+def test_a_truncated_second_code_that_very_many_codes_continue_prevents_a_match() -> None:
     series = [request(f"s{n}", f"PAY-2026-0044{n:02}", "100") for n in range(30)]
     text = f"{ACCOUNT_CODE} PAY-2026-0044"
     reason = left_open([line("a", "100", text)], [standing("v", ACCOUNT_CODE), *series])["reason"]
     assert "PAY-2026-00440" in reason
 
 
-def test_a_damaged_second_code_that_very_many_instalments_have() -> None:
+def test_a_damaged_second_code_of_very_many_instalments_prevents_a_match() -> None:
     instalments = [
         request(f"s{code}-{n}", f"PAY-2026-00441{code}", f"{n + 10}.00")
         for code in range(3)
@@ -111,7 +111,7 @@ def test_a_damaged_second_code_that_very_many_instalments_have() -> None:
     all_left_open(beside("PAY-2026-00441X", "PAY-2026-00441"), "99", expectations)
 
 
-def test_very_many_codes_that_are_nearly_the_named_one_are_no_second_code() -> None:
+def test_very_many_codes_similar_to_the_named_one_do_not_prevent_a_match() -> None:
     series = [request(f"s{n}", f"PAY-2026-0044{n:02}", f"{n + 10}.00") for n in range(30)]
     texts = ["PAY-2026-004417 PAY-2026-0044", "PAY-2026-004417 PAY-2026-00441"]
     rows = [line(f"a{n}", "27", text) for n, text in enumerate(texts)]
@@ -131,7 +131,9 @@ FULL = str.maketrans({chr(n): chr(n + 0xFEE0) for n in range(33, 127)})
 
 
 @pytest.mark.parametrize("letters", [MATHEMATICAL, CIRCLED, FULL], ids=["bold", "circled", "full"])
-def test_a_second_code_in_other_forms_of_its_letters(letters: dict[int, str]) -> None:
+def test_a_second_code_in_other_forms_of_its_letters_prevents_a_match(
+    letters: dict[int, str],
+) -> None:
     written = LONG.translate(letters)
     assert written != LONG
     assert unicodedata.normalize("NFKC", written) == LONG
@@ -140,7 +142,9 @@ def test_a_second_code_in_other_forms_of_its_letters(letters: dict[int, str]) ->
 
 
 @pytest.mark.parametrize("rest", ["\u2077", "\U0001d7d5", "\u2466", "\u2087", "\uff17", "\u2170"])
-def test_the_rest_of_a_longer_code_as_another_form_of_its_digit(rest: str) -> None:
+def test_a_code_followed_by_another_form_of_the_last_digit_of_a_longer_one_is_not_matched(
+    rest: str,
+) -> None:
     digit = unicodedata.normalize("NFKC", rest).upper()
     expectations = [
         request("s", "PAY-2026-00441", "80"),
@@ -153,7 +157,7 @@ def test_the_rest_of_a_longer_code_as_another_form_of_its_digit(rest: str) -> No
     )
 
 
-def test_a_sign_that_stands_for_several_letters_is_a_question_and_ends_no_code() -> None:
+def test_a_character_for_several_letters_raises_a_doubt_and_does_not_end_a_code() -> None:
     expectations = [
         standing("v", ACCOUNT_CODE),
         request("r", LONG, "50"),
@@ -175,7 +179,7 @@ def test_a_sign_that_stands_for_several_letters_is_a_question_and_ends_no_code()
     assert outcome(matches)["outcome"] == "matched", "the sign for a number stands before a code"
 
 
-def test_invisible_characters_divide_no_code() -> None:
+def test_invisible_characters_do_not_divide_a_code() -> None:
     texts = []
     for unseen in (
         "\u115f",
@@ -194,7 +198,7 @@ def test_invisible_characters_divide_no_code() -> None:
     all_left_open(texts, "91.50", expectations)
 
 
-def test_a_second_code_with_letters_of_another_script() -> None:
+def test_a_second_code_with_letters_of_another_script_prevents_a_match() -> None:
     pieces = (
         "P\u0410Y-2026-004417",
         "PAY-2026-\u041e04417",
@@ -206,7 +210,7 @@ def test_a_second_code_with_letters_of_another_script() -> None:
     all_left_open(beside(*pieces), "9126.40", EXPECTATIONS)
 
 
-def test_words_beside_a_code_still_leave_it_whole() -> None:
+def test_a_code_with_other_words_around_it_matches() -> None:
     texts = [
         f"{ACCOUNT_CODE}, invoice 4711, thanks",
         f"{ACCOUNT_CODE} (2026: 10) 004418",
@@ -217,7 +221,7 @@ def test_words_beside_a_code_still_leave_it_whole() -> None:
     assert set(match(rows, EXPECTATIONS).lines.arrow["outcome"].to_pylist()) == {"matched"}
 
 
-def test_every_form_of_a_letter_or_digit_is_found_and_no_letter_of_another_alphabet() -> None:
+def test_every_unicode_form_of_a_latin_letter_or_digit_is_found_but_no_other_alphabet() -> None:
     forms = {}
     for code in (*range(0x80, 0xD800), *range(0xE000, 0x20000)):
         plain = unicodedata.normalize("NFKC", chr(code))
@@ -244,7 +248,9 @@ NEXT_BY_AMOUNT = [
 
 
 @pytest.mark.parametrize(("expectations", "amount"), NEXT_BY_AMOUNT, ids=["standing", "requests"])
-def test_a_second_code_one_slip_from_the_named_one(expectations: list[Row], amount: str) -> None:
+def test_a_second_code_one_slip_from_the_named_one_prevents_a_match(
+    expectations: list[Row], amount: str
+) -> None:
     pieces = (
         "PAY-2026-0044\u00ad18",
         "PAY-2026-0044+18",
@@ -264,12 +270,12 @@ def test_a_second_code_one_slip_from_the_named_one(expectations: list[Row], amou
 
 
 @pytest.mark.parametrize("rival", ["PAY-2026-004471", "PAY-2026-04417"])
-def test_a_second_code_that_reads_as_a_damage_of_the_named_one(rival: str) -> None:
+def test_a_second_code_that_looks_like_the_damaged_named_one_prevents_a_match(rival: str) -> None:
     text = f"{LONG} {rival.replace('-', '_')}"
     left_open([line("a", "7", text)], [request("r", LONG), request("s", rival)])
 
 
-def test_a_second_code_that_is_contained_in_the_named_one() -> None:
+def test_a_second_code_contained_in_the_named_one_prevents_a_match() -> None:
     for short, pieces in (
         ("PAY-2026-0044", ("PAY 2026 0044", "PAY-2026, 0044")),
         ("PAY-2026-00441", ("PAY 2026 00441",)),
@@ -278,7 +284,7 @@ def test_a_second_code_that_is_contained_in_the_named_one() -> None:
         all_left_open([f"{LONG} {piece}" for piece in pieces], "7", expectations)
 
 
-def test_another_lines_text_changes_nothing() -> None:
+def test_the_text_of_another_line_does_not_change_a_result() -> None:
     expectations = [request("r", LONG), request("s", "PAY-2026-44170", "7000")]
     mine = line("a", "7", f"{LONG} PAY 2026 4417")
     alone = outcome(match([mine], expectations))
@@ -290,14 +296,14 @@ def test_another_lines_text_changes_nothing() -> None:
     assert outcome(match([mine], expectations)) == outcome(match([mine, other], expectations))
 
 
-def test_a_raw_subfield_tag_inside_a_second_code() -> None:
+def test_a_second_code_with_a_raw_subfield_tag_inside_prevents_a_match() -> None:
     pieces = ("PAY-2026?21004417", "PAY-2026?21-004417", "PAY-2026-\n?21004417")
     all_left_open(beside(*pieces), "9126.40", EXPECTATIONS)
     both = {"end_to_end_id": ACCOUNT_CODE, "creditor_reference": "PAY-2026?21-004417"}
     left_open([line("a", "9126.40", None, **both)], EXPECTATIONS)
 
 
-def test_a_second_code_in_small_letters_of_another_script() -> None:
+def test_a_second_code_in_small_letters_of_another_script_prevents_a_match() -> None:
     beta = request("b", "BETA-2026-0001", "7")
     pieces = (
         "\u0420\u0430\u0443-2026-004417",
@@ -309,13 +315,13 @@ def test_a_second_code_in_small_letters_of_another_script() -> None:
 
 
 @pytest.mark.parametrize("code", ["123456", "LEASING", "AB-123"])
-def test_a_whole_second_code_of_any_kind_between_slashes_or_dots(code: str) -> None:
+def test_a_whole_second_code_between_slashes_or_dots_prevents_a_match(code: str) -> None:
     pieces = (f"INV/{code}", f"no.{code}", f"{code}/INV")
     expectations = [standing("v", ACCOUNT_CODE), request("r", code, "7")]
     all_left_open([*beside(*pieces), f"{code}/{ACCOUNT_CODE}"], "8", expectations)
 
 
-def test_a_second_code_cut_off_at_the_end_of_a_field_however_much_is_left() -> None:
+def test_a_second_code_truncated_at_the_end_of_a_field_prevents_a_match() -> None:
     for length in (35, 65, 70, 140):
         text = f"{ACCOUNT_CODE} {'thanks for all ' * 10}"[: length - 11] + " PAY-2026-0"
         assert len(text) == length
@@ -326,13 +332,13 @@ def test_a_second_code_cut_off_at_the_end_of_a_field_however_much_is_left() -> N
     left_open([line("a", "7", octets)], [*EXPECTATIONS, request("l", "LEASING-2026", "7")])
 
 
-def test_a_stray_piece_hides_no_damaged_code() -> None:
+def test_a_stray_piece_of_a_code_does_not_hide_a_damaged_one() -> None:
     expectations = [request("r", LONG), request("s", "PAY-2026-004528", "7")]
     texts = [f"{LONG} PAY-2026-00 452X", f"{LONG} PAY-2026-004582 (PAY-2026-00)"]
     all_left_open(texts, "7", expectations)
 
 
-def test_years_days_and_amounts_beside_a_code_of_digits_are_no_second_code() -> None:
+def test_years_dates_and_amounts_next_to_a_code_of_digits_do_not_prevent_a_match() -> None:
     series = [request(f"s{n}", f"2026{n:04}", f"{n + 10}") for n in range(1, 2001)]
     texts = [
         "20260404, 06.10.2026, 12.34 UHR",

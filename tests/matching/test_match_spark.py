@@ -37,7 +37,7 @@ from treasury.month.trace import lookup, tracer
 
 TRACED = (*monthly.STEPS, *tracer.TRACE_STEPS, lookup.CHOSEN)
 """A month's steps, and the steps that look a payment up."""
-# Starting Spark takes about twenty seconds alone, and minutes next to other work.
+# Spark starts in about twenty seconds, but needs minutes on a busy machine.
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(900)]
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv-spark" / "bin" / "python"
@@ -58,7 +58,7 @@ LOCAL = {
 
 
 class Model(msgspec.Struct, frozen=True):
-    """Steps, a DuckDB connection on which they have run, and the folder with Spark's plan."""
+    """Steps, the DuckDB connection with their results, and the folder with Spark's plan."""
 
     steps: tuple[Step, ...]
     connection: duckdb.DuckDBPyConnection
@@ -66,7 +66,7 @@ class Model(msgspec.Struct, frozen=True):
 
 
 class Input(msgspec.Struct, frozen=True):
-    """An input table as Spark reads it: Parquet files, their partitioning, and its columns."""
+    """An input table for Spark: its Parquet files, their partitioning and its columns."""
 
     files: list[str]
     columns: str
@@ -77,7 +77,7 @@ class Input(msgspec.Struct, frozen=True):
 def models(
     month_end: Workspace, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Model]]:
-    """Run both models on both engines; Spark starts once."""
+    """Run both models on both engines, with a single Spark session."""
     assert PYTHON.exists(), "Apache Spark is not installed; run tools/spark"
     assert shutil.which("java"), "Spark needs Java; on Debian: apt-get install default-jre-headless"
     with ExitStack() as stack:
@@ -98,7 +98,7 @@ def models(
 
 
 def trace_all(month: Run) -> None:
-    """Run the steps that look payments up on a month's run, without a filter."""
+    """Run the steps that look up payments on a month's results, without a filter."""
     month.bring(tracer.TRACE_STEPS)
     every = "SELECT DISTINCT kind, id FROM traceable_names"
     month.give({"wanted": month.connection.sql(every).to_arrow_table()})
@@ -108,7 +108,7 @@ def trace_all(month: Run) -> None:
 def matched() -> duckdb.DuckDBPyConnection:
     """Return a connection on which a world has been matched.
 
-    It has a decision of each verdict, and payers who give no reference in the last month.
+    The world has decisions of each verdict, and payers without a reference in the last month.
     """
     world, habits = draw(11, each=3), draw_habits(1, payers=8, months=3)
     for row in habits.world.lines:
@@ -143,7 +143,7 @@ def matched() -> duckdb.DuckDBPyConnection:
 
 
 def plan(model: Model, number: int, snapshot: Snapshot | None) -> None:
-    """Write Spark's plan. It reads the snapshot's own files if a table is stored."""
+    """Write Spark's plan, which reads stored tables from the snapshot's own files."""
     inputs = {name: source(model, name, snapshot) for name in sorted(inputs_of(model.steps))}
     targets = {
         "number": number,
@@ -155,7 +155,7 @@ def plan(model: Model, number: int, snapshot: Snapshot | None) -> None:
 
 
 def source(model: Model, name: str, snapshot: Snapshot | None) -> Input:
-    """Return a table that the steps read and do not make."""
+    """Return an input table of the steps."""
     table = model.connection.table(name).to_arrow_table()
     stored = snapshot.stored().get(name) if snapshot is not None else None
     if stored is not None and stored.files:
@@ -168,7 +168,7 @@ def source(model: Model, name: str, snapshot: Snapshot | None) -> Input:
 
 
 def inputs_of(steps: tuple[Step, ...]) -> set[str]:
-    """Return the names of the tables that steps read and do not make."""
+    """Return the names of the input tables of steps."""
     trees = [sqlglot.parse_one(step.sql, read="duckdb") for step in steps]
     read = {table.name for tree in trees for table in tree.find_all(exp.Table)}
     within = {cte.alias for tree in trees for cte in tree.find_all(exp.CTE)}
@@ -189,7 +189,7 @@ def run_on_spark(folders: list[Path]) -> None:
 
 
 def in_order(table: pa.Table, schema: pa.Schema) -> list[tuple[Any, ...]]:
-    """Return the rows of a table with these columns, sorted, in the same types."""
+    """Return these columns of a table with uniform types and sorted rows."""
     assert table.column_names == schema.names
     rows = zip(*(column.to_pylist() for column in table.cast(schema).columns), strict=True)
     return sorted(rows, key=lambda row: tuple((value is None, str(value)) for value in row))
@@ -226,7 +226,7 @@ def test_no_step_joins_every_row_with_every_row(models: dict[str, Model], name: 
 
 
 def test_the_inputs_contain_enough_rows(models: dict[str, Model]) -> None:
-    """Two empty results would be equal without proving anything."""
+    """Two empty results are always equal."""
     for name, steps in {
         "matching": (
             "outcomes",

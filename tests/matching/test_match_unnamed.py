@@ -1,4 +1,4 @@
-"""Lines without a reference: ranked by the lessons of matched payments, in words, never matched."""
+"""Lines without a reference get candidates ranked by earlier payments, and are never matched."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def ranked(paid: dict[str, Any], *more: dict[str, Any]) -> list[tuple[str, str]]
         ("300", "STORAGE", 12, "garage", "only payments for this said STORAGE"),
     ],
 )
-def test_of_a_payers_codes_the_one_that_agrees_comes_first_and_says_why(
+def test_the_code_of_a_payer_that_agrees_ranks_first_with_its_reason(
     amount: str, text: str, day: int, first: str, fact_words: str
 ) -> None:
     ranking = ranked(line("a", amount, text, day, **PAYER))
@@ -85,7 +85,7 @@ def test_of_a_payers_codes_the_one_that_agrees_comes_first_and_says_why(
     ["MÜLLER & SÖHNE", "Söhne Müller G.m.b.H.", "Mueller und Soehne AG", "Muller, Sohne Ltd.",
      "mu\u0308ller so\u0308hne s.r.o."],
 )  # fmt: skip
-def test_a_name_is_one_without_case_accents_legal_form_and_order(name: str) -> None:
+def test_case_accents_legal_form_and_word_order_do_not_change_a_name(name: str) -> None:
     moved = {"counterparty_account": "LT2", "counterparty_name": name}
     ranking = ranked(line("a", "500", "thanks", 12, **moved))
     assert ranking[0][0] == "rent"
@@ -99,7 +99,7 @@ def test_a_different_name_is_another_payer(name: str | None) -> None:
     assert outcome(matches)["outcome"] == "unreferenced"
 
 
-def test_an_accepted_decision_teaches_as_a_reference_does() -> None:
+def test_an_accepted_decision_counts_as_a_lesson_like_a_reference() -> None:
     silent = [row | {"remittance": "thanks"} for row in BEFORE]
     expectations = {"g": "garage", "r": "rent"}
     accepted = [
@@ -114,7 +114,7 @@ def test_an_accepted_decision_teaches_as_a_reference_does() -> None:
     assert "the payer's account paid this before" in ranking[0][1]
 
 
-def test_lines_booked_later_teach_nothing_yet() -> None:
+def test_lines_booked_later_are_no_lessons() -> None:
     early = line("a", "500", "huur", booking_date=date(2026, 6, 5), **PAYER)
     assert outcome(match([*BEFORE, early], CODES))["outcome"] == "unreferenced"
 
@@ -135,7 +135,7 @@ def test_a_request_names_its_payer_by_account_or_by_name() -> None:
     assert candidates(match([paid], [second_payer])) == []
 
 
-def test_a_payer_who_paid_for_a_customer_is_asked_about_that_customers_next_request() -> None:
+def test_a_payer_for_a_customer_has_the_customers_next_request_as_best_candidate() -> None:
     customer = {"counterparty_name": "Jansen Bouw BV"}
     expectations = [
         expectation("old", "PAY-2026-000001", "77", **customer),
@@ -148,7 +148,7 @@ def test_a_payer_who_paid_for_a_customer_is_asked_about_that_customers_next_requ
     assert "the payer's account paid for its counterparty before" in ranking[0][1]
 
 
-def test_a_customer_who_pays_short_is_asked_about_the_request_that_is_nearly_so_much() -> None:
+def test_a_short_payment_suggests_the_customers_request_of_nearly_that_amount() -> None:
     customer = {"counterparty_name": "Jansen Bouw BV"}
     expectations = [
         expectation(f"r{amount}", f"PAY-2026-{amount:06}", str(amount), **customer)
@@ -158,7 +158,7 @@ def test_a_customer_who_pays_short_is_asked_about_the_request_that_is_nearly_so_
     assert [name for name, _ in candidates(match([paid], expectations))] == ["r250"]
 
 
-def test_the_rest_of_a_request_is_what_remains() -> None:
+def test_the_remaining_amount_of_a_request_is_compared() -> None:
     expectations = [expectation("r", "PAY-2026-000001", "100")]
     lines = [line("b", "60", "PAY-2026-000001", 2, **PAYER), line("a", "40", "thanks", 9, **PAYER)]
     ((name, reason),) = candidates(match(lines, expectations))
@@ -171,19 +171,22 @@ def test_the_rest_of_a_request_is_what_remains() -> None:
 @pytest.mark.parametrize(
     ("amount", "others", "becomes"),
     [
-        ("123.45", 0, "suggested"),  # of one request alone
-        ("123.45", 1, "unreferenced"),  # of two
-        ("100", 0, "unreferenced"),  # round
+        ("123.45", 0, "suggested"),
+        ("123.45", 1, "unreferenced"),
+        # A round amount is not rare.
+        ("100", 0, "unreferenced"),
         ("2050.00", 0, "unreferenced"),
     ],
 )
-def test_an_amount_alone_is_a_fact_where_it_is_rare(amount: str, others: int, becomes: str) -> None:
+def test_only_a_rare_amount_alone_suggests_a_request(
+    amount: str, others: int, becomes: str
+) -> None:
     expectations = [expectation(f"r{n}", f"PAY-2026-00000{n}", amount) for n in range(1 + others)]
     matches = match([line("a", amount, "thanks", 9, **STRANGER)], expectations)
     assert outcome(matches)["outcome"] == becomes
 
 
-def test_an_amount_that_many_lines_have_connects_none_of_them() -> None:
+def test_an_amount_that_many_lines_share_suggests_nothing() -> None:
     lines = [line(f"a{n}", "123.45", "thanks", 9, **STRANGER) for n in range(6)]
     matches = match(lines, [expectation("r", "PAY-2026-000001", "123.45")])
     assert set(matches.lines.arrow["outcome"].to_pylist()) == {"unreferenced"}
@@ -197,7 +200,7 @@ def test_an_amount_that_many_lines_have_connects_none_of_them() -> None:
         ("Jansen Transport, Peeters Bouw", True), ("Janssen Bouw", False),
     ],
 )  # fmt: skip
-def test_a_text_that_gives_a_counterpartys_whole_name_leads_to_its_request(
+def test_a_counterpartys_whole_name_in_a_text_suggests_its_request(
     text: str, is_said: bool
 ) -> None:
     names = ("Jansen Bouw BV", "Peeters NV")
@@ -210,7 +213,7 @@ def test_a_text_that_gives_a_counterpartys_whole_name_leads_to_its_request(
     assert all("its text names the counterparty" in reason for _, reason in ranking)
 
 
-def test_a_text_names_who_paid_this_before() -> None:
+def test_an_earlier_payers_name_in_a_text_suggests_what_that_payer_paid() -> None:
     jansen = {"counterparty_account": "DE2", "counterparty_name": "Jansen Bouw BV"}
     before = [
         line(f"b{month}", "70", f"{GARAGE} x", booking_date=date(2026, month, 5), **jansen)
@@ -233,7 +236,7 @@ def test_a_text_names_who_paid_this_before() -> None:
         (("98", "105", "7"), "as much as before"),
     ],
 )
-def test_an_amount_is_said_by_how_earlier_ones_vary(
+def test_the_words_for_an_amount_depend_on_how_earlier_amounts_vary(
     amounts: tuple[str, ...], fact_words: str
 ) -> None:
     before = [
@@ -244,7 +247,7 @@ def test_an_amount_is_said_by_how_earlier_ones_vary(
     assert fact_words in ranking[0][1].split("; ")
 
 
-def test_of_two_amounts_for_one_code_each_has_its_day() -> None:
+def test_each_of_two_amounts_for_one_code_has_its_usual_day() -> None:
     before = [
         line(f"{day}{month}", amount, f"{GARAGE} x", booking_date=date(2026, month, day), **PAYER)
         for month in (7, 8, 9)
@@ -265,7 +268,7 @@ def test_equal_facts_are_a_tie() -> None:
     assert (line_outcome["expectation_id"], line_outcome["margin"]) == ("x", Decimal(0))
 
 
-def test_a_rejected_candidate_is_none_and_a_damaged_reference_stands_above() -> None:
+def test_a_rejected_candidate_is_omitted_and_a_damaged_reference_ranks_first() -> None:
     paid = line("a", "500", "huur", 5, **PAYER)
     no = [{"entry_id": "a", "expectation_id": "rent", "verdict": "reject", "reason": "no"}]
     assert [name for name, _ in candidates(match([*BEFORE, paid], CODES, no))] == ["garage"]
@@ -290,11 +293,12 @@ def test_a_payer_of_very_many_codes_has_few_candidates() -> None:
     assert ranking[0][0] == "c007"
 
 
-def test_all_parts_together_stay_under_one() -> None:
+def test_the_weights_of_all_parts_add_up_to_less_than_one() -> None:
     heaviest: dict[str, Decimal] = {}
     for fact in FACTS:
         heaviest[fact.part] = max(fact.weight, heaviest.get(fact.part, Decimal(0)))
-    for_all = Decimal("0.3")  # the amount that agrees, and the known counterparty
+    # This is the weight of an agreeing amount and a known counterparty.
+    for_all = Decimal("0.3")
     assert sum(heaviest.values()) < 1
     assert sum(heaviest.values()) - heaviest["amount"] + Decimal("0.12") + for_all <= 1
     assert min(fact.weight for fact in FACTS) > 0
@@ -307,8 +311,8 @@ def test_letters_are_folded_one_by_one() -> None:
     assert "".join(folded[letter] for letter in "ÀÇÉŁØŽ") == "ACELOZ"
 
 
-def test_on_drawn_months_the_right_one_is_first_and_none_is_matched() -> None:
-    """Use other worlds than `python -m benchmarks.peers_habits`, which compares with Splink."""
+def test_in_drawn_months_the_right_candidate_is_first_and_none_is_matched() -> None:
+    """The worlds differ from those of `benchmarks.peers_habits`, which compares with Splink."""
     counts: Counter[str] = Counter()
     for seed in (1, 2):
         habits = draw_habits(seed, payers=30, months=5)
@@ -338,8 +342,8 @@ def test_shuffled_rows_rank_alike() -> None:
     assert again.lines.arrow.equals(first.lines.arrow)
 
 
-def test_a_payment_that_says_a_payers_name_changes_nothing_for_the_payers_own() -> None:
-    """A lesson of an earlier payment is counted once, however many keys find it."""
+def test_a_payers_name_in_another_payment_does_not_change_the_payers_candidates() -> None:
+    """An earlier payment counts once, even if several keys find it."""
     own = line(
         "a", "520", "thanks", 12, counterparty_account=None, counterparty_name="Muller Sohne"
     )

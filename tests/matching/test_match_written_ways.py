@@ -1,7 +1,7 @@
 """References, names, labels and returns that are written differently from the records.
 
-Cases that do not affect each other share one run: each has its own currency, and `{}` in a code or
-text is replaced by its own letters.
+Independent cases share one run: each has its own currency, and its own letters replace `{}` in
+codes and texts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BY_CHECK_DIGITS = Rules(structured=("RF", "QRR", "OGM"))
 
 
 class Case(NamedTuple):
-    """A line, and the codes of the requests of its currency: the first expects 100."""
+    """A line, and the codes of the requests in its currency; the first one expects 100."""
 
     text: str | None
     code: str
@@ -169,12 +169,12 @@ def test_a_reference_written_another_way_matches_with_the_exact_amount() -> None
     assert_all("matched", [Case(text, code) for text, code in RESPELLED])
 
 
-def test_a_reference_written_another_way_is_a_question_with_another_amount() -> None:
+def test_a_reference_written_another_way_is_only_suggested_with_another_amount() -> None:
     assert_all("suggested", [Case(text, code, "99") for text, code in RESPELLED])
     assert_all("suggested", [Case(text, code, "101") for text, code in RESPELLED])
 
 
-def test_a_reference_written_another_way_is_a_question_where_it_may_be_another() -> None:
+def test_a_reference_written_another_way_is_only_suggested_if_it_may_be_another() -> None:
     code, second = "{}-2026-004417", "{}-2026-004471"
     cases = [
         Case("{}-125", "{}-00125", other="{}-0125"),
@@ -197,7 +197,7 @@ def test_a_reference_written_another_way_is_a_question_where_it_may_be_another()
     assert_all("suggested", [Case("VS:0020004009", "20004009", other="0020004009")])
 
 
-def test_the_groups_of_a_serial_number_are_not_moved() -> None:
+def test_a_serial_number_with_its_digits_grouped_otherwise_does_not_match() -> None:
     cases = [
         Case("FV/02/11/2026", "FV/21/1/2026"),
         Case("INV-01-25", "INV-125"),
@@ -206,7 +206,7 @@ def test_the_groups_of_a_serial_number_are_not_moved() -> None:
     assert "matched" not in outcomes(cases)
 
 
-def test_a_second_serial_number_next_to_it_is_a_question() -> None:
+def test_a_second_serial_number_next_to_the_first_prevents_a_match() -> None:
     cases = [
         Case("CHECK #5006 #5007", "CHECK-5006"),
         Case("CHECK #5006, 5007", "CHECK-5006"),
@@ -223,7 +223,7 @@ def test_a_second_serial_number_next_to_it_is_a_question() -> None:
     assert_all("matched", honest)
 
 
-def test_a_code_whose_groups_of_digits_are_moved_is_not_proved_without_its_signs() -> None:
+def test_a_code_with_its_digits_grouped_otherwise_is_not_proved_without_its_signs() -> None:
     cases = [
         Case("FV/11/2/2026", "FV/1/12/2026"),
         Case("FV-11-2-2026", "FV/1/12/2026"),
@@ -241,7 +241,7 @@ def test_a_code_whose_groups_of_digits_are_moved_is_not_proved_without_its_signs
     assert_all("matched", honest)
 
 
-def test_a_number_of_another_thing_is_no_check_number() -> None:
+def test_an_unrelated_number_is_not_taken_for_a_check_number() -> None:
     cases = [
         Case("CHECK #5006", "{}-5006"),
         Case("PAY{} #5006", "{}-5006"),
@@ -254,7 +254,7 @@ def test_a_number_of_another_thing_is_no_check_number() -> None:
     assert "matched" not in outcomes([Case("CHECK #5006", "5006", other="CHECK-5006")])
 
 
-def test_a_tag_that_names_another_field_hides_no_second_number() -> None:
+def test_a_tag_that_names_another_field_does_not_hide_a_second_number() -> None:
     cases = [
         Case("/REMI/20004008/EREF/PAY-2026-004417", "20004008", other=CODE),
         Case("/EREF/20004008/REMI/20004009", "20004008", other="20004009"),
@@ -273,7 +273,7 @@ def test_subfields_without_a_separator_are_divided_at_their_tags() -> None:
     assert_all("matched", [Case(text, CODE, "90") for text in texts])
 
 
-def test_a_tag_does_not_hide_that_the_text_goes_on_or_names_two() -> None:
+def test_a_tag_does_not_hide_a_longer_or_second_code() -> None:
     cases = [
         Case(f"EREF+{CODE}SVWZ+7", CODE, other=f"{CODE}7"),
         Case(f"EREF+{CODE}SVWZ+INV-77-08153", CODE, other="INV-77-08153"),
@@ -311,19 +311,19 @@ def test_a_label_of_another_language_announces_a_number() -> None:
     assert_all("matched", [Case(text, "20004040", "90") for text in texts])
 
 
-def test_a_label_of_another_language_proves_no_number_of_somebody_else() -> None:
+def test_a_label_of_another_language_does_not_prove_a_number_of_another_party() -> None:
     texts = [f"klient nr / {label}: 20004040 - 14645927" for label in LABELS]
     texts += ["nasza faktura 20004040", "unsere Rg. 20004040", "notre fact. 20004040"]
     assert "matched" not in outcomes([Case(text, "20004040", "90") for text in texts])
 
 
-def test_an_underscore_is_part_of_a_code_as_a_hyphen_is() -> None:
+def test_an_underscore_is_part_of_a_code_like_a_hyphen() -> None:
     texts = ("INV_2026_1214", "INV-2026-1214", "_INV_2026_1214_ thanks")
     codes = ("INV_2026_1214", "INV-2026-1214")
     assert_all("matched", [Case(text, code, "90") for text in texts for code in codes])
 
 
-def test_an_underscore_does_not_hide_that_the_text_goes_on() -> None:
+def test_an_underscore_does_not_hide_a_longer_code() -> None:
     cases = [
         Case("INV_2026_1214_1", "INV-2026-1214", other="INV-2026-12141"),
         Case("INV_2026_1214 1", "INV_2026_1214", other="INV_2026_12141"),
@@ -336,7 +336,7 @@ def test_an_underscore_does_not_hide_that_the_text_goes_on() -> None:
 
 
 def returned(amount: str, charges: str | None, **more: Any) -> Any:
-    """Return 100 that were received, by a debit of this amount with these charges."""
+    """Match a receipt of 100 and its return by a debit of this amount with these charges."""
     paid = line("o", "100", CODE, 1, end_to_end_id="E2E-77", charges=None)
     back = line(
         "a", amount, None, 5, direction="DBIT", return_reason="MD06",
@@ -355,7 +355,7 @@ def test_a_return_may_state_charges_on_top_or_taken_off(amount: str, words: str)
 
 
 @pytest.mark.parametrize("charges", [None, "4", "6", "105"])
-def test_a_return_of_more_than_came_in_without_its_charges_is_no_return(
+def test_a_return_above_the_payment_is_linked_only_with_equal_charges(
     charges: str | None,
 ) -> None:
     matches = returned("105", charges)
@@ -365,14 +365,14 @@ def test_a_return_of_more_than_came_in_without_its_charges_is_no_return(
     assert state(matches)["state"] == "received"
 
 
-def test_charges_on_top_are_no_proof_for_another_payer() -> None:
+def test_charges_on_top_do_not_prove_a_return_to_another_payer() -> None:
     other = {"counterparty_account": "DE02120300000000202051", "counterparty_name": "Zed GmbH"}
     matches = returned("105", "5", **other)
     assert outcome(matches)["outcome"] != "returned"
     assert outcome(matches, "o")["outcome"] == "matched"
 
 
-def test_a_return_of_exactly_a_payment_goes_before_one_with_charges_on_top() -> None:
+def test_a_return_of_the_exact_amount_takes_precedence_over_one_with_charges_on_top() -> None:
     lines = [
         line(name, amount, CODE, 1, end_to_end_id="E2E-77", charges=None)
         for name, amount in (("o", "100"), ("p", "105"))

@@ -1,4 +1,4 @@
-"""Differences between the engines that SQLGlot does not translate are corrected first."""
+"""Differences between engines that SQLGlot does not translate are corrected beforehand."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def test_a_series_that_would_run_backwards_is_empty() -> None:
     assert "CASE WHEN 1 <= n THEN SEQUENCE(1, n) ELSE ARRAY() END" in sql
 
 
-def test_a_group_is_named_as_java_does() -> None:
+def test_a_regular_expression_group_is_written_as_in_java() -> None:
     sql = written(r"SELECT regexp_replace(a, '(x)', '\1$', 'g') AS b FROM t")
     assert r"'$1\\$'" in sql
 
 
-def test_a_pattern_beside_a_comparison_keeps_its_brackets() -> None:
+def test_a_pattern_next_to_a_comparison_keeps_its_parentheses() -> None:
     assert "( a RLIKE 'x' ) <> b" in written("SELECT regexp_matches(a, 'x') <> b AS c FROM t")
 
 
@@ -46,7 +46,7 @@ def test_lists_that_are_unnested_side_by_side_become_one() -> None:
     assert "EXPLODE(a) AS x FROM t" in written("SELECT unnest(a) AS x FROM t")
 
 
-def test_qualify_sees_what_the_query_gives() -> None:
+def test_qualify_refers_to_the_output_of_its_query() -> None:
     window = "row_number() OVER (PARTITION BY t.a ORDER BY t.b) = 1"
     assert "WHERE a > 0 AND _w = 1" in written(f"SELECT t.a FROM t QUALIFY t.a > 0 AND {window}")
     with pytest.raises(InputError, match=r"names t\.b, which the query does not select"):
@@ -58,7 +58,9 @@ def test_a_step_that_does_not_parse_is_named() -> None:
         written("SELECT (")
 
 
-def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_reported_with_the_install_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "sqlglot", None)
     with pytest.raises(InputError, match=r"install treasury-toolkit\[spark\]"):
         written("SELECT 1 AS a")

@@ -1,6 +1,6 @@
-"""Every step keeps to the SQL that DuckDB and Spark read alike, and computes no float.
+"""Every step uses only SQL with the same meaning in DuckDB and Spark, and no floats.
 
-Each rule names a construct that gave other rows, none, or an error on one of the two engines.
+Each rule names a construct that gave other rows, no rows or an error on one of the engines.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ Rule = Callable[[exp.Expression], bool]
 
 
 def is_ordered(node: exp.Expression) -> bool:
-    """An aggregate that depends on the order of rows."""
+    """Return whether this aggregate depends on the order of rows."""
     inside = isinstance(node, exp.AggFunc) and isinstance(node.this, exp.Order)
     return inside or isinstance(node, exp.WithinGroup)
 
 
 def is_any_row(node: exp.Expression) -> bool:
-    """A value from an arbitrary row; a sorted list of all values is allowed."""
+    """Return whether this is a value of an arbitrary row; a sorted list of all is allowed."""
     names = (exp.First, exp.Last, exp.AnyValue, exp.ArrayAgg, exp.GroupConcat)
     return isinstance(node, names) and not isinstance(node.parent, exp.Window | exp.ArraySort)
 
@@ -66,7 +66,7 @@ def is_finer_than_a_day(node: exp.Expression) -> bool:
 
 
 def is_first_only(node: exp.Expression) -> bool:
-    """A replacement of only the first occurrence."""
+    """Return whether this replaces only the first occurrence."""
     if not isinstance(node, exp.RegexpReplace):
         return False
     modifiers = node.args.get("modifiers")
@@ -74,7 +74,7 @@ def is_first_only(node: exp.Expression) -> bool:
 
 
 def is_wide_product(node: exp.Expression) -> bool:
-    """A product of factors that are not narrowed first: 38 digits times 38 digits overflow."""
+    """Return whether a product may overflow, as its factors have no narrowing cast."""
     if not isinstance(node, exp.Mul):
         return False
     return not all(_is_narrow(factor.unnest()) for factor in (node.left, node.right))
@@ -99,7 +99,7 @@ def is_float(node: exp.Expression) -> bool:
 
 
 def is_nested_unnest(node: exp.Expression) -> bool:
-    """Rows made inside an expression: Spark allows this only as a whole column."""
+    """Return whether rows are made inside an expression; Spark allows only a whole column."""
     is_made = isinstance(node, exp.Explode | exp.Unnest) and not isinstance(
         node.parent, exp.From | exp.Join | exp.Lateral
     )
@@ -108,12 +108,12 @@ def is_nested_unnest(node: exp.Expression) -> bool:
 
 
 def is_asked_of_the_window(node: exp.Expression) -> bool:
-    """A subquery in QUALIFY: translated to another engine, its columns are searched outside it."""
+    """Return whether QUALIFY has a subquery: other engines search its columns outside it."""
     return isinstance(node, exp.Qualify) and node.find(exp.Select) is not None
 
 
 def is_compared_row_by_row(node: exp.Expression) -> bool:
-    """An outer join by more than comparisons of both sides, for which DuckDB uses a nested loop."""
+    """Return whether DuckDB uses a nested loop for the condition of this outer join."""
     if not isinstance(node, exp.Join) or not node.side or node.args.get("on") is None:
         return False
     joined, asked = node.this.alias_or_name, node.args["on"].unnest()
@@ -122,7 +122,7 @@ def is_compared_row_by_row(node: exp.Expression) -> bool:
 
 
 def _is_of_both_sides(part: exp.Expression, joined: str) -> bool:
-    """Return whether this compares the joined table with others, or is about it alone."""
+    """Return whether a condition compares the joined table with others or uses it alone."""
     if not isinstance(part, exp.Predicate) or not isinstance(part, exp.Binary):
         return _tables(part) <= {joined}
     left, right = _tables(part.left), _tables(part.right)
@@ -136,7 +136,7 @@ def _tables(node: exp.Expression) -> set[str]:
 
 
 def is_called(node: exp.Expression, *names: str) -> bool:
-    """A function that SQLGlot passes on unchanged."""
+    """Return whether this is one of the functions that SQLGlot passes on unchanged."""
     return isinstance(node, exp.Anonymous) and node.name.lower() in names
 
 
@@ -223,7 +223,7 @@ MODEL = (
 
 
 def test_every_file_is_a_step_of_a_model() -> None:
-    # Views of records do not belong to a model.
+    # Views of records are not part of a model.
     steps = {path.stem for path in FILES if "views" not in path.parts}
     assert steps == {step.name for step in MODEL}
 
@@ -264,7 +264,7 @@ def test_rows_are_freed_once_no_step_reads_them() -> None:
     assert sorted(tables) == [("given",), ("second",)]
 
 
-def test_results_are_read_in_turn_and_what_they_came_from_is_given_back() -> None:
+def test_results_are_read_in_order_and_their_inputs_are_freed() -> None:
     steps = (
         Step("joined", "SELECT n FROM given JOIN beside USING (n)"),
         Step("one", "SELECT n FROM joined", is_stored=False),
@@ -289,8 +289,8 @@ def test_results_are_read_in_turn_and_what_they_came_from_is_given_back() -> Non
     assert left == []
 
 
-def test_a_step_is_named_like_no_other_step_and_no_table() -> None:
-    """A step named like a table of the lake would hide the table from the steps after it."""
+def test_step_names_differ_from_each_other_and_from_table_names() -> None:
+    """A step with the name of a lake table would hide the table from later steps."""
     names = [step.name for step in MODEL[len(matching.STEPS) :]]
     assert len(names) == len(set(names))
     stored = [table.name for group in dictionary.GROUPS for table in group.tables]
@@ -360,7 +360,7 @@ def test_the_lint_accepts_valid_steps(sql: str) -> None:
 
 
 def hold_no_floats(connection: duckdb.DuckDBPyConnection, steps: tuple[Step, ...]) -> None:
-    """No column of any step that has run is a float."""
+    """Check that no column of an executed step is a float."""
     for step in steps:
         for name, kind, *_ in connection.execute(f"DESCRIBE {step.sql}").fetchall():
             assert not FLOATS & set(kind.replace("[", " ").split()), (step.name, name, kind)
@@ -387,7 +387,7 @@ def test_no_column_of_the_month_is_a_float(month_end: Workspace) -> None:
         hold_no_floats(steps_run.connection, monthly.STEPS)
 
 
-def test_no_column_of_what_stands_with_the_provider_is_a_float(month_end: Workspace) -> None:
+def test_no_column_of_the_provider_exposure_is_a_float(month_end: Workspace) -> None:
     question, steps = month_end.question("2026-10"), provider_exposure.STEPS
     with monthly.run_on_question(month_end.snapshot(), question, None, steps) as steps_run:
         hold_no_floats(steps_run.connection, steps)

@@ -25,7 +25,7 @@ CREATE TABLE closed_statuses AS SELECT 'CANCELLED' AS status;
 """
 
 
-def test_money_may_come_for_what_is_not_received_in_full_and_expects_some() -> None:
+def test_expectations_without_an_amount_or_not_fully_received_are_open() -> None:
     with duckdb.connect() as connection:
         connection.execute(GIVEN)
         step = connection.sql(steps_of(PACKAGE)["open_expectations"].sql)

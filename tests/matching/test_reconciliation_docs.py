@@ -13,13 +13,13 @@ from treasury.matching.tiers import TIERS
 
 
 @pytest.mark.acceptance
-def test_every_example_prints_what_the_page_shows() -> None:
+def test_every_example_prints_the_output_on_the_page() -> None:
     page = (ROOT / "docs" / "reconciliation.md").read_text("utf-8")
     assert page.count("```python") > 10
     assert as_run(page) == page
 
 
-def test_the_page_about_matching_has_every_tier_with_what_it_proves() -> None:
+def test_the_matching_page_lists_every_tier_and_its_proof() -> None:
     page = (ROOT / "docs" / "matching.md").read_text("utf-8")
     rows = [f"| {tier.rank} | {tier.words} | {tier.proves} |" for tier in TIERS]
     assert "\n".join(rows) in page

@@ -1,4 +1,4 @@
-"""A step is skipped only if it would have no rows, and the results do not change."""
+"""A step is skipped only if it would have no rows, so results do not change."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_every_aggregate_that_a_step_uses_is_known() -> None:
 def test_a_step_declared_empty_is_empty(
     connection: duckdb.DuckDBPyConnection,
 ) -> None:
-    """Match few lines at a time, so that different steps are without rows."""
+    """With few lines at a time, different steps have no rows."""
     world = draw(1)
     lines, expectations = world.tables()
     rowless_steps, left_out = 0, set()
@@ -101,7 +101,7 @@ def test_a_step_declared_empty_is_empty(
             load(fresh, tables)
             rowless = {name for name, table in tables.items() if not table.num_rows}
             for step in matching.STEPS:
-                # Alone, the step does not know which tables are empty.
+                # A step on its own does not know which tables are empty.
                 run(fresh, [step])
                 rows = fresh.table(step.name).limit(1).fetchall()
                 if is_rowless(connection, step.sql, rowless):
@@ -115,7 +115,7 @@ def test_a_step_declared_empty_is_empty(
 
 
 @pytest.mark.acceptance
-def test_an_answer_is_the_same_whether_steps_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_skipping_steps_does_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     lines, expectations = draw(3).tables()
     few = lines.slice(0, 5)
     left_out = match_references(few, expectations), match_references(few, expectations)
@@ -126,16 +126,16 @@ def test_an_answer_is_the_same_whether_steps_are_left_out(monkeypatch: pytest.Mo
 
 
 def test_lines_of_a_month_have_the_columns_that_matching_takes() -> None:
-    """Columns are cached by a step's text, so a month and a match must read the same ones."""
+    """The cache key of columns is the text of a step, so months and matches must have the same."""
     (lines,) = (step for step in monthly.STEPS if step.name == "lines")
     columns = sqlglot.parse_one(lines.sql, dialect="duckdb").named_selects
     assert columns == [field.name for field in LINES]
 
 
-def test_no_class_rule_is_asked_about_a_line_with_a_whole_reference(
+def test_no_class_rule_is_tried_on_a_line_with_a_whole_reference(
     connection: duckdb.DuckDBPyConnection,
 ) -> None:
-    """A month has many such lines; the invalid pattern would fail if it was tried on one."""
+    """The invalid pattern fails if it is tried on a line."""
     (classed,) = (step for step in monthly.STEPS if step.name == "classed_lines")
     rule = dict.fromkeys(ClassRule.__struct_fields__) | {"name": "odd", "remittance": "("}
     line = {"entry_id": "a", "direction": "DBIT", "is_reversal": False, "return_reason": None}

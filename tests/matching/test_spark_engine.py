@@ -1,4 +1,4 @@
-"""Matching with Apache Spark as the engine: the same rows, and the same errors."""
+"""Matching with Apache Spark as the engine gives the same rows and errors."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def said(folder: Path) -> dict[str, Any]:
 
 
 def assert_same(folder: Path) -> None:
-    """Spark writes the same rows as DuckDB."""
+    """Check that Spark writes the same rows as DuckDB."""
     matches = match_references(LINES, EXPECTATIONS, decisions=DECISIONS)
     for name in ("lines", "expectations", "allocations", "candidates"):
         table = getattr(matches, name)
@@ -82,14 +82,14 @@ def assert_same(folder: Path) -> None:
         assert rows, name
 
 
-def test_frames_give_the_same_rows_in_a_folder(folder: Path, said: dict[str, Any]) -> None:
+def test_spark_frames_give_the_same_rows_as_duckdb(folder: Path, said: dict[str, Any]) -> None:
     assert_same(folder / "answer")
     matches = match_references(LINES, EXPECTATIONS, decisions=DECISIONS)
     assert said["counts"] == matches.counts()
     assert said["hash"] == matches.rules_hash
 
 
-def test_only_the_result_remains(said: dict[str, Any]) -> None:
+def test_only_the_result_tables_remain(said: dict[str, Any]) -> None:
     answer = ["allocations", "candidates", "expectations", "lines"]
     assert said["left"] == answer
     assert said["schema"] == [*answer[:1], "bank", *answer[1:]]
@@ -115,10 +115,10 @@ def test_a_wrong_table_is_refused_in_the_same_words(name: str, said: dict[str, A
         )
     here = f"{type(caught.value).__name__}: {caught.value}"
     assert said[name] is not None
-    # Rows have no number on Spark.
+    # Spark does not number rows.
     if name == "expectations-blank":
         here = here.replace("in row 1", "in a row")
-    # The rest of the message quotes a library, or a sum.
+    # The rest of the message quotes a library or a sum, which differ.
     if name in {"lines-places", "expectations-much"}:
         here, said[name] = here.partition("(")[0][:60], said[name].partition("(")[0][:60]
     assert said[name] == here

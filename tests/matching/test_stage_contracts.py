@@ -38,7 +38,7 @@ def stated_outputs(stage: str) -> list[str]:
 
 
 def inputs(stage: str) -> set[str]:
-    """Return the tables that the stage's steps read and no step of the stage gives."""
+    """Return the tables that the stage's steps read from other stages."""
     steps = [step for step in STEPS if STAGE_OF[step.name] == stage]
     return {name for step in steps for name in step.reads if STAGE_OF.get(name) != stage}
 
@@ -89,6 +89,6 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def test_a_target_that_is_no_step_is_an_error() -> None:
+def test_an_unknown_target_step_is_an_error() -> None:
     with pytest.raises(ValueError, match="there is no step 'lines_without_step'"):
         needed(STEPS, "outcomes", "lines_without_step")

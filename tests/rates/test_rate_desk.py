@@ -29,7 +29,7 @@ def stored(workspace: Workspace) -> dict[str, Decimal]:
     return {row["rate_id"]: row["rate"] for row in rows}
 
 
-def test_a_file_is_one_commit_and_the_same_again_adds_nothing(tmp_path: Path) -> None:
+def test_a_file_is_one_commit_and_adding_it_again_changes_nothing(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     path = written(tmp_path, BANKS_FILE, "eurofxref-hist.csv")
     added = workspace.rates.add(path)
@@ -44,14 +44,14 @@ def test_a_file_is_one_commit_and_the_same_again_adds_nothing(tmp_path: Path) ->
     assert stored(workspace)["ECB EUR/USD 2026-10-30"] == Decimal("1.1172")
 
 
-def test_a_longer_history_adds_what_is_new(tmp_path: Path) -> None:
+def test_a_longer_history_adds_only_its_new_rates(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     workspace.rates.add(written(tmp_path, BANKS_FILE))
     day = BANKS_FILE.replace("Date,USD,JPY,SEK,\n", "Date,USD,JPY,SEK,\n2026-11-02,1.12,176,11,\n")
     assert str(workspace.rates.add(written(tmp_path, day))).endswith("3 new")
 
 
-def test_a_stored_rate_that_a_file_contradicts_is_refused_by_line(tmp_path: Path) -> None:
+def test_a_file_that_contradicts_a_stored_rate_is_refused_by_line(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     workspace.rates.add(written(tmp_path, BANKS_FILE))
     spoiled = written(tmp_path, BANKS_FILE.replace("1.113,", "1.114,"), "later.csv")
@@ -62,13 +62,14 @@ def test_a_stored_rate_that_a_file_contradicts_is_refused_by_line(tmp_path: Path
         workspace.rates.add(spoiled)
     assert stored(workspace)["ECB EUR/USD 2026-10-29"] == Decimal("1.113")
     own = own_file(tmp_path, "2026-10-29,EUR,USD,1.2")
-    workspace.rates.add(own)  # the company's rates are separate from the ECB's
+    # The company's rates are separate from the ECB's, so this is no contradiction.
+    workspace.rates.add(own)
     other = own_file(tmp_path, "2026-10-29,EUR,USD,1.3", name="other.csv")
     with pytest.raises(InputError, match=r"but 1.2 is stored from rates.csv"):
         workspace.rates.add(other)
 
 
-def test_a_stored_pair_is_not_quoted_the_other_way_round(tmp_path: Path) -> None:
+def test_a_stored_pair_is_refused_in_the_other_direction(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     workspace.rates.add(own_file(tmp_path, "2026-10-30,USD,EUR,0.9"))
     before = stored(workspace)
@@ -90,7 +91,9 @@ def test_a_wrong_rate_is_replaced_and_stays_in_the_history(tmp_path: Path) -> No
     assert former["rate"] == Decimal("231.04")
 
 
-def test_an_earlier_instant_has_the_rates_of_then_and_takes_none(tmp_path: Path) -> None:
+def test_a_view_of_an_earlier_instant_has_the_rates_of_that_time_and_is_read_only(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "desk"
     desk(folder).rates.add(own_file(tmp_path, "2026-10-30,ETH,EUR,2310"))
     later = desk(folder, now="2026-11-03T08:00:00Z")
@@ -102,7 +105,7 @@ def test_an_earlier_instant_has_the_rates_of_then_and_takes_none(tmp_path: Path)
         before.rates.add(tmp_path / "later.csv")
 
 
-def test_the_list_says_what_is_there_from_which_source_to_which_day(tmp_path: Path) -> None:
+def test_the_list_shows_each_source_with_its_pairs_and_last_day(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     listed = run(workspace, "rates", "list", "--format", "json")
     (brought,) = json.loads(listed.stdout)
@@ -126,7 +129,7 @@ def test_the_list_says_what_is_there_from_which_source_to_which_day(tmp_path: Pa
     assert "Reference rates" in run(workspace, "rates", "list").stdout
 
 
-def test_a_refused_file_is_a_line_on_standard_error(
+def test_a_refused_file_prints_one_line_to_standard_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = desk(tmp_path / "desk")

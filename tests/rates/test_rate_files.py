@@ -1,4 +1,4 @@
-"""Files of rates: read exactly, or refused by file and line with nothing stored."""
+"""Rate files: read exactly, or refused by file and line with nothing stored."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def parquet(folder: Path, **columns: pa.Array) -> Path:
 
 
 @pytest.mark.parametrize("is_packed", [False, True])
-def test_the_banks_history_is_read_with_every_digit(tmp_path: Path, is_packed: bool) -> None:
+def test_the_ecb_history_is_read_with_every_digit(tmp_path: Path, is_packed: bool) -> None:
     path = (
         packed(tmp_path, {"eurofxref-hist.csv": BANKS_FILE})
         if is_packed
@@ -173,7 +173,7 @@ BANKS_REFUSED: dict[str, tuple[Callable[[str], str], str]] = {
 
 
 @pytest.mark.parametrize(("spoil", "problem"), BANKS_REFUSED.values(), ids=BANKS_REFUSED.keys())
-def test_a_spoiled_history_of_the_bank_is_refused_by_file_and_line(
+def test_a_damaged_ecb_history_is_refused_by_file_and_line(
     tmp_path: Path, spoil: Callable[[str], str], problem: str
 ) -> None:
     workspace = desk(tmp_path / "desk")
@@ -182,7 +182,7 @@ def test_a_spoiled_history_of_the_bank_is_refused_by_file_and_line(
     assert workspace.snapshot().commit is None
 
 
-def test_a_mark_of_utf8_and_other_delimiters_are_read_and_a_heading_twice_is_not(
+def test_a_byte_order_mark_and_other_delimiters_are_read_and_duplicate_columns_refused(
     tmp_path: Path,
 ) -> None:
     line = "2026-10-30;USD;EUR;0.9\n"
@@ -229,7 +229,7 @@ def test_a_row_of_parquet_is_refused_by_its_number(tmp_path: Path) -> None:
         read_rates(tmp_path / "rates.parquet", NOW, ZONE)
 
 
-def test_parquet_that_unpacks_to_more_than_rates_are_is_refused(tmp_path: Path) -> None:
+def test_oversized_parquet_is_refused(tmp_path: Path) -> None:
     def refused(problem: str, rate: pa.Array, **options: Any) -> None:
         rows = len(rate)
         table = pa.table(
@@ -275,7 +275,7 @@ def test_a_zip_of_several_files_or_a_bomb_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA], ids=["bzip2", "lzma"])
-def test_a_zip_that_cannot_be_unpacked_in_bounded_pieces_is_refused_by_its_method(
+def test_a_zip_with_a_compression_method_that_cannot_be_bounded_is_refused(
     tmp_path: Path, method: int, request: pytest.FixtureRequest
 ) -> None:
     path = tmp_path / "rates.zip"
@@ -285,7 +285,7 @@ def test_a_zip_that_cannot_be_unpacked_in_bounded_pieces_is_refused_by_its_metho
         read_rates(path, NOW, ZONE)
 
 
-def test_a_file_of_rates_whose_name_is_not_utf_8_is_stored_with_its_bytes_visible(
+def test_a_rate_file_name_that_is_not_utf_8_is_stored_with_escaped_bytes(
     tmp_path: Path,
 ) -> None:
     path = own_file(tmp_path, "2026-10-30,USDC,EUR,0.9", name=os.fsdecode(b"caf\xe9.csv"))

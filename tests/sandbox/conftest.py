@@ -19,7 +19,7 @@ pytest.register_assert_rewrite("published_finance", "published_ramp")
 
 
 class Caller:
-    """Speaks to a served sandbox with the token of one credential."""
+    """A client of a served sandbox with the token of one credential."""
 
     def __init__(self, sandbox: Sandbox, served: Served, http: httpx.Client, name: str) -> None:
         self.served = served
@@ -39,7 +39,7 @@ class Caller:
 
     @property
     def _headers(self) -> dict[str, str]:
-        """With a token that is never older than a minute: a session of tests outlives one."""
+        """Return the headers; the token is renewed each minute, as the tests outlast one."""
         with self._renewing:
             if time.monotonic() - self._since > 60:
                 self._renew()
@@ -52,7 +52,7 @@ class Caller:
         return self._http.get(self.served.ramp_url + path, params=query, headers=self._headers)
 
     def write(self, method: str, path: str, body: object = None) -> httpx.Response:
-        """A write to the finance service; bytes are sent as they are."""
+        """Send a write to the finance service; a body of bytes is sent unchanged."""
         content = body if isinstance(body, bytes) else None if body is None else json.dumps(body)
         headers = {**self._headers, "Content-Type": "application/json"}
         url = self.served.finance_url + path
@@ -63,7 +63,7 @@ class Caller:
         return self._http.post(url, json=body, headers=self._headers)
 
     def ramp_write(self, method: str, path: str, body: object) -> httpx.Response:
-        """A write to the ramp service."""
+        """Send a write to the ramp service."""
         url = self.served.ramp_url + path
         return self._http.request(method, url, json=body, headers=self._headers)
 
@@ -82,7 +82,7 @@ def http() -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def speak() -> type[Caller]:
-    """Makes a caller for a sandbox that a test serves itself."""
+    """Return a function that makes a caller for a sandbox that a test serves itself."""
     return Caller
 
 
@@ -112,7 +112,7 @@ def shared_maker(sandbox: Sandbox, served: Served) -> Iterator[Caller]:
 
 @pytest.fixture(scope="session")
 def requests(viewer: Caller) -> list[dict[str, Any]]:
-    """Every ramp request's detail, its numbers exact."""
+    """Return the details of every ramp request, with exact numbers."""
     items = viewer.ramp("/ramp-requests", size=1000).json()["result"]
     details = (viewer.ramp(f"/ramp-requests/{item['id']}").text for item in items)
     return [json.loads(text, parse_float=Decimal, parse_int=Decimal)["result"] for text in details]
@@ -120,7 +120,7 @@ def requests(viewer: Caller) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def own_sandbox() -> Sandbox:
-    """A sandbox for a test that changes something."""
+    """Return a sandbox for a test that changes something."""
     return Sandbox(7)
 
 

@@ -1,4 +1,4 @@
-"""The finance service as a stranger drives it: every operation, every field that it may send."""
+"""A client's calls to the finance service: every operation and every field of its bodies."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def drive_parties(scene: Scene) -> None:
 
 
 def drive_accounts(scene: Scene) -> str:
-    """Accounts of a known and of a new party; the id of one that is verified and has money."""
+    """Open accounts for a known and a new party; return the id of a verified one with money."""
     inline = {
         "externalId": "a-1", "name": "Till", "chain": "AVALANCHE",
         "party": {
@@ -172,7 +172,8 @@ def drive_transfers(scene: Scene, account: str) -> None:
             assert (one["senderAccountId"], one["receiverAccountId"]) == (account, other["id"])
             assert (one["description"], one["merchantReference"]) == ("Run 19", "run-19")
         made += [fiat, crypto]
-    scene.wait(60 * 24 * 2)  # a fiat transfer is final on the next day of the settlement rail
+    # A fiat transfer is final on the next day of the settlement rail.
+    scene.wait(60 * 24 * 2)
     path = "GET /accounts/{accountId}/transfers/{transferId}"
     for one in made:
         for side in (account, other["id"]):
@@ -215,7 +216,7 @@ def drive_payments(scene: Scene, account: str) -> None:
         return made
 
     def again(payment: str, amount: float = 1) -> tuple[int, str]:
-        """Whether a request can be settled: the only way to see that it is over."""
+        """Try to settle a request: only the refusal shows that it has ended."""
         body = {"amount": amount, "currency": "USD", "idempotencyKey": key()}
         path = "POST /payment-requests/{paymentRequestId}/settlements"
         return scene.refused(path, payment, body=body)
@@ -291,7 +292,7 @@ def drive_permits(scene: Scene, account: str) -> None:
 
 
 def drive_finance(scene: Scene) -> None:
-    """Every operation, and what it refuses."""
+    """Call every operation, and make the calls that it must refuse."""
     drive_parties(scene)
     rich = drive_accounts(scene)
     drive_pay_ins(scene, rich)

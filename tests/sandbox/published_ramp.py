@@ -1,4 +1,4 @@
-"""The ramp service as a stranger drives it: every operation, every field that it may send."""
+"""A client's calls to the ramp service: every operation and every field of its bodies."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NUMBERS = {
     },
 }  # fmt: skip
 REQUIRED = {
-    # The minimum that the contract requires, besides the fields of all types.
+    # The fields that the contract requires in addition to those of all types.
     "EUR_SEPA": ("iban",), "GBP_FPS": ("accountNumber", "sortCode"),
     "GBP_CHAPS": ("accountNumber", "sortCode"),
     "USD_ACH": ("accountNumber", "routingNumber", "email", "beneficiaryState"),
@@ -52,7 +52,7 @@ OPTIONAL = ("beneficiaryAddressLine2", "beneficiaryState", "email", "phoneNumber
 
 
 def drive_bank_accounts(scene: Scene) -> dict[str, str]:
-    """An account of every kind, from all its fields and from the least; ids by kind."""
+    """Create each kind of account with all and with the required fields; return ids by kind."""
     ids = {}
     path = "/company-bank-accounts"
     for kind, numbers in NUMBERS.items():
@@ -230,7 +230,7 @@ def drive_reference(scene: Scene) -> None:
 
 
 def drive_ramp(scene: Scene) -> None:
-    """Every operation, and what it refuses."""
+    """Call every operation, and make the calls that it must refuse."""
     banks = drive_bank_accounts(scene)
     drive_wallets(scene)
     drive_ramp_requests(scene, banks)

@@ -13,7 +13,7 @@ from treasury.sandbox import Sandbox
 
 
 class Operation(NamedTuple):
-    """An operation's input and output by the names of the contract; `[]` around a list."""
+    """An operation's input and output by the contract's names; `[]` marks a list."""
 
     status: int
     gives: str = ""
@@ -119,7 +119,7 @@ RAMP = {
 }
 SERVICES = {"Finance": FINANCE, "Ramp": RAMP}
 KINDS = {
-    # the bodies and records that are of one kind of several, by `bankAccountType`
+    # The contract has a separate body and record for each `bankAccountType`.
     "EUR_SEPA": "EurSepa",
     "GBP_FPS": "GbpFps",
     "GBP_CHAPS": "GbpChaps",
@@ -137,7 +137,7 @@ OWN_WALLET = "0x" + "Ab" * 20
 
 
 class Sent(NamedTuple):
-    """A call as it went over the wire."""
+    """A call as it was sent and answered."""
 
     operation: str
     query: dict[str, Any]
@@ -146,7 +146,7 @@ class Sent(NamedTuple):
 
 
 class Stranger:
-    """Calls operations by their names and keeps what it sent and what came back."""
+    """A client that calls operations by name and keeps its requests and answers."""
 
     def __init__(self, http: httpx.Client, token_url: str, bases: dict[str, str]) -> None:
         self._http, self._token_url, self._bases = http, token_url, bases
@@ -160,14 +160,14 @@ class Stranger:
         self._tokens[name] = answer.json()["access_token"]
 
     def key(self) -> str:
-        """A key that is no UUID."""
+        """Return a new idempotency key that is not a UUID."""
         self._keys += 1
         return f"stranger/{self._keys}"
 
     def call(
         self, who: str, operation: str, *ids: str, body: dict[str, Any] | None = None, **query: Any
     ) -> Any:
-        """Return the `result` of an operation that has to succeed by the contract."""
+        """Call an operation that must succeed, and return its `result`."""
         answer = self.ask(who, operation, *ids, body=body, **query)
         expected = (FINANCE.get(operation) or RAMP[operation]).status
         assert answer.status_code == expected, (operation, body, answer.text)
@@ -195,7 +195,7 @@ class Stranger:
 
 
 class Scene(NamedTuple):
-    """The one that calls, and the platform's own acts, for which there is no operation."""
+    """The calling client, and the platform's own actions, which no operation offers."""
 
     stranger: Stranger
     sandbox: Sandbox

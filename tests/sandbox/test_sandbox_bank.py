@@ -1,4 +1,4 @@
-"""The bank's files: valid, tied by their balances, the same to the byte for the same seed."""
+"""The bank's files are valid, agree with their balances and depend only on the seed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def signed(element: Any) -> Decimal:
 
 
 def details(files: list[Path]) -> dict[str, tuple[str, str, Any]]:
-    """Account, booking date and element of every transaction detail, by the bank's reference."""
+    """Return account, booking date and element of every detail, by the bank's reference."""
     found = {}
     for path in files:
         root = statement(path)
@@ -49,9 +49,7 @@ def details(files: list[Path]) -> dict[str, tuple[str, str, Any]]:
     return found
 
 
-def test_there_is_a_file_for_each_account_and_month_and_nothing_else(
-    sandbox: Sandbox, files: list[Path]
-) -> None:
+def test_each_account_and_month_has_exactly_one_file(sandbox: Sandbox, files: list[Path]) -> None:
     accounts = {account for account, *_ in sandbox.bank_accounts}
     assert len(accounts) == 3
     assert set(files) == set(files[0].parent.iterdir())
@@ -60,7 +58,7 @@ def test_there_is_a_file_for_each_account_and_month_and_nothing_else(
     }
 
 
-def test_opening_and_entries_give_closing_and_each_month_opens_where_the_last_closed(
+def test_balances_agree_with_the_entries_and_with_the_previous_month(
     files: list[Path],
 ) -> None:
     carried: dict[str, Decimal] = {}
@@ -78,7 +76,7 @@ def test_opening_and_entries_give_closing_and_each_month_opens_where_the_last_cl
         assert Decimal(text(root, "TxsSummry/TtlCdtNtries/Sum")) == total
 
 
-def test_a_batch_has_the_sum_and_the_count_of_its_details(files: list[Path]) -> None:
+def test_a_batch_states_the_sum_and_count_of_its_details(files: list[Path]) -> None:
     batches = 0
     for path in files:
         for entry in statement(path).findall("c:Ntry", NS):
@@ -87,7 +85,8 @@ def test_a_batch_has_the_sum_and_the_count_of_its_details(files: list[Path]) -> 
             if len(parts) > 1:
                 batches += 1
                 assert text(entry, "NtryDtls/Btch/NbOfTxs") == str(len(parts))
-    assert batches >= 7  # six payrolls and at least one batch of credits
+    # There are six payrolls and at least one batch of credits.
+    assert batches >= 7
 
 
 def test_every_account_number_has_valid_check_digits(files: list[Path]) -> None:
@@ -103,7 +102,7 @@ def test_check_digits_are_those_of_iso_13616() -> None:
     assert not is_iban("BE68539007547043")
 
 
-def test_the_truth_names_every_detail_of_the_files_once(
+def test_the_truth_has_one_row_for_every_detail_of_the_files(
     sandbox: Sandbox, files: list[Path]
 ) -> None:
     found, truth = details(files), sandbox.truth()
@@ -116,7 +115,7 @@ def test_the_truth_names_every_detail_of_the_files_once(
         assert row["currency"] == "EUR"
 
 
-def test_a_code_stands_unbroken_in_the_reference_fields_exactly_where_the_truth_says(
+def test_the_truth_marks_exactly_the_details_with_an_unbroken_code(
     sandbox: Sandbox, files: list[Path]
 ) -> None:
     found = details(files)
@@ -133,12 +132,12 @@ def test_a_code_stands_unbroken_in_the_reference_fields_exactly_where_the_truth_
 
 
 def tokenise(field: str) -> set[str]:
-    """Runs between spaces and punctuation; a hyphen or dot inside one belongs to it."""
+    """Return the words of a field; a hyphen or dot inside a word belongs to it."""
     kept = "".join(c if c.isalnum() or c in "-." else " " for c in field.upper())
     return {token.replace("-", "").replace(".", "") for token in kept.split(" ")}
 
 
-def test_a_credit_on_the_provider_account_names_the_virtual_iban_it_reached(
+def test_a_credit_on_the_provider_account_names_the_virtual_iban(
     sandbox: Sandbox, files: list[Path]
 ) -> None:
     master = next(a for a, *_, source in sandbox.bank_accounts if source == "provider_report")
@@ -165,7 +164,7 @@ def test_a_return_names_its_reason_and_the_original_end_to_end_id(
     assert sorted(map(sorted, reasons.values())) == [["", "AC04"], ["", "MS03"]]
 
 
-def test_hostile_text_is_in_the_files_as_text(files: list[Path]) -> None:
+def test_hostile_text_is_escaped_in_the_files(files: list[Path]) -> None:
     content = {
         element.text
         for path in files
@@ -176,7 +175,7 @@ def test_hostile_text_is_in_the_files_as_text(files: list[Path]) -> None:
         assert any(hostile in found for found in content)
 
 
-def test_without_a_provider_report_the_own_accounts_files_stay_the_same(
+def test_without_a_provider_report_the_files_of_own_accounts_are_unchanged(
     files: list[Path], tmp_path: Path
 ) -> None:
     bare = Sandbox(7, scenario="no-provider-report")
@@ -191,9 +190,7 @@ def test_without_a_provider_report_the_own_accounts_files_stay_the_same(
         ]
 
 
-def test_a_seed_gives_the_same_bytes_again_and_another_seed_others(
-    files: list[Path], tmp_path: Path
-) -> None:
+def test_the_bytes_depend_only_on_the_seed(files: list[Path], tmp_path: Path) -> None:
     same = Sandbox(7).write_bank_files(tmp_path / "same")
     other = Sandbox(8).write_bank_files(tmp_path / "other")
     assert [path.read_bytes() for path in same] == [path.read_bytes() for path in files]

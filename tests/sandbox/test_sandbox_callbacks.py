@@ -1,4 +1,4 @@
-"""Calling back: only on this machine, never in the way, never without a word."""
+"""Callbacks go only to this machine, never block a call, and are always recorded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from treasury.sandbox.state.callbacks import Callbacks, Invocation, is_loopback
         ("http://127.0.0.1:99999/x", False), ("http://127.0.0.1:0/x", False),
     ],
 )  # fmt: skip
-def test_loopback_is_http_at_a_host_and_port_of_this_machine(url: str, expected: bool) -> None:
+def test_only_an_http_address_of_this_machine_is_loopback(url: str, expected: bool) -> None:
     assert is_loopback(url) is expected
 
 
@@ -46,14 +46,14 @@ def closed_port() -> Iterator[int]:
         yield bound.getsockname()[1]
 
 
-def test_an_address_that_does_not_answer_is_written_down(closed_port: int) -> None:
+def test_a_callback_to_an_unreachable_address_is_recorded(closed_port: int) -> None:
     callbacks, url = Noted(), f"http://127.0.0.1:{closed_port}/"
     callbacks.invoke("s", url, {})
     assert callbacks.ended.wait(10)
     assert callbacks.invocations == [Invocation("s", url, "failed: ConnectionRefusedError")]
 
 
-def test_when_too_many_wait_one_more_is_dropped_in_writing(closed_port: int) -> None:
+def test_a_callback_beyond_the_queue_limit_is_dropped_and_recorded(closed_port: int) -> None:
     callbacks, url = Noted(), f"http://127.0.0.1:{closed_port}/"
     with ExitStack() as full:
         while callbacks._room.acquire(blocking=False):

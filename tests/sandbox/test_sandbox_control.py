@@ -1,4 +1,4 @@
-"""The control plane over a real socket: who has access, what it does, a practised month end."""
+"""The control plane over a real socket: access, functions and a practised month end."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def awaiting(sandbox: Sandbox) -> dict[str, Any]:
     return next(f for f in sandbox.truth_requests() if f["state"] == "PAY")
 
 
-# who may ask
+# Access
 
 
-def test_only_this_machine_is_answered(running: Served, http: httpx.Client) -> None:
+def test_only_requests_to_this_machine_are_answered(running: Served, http: httpx.Client) -> None:
     for host in ("evil.test", "evil.test:8000", "127.0.0.1.evil.test", "10.0.0.1"):
         answer = http.get(f"{running.base_url}/sandbox", headers={"Host": host})
         assert answer.status_code == 403
@@ -48,7 +48,7 @@ def test_only_this_machine_is_answered(running: Served, http: httpx.Client) -> N
         assert http.get(f"{running.base_url}/sandbox", headers={"Host": host}).status_code == 200
 
 
-def test_the_control_plane_names_itself_and_its_features(
+def test_the_control_plane_describes_its_state_and_features(
     own_sandbox: Sandbox, running: Served, http: httpx.Client
 ) -> None:
     state = result(http.get(f"{running.base_url}/sandbox"))
@@ -60,7 +60,7 @@ def test_the_control_plane_names_itself_and_its_features(
     assert entry["due"] == "2026-11-03T09:30:00Z"
 
 
-# clock and drivers
+# Clock and drivers
 
 
 def test_the_clock_moves_by_a_span_or_to_an_instant(running: Served, http: httpx.Client) -> None:
@@ -94,7 +94,7 @@ def test_an_impossible_driver_call_is_400_with_a_reason(
     assert said in answer.json()["error"]
 
 
-def test_tokens_can_be_made_to_run_out(
+def test_a_driver_expires_tokens(
     own_sandbox: Sandbox, callers: dict[str, Any], http: httpx.Client
 ) -> None:
     base = callers["maker"].served.base_url
@@ -102,7 +102,7 @@ def test_tokens_can_be_made_to_run_out(
     assert callers["maker"].ramp("/fees").status_code == 401
 
 
-def test_amounts_keep_their_digits_as_numbers_and_as_text(
+def test_amounts_given_as_numbers_or_text_keep_their_digits(
     own_sandbox: Sandbox, running: Served, http: httpx.Client
 ) -> None:
     url, its_id = f"{running.base_url}/sandbox/drive/fund", awaiting(own_sandbox)["id"]
@@ -112,7 +112,7 @@ def test_amounts_keep_their_digits_as_numbers_and_as_text(
     assert [line.amount for line in lines] == [Decimal("1000.55")] * 2
 
 
-# a month end
+# A month end
 
 
 @pytest.mark.acceptance
@@ -142,7 +142,7 @@ def test_a_month_end_can_be_practised_from_outside(
         assert balances(list(months.items()))[account, "2026-11"] == (closing, closing + moved)
 
 
-def test_days_that_are_over_have_one_statement_an_account(
+def test_past_days_have_one_statement_per_account(
     own_sandbox: Sandbox, running: Served, http: httpx.Client
 ) -> None:
     url = f"{running.base_url}/sandbox/bank-files"
@@ -170,7 +170,7 @@ def unpacked(content: bytes) -> dict[str, bytes]:
 
 
 def balances(files: list[tuple[str, bytes]]) -> dict[tuple[str, str], tuple[Decimal, Decimal]]:
-    """Opening and closing by account and period."""
+    """Return the opening and closing balance by account and period."""
     found = {}
     for name, content in files:
         _, account, period = name.removesuffix(".xml").split("_", 2)
@@ -182,10 +182,10 @@ def balances(files: list[tuple[str, bytes]]) -> dict[tuple[str, str], tuple[Deci
     return found
 
 
-# faults from outside
+# Faults over HTTP
 
 
-def test_faults_are_queued_listed_and_forgotten_and_never_strike_the_control_plane(
+def test_faults_are_queued_listed_and_cleared_and_never_affect_the_control_plane(
     running: Served, http: httpx.Client
 ) -> None:
     url = f"{running.base_url}/sandbox/faults"
@@ -204,7 +204,7 @@ def test_faults_are_queued_listed_and_forgotten_and_never_strike_the_control_pla
         assert http.post(url, json=wrong).status_code == 400
 
 
-# limits and a new start
+# Limits and reset
 
 
 def test_the_rate_limit_is_set_and_removed_over_http(running: Served, http: httpx.Client) -> None:
@@ -224,7 +224,7 @@ def test_the_rate_limit_is_set_and_removed_over_http(running: Served, http: http
         assert http.post(url, json=wrong).status_code == 400
 
 
-def test_the_bounds_of_a_ramp_request_are_set_over_http(
+def test_the_amount_limits_of_ramp_requests_are_set_over_http(
     own_sandbox: Sandbox, running: Served, http: httpx.Client, caller_of: type
 ) -> None:
     url = f"{running.base_url}/sandbox/limits"
@@ -232,7 +232,7 @@ def test_the_bounds_of_a_ramp_request_are_set_over_http(
     bounds_in_force = {"rampBounds": {"least": 100, "most": 1000}}
     assert result(http.post(url, json=bounds)) == {"rateLimit": None, **bounds_in_force}
     for least, most in ((2, 1), ("NaN", 1), (1, "Infinity")):
-        # Neither limit changes if one is refused.
+        # If one limit is refused, the other does not change either.
         refused_bounds = {"rampBounds": {"least": least, "most": most}}
         both = {"rateLimit": {"calls": 1, "seconds": 1}, **refused_bounds}
         assert http.post(url, json=both).status_code == 400
@@ -249,7 +249,7 @@ def test_the_bounds_of_a_ramp_request_are_set_over_http(
     assert refused.json()["errors"][0]["code"] == "AMOUNT_ABOVE_MAXIMUM"
 
 
-def test_a_reset_begins_again(
+def test_a_reset_restores_the_initial_state(
     own_sandbox: Sandbox, running: Served, http: httpx.Client, caller_of: type
 ) -> None:
     maker = caller_of(own_sandbox, running, http, "maker")

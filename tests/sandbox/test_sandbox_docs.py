@@ -1,4 +1,4 @@
-"""`docs/sandbox.md` names what there is, and its month end can be practised as written."""
+"""`docs/sandbox.md` is complete, and its month end can be practised as written."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ PAGE = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text("utf-8")
 
 
 def table(title: str) -> dict[str, str]:
-    """The first two cells of each row of the first table under a title."""
+    """Return the first two cells of each row of the first table under a title."""
     section = PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
     return dict(re.findall(r"^\| `([^`]+)` \| ([^|]*?) \|", section, re.MULTILINE))
 
 
-def test_every_driver_is_documented_with_what_it_takes(sandbox: Sandbox) -> None:
+def test_every_driver_is_documented_with_its_parameters(sandbox: Sandbox) -> None:
     known = drivers_of(sandbox.finance, sandbox.ramp, sandbox.banks)
     known |= {"expire_tokens": driver_of(sandbox.expire_tokens)}
     takes = {name: re.findall("`([^`]+)`", cell) for name, cell in table("Drivers").items()}
@@ -35,7 +35,9 @@ def test_every_driver_is_documented_with_what_it_takes(sandbox: Sandbox) -> None
     }
 
 
-def test_faults_profiles_and_credentials_are_those_that_there_are(sandbox: Sandbox) -> None:
+def test_the_documented_faults_profiles_and_credentials_are_the_existing_ones(
+    sandbox: Sandbox,
+) -> None:
     assert set(table("Faults")) == set(CATALOGUE)
     assert set(table("Profiles")) == set(PROFILES)
     secrets = {client: cell.strip("`") for client, cell in table("Credentials").items()}

@@ -27,21 +27,21 @@ def maker(request: pytest.FixtureRequest, caller_of: Callable[..., Any]) -> Iter
 
 @pytest.fixture(params=["spec", "b"])
 def own_callers(request: pytest.FixtureRequest, caller_of: Callable[..., Any]) -> Iterator[Any]:
-    """The callers of a sandbox that the test may change."""
+    """Return callers of a sandbox that the test may change."""
     sandbox = Sandbox(profile=request.param)
     with sandbox.serve() as served, plain_client() as client:
         yield {name: caller_of(sandbox, served, client, name) for name in sandbox.credentials}
 
 
 def refused(answer: httpx.Response, status: int) -> str:
-    """The message of a refusal in the services' own shape."""
+    """Check the status and shape of a refusal, and return its message."""
     body = answer.json()
     assert (answer.status_code, body["success"]) == (status, False)
     message: str = body["errors"][0]["message"]
     return message
 
 
-def test_the_last_day_of_the_calendar_bounds_a_list(maker: Any) -> None:
+def test_a_date_range_may_end_on_the_last_day_of_the_calendar(maker: Any) -> None:
     everything = maker.ramp("/ramp-requests").json()["pagination"]["numberOfElements"]
     answer = maker.ramp("/ramp-requests", fromDate="0001-01-01", toDate="9999-12-31")
     assert answer.status_code == 200
@@ -51,7 +51,7 @@ def test_the_last_day_of_the_calendar_bounds_a_list(maker: Any) -> None:
 @pytest.mark.parametrize(
     "text", ["20260601", "2026-W23-1", "2026-6-1", "2026-02-30", "２026-06-01"]
 )
-def test_a_date_has_one_form(maker: Any, text: str) -> None:
+def test_a_date_must_be_written_as_yyyy_mm_dd(maker: Any, text: str) -> None:
     assert "YYYY-MM-DD" in refused(maker.ramp("/ramp-requests", fromDate=text), 400)
 
 
@@ -71,13 +71,13 @@ def test_a_date_has_one_form(maker: Any, text: str) -> None:
         ("finance", f"/accounts/{ACCOUNT}/transfers", "accountRole"),
     ],
 )
-def test_a_filter_refuses_a_value_that_it_does_not_know(
+def test_an_unknown_value_of_a_filter_is_refused(
     maker: Any, service: str, path: str, name: str
 ) -> None:
     assert name in refused(getattr(maker, service)(path, **{name: "NOPE"}), 400)
 
 
-def test_a_filter_takes_several_values_with_commas(maker: Any) -> None:
+def test_a_filter_accepts_several_values_separated_by_commas(maker: Any) -> None:
     one = maker.ramp("/ramp-requests", status=["SUCCEEDED", "CANCELLED"]).json()
     other = maker.ramp("/ramp-requests", status="SUCCEEDED,CANCELLED").json()
     assert one == other
@@ -90,7 +90,9 @@ def test_another_media_type_is_refused(maker: Any, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["Application/JSON", "application/json;charset=UTF-8"])
-def test_a_media_type_is_read_as_the_standard_says(own_callers: Any, kind: str) -> None:
+def test_a_media_type_is_accepted_in_every_form_of_the_standard(
+    own_callers: Any, kind: str
+) -> None:
     assert post(own_callers["maker"], "/parties", kind).status_code == 201
 
 
@@ -100,18 +102,18 @@ def post(caller: Any, path: str, kind: str) -> httpx.Response:
 
 
 @pytest.mark.parametrize("path", ["/parties/", f"/accounts/{ACCOUNT}/wallets/"])
-def test_an_address_with_a_slash_more_is_unknown(maker: Any, path: str) -> None:
+def test_a_path_with_a_trailing_slash_is_unknown(maker: Any, path: str) -> None:
     refused(maker.finance(path), 404)
     refused(maker.ramp("/fees/"), 404)
 
 
-def test_a_wrong_method_says_which_ones_there_are(maker: Any) -> None:
+def test_a_wrong_method_is_refused_with_the_supported_ones(maker: Any) -> None:
     answer = maker.write("PUT", "/parties", PARTY)
     assert "GET, POST" in refused(answer, 405)
     assert answer.headers["allow"] == "GET, HEAD, POST"
 
 
-def test_an_address_that_fits_two_routes_says_the_methods_of_its_own(maker: Any) -> None:
+def test_a_path_that_fits_two_routes_names_the_methods_of_its_own_route(maker: Any) -> None:
     answer = maker.write("PUT", f"/accounts/{ACCOUNT}/transfers/crypto", {})
     assert "Supported methods: POST." in refused(answer, 405)
     assert answer.headers["allow"] == "POST"
@@ -121,9 +123,7 @@ def test_an_address_that_fits_two_routes_says_the_methods_of_its_own(maker: Any)
     ("path", "word"),
     [(f"/accounts/{ACCOUNT}/transfers", "PROCESSING"), ("/accounts", "BLOCKED")],
 )
-def test_a_generation_refuses_a_status_that_is_another_ones(
-    maker: Any, path: str, word: str
-) -> None:
+def test_a_profile_refuses_a_status_of_the_other_profile(maker: Any, path: str, word: str) -> None:
     is_published = "kycStatus" not in maker.finance("/parties").text
     answer = maker.finance(path, status=word)
     if is_published:
@@ -132,21 +132,21 @@ def test_a_generation_refuses_a_status_that_is_another_ones(
         assert {one["status"] for one in answer.json()["result"]} <= {word}
 
 
-def test_a_call_without_token_is_told_how_to_have_one(maker: Any) -> None:
+def test_a_call_without_a_token_gets_the_authentication_scheme(maker: Any) -> None:
     answer = httpx.get(maker.served.ramp_url + "/fees")
     refused(answer, 401)
     assert answer.headers["www-authenticate"] == "Bearer"
 
 
 @pytest.mark.parametrize("field", ["fiatAmount", "cryptoAmount"])
-def test_ramp_requests_are_sorted_on_their_amounts_as_numbers(maker: Any, field: str) -> None:
+def test_ramp_requests_are_sorted_by_amount_as_numbers(maker: Any, field: str) -> None:
     text = maker.ramp("/ramp-requests", sortOn=field, sortOrder="DESC", size=1000).text
     found = [item[field] for item in json.loads(text, parse_float=Decimal)["result"]]
     assert found == sorted(found, reverse=True)
     assert len({len(str(amount)) for amount in found}) > 1
 
 
-def test_lists_are_sorted_on_amount_and_type(maker: Any) -> None:
+def test_lists_are_sorted_by_amount_and_type(maker: Any) -> None:
     path = f"/accounts/{ACCOUNT}/transfers"
     text = maker.finance(path, sortOn="amount", size=1000).text
     amounts = [item["amount"] for item in json.loads(text, parse_float=Decimal)["result"]]
@@ -165,13 +165,13 @@ def test_lists_are_sorted_on_amount_and_type(maker: Any) -> None:
         ("/fees/calculate", {"amount": 5, "type": "ON_RAMP", "currency": "EUR"}),
     ],
 )  # fmt: skip
-def test_the_ramp_service_refuses_a_field_that_it_does_not_know(
+def test_the_ramp_service_refuses_an_unknown_field(
     maker: Any, path: str, body: dict[str, Any]
 ) -> None:
     assert "is not a field" in refused(maker.ramp_write("POST", path, body), 400)
 
 
-def test_an_account_takes_another_name_at_the_version_that_was_read(
+def test_an_account_is_renamed_with_its_current_version(
     callers: dict[str, Any],
 ) -> None:
     maker, path = callers["maker"], f"/accounts/{ACCOUNT}"
@@ -199,8 +199,10 @@ def test_a_foreign_account_has_an_iban_a_number_or_both(own_callers: Any, number
     assert answer.json()["result"].get("accountNumber") == number
 
 
-def test_a_key_on_a_create_counts_as_the_profile_says(own_callers: Any) -> None:
-    """Honoured in the specification's profile, and meaningless in the published generation."""
+def test_an_idempotency_key_of_a_party_counts_only_in_the_specification_profile(
+    own_callers: Any,
+) -> None:
+    """The published generation ignores it."""
     maker, body = own_callers["maker"], PARTY | {"idempotencyKey": str(uuid4())}
     first, second = (maker.write("POST", "/parties", body).json()["result"]["id"] for _ in "12")
     listed = maker.finance("/parties", sortOrder="DESC").json()["result"]
@@ -214,7 +216,7 @@ def test_a_key_on_a_create_counts_as_the_profile_says(own_callers: Any) -> None:
     assert (made[0] != made[1]) is is_published
 
 
-def test_a_fault_of_the_sandbox_is_a_500_and_the_connection_stays(
+def test_an_internal_error_is_a_500_and_keeps_the_connection(
     caller_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sandbox = Sandbox()

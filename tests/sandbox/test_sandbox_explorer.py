@@ -1,4 +1,4 @@
-"""The sandbox's explorer: its exports of the wallets follow from the seed and the records."""
+"""The explorer's wallet exports follow from the seed and the records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def rows_of(export: ExplorerFile) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(export.content)))
 
 
-def test_two_of_one_seed_export_the_same_and_the_story_stays_as_it_was() -> None:
+def test_exports_depend_only_on_the_seed_and_do_not_change_the_story() -> None:
     first, second, other = Sandbox(7), Sandbox(7), Sandbox(8)
     truth = first.truth()
     assert first.explorer_files() == second.explorer_files()
@@ -38,7 +38,7 @@ def test_two_of_one_seed_export_the_same_and_the_story_stays_as_it_was() -> None
     ]
 
 
-def test_each_list_has_what_came_went_and_failed_and_balances_follow_from_it() -> None:
+def test_each_list_explains_the_balances_by_incoming_outgoing_and_failed_transactions() -> None:
     company = Sandbox(7, scenario="gas")
     opened = {(b.address, b.asset): b.balance for b in company.wallet_balances(date(2026, 4, 30))}
     now = {(b.address, b.asset): b.balance for b in company.wallet_balances(company.now.date())}
@@ -61,7 +61,7 @@ def test_each_list_has_what_came_went_and_failed_and_balances_follow_from_it() -
         assert all(row[f"Value_IN({coin})"] == row[f"Value_OUT({coin})"] for row in itself)
 
 
-def test_every_off_ramp_with_a_hash_pays_gas_under_it() -> None:
+def test_every_off_ramp_with_a_hash_has_a_gas_fee_with_that_hash() -> None:
     company = Sandbox(7)
     with company.serve() as served:
         client_id, secret = company.credentials["maker"]
@@ -89,7 +89,7 @@ def test_every_off_ramp_with_a_hash_pays_gas_under_it() -> None:
     assert hashes <= paid
 
 
-def test_the_command_writes_the_files(tmp_path: Path) -> None:
+def test_the_command_writes_the_explorer_files(tmp_path: Path) -> None:
     shown = CliRunner().invoke(treasury, ["sandbox", "--help"]).stdout
     assert "--explorer-files" in shown
     company = Sandbox(7)

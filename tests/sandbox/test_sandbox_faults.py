@@ -1,4 +1,4 @@
-"""Each fault of the catalogue, as a client on the other end of the socket meets it."""
+"""Each fault of the catalogue as a client sees it over a socket."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ids(answer: httpx.Response) -> list[str]:
 
 
 def pages(caller: Any, size: int = 5) -> list[list[str]]:
-    """The ids of the first three pages, newest first."""
+    """Return the ids on the first three pages, newest first."""
     query = {"size": size, "sortOn": "createdAt", "sortOrder": "DESC"}
     return [ids(caller.ramp("/ramp-requests", page=n, **query)) for n in (1, 2, 3)]
 
@@ -38,7 +38,7 @@ def waiting(caller: Any) -> dict[str, Any]:
     ("name", "status", "wait"),
     [("too_many", 429, None), ("too_many_until", 429, "0"), ("broken", 500, None)],
 )
-def test_a_refusal_out_of_the_blue(
+def test_a_queued_refusal_answers_one_call(
     own_sandbox: Sandbox, callers: dict[str, Any], name: str, status: int, wait: str | None
 ) -> None:
     own_sandbox.faults.add(FEES, name=name)
@@ -56,7 +56,7 @@ def test_a_refusal_out_of_the_blue(
         ("dropped_halfway", True), ("truncated", True), ("no_result", True),
     ],
 )  # fmt: skip
-def test_a_write_whose_answer_is_lost_did_or_did_not_take_effect(
+def test_a_write_with_a_lost_answer_takes_effect_as_the_fault_defines(
     own_sandbox: Sandbox, callers: dict[str, Any], name: str, took_effect: bool
 ) -> None:
     checker = callers["checker"]
@@ -74,7 +74,7 @@ def test_a_write_whose_answer_is_lost_did_or_did_not_take_effect(
     assert (after["status"] == "REJECTED") is took_effect
 
 
-def test_an_answer_dropped_halfway_is_not_taken_for_whole(
+def test_an_answer_dropped_halfway_is_a_transport_error(
     own_sandbox: Sandbox, callers: dict[str, Any]
 ) -> None:
     own_sandbox.faults.add(LIST, name="dropped_halfway")
@@ -82,7 +82,7 @@ def test_an_answer_dropped_halfway_is_not_taken_for_whole(
         callers["maker"].ramp("/ramp-requests")
 
 
-def test_a_truncated_answer_looks_whole_until_it_is_read(
+def test_a_truncated_answer_has_a_matching_length_and_is_invalid_json(
     own_sandbox: Sandbox, callers: dict[str, Any]
 ) -> None:
     own_sandbox.faults.add(LIST, name="truncated")
@@ -92,7 +92,9 @@ def test_a_truncated_answer_looks_whole_until_it_is_read(
         answer.json()
 
 
-def test_an_answer_without_its_result(own_sandbox: Sandbox, callers: dict[str, Any]) -> None:
+def test_an_answer_without_a_result_keeps_its_envelope(
+    own_sandbox: Sandbox, callers: dict[str, Any]
+) -> None:
     own_sandbox.faults.add(LIST, name="no_result")
     body = callers["maker"].ramp("/ramp-requests").json()
     assert "result" not in body
@@ -101,7 +103,7 @@ def test_an_answer_without_its_result(own_sandbox: Sandbox, callers: dict[str, A
 
 
 @pytest.mark.parametrize("name", ["repeated_page", "shifted_page", "skipping_page"])
-def test_a_page_that_is_not_the_one_asked_for(
+def test_a_page_fault_returns_a_wrong_page(
     own_sandbox: Sandbox, callers: dict[str, Any], name: str
 ) -> None:
     maker = callers["maker"]
@@ -121,7 +123,9 @@ def test_a_page_that_is_not_the_one_asked_for(
     assert ids(maker.ramp("/ramp-requests", **query | {"page": 1})) == first
 
 
-def test_a_page_fault_leaves_what_is_no_page(own_sandbox: Sandbox, callers: dict[str, Any]) -> None:
+def test_a_page_fault_does_not_affect_an_answer_without_pages(
+    own_sandbox: Sandbox, callers: dict[str, Any]
+) -> None:
     whole = callers["maker"].ramp("/fees").content
     for name in ("repeated_page", "shifted_page", "skipping_page"):
         own_sandbox.faults.add(FEES, name=name)
@@ -129,7 +133,7 @@ def test_a_page_fault_leaves_what_is_no_page(own_sandbox: Sandbox, callers: dict
 
 
 @pytest.mark.acceptance
-def test_numbers_keep_their_digits_on_a_spoiled_page(
+def test_numbers_keep_their_digits_on_a_wrong_page(
     own_sandbox: Sandbox, callers: dict[str, Any]
 ) -> None:
     query = {"size": 1000, "page": 1}
@@ -141,9 +145,7 @@ def test_numbers_keep_their_digits_on_a_spoiled_page(
     assert items in again
 
 
-def test_a_stale_list_does_not_show_what_was_just_created(
-    own_sandbox: Sandbox, callers: dict[str, Any]
-) -> None:
+def test_a_stale_list_omits_a_new_record(own_sandbox: Sandbox, callers: dict[str, Any]) -> None:
     maker = callers["maker"]
     body = {
         "rampType": "ON_RAMP", "amount": 100,
@@ -164,7 +166,7 @@ def test_a_stale_list_does_not_show_what_was_just_created(
     assert new in ids(maker.ramp("/ramp-requests", size=1000))
 
 
-def test_a_mix_strikes_the_same_calls_of_the_same_seed_and_ends() -> None:
+def test_a_mix_of_faults_affects_the_same_calls_for_a_seed_and_ends() -> None:
     def struck(seed: int) -> list[str]:
         faults = Faults()
         faults.mix(seed, 0.3, path="/ramp", at_most=40)
@@ -179,7 +181,7 @@ def test_a_mix_strikes_the_same_calls_of_the_same_seed_and_ends() -> None:
     assert first.count("") < 400
 
 
-def test_the_queue_comes_before_the_mix_and_clear_forgets_both() -> None:
+def test_queued_faults_precede_the_mix_and_clear_removes_both() -> None:
     faults = Faults()
     faults.mix(1, 1.0, ["broken"])
     faults.add("/ramp", name="stale")
@@ -205,10 +207,10 @@ def test_every_fault_of_the_catalogue_can_be_queued_by_name() -> None:
     assert [fault.name for fault in faults.waiting()] == list(CATALOGUE)
 
 
-# the limit
+# The rate limit
 
 
-def test_a_limit_tells_what_is_left_and_refuses_what_is_too_much(
+def test_a_rate_limit_states_the_remaining_calls_and_refuses_further_ones(
     http: httpx.Client, speak: Any
 ) -> None:
     sandbox = Sandbox(7, rate_limit=RateLimit(3, 3600))
@@ -223,7 +225,7 @@ def test_a_limit_tells_what_is_left_and_refuses_what_is_too_much(
         assert http.get(f"{running.base_url}/sandbox").status_code == 200
 
 
-def test_a_limit_begins_anew_when_its_time_is_over() -> None:
+def test_a_rate_limit_restarts_after_its_period() -> None:
     now = 0.0
     answered = []
 

@@ -1,4 +1,4 @@
-"""The finance service's operations over a real socket: who may be made, changed, deleted."""
+"""The finance service over a real socket: creating, changing and deleting records."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def code_of(answer: Any) -> tuple[int, str]:
     return answer.status_code, answer.json()["errors"][0]["code"]
 
 
-# parties
+# Parties
 
 
-def test_a_person_starts_unverified_and_is_listed_and_read_as_created(maker: Any) -> None:
+def test_a_new_person_is_unverified_and_is_read_as_created(maker: Any) -> None:
     party = made(maker, "/parties", PERSON | {"externalId": "cust-9", "idempotencyKey": key(1)})
     assert (party["status"], party["kycStatus"], party["version"]) == ("ACTIVE", "PENDING", 0)
     assert maker.finance(f"/parties/{party['id']}").json()["result"] == party
@@ -60,14 +60,14 @@ def test_a_person_starts_unverified_and_is_listed_and_read_as_created(maker: Any
     assert listed == [party]
 
 
-def test_an_organisation_has_a_kyb_and_no_kyc(maker: Any) -> None:
+def test_an_organisation_has_a_kyb_and_no_kyc_status(maker: Any) -> None:
     party = made(maker, "/parties", FIRM)
     assert party["kybStatus"] == "PENDING"
     assert "kycStatus" not in party
     assert "address" not in party
 
 
-def test_a_party_changes_by_its_version_and_a_stale_one_is_a_conflict(maker: Any) -> None:
+def test_a_party_is_changed_with_its_version_and_a_stale_one_is_a_conflict(maker: Any) -> None:
     before = maker.finance(f"/parties/{MIRA}").json()["result"]
     change = {"firstName": "Miriam", "version": before["version"]}
     after = maker.write("PATCH", f"/parties/{MIRA}", change).json()["result"]
@@ -83,13 +83,13 @@ def test_a_party_changes_by_its_version_and_a_stale_one_is_a_conflict(maker: Any
     assert holder["partyRoles"][0]["party"]["lastName"] == "Okafor-Maes"
 
 
-def test_a_party_does_not_take_the_other_types_fields(maker: Any) -> None:
+def test_a_party_refuses_the_fields_of_the_other_type(maker: Any) -> None:
     answer = maker.write("PATCH", f"/parties/{MIRA}", {"vatNumber": "BE1"})
     assert code_of(answer) == (400, "VALIDATION_ERROR")
     assert "vatNumber" in answer.json()["errors"][0]["message"]
 
 
-def test_a_party_is_deleted_only_without_accounts_and_not_blocked(
+def test_only_an_unblocked_party_without_accounts_is_deleted(
     own_sandbox: Sandbox, maker: Any
 ) -> None:
     assert code_of(maker.write("DELETE", f"/parties/{LANE}")) == (409, "CONFLICT")
@@ -103,10 +103,10 @@ def test_a_party_is_deleted_only_without_accounts_and_not_blocked(
     assert maker.write("DELETE", f"/parties/{party['id']}").status_code == 404
 
 
-# accounts
+# Accounts
 
 
-def test_an_account_is_opened_for_a_party_that_exists_before_its_check(maker: Any) -> None:
+def test_an_account_is_opened_for_an_existing_unverified_party(maker: Any) -> None:
     party = made(maker, "/parties", PERSON)
     account = account_of(maker, partyId=party["id"], name="Noor")
     assert (account["status"], account["kycStatus"]) == ("ACTIVE", "PENDING")
@@ -122,7 +122,7 @@ def test_an_account_is_opened_for_a_party_that_exists_before_its_check(maker: An
     assert maker.finance("/accounts", partyId="nobody").json()["result"] == []
 
 
-def test_an_account_may_bring_its_party_with_it(maker: Any) -> None:
+def test_an_account_may_be_created_together_with_its_party(maker: Any) -> None:
     account = account_of(maker, party=FIRM)
     party = account["partyRoles"][0]["party"]
     assert maker.finance(f"/parties/{party['id']}").json()["result"] == party
@@ -136,7 +136,7 @@ def test_an_account_needs_exactly_one_party(maker: Any) -> None:
     assert code_of(unknown) == (404, "NOT_FOUND")
 
 
-def test_an_external_id_addresses_one_account_only(maker: Any) -> None:
+def test_an_external_id_is_unique_to_an_account(maker: Any) -> None:
     body = {"externalId": "treasury-eur", "chain": "BASE", "partyId": LANE}
     assert code_of(maker.write("POST", "/accounts", body)) == (409, "CONFLICT")
     taken = maker.write("PATCH", f"/accounts/{OPERATIONS}", {"externalId": "treasury-eur"})
@@ -158,7 +158,7 @@ def test_only_a_suspended_account_is_reactivated(own_sandbox: Sandbox, maker: An
     assert code_of(maker.write("POST", path)) == (409, "CONFLICT")
 
 
-def test_an_account_is_deleted_only_empty_and_with_nothing_under_way(
+def test_only_an_empty_account_without_pending_movements_is_deleted(
     own_sandbox: Sandbox, maker: Any
 ) -> None:
     assert code_of(maker.write("DELETE", f"/accounts/{ACCOUNT}")) == (409, "CONFLICT")
@@ -166,16 +166,18 @@ def test_an_account_is_deleted_only_empty_and_with_nothing_under_way(
     path = f"/accounts/{account['id']}"
     virtual = made(maker, f"{path}/virtual-bank-accounts", virtual_body(1))
     arrival = own_sandbox.finance.sepa_credit(virtual["iban"], "10.00", "no code")
-    assert code_of(maker.write("DELETE", path)) == (409, "CONFLICT")  # still to be placed
+    # The credit is not assigned yet.
+    assert code_of(maker.write("DELETE", path)) == (409, "CONFLICT")
     own_sandbox.finance.place_credit(arrival.id)
-    assert code_of(maker.write("DELETE", path)) == (409, "CONFLICT")  # held
+    # The assigned credit is still held.
+    assert code_of(maker.write("DELETE", path)) == (409, "CONFLICT")
     other = account_of(maker, "new-2", partyId=MIRA)
     made(maker, f"/accounts/{other['id']}/wallets", {"chain": "BASE"})
     assert maker.write("DELETE", f"/accounts/{other['id']}").status_code == 204
     assert maker.finance(f"/accounts/{other['id']}/wallets").status_code == 404
 
 
-def test_a_role_is_added_once_and_holds_the_account_back_until_its_party_is_verified(
+def test_a_role_is_added_once_and_blocks_the_account_until_its_party_is_verified(
     own_sandbox: Sandbox, maker: Any
 ) -> None:
     party = made(maker, "/parties", PERSON)
@@ -189,7 +191,7 @@ def test_a_role_is_added_once_and_holds_the_account_back_until_its_party_is_veri
     assert kyc == ["PENDING", "VERIFIED"]
 
 
-# wallets and virtual bank accounts
+# Wallets and virtual bank accounts
 
 
 def virtual_body(number: int, asset: str = "USDC") -> dict[str, str]:
@@ -199,7 +201,7 @@ def virtual_body(number: int, asset: str = "USDC") -> dict[str, str]:
     }  # fmt: skip
 
 
-def test_a_wallet_is_on_its_accounts_chain_and_empty(maker: Any) -> None:
+def test_a_new_wallet_is_empty_and_on_the_chain_of_its_account(maker: Any) -> None:
     account = account_of(maker, partyId=LANE)
     path = f"/accounts/{account['id']}/wallets"
     wrong = maker.write("POST", path, {"chain": "AVALANCHE"})
@@ -211,7 +213,7 @@ def test_a_wallet_is_on_its_accounts_chain_and_empty(maker: Any) -> None:
     assert maker.finance(path).json()["result"] == [wallet]
 
 
-def test_a_virtual_account_has_an_iban_and_a_code_of_its_own(maker: Any) -> None:
+def test_a_virtual_account_has_its_own_iban_and_code(maker: Any) -> None:
     path = f"/accounts/{ACCOUNT}/virtual-bank-accounts"
     first, second = (made(maker, path, virtual_body(n)) for n in (1, 2))
     assert is_iban(first["iban"])
@@ -221,7 +223,7 @@ def test_a_virtual_account_has_an_iban_and_a_code_of_its_own(maker: Any) -> None
 
 
 @pytest.mark.parametrize("status", ["SUSPENDED", "BLOCKED", "CLOSED"])
-def test_an_account_that_is_not_active_opens_nothing(
+def test_an_inactive_account_cannot_open_wallets_or_virtual_accounts(
     own_sandbox: Sandbox, maker: Any, status: str
 ) -> None:
     own_sandbox.finance.account_status(ACCOUNT, status)
@@ -233,7 +235,7 @@ def test_an_account_that_is_not_active_opens_nothing(
         assert code_of(answer) == (400, "ACCOUNT_NOT_ACTIVE")
 
 
-# who may
+# Permissions
 
 
 WRITES = (
@@ -250,7 +252,7 @@ WRITES = (
 
 
 @pytest.mark.parametrize(("method", "path"), WRITES)
-def test_a_viewer_writes_nothing(viewer: Any, method: str, path: str) -> None:
+def test_a_viewer_cannot_write(viewer: Any, method: str, path: str) -> None:
     assert code_of(viewer.write(method, path, {})) == (403, "FORBIDDEN")
 
 
@@ -266,7 +268,7 @@ def test_writing_to_an_unknown_account_is_404(maker: Any, path: str) -> None:
     assert code_of(maker.write("POST", path, {})) == (404, "NOT_FOUND")
 
 
-# Invalid bodies.
+# Invalid bodies
 
 
 PARTY = ("POST", "/parties")
@@ -396,7 +398,7 @@ NOT_FIELDS = [(call, {"surprise": 1}, "surprise") for call in GOOD]
     ("call", "change", "named"), [*BAD, *MISSING, *NOT_A_KEY, *NOT_FIELDS],
     ids=lambda value: str(value)[:40],
 )  # fmt: skip
-def test_a_body_that_does_not_fit_is_400_and_names_the_field(
+def test_an_invalid_body_is_400_and_names_the_field(
     sandbox: Sandbox,
     shared_maker: Any,
     call: tuple[str, str],
@@ -413,7 +415,7 @@ def test_a_body_that_does_not_fit_is_400_and_names_the_field(
 
 
 @pytest.mark.parametrize("call", GOOD, ids=str)
-def test_the_same_bodies_without_the_mistake_are_accepted(maker: Any, call: Any) -> None:
+def test_the_same_bodies_without_the_error_are_accepted(maker: Any, call: Any) -> None:
     answer = maker.write(*call, GOOD[call])
     assert answer.status_code == 201, answer.text
     assert answer.json()["success"] is True
@@ -424,7 +426,7 @@ def test_a_body_that_is_not_a_json_object_is_400(maker: Any, content: bytes) -> 
     assert code_of(maker.write("POST", "/parties", content)) == (400, "VALIDATION_ERROR")
 
 
-# drivers
+# Drivers
 
 
 @pytest.mark.parametrize(
@@ -441,7 +443,7 @@ def test_a_body_that_is_not_a_json_object_is_400(maker: Any, content: bytes) -> 
         ("settle_payment", ("nobody",)),
     ],
 )  # fmt: skip
-def test_an_impossible_driver_names_the_next_step(
+def test_an_impossible_driver_call_names_the_next_step(
     sandbox: Sandbox, driver: str, arguments: tuple[str, ...]
 ) -> None:
     now = sandbox.now
@@ -468,7 +470,7 @@ def test_an_impossible_driver_names_the_next_step(
         ),
     ],
 )
-def test_a_refusal_says_which_field_and_what_is_wrong_with_it(
+def test_a_refusal_names_the_field_and_the_error(
     shared_maker: Any, call: tuple[str, str], change: dict[str, Any], message: str
 ) -> None:
     body = {name: value for name, value in (GOOD[call] | change).items() if value is not ...}

@@ -36,13 +36,13 @@ def maker(callers: dict[str, Any]) -> Any:
 
 @pytest.fixture
 def drive(own_sandbox: Sandbox) -> Iterator[Any]:
-    """Return the drivers; after the test, the ledger must sum to zero."""
+    """Return the drivers; check after the test that the ledger sums to zero."""
     yield own_sandbox.finance
     assert set(own_sandbox.finance.ledger_sums().values()) == {Decimal(0)}
 
 
 def balance(maker: Any, account: str, asset: str = "USDC") -> tuple[Decimal, Decimal]:
-    """Return the available and reserved amounts of an account's wallets by the service."""
+    """Return the available and reserved amounts that the service states for an account."""
     wallets = maker.finance(f"/accounts/{account}/wallets").json()["result"]
     found = [b["amount"] for w in wallets for b in w["balances"] if b["asset"] == asset]
     for amount in found:
@@ -78,7 +78,7 @@ def crypto(amount: float = 100.25, number: int = 1, **more: object) -> dict[str,
 SEND = f"/accounts/{ACCOUNT}/transfers/crypto"
 
 
-# transfers
+# Transfers
 
 
 @pytest.mark.parametrize("receiver", [
@@ -108,7 +108,9 @@ def test_a_transfer_is_reserved_then_delivered_to_the_other_account(
         drive.fail_transfer(transfer["id"])
 
 
-def test_a_failed_transfer_gives_back_what_it_reserved_and_says_why(maker: Any, drive: Any) -> None:
+def test_a_failed_transfer_releases_its_amount_and_states_the_reason(
+    maker: Any, drive: Any
+) -> None:
     free, kept = balance(maker, ACCOUNT)
     transfer = made(maker, SEND, crypto(destinationAddress="0x" + "ab" * 20))
     drive.process_transfer(transfer["id"])
@@ -121,7 +123,7 @@ def test_a_failed_transfer_gives_back_what_it_reserved_and_says_why(maker: Any, 
     assert balance(maker, ACCOUNT) == (free - transfer["networkFee"], kept)
 
 
-def test_what_leaves_for_an_outside_address_leaves_the_balances(maker: Any, drive: Any) -> None:
+def test_a_transfer_to_an_outside_address_reduces_the_balances(maker: Any, drive: Any) -> None:
     free, _ = balance(maker, ACCOUNT)
     transfer = made(maker, SEND, crypto(destinationAddress="0x" + "ab" * 20))
     assert "receiverAccountId" not in transfer
@@ -131,7 +133,7 @@ def test_what_leaves_for_an_outside_address_leaves_the_balances(maker: Any, driv
     assert balance(maker, ACCOUNT)[0] == free - transfer["amount"] - transfer["networkFee"]
 
 
-def test_the_transfers_of_the_past_can_be_settled_and_failed_too(maker: Any, drive: Any) -> None:
+def test_past_transfers_can_be_settled_or_failed(maker: Any, drive: Any) -> None:
     accounts = [account["id"] for account in maker.finance("/accounts").json()["result"]]
     past = maker.finance("/account-to-account-transfers", size=1000).json()["result"]
     for account in accounts:
@@ -145,7 +147,7 @@ def test_the_transfers_of_the_past_can_be_settled_and_failed_too(maker: Any, dri
         assert {balance(maker, account, asset)[1] for asset in ("USDC", "EURC", "USDT")} == {0}
 
 
-def test_a_fiat_transfer_names_its_rate_and_pays_an_account_or_a_bank(
+def test_a_fiat_transfer_states_its_rate_and_pays_an_account_or_a_bank(
     maker: Any, drive: Any
 ) -> None:
     path = f"/accounts/{ACCOUNT}/transfers/fiat"
@@ -163,7 +165,7 @@ def test_a_fiat_transfer_names_its_rate_and_pays_an_account_or_a_bank(
     assert drive.ledger_balances()["world"]["EUR"] == before + 500
 
 
-def test_an_internal_transfer_answers_in_decimal_strings(maker: Any, drive: Any) -> None:
+def test_an_internal_transfer_states_amounts_as_decimal_strings(maker: Any, drive: Any) -> None:
     (free, _), (other, _) = balance(maker, ACCOUNT), balance(maker, OPERATIONS)
     body = {
         "sourceAccountId": ACCOUNT, "destinationAccountId": OPERATIONS, "amount": "12.5",
@@ -179,7 +181,7 @@ def test_an_internal_transfer_answers_in_decimal_strings(maker: Any, drive: Any)
     assert listed[-1] == {**transfer, "status": "COMPLETED", "updatedAt": listed[-1]["updatedAt"]}
 
 
-def test_transfers_of_either_kind_can_be_made_without_an_account_in_the_address(maker: Any) -> None:
+def test_crypto_and_fiat_transfers_can_be_made_without_an_account_in_the_path(maker: Any) -> None:
     sender = {"senderAccountId": ACCOUNT}
     assert "fiatOrigin" not in made(maker, "/transfers", crypto() | sender)
     fiat = {"currency": "EUR", "amount": 5, "receiverAccountId": OPERATIONS}
@@ -187,7 +189,7 @@ def test_transfers_of_either_kind_can_be_made_without_an_account_in_the_address(
     assert made_of["fiatOrigin"]["currency"] == "EUR"
 
 
-def test_the_clock_takes_a_transfer_to_its_end(
+def test_a_transfer_completes_as_the_clock_advances(
     own_sandbox: Sandbox, maker: Any, drive: Any
 ) -> None:
     on_chain = made(maker, SEND, crypto())
@@ -208,10 +210,12 @@ def test_the_clock_takes_a_transfer_to_its_end(
     ]  # fmt: skip
 
 
-# Refusals.
+# Refusals
 
 
-def test_more_than_is_available_is_refused_and_nothing_moves(maker: Any, drive: Any) -> None:
+def test_a_transfer_above_the_available_balance_is_refused_and_moves_nothing(
+    maker: Any, drive: Any
+) -> None:
     free, kept = balance(maker, ACCOUNT)
     body = crypto(0) | {"amount": float(free + 1)}
     assert code_of(maker.write("POST", SEND, body)) == (422, "INSUFFICIENT_FUNDS")
@@ -229,14 +233,14 @@ def test_more_than_is_available_is_refused_and_nothing_moves(maker: Any, drive: 
         ({"receiverAccountId": None, "receiverExternalId": "retail-eurc"}, (422, "CHAIN_MISMATCH")),
     ],
 )
-def test_a_transfer_needs_what_the_sender_holds_and_a_receiver_on_its_chain(
+def test_a_transfer_needs_an_asset_of_the_sender_and_a_receiver_on_its_chain(
     maker: Any, change: dict[str, Any], expected: tuple[int, str]
 ) -> None:
     assert code_of(maker.write("POST", SEND, crypto() | change)) == expected
 
 
 def unverified(maker: Any) -> str:
-    """Return the account of the only party with a pending check."""
+    """Return the account of the only party with a pending verification."""
     found: str = maker.finance("/accounts", externalId="cust-0417").json()["result"][0]["id"]
     return found
 
@@ -255,7 +259,7 @@ def outbound(account: str) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def test_nothing_goes_out_of_an_account_whose_party_is_not_verified(maker: Any, drive: Any) -> None:
+def test_an_account_of_an_unverified_party_cannot_send(maker: Any, drive: Any) -> None:
     account = unverified(maker)
     for status in ("PENDING", "IN_PROGRESS", "REJECTED", "MANUAL_REVIEW"):
         drive.kyc(MIRA, status)
@@ -266,7 +270,7 @@ def test_nothing_goes_out_of_an_account_whose_party_is_not_verified(maker: Any, 
         assert code_of(maker.write("POST", path, body)) == (422, "ASSET_NOT_HELD")
 
 
-def test_nothing_goes_out_of_or_into_a_suspended_account(maker: Any, drive: Any) -> None:
+def test_a_suspended_account_cannot_send_or_receive(maker: Any, drive: Any) -> None:
     drive.suspend_account(ACCOUNT)
     assert code_of(maker.write("POST", SEND, crypto())) == (422, "ACCOUNT_NOT_ACTIVE")
     back = crypto(1, 2, receiverAccountId=ACCOUNT)
@@ -276,9 +280,7 @@ def test_nothing_goes_out_of_or_into_a_suspended_account(maker: Any, drive: Any)
     assert maker.write("POST", SEND, crypto()).status_code == 201
 
 
-def test_nothing_goes_out_for_a_suspended_party_or_from_a_suspended_wallet(
-    maker: Any, drive: Any
-) -> None:
+def test_a_suspended_party_or_wallet_cannot_send(maker: Any, drive: Any) -> None:
     drive.party_status(LANE, "SUSPENDED")
     assert code_of(maker.write("POST", SEND, crypto())) == (422, "PARTY_NOT_ACTIVE")
     drive.party_status(LANE, "ACTIVE")
@@ -293,10 +295,12 @@ def test_a_receiver_without_a_wallet_is_refused(maker: Any) -> None:
     assert code_of(answer) == (422, "ACCOUNT_WALLET_MISSING")
 
 
-# euros that come in
+# Incoming euros
 
 
-def test_an_instant_credit_with_the_code_is_in_the_wallet_at_once(maker: Any, drive: Any) -> None:
+def test_an_instant_credit_with_the_code_reaches_the_wallet_immediately(
+    maker: Any, drive: Any
+) -> None:
     free, _ = balance(maker, ACCOUNT)
     arrival = drive.sepa_credit(IBAN, "920.00", f"Invoice 7 {CODE.lower()}.", instant=True)
     assert (arrival.status, arrival.asset) == ("CREDITED", "USDC")
@@ -313,7 +317,7 @@ def test_an_instant_credit_with_the_code_is_in_the_wallet_at_once(maker: Any, dr
         (f"X{CODE}X", False, (24, 48)),
     ],
 )
-def test_a_credit_waits_for_the_next_business_day_or_for_somebody_to_place_it(
+def test_a_credit_waits_for_the_next_business_day_or_for_manual_assignment(
     own_sandbox: Sandbox, drive: Any, text: str, instant: bool, hours: tuple[int, int]
 ) -> None:
     start, (early, late) = own_sandbox.now, (timedelta(hours=count) for count in hours)
@@ -324,11 +328,12 @@ def test_a_credit_waits_for_the_next_business_day_or_for_somebody_to_place_it(
     own_sandbox.clock.set(start + late)
     (converted,) = drive.all_arrivals()
     assert converted.status == "CREDITED"
-    assert drive.place_credit(arrival.id) == converted  # once is enough
+    # Assigning it again has no further effect.
+    assert drive.place_credit(arrival.id) == converted
     assert drive.ledger_effects(arrival.id) == ["conversion", "credit"]
 
 
-def test_a_credit_on_a_closed_virtual_account_waits_for_a_person(
+def test_a_credit_to_a_closed_virtual_account_waits_for_manual_assignment(
     own_sandbox: Sandbox, maker: Any, drive: Any
 ) -> None:
     drive.virtual_account_status("ee9587b8-6b17-4fc2-a2aa-b68558866188", "CLOSED")
@@ -338,7 +343,7 @@ def test_a_credit_on_a_closed_virtual_account_waits_for_a_person(
     assert drive.place_credit(arrival.id).status == "CREDITED"
 
 
-def test_funds_are_held_until_the_party_is_verified_and_a_wallet_is_there(
+def test_funds_are_held_until_the_party_is_verified_and_has_a_wallet(
     maker: Any, drive: Any
 ) -> None:
     party = made(maker, "/parties", {"partyType": "ORGANISATION", "name": "Duinrand"})
@@ -367,11 +372,11 @@ def test_funds_are_held_until_the_party_is_verified_and_a_wallet_is_there(
     assert drive.ledger_effects(arrival.id) == ["conversion", "credit"]
 
 
-# payment sessions
+# Payment sessions
 
 
 class Listener:
-    """An address on loopback that keeps what it is sent."""
+    """A loopback address that keeps the requests that it receives."""
 
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []
@@ -415,7 +420,7 @@ def sessions_of(account: str) -> str:
     return f"/accounts/{account}/fiat-to-crypto/payment-sessions"
 
 
-def test_a_paid_session_credits_the_wallet_and_calls_back(
+def test_a_paid_session_credits_the_wallet_and_sends_a_callback(
     maker: Any, drive: Any, listener: Listener
 ) -> None:
     free, _ = balance(maker, ACCOUNT)
@@ -434,7 +439,7 @@ def test_a_paid_session_credits_the_wallet_and_calls_back(
         drive.complete_session(session["id"])
 
 
-def test_a_session_of_an_unverified_account_is_called_back_when_its_funds_are_released(
+def test_the_callback_for_an_unverified_account_is_sent_when_its_funds_are_released(
     maker: Any, drive: Any, listener: Listener
 ) -> None:
     account = unverified(maker)
@@ -448,7 +453,7 @@ def test_a_session_of_an_unverified_account_is_called_back_when_its_funds_are_re
     assert listener.heard.wait(10)
 
 
-def test_only_loopback_is_called_and_the_record_says_so(maker: Any, drive: Any) -> None:
+def test_callbacks_go_only_to_loopback_and_the_record_states_it(maker: Any, drive: Any) -> None:
     url = "https://shop.example.test/paid"
     session = made(maker, sessions_of(ACCOUNT), session_body(url))
     assert "loopback" in session["metadata"]["sandbox"]
@@ -458,7 +463,7 @@ def test_only_loopback_is_called_and_the_record_says_so(maker: Any, drive: Any) 
     assert "loopback" in invocation.outcome
 
 
-def test_a_session_that_fails_or_is_not_paid_moves_nothing_and_calls_nobody(
+def test_a_failed_or_unpaid_session_moves_nothing_and_sends_no_callback(
     own_sandbox: Sandbox, maker: Any, drive: Any, listener: Listener
 ) -> None:
     before = balance(maker, ACCOUNT)
@@ -474,7 +479,7 @@ def test_a_session_that_fails_or_is_not_paid_moves_nothing_and_calls_nobody(
     assert listener.bodies == drive.callbacks() == []
 
 
-# payment requests
+# Payment requests
 
 
 def payment(amount: float, currency: str = "USD", number: int = 1) -> dict[str, Any]:
@@ -488,7 +493,7 @@ def payment(amount: float, currency: str = "USD", number: int = 1) -> dict[str, 
 
 
 @pytest.mark.parametrize(("currency", "coins"), [("USD", "63.900000"), ("EUR", "69.456522")])
-def test_a_payment_request_reserves_its_amount_in_the_cards_account(
+def test_a_payment_request_reserves_its_amount_in_the_account_of_the_card(
     maker: Any, drive: Any, currency: str, coins: str
 ) -> None:
     free, kept = balance(maker, OPERATIONS)
@@ -510,7 +515,7 @@ def test_a_payment_request_beyond_the_balance_is_402(maker: Any) -> None:
     assert code_of(answer) == (402, "INSUFFICIENT_FUNDS")
 
 
-# the same from outside the process
+# Drivers over HTTP
 
 
 @pytest.mark.parametrize(
@@ -531,7 +536,7 @@ def test_a_driver_can_be_called_over_http(
 
 
 @pytest.mark.parametrize("submitted", [False, True])
-def test_a_crypto_transfer_costs_its_sender_the_network_fee(
+def test_the_sender_of_a_crypto_transfer_pays_the_network_fee(
     maker: Any, drive: Any, submitted: bool
 ) -> None:
     free, kept = balance(maker, ACCOUNT)
@@ -548,7 +553,9 @@ def test_a_crypto_transfer_costs_its_sender_the_network_fee(
     assert set(drive.ledger_sums().values()) == {0}
 
 
-def test_a_transfer_of_everything_leaves_nothing_for_the_network(maker: Any, drive: Any) -> None:
+def test_a_transfer_of_the_whole_balance_is_refused_for_lack_of_the_network_fee(
+    maker: Any, drive: Any
+) -> None:
     before = balance(maker, ACCOUNT)
     body = crypto(float(before[0]))
     answer = maker.write("POST", SEND, body)

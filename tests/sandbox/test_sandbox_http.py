@@ -28,10 +28,10 @@ def waiting(caller: Any) -> dict[str, Any]:
     return detail
 
 
-# tokens
+# Tokens
 
 
-def test_a_token_lives_300_seconds_and_is_a_bearer(
+def test_a_bearer_token_is_valid_for_300_seconds(
     sandbox: Sandbox, served: Served, http: httpx.Client
 ) -> None:
     client, secret = sandbox.credentials["maker"]
@@ -41,7 +41,7 @@ def test_a_token_lives_300_seconds_and_is_a_bearer(
     assert answer == {"expires_in": 300, "token_type": "Bearer"}
 
 
-def test_a_wrong_secret_and_an_unknown_client_read_the_same(
+def test_a_wrong_secret_and_an_unknown_client_get_the_same_answer(
     served: Served, http: httpx.Client
 ) -> None:
     form = {"grant_type": "client_credentials", "client_secret": "wrong"}
@@ -73,10 +73,10 @@ def test_expired_tokens_are_401_until_a_new_one_is_fetched(
     assert callers["maker"].ramp("/fees").status_code == 401
 
 
-# lists
+# Lists
 
 
-def test_pages_cover_a_list_once_and_say_where_they_end(viewer: Any) -> None:
+def test_pages_cover_a_list_exactly_once_and_mark_the_last(viewer: Any) -> None:
     seen, number, more = [], 1, True
     while more:
         query = {"page": number, "size": 40, "sortOn": "createdAt", "sortOrder": "DESC"}
@@ -127,7 +127,7 @@ def test_list_parameters_out_of_bounds_are_400(viewer: Any, query: dict[str, Any
         ("/company-bank-accounts", {"verificationStatus": "VERIFIED"}, "verificationStatus"),
     ],
 )
-def test_a_filter_of_the_ramp_service_leaves_what_it_says(
+def test_a_filter_of_the_ramp_service_returns_exactly_the_matching_records(
     viewer: Any, path: str, query: dict[str, str], field: str
 ) -> None:
     everything = viewer.ramp(path, size=1000).json()["result"]
@@ -136,13 +136,13 @@ def test_a_filter_of_the_ramp_service_leaves_what_it_says(
     assert 0 < len(found) < len(everything)
 
 
-def test_a_repeated_filter_takes_either_value(viewer: Any) -> None:
+def test_a_repeated_filter_matches_any_of_its_values(viewer: Any) -> None:
     answer = viewer.ramp("/company-bank-accounts", supportedRampTypes=["ON_RAMP", "OFF_RAMP"])
     kinds = {item["supportedRampType"] for item in answer.json()["result"]}
     assert kinds == {"ON_RAMP", "OFF_RAMP"}
 
 
-def test_dates_bound_the_creation_of_ramp_requests_inclusively(viewer: Any) -> None:
+def test_date_filters_of_ramp_requests_are_inclusive(viewer: Any) -> None:
     query = {"fromDate": "2026-10-28", "toDate": "2026-10-28", "size": 1000}
     found = viewer.ramp("/ramp-requests", **query).json()["result"]
     assert found
@@ -150,7 +150,7 @@ def test_dates_bound_the_creation_of_ramp_requests_inclusively(viewer: Any) -> N
     assert viewer.ramp("/ramp-requests", fromDate="28/10/2026").status_code == 400
 
 
-def test_an_account_sees_the_transfers_of_both_sides_and_can_ask_for_one(viewer: Any) -> None:
+def test_an_account_lists_the_transfers_of_both_sides_by_role_and_by_id(viewer: Any) -> None:
     path = f"/accounts/{ACCOUNT}/transfers"
     both = viewer.finance(path, size=1000).json()["result"]
     sent = viewer.finance(path, size=1000, accountRole="SENDER").json()["result"]
@@ -164,7 +164,7 @@ def test_an_account_sees_the_transfers_of_both_sides_and_can_ask_for_one(viewer:
     assert one == received[0]
 
 
-def test_records_of_another_account_are_not_found(viewer: Any) -> None:
+def test_records_under_another_account_are_not_found(viewer: Any) -> None:
     accounts = viewer.finance("/accounts").json()["result"]
     stranger = accounts[-1]["id"]
     virtual = viewer.finance(f"/accounts/{ACCOUNT}/virtual-bank-accounts").json()["result"][0]
@@ -188,7 +188,7 @@ def test_an_unknown_address_is_404_and_a_wrong_method_405(
     ]
 
 
-def test_the_calls_seen_are_recorded_in_order(own_sandbox: Sandbox, http: httpx.Client) -> None:
+def test_calls_are_recorded_in_order(own_sandbox: Sandbox, http: httpx.Client) -> None:
     with own_sandbox.serve() as running:
         http.get(f"{running.ramp_url}/fees?page=2")
         http.post(running.token_url)
@@ -198,10 +198,10 @@ def test_the_calls_seen_are_recorded_in_order(own_sandbox: Sandbox, http: httpx.
         ]
 
 
-# decisions
+# Decisions
 
 
-def test_the_checker_approves_and_the_deposit_details_stay(
+def test_an_approval_by_the_checker_keeps_the_deposit_details(
     own_sandbox: Sandbox, callers: dict[str, Any]
 ) -> None:
     before = own_sandbox.now
@@ -256,7 +256,7 @@ def test_each_role_may_make_only_its_decisions(callers: dict[str, Any]) -> None:
     assert cancelled.json()["result"]["status"] == "CANCELLED"
 
 
-def test_a_creator_may_not_approve_even_as_an_administrator(
+def test_the_creator_of_a_request_may_not_approve_it_even_as_administrator(
     own_sandbox: Sandbox, callers: dict[str, Any]
 ) -> None:
     from treasury.sandbox.state.shapes import zulu
@@ -282,7 +282,7 @@ def test_a_creator_may_not_approve_even_as_an_administrator(
         ("maker", "cancel", "CANCELLABLE"),
     ],
 )  # fmt: skip
-def test_a_decision_after_the_fact_is_400(
+def test_a_decision_on_a_request_in_another_state_is_400(
     callers: dict[str, Any], name: str, verb: str, state: str
 ) -> None:
     answer = callers[name].decide(f"{FIRST}/{verb}", {"version": 4})
@@ -291,10 +291,10 @@ def test_a_decision_after_the_fact_is_400(
     assert callers[name].decide(f"nobody/{verb}", {"version": 1}).status_code == 404
 
 
-# faults
+# Faults
 
 
-def test_a_queued_status_takes_the_next_calls_and_no_more(
+def test_a_queued_status_answers_exactly_the_next_calls(
     own_sandbox: Sandbox, callers: dict[str, Any]
 ) -> None:
     own_sandbox.faults.add("/ramp/v1/fees", status=429, retry_after="3", times=2)
@@ -310,7 +310,7 @@ def test_a_queued_status_takes_the_next_calls_and_no_more(
 @pytest.mark.parametrize(
     ("drop", "status"), [("before", "AWAITING_APPROVAL"), ("after", "REJECTED")]
 )
-def test_a_dropped_connection_gives_no_answer_before_or_after_the_effect(
+def test_a_connection_is_dropped_before_or_after_the_effect(
     own_sandbox: Sandbox, callers: dict[str, Any], drop: str, status: str
 ) -> None:
     checker = callers["checker"]
@@ -322,7 +322,7 @@ def test_a_dropped_connection_gives_no_answer_before_or_after_the_effect(
     assert after["status"] == status
 
 
-def test_a_delay_outlasts_a_client_that_does_not_wait(
+def test_a_delay_exceeds_the_timeout_of_a_client(
     own_sandbox: Sandbox, callers: dict[str, Any]
 ) -> None:
     maker = callers["maker"]
@@ -337,10 +337,10 @@ def test_a_delay_outlasts_a_client_that_does_not_wait(
     assert maker.ramp("/fees").status_code == 200
 
 
-# the sandbox itself
+# The sandbox itself
 
 
-def test_a_port_in_use_is_an_error_that_says_what_to_do(served: Served) -> None:
+def test_a_port_in_use_is_an_error_with_the_next_step(served: Served) -> None:
     port = int(served.base_url.rpartition(":")[2])
     with (
         pytest.raises(InputError, match=f"port {port} cannot be used.*--port"),
@@ -349,14 +349,14 @@ def test_a_port_in_use_is_an_error_that_says_what_to_do(served: Served) -> None:
         pass
 
 
-def test_an_unknown_scenario_or_profile_names_those_there_are() -> None:
+def test_an_unknown_scenario_or_profile_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InputError, match="full, no-provider-report"):
         Sandbox(scenario="empty")
     with pytest.raises(InputError, match="use one of: spec"):
         Sandbox(profile="z")
 
 
-def test_it_can_be_served_again_and_remembers(
+def test_a_sandbox_served_again_keeps_its_state(
     own_sandbox: Sandbox, http: httpx.Client, tmp_path: Path
 ) -> None:
     form = {"grant_type": "client_credentials"}
@@ -376,7 +376,7 @@ def test_it_can_be_served_again_and_remembers(
     assert set(json.loads((tmp_path / "truth.json").read_text())) == {"lines", "requests"}
 
 
-def test_served_forever_it_ends_quietly_when_interrupted() -> None:
+def test_serve_forever_ends_quietly_on_an_interrupt() -> None:
     program = (
         "from treasury.sandbox import Sandbox, serve_forever;"
         "serve_forever(Sandbox(7), 0, ready=lambda served: print(served.base_url, flush=True))"
@@ -392,7 +392,7 @@ def test_served_forever_it_ends_quietly_when_interrupted() -> None:
     assert process.returncode == 0
 
 
-def test_the_token_address_takes_form_encoded_bodies_only(
+def test_the_token_endpoint_accepts_only_form_encoded_bodies(
     own_sandbox: Sandbox, http: httpx.Client
 ) -> None:
     client_id, secret = own_sandbox.credentials["maker"]
@@ -437,7 +437,7 @@ def test_an_unknown_card_is_404(callers: dict[str, Any]) -> None:
         }),
     ],
 )  # fmt: skip
-def test_us_accounts_need_exactly_the_specified_fields(
+def test_a_us_account_needs_exactly_the_specified_fields(
     callers: dict[str, Any], kind: str, numbers: dict[str, str]
 ) -> None:
     body = {

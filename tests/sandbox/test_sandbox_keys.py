@@ -1,4 +1,4 @@
-"""Idempotency keys: one body, one effect, one answer, for each client and after every failure."""
+"""An idempotency key gives one effect and one answer per body, even after a failure."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def body_of(path: str, key: str = KEY) -> bytes:
 
 
 @pytest.mark.parametrize("path", KEYED)
-def test_the_same_call_again_has_the_first_answer_and_no_second_effect(
+def test_a_repeated_call_gets_the_first_answer_and_no_second_effect(
     own_sandbox: Sandbox, callers: dict[str, Any], path: str
 ) -> None:
     maker, body = callers["maker"], body_of(path)
@@ -74,7 +74,7 @@ def test_the_same_call_again_has_the_first_answer_and_no_second_effect(
 
 
 @pytest.mark.parametrize("path", KEYED)
-def test_another_body_under_the_key_is_422_and_has_no_effect(
+def test_a_different_body_with_the_same_key_is_422_and_has_no_effect(
     own_sandbox: Sandbox, callers: dict[str, Any], path: str
 ) -> None:
     maker, body = callers["maker"], body_of(path)
@@ -102,22 +102,23 @@ def test_a_key_is_bound_to_its_operation_and_not_to_a_user(
 @pytest.mark.parametrize(
     ("change", "status"),
     [
-        ({"amount": 10_000_000}, 422),  # more than there is
+        ({"amount": 10_000_000}, 422),
         ({"receiverAccountId": "nobody"}, 404),
         ({"amount": "1.5"}, 400),
     ],
 )
-def test_a_key_is_spent_also_where_the_first_attempt_failed(
+def test_a_key_is_used_up_even_by_a_failed_attempt(
     callers: dict[str, Any], change: dict[str, Any], status: int
 ) -> None:
     maker = callers["maker"]
     wrong = json.dumps(json.loads(body_of(SEND)) | change).encode()
-    for _ in range(2):  # as it was, it may be tried again, and fails again
+    # The same body may be tried again with its key, and fails again.
+    for _ in range(2):
         assert maker.write("POST", SEND, wrong).status_code == status
     assert maker.write("POST", SEND, body_of(SEND)).status_code == 422
 
 
-def test_a_refused_call_succeeds_under_its_key_once_the_reason_is_gone(
+def test_a_refused_call_succeeds_with_its_key_after_the_reason_is_removed(
     own_sandbox: Sandbox, callers: dict[str, Any]
 ) -> None:
     maker, body = callers["maker"], body_of(SEND)
@@ -129,7 +130,7 @@ def test_a_refused_call_succeeds_under_its_key_once_the_reason_is_gone(
     assert maker.write("POST", SEND, body).content == first.content
 
 
-def test_many_equal_calls_at_once_take_effect_once(
+def test_many_equal_concurrent_calls_take_effect_once(
     own_sandbox: Sandbox, callers: dict[str, Any]
 ) -> None:
     maker = callers["maker"]
@@ -140,7 +141,7 @@ def test_many_equal_calls_at_once_take_effect_once(
     assert len(own_sandbox.finance.effects()) == 1
 
 
-def test_without_a_key_every_call_takes_effect(
+def test_every_call_without_a_key_takes_effect(
     own_sandbox: Sandbox, callers: dict[str, Any]
 ) -> None:
     body = KEYED["/account-to-account-transfers"]
@@ -151,7 +152,7 @@ def test_without_a_key_every_call_takes_effect(
     assert len(ids) == len(own_sandbox.finance.effects()) == 2
 
 
-def test_a_dropped_answer_leaves_an_effect_that_the_key_finds_again(
+def test_a_retry_with_its_key_finds_the_effect_of_a_dropped_answer(
     own_sandbox: Sandbox, callers: dict[str, Any]
 ) -> None:
     maker = callers["maker"]
@@ -163,7 +164,7 @@ def test_a_dropped_answer_leaves_an_effect_that_the_key_finds_again(
     assert own_sandbox.finance.ledger_effects(found["id"]) == ["reserve", "network_fee"]
 
 
-def test_keys_balances_and_effects_outlive_the_process(
+def test_keys_balances_and_effects_survive_a_restart(
     http: httpx.Client, tmp_path: Path, caller_of: Callable[..., Any]
 ) -> None:
     seen = []
@@ -173,5 +174,6 @@ def test_keys_balances_and_effects_outlive_the_process(
             answer = caller_of(sandbox, running, http, "maker").write("POST", SEND, body_of(SEND))
         drivers = sandbox.finance
         seen.append((answer.content, drivers.ledger_balances(), drivers.effects()))
-        sandbox._world.store.db.close()  # as the end of the process does
+        # The end of the process closes the database too.
+        sandbox._world.store.db.close()
     assert seen[0] == seen[1]

@@ -1,4 +1,4 @@
-"""The ledger under random use: every asset sums to zero, and no wallet falls below it."""
+"""The ledger under random use: every asset sums to zero, and no wallet is negative."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ cents = st.integers(1, 300_000).map(lambda n: Decimal(n) / 100)
 
 
 class Practice(RuleBasedStateMachine):
-    """Anything that a client or a driver can do with money, in any order."""
+    """All operations of clients and drivers with money, in any order."""
 
     @initialize()
     def open(self) -> None:
@@ -49,7 +49,7 @@ class Practice(RuleBasedStateMachine):
         self.payments: list[str] = []
 
     def post(self, path: str, body: dict[str, Any], into: list[str], **parameters: str) -> None:
-        """Call like the web application: a refused write is rolled back."""
+        """Call as the web application does, so that a refused write is rolled back."""
         raw = encode(body).encode()
         call = Call(USERS["maker"], parameters, {}, json.loads(raw), raw, f"POST {path}")
         before = self.drive.ledger_balances()
@@ -133,7 +133,8 @@ class Practice(RuleBasedStateMachine):
     def on_one(self, data: st.DataObject, known: list[str], step: str) -> None:
         if known:
             given = data.draw(st.sampled_from(known))
-            with suppress(InputError):  # it has ended already
+            # A record that has ended refuses the step.
+            with suppress(InputError):
                 getattr(self.drive, step)(given)
 
     @rule(party=st.integers(0, 4), status=st.sampled_from(["VERIFIED", "NOT_REQUIRED", "REJECTED"]))
@@ -173,7 +174,7 @@ def ledger() -> Ledger:
     return Ledger(Store())
 
 
-def test_a_movement_that_overdraws_leaves_nothing_of_itself(ledger: Ledger) -> None:
+def test_a_movement_that_overdraws_is_rolled_back(ledger: Ledger) -> None:
     ledger.move("in", "1", "", Posting(WORLD, "a", "USDC", Decimal("5.000001")))
     with pytest.raises(Overdrawn, match="a does not hold"):
         ledger.move(
@@ -186,12 +187,12 @@ def test_a_movement_that_overdraws_leaves_nothing_of_itself(ledger: Ledger) -> N
 
 
 @pytest.mark.parametrize("amount", ["0", "-1", "0.0000001", "99999999999999999"])
-def test_an_amount_that_cannot_move_exactly_is_refused(ledger: Ledger, amount: str) -> None:
+def test_an_inexact_amount_is_refused(ledger: Ledger, amount: str) -> None:
     with pytest.raises(ValueError, match="cannot move"):
         ledger.move("in", "1", "", Posting(WORLD, "a", "USDC", Decimal(amount)))
 
 
-def test_what_a_record_set_aside_is_known_until_it_is_let_go(ledger: Ledger) -> None:
+def test_the_reserved_amount_of_a_record_is_known_until_its_release(ledger: Ledger) -> None:
     ledger.move("in", "0", "", Posting(WORLD, "wallet/w/available", "EURC", Decimal(9)))
     reserve = Posting("wallet/w/available", "wallet/w/reserved", "EURC", Decimal(4))
     ledger.move("reserve", "t", "", reserve)

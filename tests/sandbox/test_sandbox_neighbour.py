@@ -1,4 +1,4 @@
-"""Another company at the same services: its ids are real, and unknown to everybody else."""
+"""A second company at the same services: each company sees only its own records."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COLLECTIONS = {
     "request": "/ramp-requests",
 }
 BELOW = {
-    # The parts of an account, and the list of each.
+    # The list of each kind of record below an account.
     "wallets": "custodial",
     "virtual-bank-accounts": "virtual",
     "party-roles": "role",
@@ -40,7 +40,7 @@ PLACES = {
 
 
 class Neighbour:
-    """A caller of the other company, with its own credentials."""
+    """The callers of the other company, with its own credentials."""
 
     def __init__(self, sandbox: Sandbox, caller_of: Callable[..., Any], served: Any) -> None:
         class Other:
@@ -59,7 +59,7 @@ Both = tuple[Any, Neighbour]
 
 @pytest.fixture(scope="module", params=["spec", "b"])
 def both(request: pytest.FixtureRequest, caller_of: Callable[..., Any]) -> Iterator[Both]:
-    """An administrator of our company, and the neighbour."""
+    """Return an administrator of our company, and the other company."""
     sandbox = Sandbox(7, profile=request.param)
     with sandbox.serve() as served, plain_client() as client:
         other = Neighbour(sandbox, caller_of, served)
@@ -72,7 +72,7 @@ def service_of(path: str) -> str:
 
 
 def ids_of(caller: Any) -> dict[str, str]:
-    """An id of each kind that a company has."""
+    """Return one id of each kind of record of a company."""
     found = {
         kind: getattr(caller, service_of(path))(path).json()["result"][0]["id"]
         for kind, path in COLLECTIONS.items()
@@ -97,7 +97,7 @@ def every_id(caller: Any) -> set[str]:
     return set(re.findall("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", text))
 
 
-def test_two_companies_have_no_record_in_common(both: Both) -> None:
+def test_two_companies_share_no_record(both: Both) -> None:
     ours, theirs = every_id(both[0]), every_id(both[1].checker)
     assert len(theirs) > 20
     assert ours & theirs == set()
@@ -105,13 +105,13 @@ def test_two_companies_have_no_record_in_common(both: Both) -> None:
     assert both[1].checker.ramp("/company").json()["result"]["name"] == "Quayside Imports BV"
 
 
-def test_reference_data_are_the_same_for_both(both: Both) -> None:
+def test_both_companies_have_the_same_reference_data(both: Both) -> None:
     for path in ("/fiat-currencies", "/crypto-currencies", "/chains", "/bank-accounts/config"):
         assert both[0].ramp(path).json() == both[1].checker.ramp(path).json()
 
 
 def filled(route: Route, ids: dict[str, str]) -> str:
-    """The route's address with ids of a company."""
+    """Return the path of a route, filled with ids of a company."""
     path = next((route.path.replace("{id}", ids[kind]) for place, kind in PLACES.items()
                  if route.path.startswith(place)), route.path)  # fmt: skip
     named = {
@@ -145,7 +145,7 @@ BODIES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("service", ["finance", "ramp"])
-def test_no_operation_knows_an_id_of_another_company(both: Both, service: str) -> None:
+def test_an_id_of_another_company_in_a_path_is_unknown(both: Both, service: str) -> None:
     ours, neighbour = both
     ids, before = ids_of(neighbour.checker), every_id(neighbour.checker)
     profile = "spec" if "kycStatus" in ours.finance("/parties").text else "b"
@@ -186,7 +186,7 @@ def test_an_id_of_another_company_in_a_body_is_unknown(both: Both) -> None:
     assert ours.ramp("/ramp-requests").json()["pagination"]["numberOfElements"] == before
 
 
-def test_nothing_is_sent_to_an_account_of_another_company(both: Both) -> None:
+def test_an_account_of_another_company_cannot_receive(both: Both) -> None:
     ours, neighbour = both
     new = {"externalId": "q-1", "chain": "BASE", "partyId": ids_of(neighbour.checker)["party"]}
     account = neighbour.maker.write("POST", "/accounts", new).json()["result"]
@@ -206,10 +206,10 @@ def test_nothing_is_sent_to_an_account_of_another_company(both: Both) -> None:
     assert ours.write("POST", "/account-to-account-transfers", inside).status_code == 404
 
 
-def test_the_neighbour_works_with_what_is_its_own(
+def test_the_other_company_works_with_its_own_records(
     caller_of: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """This holds after a restart too: the neighbour's state is kept next to ours."""
+    """This holds after a restart too: the state of each company is stored separately."""
     versions = []
     for turn in range(2):
         sandbox = Sandbox(7, state=tmp_path)

@@ -1,4 +1,4 @@
-"""The published documents of both services: complete, valid, equal to the routes; their page."""
+"""The published documents are complete, valid and equal to the routes; their HTML page."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def references(value: object) -> set[str]:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_every_route_is_published_with_all_its_statuses_and_nothing_else(profile: str) -> None:
+def test_exactly_the_existing_routes_are_published_with_all_their_statuses(profile: str) -> None:
     told = operations(document(profile))
     routes = {
         (route.method, service + route.path): route
@@ -58,8 +58,9 @@ def test_every_route_is_published_with_all_its_statuses_and_nothing_else(profile
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("profile", PROFILES)
-def test_every_reference_is_to_a_component_and_every_schema_is_one(profile: str) -> None:
-    import jsonschema  # takes two seconds: not where every worker collects
+def test_every_reference_names_a_component_and_every_schema_is_valid(profile: str) -> None:
+    # Imported here, because the import takes two seconds in every worker.
+    import jsonschema
 
     told = document(profile)
     names = {f"#/components/schemas/{name}" for name in told["components"]["schemas"]}
@@ -69,7 +70,7 @@ def test_every_reference_is_to_a_component_and_every_schema_is_one(profile: str)
     assert len({o["operationId"] for o in operations(told).values()}) == len(operations(told))
 
 
-def test_amounts_are_published_as_they_are_written() -> None:
+def test_amounts_are_published_with_their_json_types() -> None:
     schemas = document("spec")["components"]["schemas"]
     asked = schemas["CryptoBody"]["properties"]["amount"]
     assert asked.items() >= {"type": "number", "exclusiveMinimum": 0}.items()
@@ -93,7 +94,7 @@ def test_statuses_times_and_ids_are_published_with_their_enums_and_formats() -> 
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_every_example_fits_its_field(profile: str) -> None:
+def test_every_example_is_valid_for_its_field(profile: str) -> None:
     import jsonschema
 
     schemas = document(profile)["components"]["schemas"]
@@ -108,7 +109,7 @@ def test_every_example_fits_its_field(profile: str) -> None:
     assert compared > 100
 
 
-def test_every_entry_of_the_table_of_fields_is_about_a_published_field() -> None:
+def test_every_entry_of_the_table_of_fields_describes_a_published_field() -> None:
     published = {
         (name, field)
         for profile in PROFILES
@@ -140,7 +141,7 @@ def test_callbacks_and_webhooks_are_published() -> None:
     assert "webhooks" not in document("spec", FINANCE)
 
 
-def test_profile_b_publishes_the_fields_that_it_shows() -> None:
+def test_profile_b_publishes_the_fields_that_it_returns() -> None:
     told = operations(document("b"))
     answer = told["GET", "/finance/v1/accounts/{id}"]["responses"]["200"]["content"]
     shown = answer["application/json"]["schema"]["properties"]["result"]
@@ -149,9 +150,7 @@ def test_profile_b_publishes_the_fields_that_it_shows() -> None:
     assert ("POST", "/finance/v1/transfers") not in told
 
 
-def test_each_service_has_its_document_and_both_have_one(
-    served: Served, http: httpx.Client
-) -> None:
+def test_each_service_has_a_document_and_both_share_one(served: Served, http: httpx.Client) -> None:
     both = http.get(f"{served.base_url}/openapi.json").json()
     assert both == json.loads(json.dumps(document("spec")))
     found = {("POST", TOKEN): operations(both)["POST", TOKEN]}
@@ -162,7 +161,7 @@ def test_each_service_has_its_document_and_both_have_one(
     assert found == operations(both)
 
 
-def test_nothing_published_is_answered_without_a_token(served: Served, http: httpx.Client) -> None:
+def test_every_published_operation_requires_a_token(served: Served, http: httpx.Client) -> None:
     for (method, path), operation in operations(document("spec")).items():
         if path == TOKEN:
             continue
@@ -170,7 +169,7 @@ def test_nothing_published_is_answered_without_a_token(served: Served, http: htt
         assert http.request(method, served.base_url + address).status_code == 401, operation
 
 
-def test_scopes_are_those_that_the_service_asks_for() -> None:
+def test_the_published_scopes_are_those_that_the_service_requires() -> None:
     told = document("spec")
     flows = told["components"]["securitySchemes"]["token"]["flows"]
     known = set(flows["clientCredentials"]["scopes"])
@@ -180,7 +179,7 @@ def test_scopes_are_those_that_the_service_asks_for() -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_page_shows_every_operation_and_loads_nothing(profile: str) -> None:
+def test_the_page_shows_every_operation_and_loads_no_resources(profile: str) -> None:
     tree = html.fromstring(page(profile))
     shown = {node.get("id") for node in tree.iter("details")}
     told = document(profile)
@@ -194,13 +193,13 @@ def test_the_page_shows_every_operation_and_loads_nothing(profile: str) -> None:
     assert "@import" not in page(profile)
 
 
-def test_the_page_is_served_as_one(served: Served, http: httpx.Client) -> None:
+def test_the_page_is_served_as_html(served: Served, http: httpx.Client) -> None:
     answer = http.get(f"{served.base_url}/openapi.html")
     assert answer.headers["content-type"].startswith("text/html")
     assert answer.text == page("spec")
 
 
-def test_a_blank_parameter_is_not_the_default(viewer: Any) -> None:
+def test_a_blank_parameter_is_refused(viewer: Any) -> None:
     for name in ("page", "size", "sortOn", "sortOrder", "fromDate"):
         assert viewer.ramp("/ramp-requests", **{name: ""}).status_code == 400
     assert viewer.finance("/accounts/nobody/transfers").status_code == 404

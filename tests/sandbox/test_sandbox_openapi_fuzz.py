@@ -87,7 +87,7 @@ IDS = {
     "supportedAssetId": "asset",
 }
 FITTING: dict[str, dict[type, object]] = {
-    # what fits a field of that name, by the type that it has
+    # A valid value for a field of this name, by its type.
     "amount": {str: "12.50", int: 12.5, float: 12.5},
     "inAmount": {str: "25.00"},
     "asset": {str: "USDC"},
@@ -101,7 +101,7 @@ FITTING: dict[str, dict[type, object]] = {
 
 
 class Known:
-    """A served sandbox, tokens of two roles, and ids that it knows."""
+    """A served sandbox, tokens of two roles, and ids of existing records."""
 
     def __init__(self, sandbox: Sandbox, served: Served) -> None:
         self.base_url, self._served, self._sandbox = served.base_url, served, sandbox
@@ -127,7 +127,7 @@ class Known:
 
     @property
     def tokens(self) -> list[str]:
-        """Of the maker and the checker, never older than a minute: the tests outlive one."""
+        """Return tokens of maker and checker, renewed each minute, as the tests outlast one."""
         if time.monotonic() - self._since > 60:
             credentials = self._sandbox.credentials
             self._tokens = [self._token(*credentials[name]) for name in ("maker", "checker")]
@@ -149,12 +149,12 @@ class Known:
         return str(UUID(int=self._keys, version=4))
 
     def version(self, path: str) -> int:
-        """The version of the record at an address; 1 where it has none."""
+        """Return the version of the record at a path, or 1 if it has none."""
         found = self._result("GET", path)
         return found.get("version", 1) if isinstance(found, dict) else 1
 
     def prepare(self, path: str) -> None:
-        """Make what the operation needs to be carried out."""
+        """Create the records that an operation needs to succeed."""
         self.ids = dict(self._listed)
         if path.startswith(f"{RAMP}/ramp-requests/{{id}}"):
             self.ids["request"] = [self._off_ramp(path) for _ in range(12)]
@@ -230,7 +230,7 @@ def known() -> Iterator[dict[str, Known]]:
 
 
 def acquaint(case: Case, path: str, here: Known, draw: st.DataObject) -> None:
-    """Put ids, versions and values that fit the company where a call has some."""
+    """Replace ids, versions and amounts of a call by those of existing records."""
 
     def pick(name: str) -> str:
         return draw.draw(st.sampled_from(here.ids[name]))
@@ -247,7 +247,7 @@ def acquaint(case: Case, path: str, here: Known, draw: st.DataObject) -> None:
 
 
 def _agree(body: dict[str, Any], path: str, pick: Callable[[str], str]) -> None:
-    """Leave what goes together in a body."""
+    """Adjust the fields of a body that depend on each other."""
     if "paymentRequestReference" in body:
         body["paymentRequestReference"] = {
             "cardProviderReference": {"type": "card", "referenceId": pick("account")},
@@ -289,7 +289,7 @@ def _fit(body: dict[str, Any], pick: Callable[[str], str], here: Known) -> None:
 
 
 @pytest.mark.parametrize(("profile", "path", "method"), OPERATIONS)
-def test_every_answer_is_one_that_is_published(
+def test_every_answer_conforms_to_the_published_document(
     known: Mapping[str, Known], profile: str, path: str, method: str
 ) -> None:
     operation, here, seen = SCHEMAS[profile][path][method], known[profile], set()
@@ -302,7 +302,7 @@ def test_every_answer_is_one_that_is_published(
         case = data.draw(fitting if acquainted else st.one_of(fitting, wrong))
         if acquainted:
             acquaint(case, path, here, data)
-        # A body that fits one operation may not fit another.
+        # Replaced values may make an invalid body valid, so the check of rejections omits them.
         checks = CHECKS if acquainted else (*CHECKS, negative_data_rejection)
         headers = {"Authorization": f"Bearer {token}"}
         answer = case.call_and_validate(base_url=here.base_url, headers=headers, checks=checks)

@@ -1,4 +1,4 @@
-"""Profile b: the published generation's shapes, words and refusals, over the same company."""
+"""Profile b: shapes, names and refusals of the published generation, for the same company."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def b() -> Sandbox:
 
 @pytest.fixture(scope="module")
 def shared(b: Sandbox, caller_of: Callable[..., Any]) -> Iterator[Any]:
-    """A maker on one sandbox for the tests that only read or are refused."""
+    """Return a maker on one sandbox, for tests that only read or are refused."""
     with b.serve() as running, plain_client() as client:
         yield caller_of(b, running, client, "maker")
 
@@ -80,10 +80,10 @@ def example(title: str) -> Any:
     return json.loads(EXAMPLES.read_text("utf-8"))[title]
 
 
-# shapes
+# Shapes
 
 READ: dict[str, str] = {
-    # an example of 200, and what stands for the id in its address
+    # The title of an example with status 200, and the id in its path.
     "GET /parties": "", "GET /parties/{id}": LANE, "GET /accounts": "",
     "GET /accounts/{id}": ACCOUNT, "GET /accounts/{accountId}/party-roles": "",
     "GET /accounts/{accountId}/wallets": "", "GET /accounts/{accountId}/virtual-bank-accounts": "",
@@ -94,7 +94,7 @@ READ: dict[str, str] = {
 
 @needs_examples
 @pytest.mark.parametrize("title", READ)
-def test_a_read_record_equals_the_example_key_by_key(shared: Any, title: str) -> None:
+def test_a_read_record_has_the_keys_and_types_of_the_example(shared: Any, title: str) -> None:
     path = title.removeprefix("GET ").replace("{accountId}", ACCOUNT)
     body = shared.finance(re.sub(r"{\w+}", READ[title], path), size=1000).json()
     assert outline(body) == outline(example(f"{title} 200"))
@@ -153,7 +153,7 @@ MADE: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
 
 @needs_examples
 @pytest.mark.parametrize("title", MADE)
-def test_a_created_record_equals_its_example_key_by_key(maker: Any, title: str) -> None:
+def test_a_created_record_has_the_keys_and_types_of_its_example(maker: Any, title: str) -> None:
     path, body = MADE[title]
     answer = maker.write("POST", path, body())
     assert answer.status_code == 201, answer.text
@@ -162,7 +162,7 @@ def test_a_created_record_equals_its_example_key_by_key(maker: Any, title: str) 
 
 @needs_examples
 @pytest.mark.parametrize("title", MADE)
-def test_the_specifications_body_has_all_that_the_example_has(
+def test_the_body_of_the_specification_profile_has_all_keys_of_the_example(
     callers: dict[str, Any], title: str
 ) -> None:
     path, body = MADE[title]
@@ -175,7 +175,7 @@ def test_the_specifications_body_has_all_that_the_example_has(
 
 
 @needs_examples
-def test_a_changed_party_answers_as_its_example(maker: Any) -> None:
+def test_a_changed_party_has_the_keys_and_types_of_its_example(maker: Any) -> None:
     answer = maker.write("PATCH", f"/parties/{MIRA}", {"firstName": "Miriam", "version": 1})
     assert outline(answer.json()) == outline(example("PATCH /parties/{id} 200"))
 
@@ -207,15 +207,15 @@ def test_a_refusal_has_the_shape_of_its_example(
     assert answer.json()["errors"][0]["code"] == expected["errors"][0]["code"]
 
 
-def test_without_a_token_it_says_so_in_its_own_word(shared: Any) -> None:
+def test_a_call_without_a_token_has_the_error_code_of_this_profile(shared: Any) -> None:
     answer = httpx.get(f"{shared.served.finance_url}/accounts")
     assert code_of(answer) == (401, "unauthenticated")
 
 
-# words
+# Names
 
 
-def test_a_check_has_this_generations_words(own: Sandbox, maker: Any) -> None:
+def test_verification_statuses_have_the_names_of_this_profile(own: Sandbox, maker: Any) -> None:
     seen = []
     for status in ("PENDING", "IN_PROGRESS", "MANUAL_REVIEW", "REJECTED", "VERIFIED"):
         own.finance.kyc(MIRA, status)
@@ -230,7 +230,7 @@ def test_a_check_has_this_generations_words(own: Sandbox, maker: Any) -> None:
     assert seen == [waiting, waiting, waiting, ("REJECTED", "DENIED"), ("VERIFIED", "VERIFIED")]
 
 
-def test_no_transfer_is_processing_and_the_filter_knows_it(shared: Any) -> None:
+def test_a_processing_transfer_is_pending_also_in_the_filter(shared: Any) -> None:
     pending = 0
     for account in shared.finance("/accounts").json()["result"]:
         path = f"/accounts/{account['id']}/transfers"
@@ -242,13 +242,13 @@ def test_no_transfer_is_processing_and_the_filter_knows_it(shared: Any) -> None:
     assert pending
 
 
-def test_a_blocked_account_is_closed(own: Sandbox, maker: Any) -> None:
+def test_a_blocked_account_is_shown_as_closed(own: Sandbox, maker: Any) -> None:
     own.finance.account_status(ACCOUNT, "BLOCKED")
     found = maker.finance("/accounts", status="CLOSED").json()["result"]
     assert [(account["id"], account["status"]) for account in found] == [(ACCOUNT, "CLOSED")]
 
 
-# rules
+# Rules
 
 
 @pytest.mark.parametrize(
@@ -263,20 +263,20 @@ def test_a_blocked_account_is_closed(own: Sandbox, maker: Any) -> None:
         ("GET", "/account-to-account-transfers", 404),
     ],
 )
-def test_operations_dropped_by_this_generation_are_absent(
+def test_operations_that_this_profile_omits_are_absent(
     shared: Any, method: str, path: str, status: int
 ) -> None:
     assert shared.write(method, path, {}).status_code == status
 
 
-def test_an_account_comes_with_its_wallet(maker: Any) -> None:
+def test_an_account_is_created_with_its_wallet(maker: Any) -> None:
     body = {"externalId": "e", "chain": "AVALANCHE", "partyId": MIRA}
     account = maker.write("POST", "/accounts", body).json()["result"]
     (wallet,) = maker.finance(f"/accounts/{account['id']}/wallets").json()["result"]
     assert (wallet["chain"], wallet["balances"]) == ("AVALANCHE", [])
 
 
-def test_a_key_on_a_party_means_nothing(own: Sandbox, maker: Any) -> None:
+def test_an_idempotency_key_of_a_party_is_ignored(own: Sandbox, maker: Any) -> None:
     body = PERSON | {"idempotencyKey": str(UUID(int=1, version=4))}
     ids = {maker.write("POST", "/parties", body).json()["result"]["id"] for _ in range(2)}
     assert len(ids) == len(own.finance.effects()) == 2
@@ -289,7 +289,7 @@ def test_a_party_changes_only_with_its_version(maker: Any) -> None:
     assert code_of(stale) == (409, "concurrent-modification")
 
 
-def test_nothing_comes_in_or_goes_out_before_the_account_is_verified(maker: Any) -> None:
+def test_an_unverified_account_cannot_send_or_receive(maker: Any) -> None:
     body = {"externalId": "e", "chain": "BASE", "partyId": MIRA}
     account = maker.write("POST", "/accounts", body).json()["result"]["id"]
     expected = {
@@ -313,7 +313,9 @@ def test_nothing_comes_in_or_goes_out_before_the_account_is_verified(maker: Any)
         ("fiat", {"bankAccount": {"iban": "NL05TEST0417164300", "beneficiaryName": "x"}}),
     ],
 )
-def test_a_receiver_is_always_an_account(shared: Any, path: str, outside: dict[str, Any]) -> None:
+def test_a_transfer_to_an_address_or_bank_account_is_refused(
+    shared: Any, path: str, outside: dict[str, Any]
+) -> None:
     body = {
         "crypto": {"chain": "BASE", "asset": "USDC"}, "fiat": {"currency": "EUR"},
     }[path] | {"amount": 1, "idempotencyKey": key(), **outside}  # fmt: skip
@@ -321,7 +323,7 @@ def test_a_receiver_is_always_an_account(shared: Any, path: str, outside: dict[s
     assert code_of(answer) == (400, "invalid-request")
 
 
-def test_a_spent_key_and_an_empty_wallet_have_this_generations_codes(maker: Any) -> None:
+def test_a_used_key_and_an_empty_wallet_have_the_error_codes_of_this_profile(maker: Any) -> None:
     path = f"/accounts/{ACCOUNT}/transfers/crypto"
     body = MADE["POST /accounts/{senderAccountId}/transfers/crypto 201"][1]()
     much = maker.write("POST", path, body | {"amount": 9_000_000})

@@ -53,7 +53,7 @@ def code_of(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["errors"][0]["code"]
 
 
-# the contract
+# The contract
 
 
 def section(title: str) -> str:
@@ -62,13 +62,13 @@ def section(title: str) -> str:
 
 
 def shape(route: str) -> str:
-    """The route with its placeholders unnamed."""
+    """Return a route without the names of its placeholders."""
     return re.sub(r"{\w+}", "{}", route)
 
 
 @needs_published
 @pytest.mark.parametrize("service", TABLES)
-def test_every_operation_of_the_published_contract_is_there_and_no_other(service: str) -> None:
+def test_exactly_the_operations_of_the_published_contract_exist(service: str) -> None:
     listed = re.findall(r"^- `(\w+ [^`]+)`", section(f"{service}: operations"), re.MULTILINE)
     ours = {shape(f"{route.method} {route.path}") for route in TABLES[service]}
     assert {shape(one) for one in listed} == ours
@@ -76,7 +76,7 @@ def test_every_operation_of_the_published_contract_is_there_and_no_other(service
 
 @needs_published
 @pytest.mark.parametrize("service", TABLES)
-def test_every_field_of_a_published_body_is_taken(service: str) -> None:
+def test_every_field_of_a_published_body_is_accepted(service: str) -> None:
     schemas = dict(
         re.findall(r"^- \*\*(\w+)\*\*: (.+)$", section(f"{service}: schemas"), re.MULTILINE)
     )
@@ -94,10 +94,10 @@ def test_every_field_of_a_published_body_is_taken(service: str) -> None:
         assert fields - ours == set(), operation
 
 
-# finance
+# Finance
 
 
-def test_an_account_takes_a_network_a_wallet_and_a_card_of_its_own(desk: dict[str, Any]) -> None:
+def test_an_account_accepts_its_own_network_wallet_and_card(desk: dict[str, Any]) -> None:
     maker = desk["maker"]
     body = {
         "externalId": "own-1", "chain": "POLYGON", "partyId": LANE, "address": ADDRESS,
@@ -117,7 +117,7 @@ def test_an_account_takes_a_network_a_wallet_and_a_card_of_its_own(desk: dict[st
     assert {one["type"] for one in managed} == {"VENLY_MANAGED"}
 
 
-def test_a_party_takes_a_part_of_an_address(desk: dict[str, Any]) -> None:
+def test_a_party_accepts_a_partial_address(desk: dict[str, Any]) -> None:
     maker = desk["maker"]
     person = {"partyType": "INDIVIDUAL", "firstName": "Noor", "lastName": "Aerts"}
     made = done(maker.write("POST", "/parties", person | {"address": {"city": "Ghent"}}), 201)
@@ -128,7 +128,7 @@ def test_a_party_takes_a_part_of_an_address(desk: dict[str, Any]) -> None:
     }
 
 
-def test_a_role_is_taken_away(desk: dict[str, Any]) -> None:
+def test_a_role_is_removed(desk: dict[str, Any]) -> None:
     maker, path = desk["maker"], f"/accounts/{ACCOUNT}/party-roles"
     assert [role["partyId"] for role in done(maker.finance(path))] == [LANE]
     assert maker.write("DELETE", f"{path}/{LANE}").status_code == 204
@@ -137,7 +137,7 @@ def test_a_role_is_taken_away(desk: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("currency", ["EUR", "USD", "GBP"])
-def test_a_fiat_transfer_is_asked_for_in_any_currency(desk: dict[str, Any], currency: str) -> None:
+def test_a_fiat_transfer_accepts_any_currency(desk: dict[str, Any], currency: str) -> None:
     other = "aaaa0793-25d6-433b-ae47-6f2de3994601"
     body = {"receiverAccountId": other, "currency": currency, "amount": 10, "idempotencyKey": "k"}
     made = done(desk["maker"].write("POST", f"/accounts/{ACCOUNT}/transfers/fiat", body), 201)
@@ -145,7 +145,7 @@ def test_a_fiat_transfer_is_asked_for_in_any_currency(desk: dict[str, Any], curr
     assert made["fiatOrigin"]["amount"] == 10
 
 
-def test_a_key_is_any_text_and_a_virtual_account_answers_409_to_another_body(
+def test_a_key_is_any_text_and_another_body_for_a_virtual_account_is_409(
     desk: dict[str, Any],
 ) -> None:
     maker, path = desk["maker"], f"/accounts/{ACCOUNT}/virtual-bank-accounts"
@@ -159,7 +159,7 @@ def test_a_key_is_any_text_and_a_virtual_account_answers_409_to_another_body(
     assert code_of(other) == (409, "idempotency-conflict")
 
 
-def test_the_reference_of_a_session_is_text_and_any_metadata_is_kept(
+def test_a_session_accepts_any_reference_text_and_keeps_its_metadata(
     desk: dict[str, Any],
 ) -> None:
     path = f"/accounts/{ACCOUNT}/fiat-to-crypto/payment-sessions"
@@ -193,7 +193,7 @@ def requested(maker: Any, key: str, amount: float = 100) -> dict[str, Any]:
     ("asked", "status", "settled"),
     [(100, "SETTLED", 100), (60, "SETTLED", 60), (130, "SETTLED_WITH_SHORTFALL", 100)],
 )
-def test_a_payment_is_settled_as_far_as_it_is_reserved(
+def test_a_payment_is_settled_up_to_its_reserved_amount(
     own: Sandbox, desk: dict[str, Any], asked: float, status: str, settled: float
 ) -> None:
     maker = desk["maker"]
@@ -235,7 +235,9 @@ def test_a_payment_named_by_its_card_is_settled_or_reversed(
     assert done(maker.write("POST", settle, named | body), 202)["status"] == "SETTLING"
 
 
-def test_the_amount_of_a_payment_is_raised_and_lowered(own: Sandbox, desk: dict[str, Any]) -> None:
+def test_the_amount_of_a_payment_can_be_increased_and_decreased(
+    own: Sandbox, desk: dict[str, Any]
+) -> None:
     maker = desk["maker"]
     body = {"amount": 40, "currency": "USD", "idempotencyKey": "p", "description": "Card"}
     made = done(maker.write("POST", f"/accounts/{ACCOUNT}/payment-requests", body), 201)
@@ -275,10 +277,10 @@ def test_a_signed_permit_becomes_an_allowance(own: Sandbox, desk: dict[str, Any]
     assert maker.finance(f"/accounts/{ACCOUNT}/wallets/nobody/permits").status_code == 404
 
 
-# ramp
+# Ramp
 
 
-def test_an_off_ramp_is_handed_over_with_its_hash(desk: dict[str, Any]) -> None:
+def test_an_off_ramp_is_submitted_with_its_hash(desk: dict[str, Any]) -> None:
     body = {
         "rampType": "OFF_RAMP", "amount": 100, "fiatCurrencyId": EUR, "cryptoCurrencyId": USDC,
         "companyBankAccountId": PAYOUT,
@@ -292,7 +294,7 @@ def test_an_off_ramp_is_handed_over_with_its_hash(desk: dict[str, Any]) -> None:
     assert started["blockchainTransactionHash"] == given["blockchainTransactionHash"]
 
 
-def test_all_requests_are_had_as_a_file(desk: dict[str, Any]) -> None:
+def test_all_requests_are_exported_as_a_file(desk: dict[str, Any]) -> None:
     viewer = desk["viewer"]
     answer = viewer.ramp("/ramp-requests/export")
     assert answer.headers["content-type"].startswith("text/csv")
@@ -301,7 +303,7 @@ def test_all_requests_are_had_as_a_file(desk: dict[str, Any]) -> None:
     assert len(lines) == viewer.ramp("/ramp-requests").json()["pagination"]["numberOfElements"]
 
 
-def test_single_currencies_and_deposit_wallets_are_read(desk: dict[str, Any]) -> None:
+def test_a_single_currency_and_a_deposit_wallet_can_be_read(desk: dict[str, Any]) -> None:
     viewer = desk["viewer"]
     assert done(viewer.ramp(f"/fiat-currencies/{GBP}"))["currency"] == "GBP"
     assert done(viewer.ramp(f"/crypto-currencies/{USDC}"))["chain"] == "BASE"
@@ -312,7 +314,7 @@ def test_single_currencies_and_deposit_wallets_are_read(desk: dict[str, Any]) ->
     assert one["chain"] == "POLYGON"
 
 
-def test_what_the_published_generation_gives_to_a_scope_alone(desk: dict[str, Any]) -> None:
+def test_currency_pairs_and_users_require_a_scope(desk: dict[str, Any]) -> None:
     for path in ("/ramp-requests/on-ramp/pairs", "/ramp-requests/off-ramp/pairs"):
         assert desk["viewer"].ramp(path).status_code == 403
         assert desk["maker"].ramp(path).status_code == 200
@@ -320,13 +322,13 @@ def test_what_the_published_generation_gives_to_a_scope_alone(desk: dict[str, An
     assert desk["checker"].ramp("/company/users").status_code == 200
 
 
-def test_the_user_of_a_token_is_told(desk: dict[str, Any]) -> None:
+def test_the_user_of_a_token_can_be_read(desk: dict[str, Any]) -> None:
     told = done(desk["maker"].ramp("/auth/user"))
     assert (told["username"], told["realmRoles"]) == ("maker", ["COMPANY_MANAGER"])
     assert told["company"]["name"] == "Harbour Lane Trading NV"
 
 
-def test_an_administrator_changes_users_and_what_they_may(desk: dict[str, Any]) -> None:
+def test_an_administrator_changes_users_and_their_roles(desk: dict[str, Any]) -> None:
     checker, viewer = desk["checker"], desk["viewer"]
     its_id = done(viewer.ramp("/auth/user"))["userId"]
     path = f"/company/users/{its_id}"
@@ -344,7 +346,7 @@ def test_an_administrator_changes_users_and_what_they_may(desk: dict[str, Any]) 
     assert refused.status_code == 403
 
 
-def test_a_bank_account_is_updated_without_another_name(desk: dict[str, Any]) -> None:
+def test_a_bank_account_can_be_updated_without_a_new_name(desk: dict[str, Any]) -> None:
     checker = desk["checker"]
     was = done(checker.ramp(f"/company-bank-accounts/{PAYOUT}"))
     path = f"/company-bank-accounts/{PAYOUT}"

@@ -32,7 +32,7 @@ needs_published = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def calls() -> Iterator[list[Sent]]:
-    """Every call of the scenario; each had the status and the effect that the contract promises."""
+    """Run the scenario and return its calls; each had the status and effect of the contract."""
     sandbox = Sandbox(7, profile="b")
     with sandbox.serve() as served, plain_client() as http:
         bases = {"Finance": served.finance_url, "Ramp": served.ramp_url}
@@ -46,11 +46,11 @@ def calls() -> Iterator[list[Sent]]:
 
 
 @pytest.mark.parametrize("operation", [*FINANCE, *RAMP])
-def test_every_operation_is_driven(calls: list[Sent], operation: str) -> None:
+def test_every_operation_is_called(calls: list[Sent], operation: str) -> None:
     assert operation in {call.operation for call in calls}
 
 
-def test_an_answer_has_one_envelope_and_a_list_its_pages(calls: list[Sent]) -> None:
+def test_every_answer_has_the_envelope_and_every_list_its_pages(calls: list[Sent]) -> None:
     for call in calls:
         media_type = call.answer.headers.get("content-type")
         if call.answer.status_code == 204 or call.operation == "GET /ramp-requests/export":
@@ -64,7 +64,7 @@ def test_an_answer_has_one_envelope_and_a_list_its_pages(calls: list[Sent]) -> N
             assert told["pagination"]["pageSize"] == call.query["size"]
 
 
-# against the contract
+# Comparison with the contract
 
 Fields = dict[str, tuple[str, bool]]
 """A schema: of each field its kind, and whether a body must have it."""
@@ -89,7 +89,7 @@ def schemas(service: str) -> dict[str, Fields]:
 
 
 def whole(named: dict[str, Fields], name: str, record: dict[str, Any]) -> Fields:
-    """The fields of a record, those of its kind with it."""
+    """Return the fields of a record, including those of its kind of bank account."""
     fields = named[name]
     if name in OF_ONE_KIND:
         fields = fields | named[OF_ONE_KIND[name].format(KINDS[record["bankAccountType"]])]
@@ -97,7 +97,7 @@ def whole(named: dict[str, Fields], name: str, record: dict[str, Any]) -> Fields
 
 
 def of_kind(value: Any, kind: str) -> bool:
-    """Whether a JSON value is of a plain kind of the contract."""
+    """Return whether a JSON value has a simple type of the contract."""
     if "null" in kind:
         return value is None or isinstance(value, str)
     if kind == "number":
@@ -118,14 +118,14 @@ def of_kind(value: Any, kind: str) -> bool:
 
 
 UNNAMED = {
-    # Records with a kind that the contract does not name next to the field.
+    # Types of fields that the contract does not state next to the field.
     "companyBankAccount": "CompanyBankAccountDto",
     "depositBankAccount": "DepositBankAccountDto",
 }
 
 
 class Reading:
-    """Walks through answers by their schemas: the fields found, and unexpected ones."""
+    """A check of answers against their schemas; it collects found and unexpected fields."""
 
     def __init__(self, named: dict[str, Fields]) -> None:
         self._named = named
@@ -151,7 +151,7 @@ class Reading:
 
 @needs_published
 @pytest.mark.parametrize("service", SERVICES)
-def test_the_table_has_the_operations_bodies_and_statuses_of_the_contract(service: str) -> None:
+def test_the_table_lists_the_operations_bodies_and_statuses_of_the_contract(service: str) -> None:
     lines = re.findall(
         r"^- `(\w+ [^`]+)`(?: \?\S+)?(?: body (\w*))? → ([\d ]+)$",
         section(f"{service}: operations"),
@@ -166,9 +166,7 @@ def test_the_table_has_the_operations_bodies_and_statuses_of_the_contract(servic
 
 @needs_published
 @pytest.mark.parametrize("service", SERVICES)
-def test_every_parameter_and_every_field_of_a_body_was_sent(
-    calls: list[Sent], service: str
-) -> None:
+def test_every_parameter_and_body_field_was_sent(calls: list[Sent], service: str) -> None:
     named, missing = schemas(service), []
     for name, parameters in re.findall(
         r"^- `(\w+ [^`]+)` \?(\S+)", section(f"{service}: operations"), re.MULTILINE
@@ -194,12 +192,12 @@ def test_every_parameter_and_every_field_of_a_body_was_sent(
 
 
 BEYOND = {
-    # Operations of the specification that this generation keeps.
+    # Fields of the specification that the sandbox returns in this generation too.
     "result.fiatCurrencyId: not published", "result.cryptoCurrencyId: not published",
     "result.companyWalletId: not published", "result.companyBankAccountId: not published",
 }  # fmt: skip
 UNMET = {
-    # no operation reads a payment request again once it has ended
+    # No operation reads a payment request that has ended.
     "PaymentExecution": {"errorMessage"},
     "PaymentRequest": {"settledAmount", "settledAt", "shortfallAmount", "reversedAt"},
 }
@@ -207,7 +205,9 @@ UNMET = {
 
 @needs_published
 @pytest.mark.parametrize("service", SERVICES)
-def test_every_answer_is_of_the_contract_to_the_field(calls: list[Sent], service: str) -> None:
+def test_every_answer_conforms_to_the_contract_field_by_field(
+    calls: list[Sent], service: str
+) -> None:
     named = schemas(service)
     reading = Reading(named)
     for call in calls:

@@ -1,4 +1,4 @@
-"""The ramp service's writes over a real socket: who may, when, with what body, to what end."""
+"""Writes to the ramp service over a real socket: permissions, states, bodies and effects."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def outline(value: Any, path: str = "") -> set[tuple[str, str]]:
     return {(path, "number" if number else type(value).__name__)}
 
 
-# create
+# Creating requests
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_an_on_ramp_has_the_exact_amounts_of_its_fee_tier(
     assert request["depositBankAccount"]["iban"] == "LT353250012345678901"
 
 
-def test_an_off_ramp_says_from_its_creation_where_the_coins_go(callers: dict[str, Any]) -> None:
+def test_a_new_off_ramp_states_its_deposit_wallet(callers: dict[str, Any]) -> None:
     request = made(callers["maker"].ramp_write("POST", "/ramp-requests", OFF))
     assert request["status"] == "AWAITING_APPROVAL"
     assert request["depositWallet"]["chain"] == "BASE"
@@ -107,7 +107,7 @@ def named_currencies(caller: Any, path: str) -> dict[str, dict[str, Any]]:
     return {item["currency"]: item for item in caller.ramp(path).json()["result"]}
 
 
-def test_every_currency_of_the_specification_is_there_and_in_pairs(viewer: Any) -> None:
+def test_every_currency_of_the_specification_exists_and_has_pairs(viewer: Any) -> None:
     fiat = named_currencies(viewer, "/fiat-currencies")
     crypto = named_currencies(viewer, "/crypto-currencies")
     assert set(fiat) == {"EUR", "USD", "GBP"}
@@ -126,7 +126,7 @@ def test_every_currency_of_the_specification_is_there_and_in_pairs(viewer: Any) 
     ("currency", "kind", "field"),
     [("GBP", "GBP_FPS", "sortCode"), ("USD", "USD_WIRE", "routingNumber")],
 )
-def test_an_on_ramp_in_another_currency_is_paid_to_an_account_in_it(
+def test_an_on_ramp_in_another_currency_is_paid_to_an_account_of_that_currency(
     own_sandbox: Sandbox, callers: dict[str, Any], currency: str, kind: str, field: str
 ) -> None:
     given = named_currencies(callers["maker"], "/fiat-currencies")[currency]["id"]
@@ -165,7 +165,7 @@ def test_an_off_ramp_is_paid_to_an_account_in_its_currency(
     assert len(own_sandbox.truth()) == lines
 
 
-def test_an_off_ramp_takes_coins_and_its_fee_from_the_euros(callers: dict[str, Any]) -> None:
+def test_an_off_ramp_deducts_its_fee_from_the_euros(callers: dict[str, Any]) -> None:
     request = made(
         callers["maker"].ramp_write("POST", "/ramp-requests", OFF | {"amount": 10000.123456})
     )
@@ -176,7 +176,7 @@ def test_an_off_ramp_takes_coins_and_its_fee_from_the_euros(callers: dict[str, A
     assert request["companyBankAccount"]["iban"] == "NL05TEST0417164300"
 
 
-def test_each_request_has_a_reference_of_its_own_and_is_listed(callers: dict[str, Any]) -> None:
+def test_each_request_has_a_unique_reference_and_is_listed(callers: dict[str, Any]) -> None:
     maker = callers["maker"]
     made_now = [made(maker.ramp_write("POST", "/ramp-requests", ON)) for _ in range(3)]
     references = {request["paymentReference"] for request in made_now}
@@ -208,7 +208,7 @@ def test_each_request_has_a_reference_of_its_own_and_is_listed(callers: dict[str
         ({"rampType": "OFF_RAMP"}, 400, "VALIDATION_ERROR"),
     ],
 )
-def test_a_body_that_cannot_become_a_request_leaves_nothing(
+def test_an_invalid_body_creates_no_request(
     callers: dict[str, Any], change: dict[str, Any], status: int, code: str
 ) -> None:
     maker = callers["maker"]
@@ -217,7 +217,7 @@ def test_a_body_that_cannot_become_a_request_leaves_nothing(
     assert maker.ramp("/ramp-requests").json()["pagination"]["numberOfElements"] == before
 
 
-def test_nothing_is_created_before_company_wallet_and_bank_account_are_verified(
+def test_a_request_needs_a_verified_company_wallet_and_bank_account(
     own_sandbox: Sandbox, callers: dict[str, Any]
 ) -> None:
     maker = callers["maker"]
@@ -233,7 +233,7 @@ def test_nothing_is_created_before_company_wallet_and_bank_account_are_verified(
     assert refused(maker.ramp_write("POST", "/ramp-requests", ON)) == (403, "KYB_NOT_VERIFIED")
 
 
-def test_an_off_ramp_needs_an_account_that_takes_payouts_in_euros(
+def test_an_off_ramp_needs_an_account_for_payouts_in_euros(
     own_sandbox: Sandbox, callers: dict[str, Any]
 ) -> None:
     maker = callers["maker"]
@@ -246,7 +246,7 @@ def test_an_off_ramp_needs_an_account_that_takes_payouts_in_euros(
         assert refused(answer) == (400, "VALIDATION_ERROR")
 
 
-def test_the_bounds_of_an_amount_are_the_sandboxes_own(
+def test_the_amount_limits_are_those_of_the_sandbox(
     http: httpx.Client, speak: Callable[..., Any]
 ) -> None:
     sandbox = Sandbox(7, ramp_bounds=(Decimal(100), Decimal(1000)))
@@ -258,7 +258,7 @@ def test_the_bounds_of_an_amount_are_the_sandboxes_own(
         made(maker.ramp_write("POST", "/ramp-requests", ON | {"amount": 1000}))
 
 
-def test_a_repeated_key_creates_once_and_stands_for_its_body(
+def test_a_repeated_key_creates_once_and_refuses_another_body(
     own_sandbox: Sandbox, callers: dict[str, Any]
 ) -> None:
     maker, key = callers["maker"], "7f0c4b0e-3f5d-4b1e-9a44-2b6d0f8e1a11"
@@ -270,10 +270,10 @@ def test_a_repeated_key_creates_once_and_stands_for_its_body(
     assert [effect.key for effect in own_sandbox.finance.effects()] == [key]
 
 
-# change
+# Changing requests
 
 
-def test_another_amount_keeps_the_rate_and_tells_both_amounts(callers: dict[str, Any]) -> None:
+def test_a_changed_amount_keeps_the_rate_and_records_both_amounts(callers: dict[str, Any]) -> None:
     maker = callers["maker"]
     request = made(maker.ramp_write("POST", "/ramp-requests", ON))
     path = f"/ramp-requests/{request['id']}/amount"
@@ -289,7 +289,9 @@ def test_another_amount_keeps_the_rate_and_tells_both_amounts(callers: dict[str,
     assert refused(answer) == (400, "RAMP_REQUEST_NOT_IN_EDITABLE_STATE")
 
 
-def test_a_hash_is_for_an_off_ramp_that_awaits_its_coins(callers: dict[str, Any]) -> None:
+def test_a_hash_is_accepted_only_for_an_off_ramp_that_awaits_its_coins(
+    callers: dict[str, Any],
+) -> None:
     maker, checker = callers["maker"], callers["checker"]
     request = made(maker.ramp_write("POST", "/ramp-requests", OFF))
     path, body = f"/ramp-requests/{request['id']}/tx-hash", {"blockchainTransactionHash": "0xab"}
@@ -307,14 +309,16 @@ def test_a_hash_is_for_an_off_ramp_that_awaits_its_coins(callers: dict[str, Any]
     assert refused(maker.ramp_write("PATCH", path, body | {"version": 2}))[0] == 400
 
 
-# roles
+# Roles
 
 
 WRITES = [route for route in routes("spec") if route.scope]
 
 
 @pytest.mark.parametrize("route", WRITES, ids=lambda route: f"{route.method} {route.path}")
-def test_a_write_is_for_the_roles_that_hold_its_scope(callers: dict[str, Any], route: Any) -> None:
+def test_a_write_is_allowed_only_to_roles_with_its_scope(
+    callers: dict[str, Any], route: Any
+) -> None:
     roles = {"maker": "COMPANY_MANAGER", "checker": "COMPANY_ADMIN", "viewer": "COMPANY_VIEWER"}
     assert route.scope not in SCOPES["COMPANY_VIEWER"]
     assert route.scope in SCOPES["COMPANY_ADMIN"]
@@ -327,11 +331,11 @@ def test_a_write_is_for_the_roles_that_hold_its_scope(callers: dict[str, Any], r
         assert (answer.status_code in {400, 404}) is held
 
 
-# bank accounts and wallets
+# Bank accounts and wallets
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_a_bank_account_of_each_type_is_created_with_what_it_needs_and_not_without(
+def test_a_bank_account_of_each_type_needs_its_required_fields(
     callers: dict[str, Any], kind: str
 ) -> None:
     checker, body = callers["checker"], BANK | {"bankAccountType": kind} | TYPES[kind]
@@ -357,7 +361,7 @@ def test_a_bank_account_of_each_type_is_created_with_what_it_needs_and_not_witho
         ("EUR_SEPA", "supportedRampType", "BOTH"), ("EUR_SEPA", "name", ""),
     ],
 )  # fmt: skip
-def test_a_number_that_cannot_be_is_refused(
+def test_an_invalid_account_number_is_refused(
     callers: dict[str, Any], kind: str, field: str, value: str
 ) -> None:
     body = BANK | {"bankAccountType": kind} | TYPES[kind] | {field: value}
@@ -366,7 +370,7 @@ def test_a_number_that_cannot_be_is_refused(
     assert field in answer.json()["errors"][0]["message"]
 
 
-def test_an_account_by_swift_may_have_an_iban_for_its_number(callers: dict[str, Any]) -> None:
+def test_a_swift_account_may_have_an_iban_as_its_number(callers: dict[str, Any]) -> None:
     body = BANK | {"bankAccountType": "OTHER_SWIFT", "currency": "CHF", "bic": "TESTCHZZ"}
     checker = callers["checker"]
     made(
@@ -382,7 +386,7 @@ def test_an_account_by_swift_may_have_an_iban_for_its_number(callers: dict[str, 
     ("path", "field"),
     [(f"/company-bank-accounts/{PAYOUT}", "name"), (f"/company-wallets/{COLD}", "description")],
 )
-def test_a_record_is_renamed_on_the_version_that_was_read(
+def test_a_record_is_renamed_with_its_current_version(
     callers: dict[str, Any], path: str, field: str
 ) -> None:
     checker, before = callers["checker"], made(callers["viewer"].ramp(path))
@@ -398,7 +402,7 @@ def test_a_record_is_renamed_on_the_version_that_was_read(
     assert refused(checker.ramp_write("PATCH", path[:-12] + NOBODY[-12:], {}))[0] == 404
 
 
-def test_a_wallet_is_created_on_a_known_chain_and_waits_for_its_proof(
+def test_a_new_wallet_needs_a_known_chain_and_awaits_verification(
     own_sandbox: Sandbox, callers: dict[str, Any]
 ) -> None:
     checker, body = callers["checker"], {"address": "0xabc", "chain": "BASE", "description": "Hot"}
@@ -420,7 +424,7 @@ def test_a_wallet_is_created_on_a_known_chain_and_waits_for_its_proof(
         assert refused(checker.ramp_write("POST", "/company-wallets", wrong))[0] == 400
 
 
-# people, fees
+# People and fees
 
 
 def test_an_invited_user_is_pending_until_they_accept(
@@ -451,7 +455,7 @@ def test_an_invited_user_is_pending_until_they_accept(
         ("OFF_RAMP", 0.0001, "0.000001", "0.8"),
     ],
 )  # fmt: skip
-def test_a_fee_is_calculated_in_the_amounts_own_unit(
+def test_a_fee_is_calculated_in_the_unit_of_the_amount(
     viewer: Any, kind: str, amount: float, fee: str, percentage: str
 ) -> None:
     answer = viewer.ramp_write("POST", "/fees/calculate", {"amount": amount, "type": kind})
@@ -466,7 +470,7 @@ def test_a_fee_needs_an_amount_and_a_type(viewer: Any) -> None:
         )
 
 
-# shapes
+# Shapes
 
 
 @pytest.mark.skipif(
@@ -515,7 +519,7 @@ def test_a_write_response_has_the_keys_and_types_of_its_example(
     }
     ours = {"fiatCurrencyId", "cryptoCurrencyId", "companyWalletId"}
     for title, body in served.items():
-        # The examples leave out the deposit details, which the specification has returned.
+        # The examples lack the deposit details, which the specification requires.
         deposit = ".depositBankAccount"
         example = {one for one in outline(examples[title]) if deposit not in one[0]}
         found = {one for one in outline(body) if deposit not in one[0]}

@@ -46,10 +46,10 @@ def kinds(request: RampRequest) -> list[str]:
     return [event.event_type for event in request.events]
 
 
-# a payment run
+# A payment run
 
 
-def test_a_payment_run_is_of_requests_of_the_last_target_day_that_wait_for_their_wires(
+def test_a_payment_run_gives_requests_of_the_last_target_day_that_await_their_wires(
     own_sandbox: Sandbox,
 ) -> None:
     made = own_sandbox.ramp.payment_run()
@@ -64,10 +64,10 @@ def test_a_payment_run_is_of_requests_of_the_last_target_day_that_wait_for_their
         own_sandbox.ramp.payment_run(0)
 
 
-# money in
+# Incoming money
 
 
-def test_a_wire_is_on_the_statement_today_seen_tomorrow_and_delivered_within_hours(
+def test_a_wire_is_booked_today_received_tomorrow_and_delivered_within_hours(
     own_sandbox: Sandbox, awaiting: RampRequest
 ) -> None:
     line = own_sandbox.ramp.fund(awaiting.id)
@@ -89,7 +89,7 @@ def test_a_wire_is_on_the_statement_today_seen_tomorrow_and_delivered_within_hou
     assert done.events[-2].created_at == "2026-11-03T09:30:01Z"
 
 
-def test_an_instant_wire_is_seen_on_the_same_day(
+def test_an_instant_wire_is_received_on_the_same_day(
     own_sandbox: Sandbox, awaiting: RampRequest
 ) -> None:
     assert own_sandbox.ramp.fund(awaiting.id, instant=True).bank_code == "PMNT/IRCT/ESCT"
@@ -109,7 +109,7 @@ def test_an_instant_wire_is_seen_on_the_same_day(
         ("0", "ref {spaced} thanks", "SUCCEEDED"),
     ],
 )
-def test_a_wire_is_placed_only_by_its_reference_and_in_full(
+def test_a_wire_is_assigned_only_by_its_reference_and_in_full(
     own_sandbox: Sandbox, awaiting: RampRequest, less: str, text: str | None, status: str
 ) -> None:
     if text is not None:
@@ -126,7 +126,7 @@ def test_a_wire_sent_at_the_weekend_is_booked_on_monday(
     assert own_sandbox.ramp.fund(awaiting.id).booked == date(2026, 11, 9)
 
 
-def test_a_wire_for_a_request_that_was_denied_meanwhile_changes_nothing(
+def test_a_wire_for_a_denied_request_changes_nothing(
     own_sandbox: Sandbox, awaiting: RampRequest
 ) -> None:
     own_sandbox.ramp.fund(awaiting.id)
@@ -135,7 +135,7 @@ def test_a_wire_for_a_request_that_was_denied_meanwhile_changes_nothing(
     assert of(own_sandbox, awaiting.id).status == "DENIED"
 
 
-def test_a_wire_comes_back_as_it_went_and_a_refund_as_an_ordinary_credit(
+def test_a_wire_is_returned_as_sent_and_refunded_as_an_ordinary_credit(
     own_sandbox: Sandbox, awaiting: RampRequest
 ) -> None:
     undecided = requests_of(own_sandbox, status="AWAITING_APPROVAL", type="ON_RAMP")[0]
@@ -150,10 +150,10 @@ def test_a_wire_comes_back_as_it_went_and_a_refund_as_an_ordinary_credit(
     assert (refund.direction, refund.return_reason, refund.amount) == ("CRDT", "", Decimal("10.50"))
 
 
-# money out
+# Outgoing money
 
 
-def test_coins_seen_are_paid_out_on_the_next_target_day_and_on_the_statement(
+def test_received_coins_are_paid_out_and_booked_on_the_next_target_day(
     own_sandbox: Sandbox, coins_awaited: RampRequest
 ) -> None:
     request = own_sandbox.ramp.receive(coins_awaited.id)
@@ -169,7 +169,7 @@ def test_coins_seen_are_paid_out_on_the_next_target_day_and_on_the_statement(
     assert line.text.remittance == (coins_awaited.payment_reference,)
 
 
-# the platform's decisions
+# Decisions of the platform
 
 
 LIVE = ("AWAITING_APPROVAL", "AWAITING_FUNDS", "PROCESSING")
@@ -180,7 +180,7 @@ LIVE = ("AWAITING_APPROVAL", "AWAITING_FUNDS", "PROCESSING")
     ("verb", "after", "event"),
     [("deny", "DENIED", "ADMIN_REJECTED"), ("block", "BLOCKED", "STATUS_CHANGED")],
 )
-def test_a_live_request_is_denied_or_held_at_any_time(
+def test_an_open_request_can_be_denied_or_blocked_at_any_time(
     own_sandbox: Sandbox, status: str, verb: str, after: str, event: str
 ) -> None:
     request = requests_of(own_sandbox, status=status)[0]
@@ -191,7 +191,9 @@ def test_a_live_request_is_denied_or_held_at_any_time(
 
 
 @pytest.mark.parametrize("status", LIVE)
-def test_a_held_request_goes_on_where_it_was(own_sandbox: Sandbox, status: str) -> None:
+def test_a_released_request_continues_from_its_previous_status(
+    own_sandbox: Sandbox, status: str
+) -> None:
     request = requests_of(own_sandbox, status=status)[0]
     own_sandbox.ramp.block(request.id)
     assert own_sandbox.ramp.release(request.id).status == status
@@ -201,7 +203,7 @@ def test_a_held_request_goes_on_where_it_was(own_sandbox: Sandbox, status: str) 
 
 
 @pytest.mark.parametrize("status", ["AWAITING_FUNDS", "PROCESSING"])
-def test_a_request_fails_and_stays_failed(own_sandbox: Sandbox, status: str) -> None:
+def test_a_failed_request_stays_failed(own_sandbox: Sandbox, status: str) -> None:
     request = requests_of(own_sandbox, status=status)[0]
     failed = own_sandbox.ramp.fail(request.id)
     assert (failed.status, kinds(failed)[-1]) == ("FAILED", "FAILED")
@@ -233,7 +235,7 @@ def test_an_off_ramp_cannot_be_funded_by_wire(
             own_sandbox.ramp.fund(awaiting.id, Decimal(amount))
 
 
-# reviews
+# Reviews
 
 
 def test_a_bank_account_is_reviewed_by_the_next_target_day_unless_decided_before(
@@ -264,10 +266,10 @@ def sepa() -> dict[str, str]:
     }  # fmt: skip
 
 
-# the clock
+# The clock
 
 
-def test_the_clock_moves_on_in_order_and_never_back(
+def test_the_clock_runs_events_in_order_and_never_goes_back(
     own_sandbox: Sandbox, awaiting: RampRequest
 ) -> None:
     own_sandbox.ramp.fund(awaiting.id)
@@ -281,14 +283,14 @@ def test_the_clock_moves_on_in_order_and_never_back(
     assert own_sandbox.clock.advance(days=365) == 0
 
 
-def test_tokens_do_not_follow_the_companys_clock(
+def test_tokens_do_not_expire_by_the_clock_of_the_company(
     own_sandbox: Sandbox, callers: dict[str, Any]
 ) -> None:
     own_sandbox.clock.advance(days=40)
     assert callers["maker"].ramp("/fees").status_code == 200
 
 
-def test_two_sandboxes_that_are_asked_the_same_stay_the_same() -> None:
+def test_two_sandboxes_with_the_same_calls_give_the_same_result() -> None:
     def story() -> list[Line]:
         sandbox = Sandbox(7)
         for request in requests_of(sandbox, status="AWAITING_FUNDS", type="ON_RAMP"):
@@ -300,11 +302,11 @@ def test_two_sandboxes_that_are_asked_the_same_stay_the_same() -> None:
     assert story() == story()
 
 
-# the banks
+# The banks
 
 
 @pytest.mark.parametrize("instant", [True, False])
-def test_a_customers_wire_is_on_the_providers_report_and_in_the_wallet(
+def test_a_wire_of_a_customer_is_in_the_providers_report_and_in_the_wallet(
     own_sandbox: Sandbox, instant: bool
 ) -> None:
     virtual = own_sandbox._world.cast.virtual_accounts[0]
@@ -319,7 +321,7 @@ def test_a_customers_wire_is_on_the_providers_report_and_in_the_wallet(
     assert (arrival.euros, arrival.status) == (Decimal("1234.56"), "CREDITED")
 
 
-def test_a_wire_to_nowhere_leaves_no_line(own_sandbox: Sandbox) -> None:
+def test_a_wire_to_an_unknown_account_adds_no_line(own_sandbox: Sandbox) -> None:
     before = len(own_sandbox._world.bank.lines)
     with pytest.raises(InputError, match="NL00"):
         own_sandbox.banks.sepa_credit(iban="NL00", amount=Decimal(1), text="")
@@ -328,7 +330,9 @@ def test_a_wire_to_nowhere_leaves_no_line(own_sandbox: Sandbox) -> None:
     assert len(own_sandbox._world.bank.lines) == before
 
 
-def test_any_other_line_can_be_booked_on_an_account_with_statements(own_sandbox: Sandbox) -> None:
+def test_an_arbitrary_line_can_be_booked_on_an_account_with_statements(
+    own_sandbox: Sandbox,
+) -> None:
     line = own_sandbox.banks.bank_line(
         account="NL05TEST0417164300", amount=Decimal("99.95"), direction="DBIT",
         name="Kade Vastgoed NV", iban="BE68539007547034", text="Rent November",
@@ -337,17 +341,17 @@ def test_any_other_line_can_be_booked_on_an_account_with_statements(own_sandbox:
     assert line.truth()["line_class"] == "other_business"
 
 
-def test_the_truth_grows_with_the_lines(own_sandbox: Sandbox, awaiting: RampRequest) -> None:
+def test_the_truth_includes_new_lines(own_sandbox: Sandbox, awaiting: RampRequest) -> None:
     count = len(own_sandbox.truth())
     own_sandbox.ramp.fund(awaiting.id)
     assert len(own_sandbox.truth()) == count + 1
     assert own_sandbox.truth()[-1]["expectation"]["id"] == awaiting.id
 
 
-# where the provider wants to be paid
+# The provider's deposit details
 
 
-def test_other_deposit_details_reach_what_waits_and_what_is_approved_afterwards(
+def test_changed_deposit_details_apply_to_waiting_and_later_approved_requests(
     own_sandbox: Sandbox, awaiting: RampRequest
 ) -> None:
     before = awaiting.deposit_bank_account
@@ -365,7 +369,7 @@ def test_other_deposit_details_reach_what_waits_and_what_is_approved_afterwards(
     assert approved.deposit_bank_account == now
 
 
-def test_details_of_one_request_change_alone(
+def test_the_deposit_details_of_a_single_request_can_change(
     own_sandbox: Sandbox, awaiting: RampRequest, coins_awaited: RampRequest
 ) -> None:
     (changed,) = own_sandbox.ramp.change_deposit(awaiting.id, iban="BE19539708204912")
@@ -390,7 +394,7 @@ def test_invalid_details_are_refused(own_sandbox: Sandbox, awaiting: RampRequest
     assert of(own_sandbox, awaiting.id) == awaiting
 
 
-def test_changed_details_outlive_the_process(tmp_path: Path) -> None:
+def test_changed_details_survive_a_restart(tmp_path: Path) -> None:
     first = Sandbox(7, state=tmp_path)
     changed = first.ramp.change_deposit()[0]
     first.close()

@@ -24,8 +24,8 @@ ON_RAMP = "eeefe351-e8ff-4dd6-a062-f7f43c5bbb0e"
 BARE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 ZULU = re.compile(BARE.pattern + "Z")
 
-# The bodies served, by the example's title; what stands for the id in it; and the keys that the
-# specification adds to the deployed body.
+# By the title of an example: the id in its path, and the keys that the specification adds to the
+# deployed body.
 RAMP_IDS = {"fiatCurrencyId", "cryptoCurrencyId"}
 SERVED: dict[str, tuple[str, set[str]]] = {
     "GET /parties": ("", {"kycStatus", "kybStatus", "address", "updatedAt", "version"}),
@@ -91,7 +91,7 @@ def test_a_body_has_the_keys_and_types_of_its_example(viewer: Any, title: str) -
 
 
 @needs_examples
-def test_a_decision_answers_in_the_shape_of_its_example(callers: dict[str, Any]) -> None:
+def test_a_decision_returns_the_shape_of_its_example(callers: dict[str, Any]) -> None:
     examples = json.loads(EXAMPLES.read_text("utf-8"))
     found = (
         callers["maker"]
@@ -107,12 +107,13 @@ def test_a_decision_answers_in_the_shape_of_its_example(callers: dict[str, Any])
         extra = {
             path.rpartition(".")[2]
             for path, _ in outline(body) - example
-            if ".depositBankAccount" not in path  # of a request from its creation on
+            # A request has deposit details as soon as it is created.
+            if ".depositBankAccount" not in path
         }
         assert extra == added
 
 
-def test_times_are_bare_on_older_resources_and_marked_on_newer_ones(viewer: Any) -> None:
+def test_older_resources_have_times_without_a_zone_and_newer_ones_with_it(viewer: Any) -> None:
     def first(path: str) -> str:
         value: str = viewer.finance(path).json()["result"][0]["createdAt"]
         return value
@@ -136,7 +137,7 @@ def test_an_internal_transfer_has_a_decimal_string_and_a_crypto_one_a_number(vie
     assert re.search(r'"amount":\d+(\.\d{1,2})?,', body)
 
 
-def test_each_kind_of_transfer_stands_in_every_status_and_a_failed_one_says_why(
+def test_each_kind_of_transfer_occurs_in_every_status_and_a_failed_one_has_a_reason(
     viewer: Any,
 ) -> None:
     every = {"PENDING", "PROCESSING", "COMPLETED", "FAILED"}
@@ -161,7 +162,7 @@ def test_chains_are_an_object_and_a_pending_user_has_an_invitation(viewer: Any) 
     assert invited == {u["username"] for u in users if u["invitationStatus"] == "PENDING"} != set()
 
 
-def test_every_ramp_request_has_the_arithmetic_of_the_examples_to_the_last_digit(
+def test_the_amounts_of_every_ramp_request_follow_the_examples_exactly(
     requests: list[dict[str, Any]],
 ) -> None:
     for request in requests:
@@ -177,7 +178,7 @@ def test_every_ramp_request_has_the_arithmetic_of_the_examples_to_the_last_digit
             assert gross == convert(request["amount"], rate, "EUR")
 
 
-def test_the_examples_own_requests_have_the_examples_own_amounts(viewer: Any) -> None:
+def test_the_requests_of_the_examples_have_the_same_amounts(viewer: Any) -> None:
     on_ramp = viewer.ramp(f"/ramp-requests/{ON_RAMP}").text
     assert '"cryptoAmount":26865.995017,' in on_ramp
     assert '"paymentReference":"PAY-2026-004417"' in on_ramp
@@ -204,7 +205,7 @@ def test_every_wallet_balance_is_available_plus_reserved_and_never_negative(view
     assert any(Decimal(amount["reserved"]) > 0 for amount in held)
 
 
-def test_events_are_in_order_and_versions_rise_to_the_requests_own(
+def test_events_are_in_order_and_their_versions_rise_to_that_of_the_request(
     requests: list[dict[str, Any]],
 ) -> None:
     for request in requests:

@@ -1,4 +1,4 @@
-"""What happened outlives the process: through a restart, through SIGKILL, and for one company."""
+"""The state survives a restart and SIGKILL, and belongs to one company."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ serve_forever(
 
 @contextmanager
 def killed_at_the_end(folder: Path) -> Iterator[str]:
-    """Return a sandbox in a separate process, ended by SIGKILL."""
+    """Start a sandbox in a separate process, and end it by SIGKILL."""
     with subprocess.Popen(
         [sys.executable, "-c", SERVE, str(folder)], stdout=subprocess.PIPE, text=True
     ) as process:
@@ -57,9 +57,7 @@ def headers(http: httpx.Client, url: str, name: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def test_every_acknowledged_write_is_there_after_sigkill(
-    tmp_path: Path, http: httpx.Client
-) -> None:
+def test_every_acknowledged_write_survives_sigkill(tmp_path: Path, http: httpx.Client) -> None:
     body = ON | {"idempotencyKey": "7f0c4b0e-3f5d-4b1e-9a44-2b6d0f8e1a11"}
     with killed_at_the_end(tmp_path) as url:
         maker = headers(http, url, "maker")
@@ -82,7 +80,7 @@ def test_every_acknowledged_write_is_there_after_sigkill(
         assert len(http.get(f"{url}/sandbox/effects").json()["result"]) == 4
 
 
-def test_a_restart_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_a_restarted_sandbox_continues_its_pending_events(tmp_path: Path) -> None:
     first = Sandbox(7, state=tmp_path)
     request = next(f for f in first.truth_requests() if f["state"] == "PAY")
     first.ramp.fund(request["id"])
@@ -97,11 +95,12 @@ def test_a_restart_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert (second.now, second.truth(), second.bank_files()) == (now, told, files)
     assert second.finance.ledger_sums() == sums
     assert second.finance.ledger_balances() == balances
-    assert second.clock.advance(days=2) == 3  # the wire arrives, is delivered; the credit converts
+    # The three events: the wire arrives and is delivered, and the credit is converted.
+    assert second.clock.advance(days=2) == 3
     second.close()
 
 
-def test_a_restarted_sandbox_and_one_that_ran_through_tell_the_same(tmp_path: Path) -> None:
+def test_a_restart_does_not_change_the_result(tmp_path: Path) -> None:
     through, stopped = Sandbox(7), Sandbox(7, state=tmp_path)
     request = next(f for f in through.truth_requests() if f["state"] == "PAY")["id"]
     for sandbox in (through, stopped):
@@ -141,7 +140,7 @@ def test_the_state_of_another_story_is_refused(tmp_path: Path) -> None:
         Sandbox(7, state=tmp_path)
 
 
-def test_a_state_in_use_or_of_something_else_is_refused(tmp_path: Path) -> None:
+def test_a_state_in_use_or_a_foreign_folder_is_refused(tmp_path: Path) -> None:
     running = Sandbox(7, state=tmp_path)
     with pytest.raises(InputError, match="in use by another sandbox"):
         Sandbox(7, state=tmp_path)
@@ -157,7 +156,7 @@ def test_a_state_in_use_or_of_something_else_is_refused(tmp_path: Path) -> None:
         Sandbox(7, state=tmp_path / "file")
 
 
-def test_an_act_that_fails_leaves_nothing_of_itself() -> None:
+def test_a_failed_act_is_rolled_back() -> None:
     sandbox = Sandbox(7)
     world, before = sandbox._world, sandbox.now
 

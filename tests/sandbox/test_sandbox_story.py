@@ -1,4 +1,4 @@
-"""The story that the simulated company lives through, as October's close has to find it."""
+"""The story of the simulated company, with the exceptions that October's close must find."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def clean(row: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("seed", [1, 7, 2026])
-def test_october_is_mostly_clean_with_every_kind_of_trouble(seed: int) -> None:
+def test_october_is_mostly_clean_and_has_every_kind_of_exception(seed: int) -> None:
     rows = [r for r in Sandbox(seed).truth() if r["booking_date"].startswith("2026-10")]
     matched = sum(map(clean, rows))
     assert 390 <= len(rows) <= 440
@@ -52,7 +52,7 @@ def test_a_ceiling_is_auto_only_where_a_reference_or_a_known_payer_allows_it(
         assert row["unbroken"] is (row["mangling"] in UNBROKEN)
 
 
-def test_the_three_equal_payouts_share_a_day_and_an_amount_and_name_nothing(
+def test_the_three_equal_payouts_share_a_day_and_an_amount_and_have_no_reference(
     october: list[dict[str, Any]],
 ) -> None:
     rows = [row for row in october if row["note"] == "three equal payouts"]
@@ -62,7 +62,7 @@ def test_the_three_equal_payouts_share_a_day_and_an_amount_and_name_nothing(
     assert {row["ceiling"] for row in rows} == {"never"}
 
 
-def test_all_statuses_occur_and_the_requests_that_await_funds_are_all_told(
+def test_all_statuses_occur_and_the_truth_lists_every_request_that_awaits_funds(
     sandbox: Sandbox, requests: list[dict[str, Any]]
 ) -> None:
     assert {request["status"] for request in requests} == {
@@ -81,7 +81,7 @@ def test_all_statuses_occur_and_the_requests_that_await_funds_are_all_told(
     assert [amounts[row["id"]] for row in told if row["state"] == "SENT"] == [25000]
 
 
-def test_on_2_november_the_silent_wire_is_late_and_the_last_approval_not_yet_due(
+def test_on_2_november_the_missing_wire_is_late_and_the_last_approval_not_yet_due(
     sandbox: Sandbox, requests: list[dict[str, Any]]
 ) -> None:
     today, states = sandbox.now.date(), {r["id"]: r for r in sandbox.truth_requests()}
@@ -100,7 +100,7 @@ def test_on_2_november_the_silent_wire_is_late_and_the_last_approval_not_yet_due
             assert is_overdue is state["note"].startswith("overdue")
 
 
-def test_money_is_received_after_the_bank_booked_it_and_paid_out_before_it_arrives(
+def test_receipts_follow_the_bank_booking_and_payouts_precede_it(
     sandbox: Sandbox, requests: list[dict[str, Any]]
 ) -> None:
     first: dict[str, dict[str, Any]] = {}
@@ -148,7 +148,7 @@ def test_october_completes_about_twenty_requests_and_their_fees(
     assert {request["feePercentage"] for request in done} == {Decimal("0.8"), Decimal("0.6")}
 
 
-def test_three_requests_of_the_maker_are_left_for_the_checker(
+def test_three_requests_of_the_maker_await_the_checker(
     requests: list[dict[str, Any]],
 ) -> None:
     left = [request for request in requests if request["status"] == "AWAITING_APPROVAL"]
@@ -156,13 +156,13 @@ def test_three_requests_of_the_maker_are_left_for_the_checker(
     assert {request["events"][0]["username"] for request in left} == {"maker"}
 
 
-def test_payment_references_are_unique_and_rise_with_time(requests: list[dict[str, Any]]) -> None:
+def test_payment_references_are_unique_and_ascending(requests: list[dict[str, Any]]) -> None:
     ordered = sorted(requests, key=lambda request: request["createdAt"])
     references = [request["paymentReference"] for request in ordered]
     assert references == sorted(set(references))
 
 
-def test_a_broken_code_is_never_by_accident_another_valid_one(sandbox: Sandbox) -> None:
+def test_a_broken_code_is_never_another_valid_code(sandbox: Sandbox) -> None:
     rows = sandbox.truth()
     codes = {row["expectation"]["code"] for row in rows if row["expectation"]}
     for name in set(MANGLINGS) - set(UNBROKEN):
@@ -172,7 +172,7 @@ def test_a_broken_code_is_never_by_accident_another_valid_one(sandbox: Sandbox) 
             assert words.isdisjoint(other.replace("-", "") for other in codes)
 
 
-def test_another_seed_is_another_company_of_the_same_kind(sandbox: Sandbox) -> None:
+def test_another_seed_changes_the_records_but_not_the_company(sandbox: Sandbox) -> None:
     other = Sandbox(8)
     assert other.truth() != sandbox.truth()
     assert Sandbox(7).truth() == sandbox.truth()

@@ -1,6 +1,6 @@
-"""A company with very many records: whole, the same each time, and no page dearer than another.
+"""A company with very many records: complete, reproducible, and as fast on every page.
 
-Cost is counted in the database's own steps, not in seconds.
+The cost is counted in steps of the database, not in seconds.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def store_of(sandbox: Sandbox) -> Store:
     return sandbox._world.store
 
 
-# what there is
+# The records
 
 
 @pytest.mark.acceptance
-def test_there_are_as_many_records_as_requested_next_to_the_story(big: Sandbox) -> None:
+def test_the_requested_number_of_records_is_added_to_the_story(big: Sandbox) -> None:
     def count(kind: str, sandbox: Sandbox) -> int:
         return store_of(sandbox).page(kind, {}, limit=0).total
 
@@ -80,7 +80,7 @@ def test_the_stored_fields_of_a_record_equal_its_bodies(big: Sandbox) -> None:
         assert store.detail(*stored[:2]) == made.detail
 
 
-def test_references_and_ids_are_unique_and_equal_for_a_seed() -> None:
+def test_references_and_ids_are_unique_and_depend_only_on_the_seed() -> None:
     def texts(seed: int) -> list[tuple[str, str]]:
         store = store_of(Sandbox(seed, volume=Volume(301, 303)))
         query = "select id, reference from records where detail = '' order by position"
@@ -93,7 +93,7 @@ def test_references_and_ids_are_unique_and_equal_for_a_seed() -> None:
     assert len({reference for _, reference in first if reference}) == 301
 
 
-def test_a_record_is_served_in_the_shape_of_the_others(caller: Any) -> None:
+def test_generated_records_have_the_shape_of_the_others(caller: Any) -> None:
     shapes: dict[bool, set[frozenset[str]]] = {True: set(), False: set()}
     for order in ("ASC", "DESC"):
         query = {"status": "SUCCEEDED", "sortOn": "createdAt", "sortOrder": order, "size": 40}
@@ -106,7 +106,7 @@ def test_a_record_is_served_in_the_shape_of_the_others(caller: Any) -> None:
     assert len(shapes[True]) == 2
 
 
-def test_a_volume_survives_the_process_and_cannot_change(tmp_path: Path) -> None:
+def test_a_volume_survives_a_restart_and_cannot_change(tmp_path: Path) -> None:
     first = Sandbox(7, state=tmp_path, volume=Volume(50, 60))
     items = store_of(first).page("ramp_request", {}, limit=5).items
     first.close()
@@ -124,7 +124,7 @@ def test_an_invalid_volume_is_refused(text: str) -> None:
         Volume.parse(text)
 
 
-# The cost of a page.
+# The cost of a page
 
 LISTS: dict[str, tuple[str, dict[str, Any]]] = {
     "as entered": ("ramp_request", {}),
@@ -163,7 +163,7 @@ LISTS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 class Steps:
-    """Counts the steps that the database takes."""
+    """A counter of the steps that the database takes."""
 
     def __init__(self, store: Store) -> None:
         self.count, self._store = 0, store
@@ -179,7 +179,7 @@ class Steps:
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_a_later_page_costs_no_more_than_twice_the_first(big: Sandbox, name: str) -> None:
+def test_a_later_page_costs_at_most_twice_the_first(big: Sandbox, name: str) -> None:
     store, (kind, asked) = store_of(big), LISTS[name]
     account = big._world.cast.virtual_accounts[0].account_id
     asked = {"kind": kind, "where": {}} | asked
@@ -188,7 +188,8 @@ def test_a_later_page_costs_no_more_than_twice_the_first(big: Sandbox, name: str
     total = store.page(**asked, limit=0).total
     assert total > 5000
     steps, last = Steps(store), total // 100 * 100 - 100
-    store.page(**asked, offset=last, limit=100)  # the pass that notes where pages begin
+    # The first call for a late page caches where pages begin.
+    store.page(**asked, offset=last, limit=100)
     first = steps.of(**asked, offset=0)
     for offset in (100, total // 200 * 100, last):
         assert steps.of(**asked, offset=offset) <= 2 * first
@@ -196,7 +197,7 @@ def test_a_later_page_costs_no_more_than_twice_the_first(big: Sandbox, name: str
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_pages_put_together_are_the_whole_list(big: Sandbox, name: str) -> None:
+def test_the_pages_together_are_the_whole_list(big: Sandbox, name: str) -> None:
     store, (kind, asked) = store_of(big), LISTS[name]
     account = big._world.cast.virtual_accounts[0].account_id
     asked = {"kind": kind, "where": {}} | asked
@@ -212,7 +213,7 @@ def test_pages_put_together_are_the_whole_list(big: Sandbox, name: str) -> None:
             assert [json.loads(item)["id"] for item in page.items] == expected
 
 
-def test_a_write_is_seen_by_the_next_page(speak: Any, http: httpx.Client) -> None:
+def test_the_next_page_shows_a_write(speak: Any, http: httpx.Client) -> None:
     sandbox = Sandbox(7, volume=Volume(6000, 0))
     waiting = {"status": "AWAITING_APPROVAL", "sortOn": "createdAt"}
     with sandbox.serve() as served:
@@ -234,7 +235,7 @@ def test_a_write_is_seen_by_the_next_page(speak: Any, http: httpx.Client) -> Non
     st.integers(0, 70),
     st.integers(1, 250),
 )
-def test_any_page_of_any_statuses_is_a_part_of_the_sorted_whole(
+def test_any_page_of_any_statuses_is_a_slice_of_the_sorted_list(
     big: Sandbox, statuses: list[str], descending: bool, number: int, size: int
 ) -> None:
     store = store_of(big)

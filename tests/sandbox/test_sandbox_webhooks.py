@@ -1,4 +1,4 @@
-"""Webhooks over a real socket: registered, signed, repeated until answered, and verified."""
+"""Webhooks over a real socket: registration, signatures, retries and verification."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BODY = b'{"id":"e-1","event":"ramp_request.completed"}'
 
 
 class Receiver:
-    """A loopback address that keeps what it is sent and answers with the next of its statuses."""
+    """A loopback address that keeps the requests and answers with its next status."""
 
     def __init__(self) -> None:
         self.deliveries: queue.Queue[tuple[bytes, str]] = queue.Queue()
@@ -35,7 +35,7 @@ class Receiver:
                 receiver.deliveries.put((body, self.headers[SIGNATURE]))
 
             def log_message(self, *_: object) -> None:
-                """Keep the output clean."""
+                """Log nothing, so that the output stays clean."""
 
         self.server = HTTPServer(("127.0.0.1", 0), Hook)
         self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
@@ -60,7 +60,9 @@ def awaiting(sandbox: Sandbox) -> str:
 
 
 @pytest.mark.acceptance
-def test_a_ramp_request_s_moves_are_events_that_say_they_are_invented(receiver: Receiver) -> None:
+def test_status_changes_of_a_ramp_request_are_events_marked_as_simulated(
+    receiver: Receiver,
+) -> None:
     sandbox = Sandbox(7, webhook=receiver.url)
     request = awaiting(sandbox)
     sandbox.ramp.receive(request)
@@ -78,7 +80,7 @@ def test_a_ramp_request_s_moves_are_events_that_say_they_are_invented(receiver: 
     assert {event["data"]["rampRequestId"] for event in events} == {request}
 
 
-def test_a_move_that_is_rolled_back_sends_nothing(receiver: Receiver) -> None:
+def test_a_rolled_back_status_change_sends_no_event(receiver: Receiver) -> None:
     sandbox = Sandbox(7, webhook=receiver.url)
     request = awaiting(sandbox)
 
@@ -94,7 +96,7 @@ def test_a_move_that_is_rolled_back_sends_nothing(receiver: Receiver) -> None:
     assert receiver.deliveries.empty()
 
 
-def test_an_address_elsewhere_is_refused_and_a_closed_one_delays_nothing() -> None:
+def test_a_remote_address_is_refused_and_an_unreachable_one_causes_no_delay() -> None:
     with pytest.raises(InputError, match="not an address on this machine"):
         Sandbox(7, webhook="http://hooks.example.test/in")
     sandbox = Sandbox(7, webhook="http://127.0.0.1:9/hook")
@@ -128,7 +130,7 @@ def test_a_webhook_is_registered_listed_rotated_and_deleted_over_http(
             assert http.post(url, json=wrong).status_code == 400
 
 
-def test_a_delivery_is_repeated_until_it_is_answered(
+def test_a_delivery_is_retried_until_it_is_answered(
     own_sandbox: Sandbox, receiver: Receiver
 ) -> None:
     receiver.statuses = [500, 503]
@@ -142,7 +144,7 @@ def test_a_delivery_is_repeated_until_it_is_answered(
     assert receiver.deliveries.empty()
 
 
-def test_a_fault_delivers_every_event_twice_and_the_verifier_accepts_it_once(
+def test_an_event_delivered_twice_is_accepted_once(
     own_sandbox: Sandbox, receiver: Receiver
 ) -> None:
     events = ("ramp_request.status_changed",)
@@ -177,13 +179,13 @@ def test_a_forged_or_stale_delivery_is_refused(body: bytes, header: str, problem
 
 
 @pytest.mark.parametrize("secrets", ["secret", [], [""], ["s", ""]])
-def test_secrets_with_which_anybody_could_sign_are_refused(secrets: list[str]) -> None:
+def test_invalid_webhook_secrets_are_refused(secrets: list[str]) -> None:
     forged = sign(BODY, ["", "s", "e"], 1000)
     with pytest.raises(InputError, match="secrets of a webhook"):
         verify(BODY, forged, secrets, seen={}, now=1000)
 
 
-def test_either_secret_of_a_rotation_verifies_and_one_that_is_over_does_not() -> None:
+def test_both_secrets_of_a_rotation_verify_but_an_expired_one_does_not() -> None:
     header = sign(BODY, ["old", "new"], 1000)
     for secret in ("old", "new"):
         assert verify(BODY, header, ["other", secret], seen={}, now=1000)
@@ -191,7 +193,7 @@ def test_either_secret_of_a_rotation_verifies_and_one_that_is_over_does_not() ->
         verify(BODY, sign(BODY, ["new"], 1000), ["old"], seen={}, now=1000)
 
 
-def test_the_ids_that_were_accepted_are_kept_no_longer_than_a_delivery_may_be_old() -> None:
+def test_accepted_ids_are_kept_only_as_long_as_a_delivery_is_valid() -> None:
     seen: dict[str, float] = {}
     for number in range(100):
         body, now = b'{"id":"e-%d"}' % number, number * TOLERANCE

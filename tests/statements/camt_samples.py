@@ -1,4 +1,4 @@
-"""Small camt files, written for these tests: every part can be left out or changed."""
+"""Small camt files for these tests; every part can be omitted or changed."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def write(folder: Path, content: str | bytes, name: str = "file.xml") -> Path:
 
 
 def read(folder: Path, *entries: str, **changes: str) -> StatementFile:
-    """A file with one statement of these entries."""
+    """Read a file with one statement of these entries."""
     return read_file(write(folder, document(statement(*entries, **changes))))  # type: ignore[arg-type]
 
 

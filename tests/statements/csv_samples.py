@@ -1,6 +1,6 @@
-"""Files as banks lay them out, written for these tests: two movements each, one in, one out.
+"""Exports in the layouts of banks, each with one credit and one debit.
 
-Each moves 100.50 in and 1,234.56 out; where a file shows balances they go from 5,000 to 3,865.94.
+The credit is 100.50 and the debit 1,234.56; balances, if present, go from 5,000 to 3,865.94.
 """
 
 from __future__ import annotations
@@ -148,5 +148,5 @@ CURRENCIES: Final = {"mbank": "PLN", "lloyds": "GBP", "natwest": "GBP"}
 
 
 def read(folder: Path, text: str) -> StatementFile:
-    """An export of this text, of the account `OURS` where it names none."""
+    """Read an export; `OURS` is the account if the text names none."""
     return read_file(write(folder, text, "export.csv"), account=OURS)

@@ -1,4 +1,4 @@
-"""Days and number of a statement compared with those of another one."""
+"""Dates and numbers of statements, compared with those of other statements."""
 
 from datetime import date
 from typing import Any
@@ -19,7 +19,7 @@ def test_a_statement_ends_on_the_day_of_its_closing_balance() -> None:
     assert not october.covers(None, date(2026, 11, 1))
 
 
-def test_without_days_a_statement_covers_none() -> None:
+def test_a_statement_without_dates_covers_no_day() -> None:
     assert not facts().covers(None, date(2026, 10, 1))
     assert facts(to_date=date(2026, 10, 1)).last == date(2026, 10, 1)
 

@@ -1,4 +1,4 @@
-"""Adding to the lake: once and only once, all files or none, the better version kept."""
+"""Adding to the lake: no duplicates, all files or none, and the better version is kept."""
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -39,7 +39,7 @@ def stored(lake: Lake, table: str = "statement_entries") -> pa.Table:
     return lake.snapshot().sql(f"SELECT * FROM {table} ORDER BY ALL")
 
 
-def test_statements_and_entries_are_stored_with_their_proof(lake: Lake, tmp_path: Path) -> None:
+def test_statements_are_stored_with_their_proof_and_entries(lake: Lake, tmp_path: Path) -> None:
     report = add(lake, write(tmp_path, MONTH))
     assert (report.statements_new, report.entries_new, report.entries_known) == (1, 3, 0)
     assert rows(stored(lake, "statements"), "account", "proved", "entry_count", "added_at") == [
@@ -50,7 +50,7 @@ def test_statements_and_entries_are_stored_with_their_proof(lake: Lake, tmp_path
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("name", ["file.xml", "renamed.xml"])
-def test_the_same_file_again_adds_nothing(lake: Lake, tmp_path: Path, name: str) -> None:
+def test_adding_a_file_again_changes_nothing(lake: Lake, tmp_path: Path, name: str) -> None:
     add(lake, write(tmp_path, MONTH))
     before = stored(lake), stored(lake, "statements")
     report = add(lake, write(tmp_path, MONTH, name), days=1)
@@ -61,7 +61,9 @@ def test_the_same_file_again_adds_nothing(lake: Lake, tmp_path: Path, name: str)
 
 
 @pytest.mark.acceptance
-def test_two_versions_in_one_folder_again_change_nothing(lake: Lake, tmp_path: Path) -> None:
+def test_adding_a_folder_with_two_versions_again_changes_nothing(
+    lake: Lake, tmp_path: Path
+) -> None:
     folder = tmp_path / "inbox"
     folder.mkdir()
     text = (
@@ -84,11 +86,12 @@ def test_two_versions_in_one_folder_again_change_nothing(lake: Lake, tmp_path: P
 @pytest.mark.skipif(
     not SHARED.is_dir(), reason=f"no folder {SHARED}: adding is not tested on real files of banks"
 )
-def test_all_real_files_can_be_added_and_checked_and_settle(lake: Lake) -> None:
+def test_all_real_files_are_added_and_then_adding_them_again_changes_nothing(lake: Lake) -> None:
     first = add(lake, SHARED)
     assert first.entries_new + first.entries_known == sum(s.entry_count for s in first.statements)
     ids = stored(lake)["entry_id"]
-    add(lake, SHARED, days=1)  # some are versions of others, so that one row of them settles here
+    # Some files are versions of others, so the second call still changes one row.
+    add(lake, SHARED, days=1)
     before = stored(lake)
     assert before["entry_id"] == ids
     again = add(lake, SHARED, days=2)
@@ -99,13 +102,13 @@ def test_all_real_files_can_be_added_and_checked_and_settle(lake: Lake) -> None:
     )
 
 
-def test_the_same_file_twice_in_one_call_is_one(lake: Lake, tmp_path: Path) -> None:
+def test_a_file_given_twice_in_one_call_is_added_once(lake: Lake, tmp_path: Path) -> None:
     report = add(lake, write(tmp_path, MONTH), write(tmp_path, MONTH, "copy.xml"))
     assert (stored(lake).num_rows, stored(lake, "statements").num_rows) == (3, 1)
     assert (report.entries_new, report.entries_known) == (3, 3)
 
 
-def test_overlapping_files_count_no_movement_twice_and_lose_no_twin(
+def test_overlapping_files_neither_duplicate_movements_nor_lose_twins(
     lake: Lake, tmp_path: Path
 ) -> None:
     daily = statement(TWIN, TWIN, closing="120.00", name="D15", days=("2026-10-15", "2026-10-15"))
@@ -151,7 +154,7 @@ def test_a_corrected_statement_supersedes_and_keeps_the_old_version(
     assert stored(lake, "statement_entries_history")["remittance"].to_pylist() == [["typo"]]
 
 
-def test_one_refused_file_keeps_all_of_them_out(lake: Lake, tmp_path: Path) -> None:
+def test_one_refused_file_prevents_the_whole_call(lake: Lake, tmp_path: Path) -> None:
     good, bad = write(tmp_path, MONTH), write(tmp_path, MONTH[:-9], "bad.xml")
     with pytest.raises(StatementError, match=r"bad\.xml"):
         add(lake, good, bad)
@@ -174,14 +177,14 @@ def test_an_undeclared_account_is_reported_with_the_next_step(lake: Lake, tmp_pa
     ]
 
 
-def test_an_account_is_declared_however_it_is_spaced(lake: Lake, tmp_path: Path) -> None:
+def test_spaces_in_a_declared_account_are_ignored(lake: Lake, tmp_path: Path) -> None:
     declared = {"be68 5390 0754 7034": "provider_report"}
     report = add_statements(lake, [write(tmp_path, MONTH)], NOW, declared=declared)
     assert (report.statements[0].source, report.problems) == ("provider_report", ())
     assert report.statements[0].from_date == date(2026, 10, 1)
 
 
-def test_adding_no_entries_works(lake: Lake, tmp_path: Path) -> None:
+def test_a_file_without_entries_can_be_added(lake: Lake, tmp_path: Path) -> None:
     report = add(lake, write(tmp_path, document()))
     assert (report.statements, report.entries_new) == ((), 0)
     assert "no statement" in report.problems[0].what
@@ -201,7 +204,7 @@ def test_files_without_any_statement_make_no_commit(lake: Lake, tmp_path: Path) 
 
 
 def twelve_twins(order: range) -> str:
-    """Return a batch of twelve payments in this order, with only the payers' accounts unequal."""
+    """Return a batch of twelve payments in this order that differ only in the payer's account."""
     parties = (
         f"<RltdPties><DbtrAcct><Id><Othr><Id>P{n}</Id></Othr></Id></DbtrAcct></RltdPties>"
         for n in order
@@ -213,10 +216,10 @@ def twelve_twins(order: range) -> str:
 @pytest.mark.acceptance
 @pytest.mark.first_case
 @pytest.mark.parametrize("order", [range(12), range(11, -1, -1)])
-def test_more_than_ten_twins_keep_their_ids_when_they_come_again(
+def test_more_than_ten_twins_keep_their_ids_in_a_second_file(
     lake: Lake, tmp_path: Path, order: range
 ) -> None:
-    """Their counter is a number, not a text; in another order each is still itself."""
+    """The counter must sort as a number, and the ids must not depend on the order."""
     text = twelve_twins(range(12)).replace("<DbtrAcct><Id>", "<DbtrAcct><Id>")
     add(lake, write(tmp_path, text))
     before = {row["entry_id"]: row["debtor_account"] for row in stored(lake).to_pylist()}
@@ -232,7 +235,7 @@ MOVED = ":61:261002C{},NMSC\n:86:{}\n"
 @pytest.mark.acceptance
 @pytest.mark.parametrize("closings", [("2", "2"), ("2", "9"), ("9", "2"), ("9", "9")])
 @pytest.mark.parametrize("each", [True, False])
-def test_versions_of_one_statement_come_again_without_any_change(
+def test_adding_versions_of_a_statement_again_changes_nothing(
     lake: Lake, tmp_path: Path, closings: tuple[str, str], each: bool
 ) -> None:
     folder = tmp_path / "inbox"

@@ -1,4 +1,4 @@
-"""The total of a batch in one message and its payments in another: what counts, in every order."""
+"""A batch total in one message and its payments in another, in every order of arrival."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Desk:
         return add_statements(self.lake, paths, now, declared={OURS: "own_bank"})
 
     def rows(self) -> list[tuple[object, ...]]:
-        """Amount, status and format of each row that is stored and not withdrawn."""
+        """Return amount, status and format of each stored row that is not withdrawn."""
         entries = self.lake.snapshot().sql(
             "SELECT e.amount::INTEGER AS amount, e.entry_status AS status, s.format FROM"
             " statement_entries AS e JOIN statements AS s USING (statement_id)"
@@ -83,7 +83,7 @@ BOOKED, NOTIFIED = booked(TOTAL), reported("Ntfctn", BATCH)
         [(NOTIFIED,), (BOOKED,), (NOTIFIED,), (BOOKED,), (NOTIFIED, BOOKED)],
     ],
 )
-def test_the_payments_of_a_notification_count_in_place_of_their_total_in_any_order(
+def test_notified_payments_replace_their_total_in_any_order_of_arrival(
     tmp_path: Path, calls: Sequence[Sequence[str]]
 ) -> None:
     desk = Desk(tmp_path)
@@ -95,7 +95,7 @@ def test_the_payments_of_a_notification_count_in_place_of_their_total_in_any_ord
 
 
 @pytest.mark.acceptance
-def test_a_notification_that_is_pending_has_the_payments_of_the_booked_total(
+def test_a_pending_notification_details_the_booked_total(
     tmp_path: Path,
 ) -> None:
     desk = Desk(tmp_path)
@@ -111,7 +111,7 @@ REPORTED_BATCH = reported("Rpt", BATCH, name="R")
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("order", [*permutations((REPORTED, NOTIFIED, BOOKED))])
-def test_a_total_in_a_report_of_the_day_and_the_statement_counts_once(
+def test_a_total_in_an_intraday_report_and_the_statement_counts_once(
     tmp_path: Path, order: Sequence[str]
 ) -> None:
     desk = Desk(tmp_path)
@@ -122,7 +122,7 @@ def test_a_total_in_a_report_of_the_day_and_the_statement_counts_once(
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("order", [*permutations((REPORTED_BATCH, NOTIFIED, BOOKED))])
-def test_payments_that_two_messages_report_count_once(tmp_path: Path, order: Sequence[str]) -> None:
+def test_payments_in_two_messages_count_once(tmp_path: Path, order: Sequence[str]) -> None:
     desk = Desk(tmp_path)
     for text in (*order, *order):
         desk.add(text)
@@ -130,7 +130,7 @@ def test_payments_that_two_messages_report_count_once(tmp_path: Path, order: Seq
 
 
 @pytest.mark.parametrize("order", [*permutations((REPORTED, NOTIFIED))])
-def test_a_reported_total_and_its_payments_are_not_counted_twice_before_the_statement(
+def test_a_reported_total_and_its_payments_count_once_before_the_statement(
     tmp_path: Path, order: Sequence[str]
 ) -> None:
     desk = Desk(tmp_path)
@@ -160,7 +160,7 @@ ONE_BY_ONE = tuple(
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("order", [*permutations((BOOKED, *ONE_BY_ONE))][::2])
-def test_payments_in_notifications_of_their_own_count_in_place_of_their_total(
+def test_payments_in_separate_notifications_replace_their_total(
     tmp_path: Path, order: Sequence[str]
 ) -> None:
     desk = Desk(tmp_path)
@@ -171,7 +171,7 @@ def test_payments_in_notifications_of_their_own_count_in_place_of_their_total(
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("is_first", [True, False])
-def test_a_total_takes_no_text_of_a_notification_with_one_of_its_payments(
+def test_a_total_does_not_take_the_text_of_one_notified_payment(
     tmp_path: Path, is_first: bool
 ) -> None:
     desk = Desk(tmp_path)
@@ -185,7 +185,7 @@ def test_a_total_takes_no_text_of_a_notification_with_one_of_its_payments(
 
 
 @pytest.mark.acceptance
-def test_notifications_of_some_payments_of_a_total_leave_it(tmp_path: Path) -> None:
+def test_an_incomplete_set_of_notified_payments_does_not_replace_the_total(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     for text in (BOOKED.replace("25.00", "26.00"), *ONE_BY_ONE):
         desk.add(text)
@@ -193,7 +193,7 @@ def test_notifications_of_some_payments_of_a_total_leave_it(tmp_path: Path) -> N
 
 
 @pytest.mark.acceptance
-def test_a_notification_of_the_total_is_none_of_its_payments(tmp_path: Path) -> None:
+def test_a_notification_of_the_total_is_not_one_of_its_payments(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     for text in (reported("Ntfctn", TOTAL, name="T"), *ONE_BY_ONE, BOOKED):
         desk.add(text)
@@ -213,19 +213,20 @@ OTHERWISE = {
 @pytest.mark.first_case
 @pytest.mark.parametrize("notified", OTHERWISE.values(), ids=OTHERWISE)
 @pytest.mark.parametrize("is_first", [True, False])
-def test_payments_that_do_not_fit_the_total_leave_it(
+def test_payments_that_do_not_match_the_total_do_not_replace_it(
     tmp_path: Path, notified: str, is_first: bool
 ) -> None:
     desk = Desk(tmp_path)
     for text in (notified, BOOKED) if is_first else (BOOKED, notified):
         desk.add(text)
     assert [row for row in desk.rows() if row[2] == "camt.053"] == [(25, "BOOK", "camt.053")]
-    if notified != OTHERWISE["another day"]:  # which the statement does not cover
+    # The statement does not cover the other day, so that notification stays.
+    if notified != OTHERWISE["another day"]:
         assert {row[1] for row in desk.rows() if row[2] == "camt.054"} == {"SUPERSEDED"}
 
 
 @pytest.mark.acceptance
-def test_two_totals_that_nothing_tells_apart_stay(tmp_path: Path) -> None:
+def test_two_indistinguishable_totals_are_not_replaced(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.add(booked(TOTAL, TOTAL, closing="150.00"))
     desk.add(NOTIFIED)
@@ -233,7 +234,7 @@ def test_two_totals_that_nothing_tells_apart_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.acceptance
-def test_several_totals_have_each_their_own_payments(tmp_path: Path) -> None:
+def test_each_of_several_totals_is_replaced_by_its_own_payments(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     other = "<AcctSvcrRef>SAM-78</AcctSvcrRef>"
     out = detail("x", amount="3.00"), detail("y", amount="4.00")
@@ -246,7 +247,7 @@ def test_several_totals_have_each_their_own_payments(tmp_path: Path) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_corrected_statement_without_the_total_takes_its_payments_out(tmp_path: Path) -> None:
+def test_a_corrected_statement_without_the_total_removes_its_payments(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.add(BOOKED)
     desk.add(NOTIFIED)
@@ -258,7 +259,7 @@ def test_a_corrected_statement_without_the_total_takes_its_payments_out(tmp_path
 
 
 @pytest.mark.acceptance
-def test_a_total_counts_again_once_its_payments_are_withdrawn_and_it_is_added_again(
+def test_a_total_counts_again_after_its_payments_are_withdrawn(
     tmp_path: Path,
 ) -> None:
     desk = Desk(tmp_path)
@@ -272,7 +273,7 @@ def test_a_total_counts_again_once_its_payments_are_withdrawn_and_it_is_added_ag
     assert desk.rows() == [(25, "BOOK", "camt.053")]
 
 
-def test_a_total_of_a_statement_that_is_not_proved_is_not_counted_beside_its_payments(
+def test_a_total_of_an_unproved_statement_is_also_replaced_by_its_payments(
     tmp_path: Path,
 ) -> None:
     desk = Desk(tmp_path)
@@ -310,7 +311,7 @@ NOTIFIED_ONE = reported(
         [(NOTIFIED_ONE, BARE)],
     ],
 )
-def test_a_payment_that_the_statement_only_books_has_the_texts_of_its_notification(
+def test_an_entry_without_texts_takes_those_of_its_notification(
     tmp_path: Path, calls: Sequence[Sequence[str]]
 ) -> None:
     desk = Desk(tmp_path)
@@ -324,7 +325,7 @@ def test_a_payment_that_the_statement_only_books_has_the_texts_of_its_notificati
     assert (row["remittance"], row["end_to_end_id"]) == (["PAY-2026-004417"], "E2E-7")
 
 
-def test_texts_of_the_statement_are_not_replaced_by_those_of_a_notification(
+def test_texts_of_the_statement_take_precedence_over_those_of_a_notification(
     tmp_path: Path,
 ) -> None:
     desk = Desk(tmp_path)

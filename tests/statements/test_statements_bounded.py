@@ -25,7 +25,7 @@ MOST = 16 << 20
 
 
 class Endless:
-    """Bytes that begin like a bank file and then repeat; `given` counts those that were read."""
+    """An endless stream that starts like a bank file; `given` counts the bytes read."""
 
     def __init__(self, before: str, again: str) -> None:
         self._ahead = before.encode()
@@ -60,7 +60,7 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize(("before", "again"), ENDLESS.values(), ids=ENDLESS)
-def test_a_file_without_end_is_refused_soon(before: str, again: str) -> None:
+def test_an_endless_file_is_refused_quickly(before: str, again: str) -> None:
     source = Endless(before, again)
     with pytest.raises(StatementError, match=r"^endless") as caught:
         for _ in open_file(source, "endless").batches():
@@ -76,7 +76,7 @@ def test_a_file_without_end_is_refused_soon(before: str, again: str) -> None:
     ],
     ids=["camt.053", "MT940"],
 )
-def test_a_file_has_no_more_statements_than_fit_in_memory(
+def test_too_many_statements_in_one_file_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     path = write(tmp_path, text)
@@ -87,8 +87,8 @@ def test_a_file_has_no_more_statements_than_fit_in_memory(
 
 
 @pytest.mark.parametrize("again", ["x", "<a>", "\n", ";"])
-def test_an_archive_that_holds_a_file_without_end_is_refused(tmp_path: Path, again: str) -> None:
-    """A gigabyte packs into one megabyte, and costs little to make a member at a time."""
+def test_an_archive_with_an_endless_file_is_refused(tmp_path: Path, again: str) -> None:
+    """A gigabyte compresses to one megabyte, so each member is cheap to create."""
     member = gzip.compress(again.encode() * (64 << 20), 1)
     path = write(tmp_path, gzip.compress(BEFORE.encode()) + member * 16, "bomb.gz")
     with pytest.raises(StatementError, match=r"^bomb"):
@@ -122,8 +122,8 @@ for path in sorted(Path(sys.argv[1]).iterdir()):
 
 
 @pytest.mark.acceptance
-def test_no_text_takes_time_that_grows_with_the_square_of_its_length(tmp_path: Path) -> None:
-    """Each of these took from eight to ninety seconds of the processor; all may take twenty."""
+def test_no_text_takes_quadratic_time(tmp_path: Path) -> None:
+    """Each text once took 8 to 90 seconds of CPU time; together they may take 20."""
     for number, text in enumerate(WITHIN.values()):
         write(tmp_path, text, f"{number}.txt")
     done = subprocess.run([sys.executable, "-c", READ, str(tmp_path)], check=False)
@@ -131,7 +131,7 @@ def test_no_text_takes_time_that_grows_with_the_square_of_its_length(tmp_path: P
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA], ids=["bzip2", "lzma"])
-def test_a_zip_member_that_cannot_be_unpacked_in_bounded_pieces_is_refused_by_its_method(
+def test_a_zip_member_with_a_compression_method_that_cannot_be_bounded_is_refused(
     tmp_path: Path, method: int, request: pytest.FixtureRequest
 ) -> None:
     path = tmp_path / "bomb.zip"
@@ -149,17 +149,16 @@ def test_a_zip_member_that_cannot_be_unpacked_in_bounded_pieces_is_refused_by_it
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("part", ["<!---->", "<?a b?>", "<![CDATA[ ]]>"])
-def test_a_million_comments_take_time_in_proportion_to_their_length(
-    tmp_path: Path, part: str
-) -> None:
+def test_a_million_comments_take_linear_time(tmp_path: Path, part: str) -> None:
     text = document(statement(entry("1.00"), closing="101.00"))
     many = part * ((3 << 20) // len(part))
     began = time.process_time()
     assert read_file(write(tmp_path, text.replace("</Stmt>", f"{many}</Stmt>"))).entries.num_rows
-    assert time.process_time() - began < 4  # twice as long if each looks through the rest
+    # A quadratic scan takes twice as long.
+    assert time.process_time() - began < 4
 
 
-def test_namespaces_that_would_be_repeated_in_each_entry_are_bounded(tmp_path: Path) -> None:
+def test_long_namespaces_that_each_entry_would_repeat_are_refused(tmp_path: Path) -> None:
     text = document(statement(entry("1.00"), closing="101.00"))
     declared = "".join(f' xmlns:a{number}="{"y" * 1000}"' for number in range(16))
     with pytest.raises(StatementError, match="namespaces are longer"):
@@ -167,35 +166,35 @@ def test_namespaces_that_would_be_repeated_in_each_entry_are_bounded(tmp_path: P
 
 
 @pytest.mark.parametrize("holder", ["Ntry", "X"])
-def test_a_namespace_is_not_copied_for_each_attribute_without_bounds(
-    tmp_path: Path, holder: str
-) -> None:
+def test_a_long_namespace_used_by_many_attributes_is_refused(tmp_path: Path, holder: str) -> None:
     long = f'<{holder} xmlns:a="{"u" * 500_000}">' + '<b a:c=""/>' * 3000 + f"</{holder}>"
     text = document(statement(entry("1.00"), closing="101.00")).replace("</Stmt>", f"{long}</Stmt>")
     with pytest.raises(StatementError, match="namespaces are longer"):
         read_file(write(tmp_path, text))
 
 
-def test_an_invalid_tag_does_not_begin_another_document(tmp_path: Path) -> None:
+def test_an_invalid_tag_does_not_start_another_document(tmp_path: Path) -> None:
     began = time.process_time()
     with pytest.raises(StatementError, match="invalid token"):
         read_file(write(tmp_path, BEFORE + "<" * 200_000))
-    assert time.process_time() - began < 1  # ten times as long if each is parsed as a document
+    # Parsing each tag as a document takes ten times as long.
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize("before", ["", "x" * 3_900_000], ids=["at the beginning", "after much"])
-def test_a_file_of_many_tiny_documents_is_refused_soon(tmp_path: Path, before: str) -> None:
+def test_a_file_of_many_tiny_documents_is_refused_quickly(tmp_path: Path, before: str) -> None:
     text = f"<Document><BkToCstmrStmt><Stmt><x>{before}</x></Stmt></BkToCstmrStmt></Document>"
     many = text + "<BkToCstmrStmt/>" * 250_000
     began = time.process_time()
     with pytest.raises(StatementError, match="more than 10000 documents in one file"):
         read_file(write(tmp_path, many))
-    assert time.process_time() - began < 1.5  # from three seconds to fifty if all are read
+    # Reading all documents takes 3 to 50 seconds.
+    assert time.process_time() - began < 1.5
 
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("declared", ["", "<?xml version='1.0' encoding='UTF-8'?>\n"])
-def test_a_document_may_follow_another_at_any_place_of_what_is_read_at_a_time(
+def test_a_second_document_may_start_at_any_offset_of_a_read_chunk(
     tmp_path: Path, declared: str
 ) -> None:
     texts = [document(statement(entry(f"{amount}.00"), closing=f"10{amount}.00", name=f"S{amount}"))
@@ -210,7 +209,7 @@ def test_a_document_may_follow_another_at_any_place_of_what_is_read_at_a_time(
 
 
 @pytest.mark.parametrize("end", ["\ufeff", "\ufeff<?xml version='1.0'"])
-def test_a_file_that_ends_where_another_document_begins_is_refused(
+def test_a_file_cut_off_at_the_start_of_another_document_is_refused(
     tmp_path: Path, end: str
 ) -> None:
     text = document(statement(entry("1.00"), closing="101.00"))
@@ -218,7 +217,7 @@ def test_a_file_that_ends_where_another_document_begins_is_refused(
         read_file(write(tmp_path, text + end))
 
 
-def test_the_members_of_an_archive_are_counted_before_all_are_listed(tmp_path: Path) -> None:
+def test_an_archive_with_too_many_members_is_refused_before_all_are_listed(tmp_path: Path) -> None:
     member = struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, 20, *[0] * 7, 1, *[0] * 6) + b"a"
     listed = member * 600_000
     local = b"PK\3\4" + bytes(26)
@@ -229,11 +228,12 @@ def test_the_members_of_an_archive_are_counted_before_all_are_listed(tmp_path: P
     began = time.process_time()
     with pytest.raises(StatementError, match="it lists too many files"):
         read_statements([path])
-    assert time.process_time() - began < 2  # five times as long if all are listed
+    # Listing all members takes five times as long.
+    assert time.process_time() - began < 2
 
 
 def _nested(tmp_path: Path, archives: int) -> Path:
-    """An archive of archives, each with a statement and a file of half a megabyte."""
+    """Write an archive of archives, each with a statement and a file of half a megabyte."""
     text = document(statement(entry("1.00"), closing="101.00"))
     path = tmp_path / "outer.zip"
     with zipfile.ZipFile(path, "w") as outer:
@@ -245,19 +245,20 @@ def _nested(tmp_path: Path, archives: int) -> Path:
     return path
 
 
-def test_all_that_comes_out_of_one_file_has_one_bound_nested_archives_included(
+def test_one_size_limit_applies_to_a_file_and_its_nested_archives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_sources, "_MOST_BYTES", 2 << 20)
     assert len(read_statements([_nested(tmp_path, 3)]).files) == 3
     with pytest.raises(StatementError, match=r"^outer\.zip: more than"):
         read_statements([_nested(tmp_path, 5)])
-    for number in range(3):  # the bound is per named file
+    # The limit applies to each given file separately.
+    for number in range(3):
         _nested(tmp_path, 3).rename(tmp_path / f"{number}.zip")
     assert len(read_statements([tmp_path]).files) == 9
 
 
-def test_the_files_of_nested_archives_are_counted_together(
+def test_one_file_count_limit_applies_to_nested_archives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_sources, "_MOST_MEMBERS", 6)
@@ -266,7 +267,7 @@ def test_the_files_of_nested_archives_are_counted_together(
         read_statements([_nested(tmp_path, 4)])
 
 
-def test_members_of_an_archive_that_share_their_bytes_are_refused(tmp_path: Path) -> None:
+def test_overlapping_members_of_an_archive_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "overlap.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.xml", document(statement(entry("1.00"), closing="101.00")) * 100)

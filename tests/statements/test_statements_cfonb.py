@@ -1,4 +1,4 @@
-"""CFONB 120: entries with their further records, amounts with a letter, incomplete files."""
+"""CFONB 120: entries with complementary records, signed amounts, incomplete files."""
 
 import io
 from collections.abc import Callable
@@ -19,14 +19,14 @@ OURS = "FR7630006000011234567890189"
 
 
 def amount(text: str) -> str:
-    """Fourteen characters, the last of which is a letter with the sign."""
+    """Return an amount in fourteen characters; the last encodes its digit and sign."""
     cents = f"{int(Decimal(text).copy_abs() * 100):014d}"
     letters = "}JKLMNOPQR" if text.startswith("-") else "{ABCDEFGHI"
     return cents[:-1] + letters[int(cents[-1])]
 
 
 def record(kind: str, day: str, **fields: str) -> str:
-    """A record of 120 characters of our account; `at_48="x"` puts a text at its place."""
+    """Return a record of 120 characters for our account; `at_48="x"` sets a text at column 48."""
     line = list(f"{kind}30006    00001EUR2 12345678901  {day}".ljust(120))
     for name, text in fields.items():
         start = int(name.removeprefix("at_"))
@@ -59,7 +59,7 @@ def read(folder: Path, content: str | bytes) -> StatementFile:
     return read_file(write(folder, content, "file.txt"))
 
 
-def test_an_entry_has_all_that_stands_below_it(tmp_path: Path) -> None:
+def test_an_entry_includes_its_complementary_records(tmp_path: Path) -> None:
     file = read(
         tmp_path,
         file_of(
@@ -90,7 +90,9 @@ def test_an_entry_has_all_that_stands_below_it(tmp_path: Path) -> None:
     ("text", "signed"),
     [("0.10", "0.10"), ("-0.10", "-0.10"), ("-12.34", "-12.34"), ("9.99", "9.99")],
 )
-def test_the_last_letter_has_digit_and_sign(tmp_path: Path, text: str, signed: str) -> None:
+def test_the_last_character_of_an_amount_encodes_its_digit_and_sign(
+    tmp_path: Path, text: str, signed: str
+) -> None:
     moved = Decimal(signed)
     file = read(tmp_path, file_of(move(text), opening="0.00", closing=f"{moved:.2f}"))
     (row,) = file.entries.to_pylist()
@@ -99,14 +101,14 @@ def test_the_last_letter_has_digit_and_sign(tmp_path: Path, text: str, signed: s
     assert file.statements["proved"].to_pylist() == [True]
 
 
-def test_an_account_number_has_its_iban() -> None:
+def test_a_french_account_number_is_converted_to_its_iban() -> None:
     assert french_iban("30006", "00001", "12345678901") == OURS
     assert french_iban("20041", "01005", "0500013M026") == "FR1420041010050500013M02606"
     with pytest.raises(InputError, match="is not a French account number"):
         french_iban("20041", "01005", "0500013-026")
 
 
-def test_several_statements_are_proved_each(tmp_path: Path) -> None:
+def test_each_of_several_statements_is_proved(tmp_path: Path) -> None:
     one = file_of(move("1.00"), opening="0.00", closing="1.00")
     two = file_of(move("-2.00", reason="01"), opening="1.00", closing="-1.00")
     file = read(tmp_path, (one + two).encode("windows-1252"))
@@ -133,7 +135,7 @@ GOOD = file_of(move("1.00"), move("2.00"), opening="0.00", closing="3.00")
         ("\r\n".join(GOOD.splitlines()[:2] + GOOD.splitlines()[3:]), "(EUR 2.00 off)"),
     ],
 )
-def test_a_damaged_record_costs_its_entry_and_the_proof(
+def test_a_damaged_record_loses_its_entry_and_fails_the_proof(
     tmp_path: Path, content: str, said: str
 ) -> None:
     file = read(tmp_path, content)
@@ -145,7 +147,7 @@ def of_bank(code: str, record: str) -> str:
     return f"{record[:2]}{code}{record[7:]}"
 
 
-def test_a_movement_with_the_bank_code_of_another_bank_belongs_to_the_account(
+def test_a_movement_with_the_code_of_another_bank_belongs_to_the_account(
     tmp_path: Path,
 ) -> None:
     moves = [
@@ -168,7 +170,7 @@ def test_a_record_05_without_its_currency_belongs_to_its_movement(tmp_path: Path
     assert file.entries["remittance"].to_pylist() == [["VIR SEPA CLIENT", "PAY-2026-004417"]]
 
 
-def test_a_blank_currency_is_the_one_of_the_statement(tmp_path: Path) -> None:
+def test_a_blank_currency_defaults_to_that_of_the_statement(tmp_path: Path) -> None:
     text = file_of(move("50.00"), opening="100.00", closing="150.00")
     first, *others = text.split("\r\n")
     below = [line.replace("EUR2", "   2") for line in others]
@@ -180,13 +182,13 @@ def test_a_blank_currency_is_the_one_of_the_statement(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("filler", ["0000", "0001", "A   "])
-def test_the_field_without_a_meaning_may_hold_anything(tmp_path: Path, filler: str) -> None:
+def test_the_reserved_field_may_contain_anything(tmp_path: Path, filler: str) -> None:
     text = file_of(move("50.00"), opening="100.00", closing="150.00")
     lines = [f"{line[:7]}{filler}{line[11:]}" if line else "" for line in text.split("\r\n")]
     assert read(tmp_path, "\r\n".join(lines)).statements["proved"].to_pylist() == [True]
 
 
-def test_every_text_of_a_movement_is_kept_whatever_its_qualifier(tmp_path: Path) -> None:
+def test_every_text_of_a_movement_is_kept_for_any_qualifier(tmp_path: Path) -> None:
     moves = [
         move("1.00"), more("REF", "REMISE 7"), more("REF", "PAY-2026-004417"),
         more("", "BLANK KIND"), more("ZZZ", "UNKNOWN KIND"), more("IPY", "RCS 552100554"),
@@ -231,7 +233,7 @@ def test_the_line_ends_of_a_file_do_not_matter(
     )  # fmt: skip
 
 
-def test_a_long_run_of_records_is_read_a_part_at_a_time(tmp_path: Path) -> None:
+def test_records_without_line_ends_are_read_in_chunks(tmp_path: Path) -> None:
     moves = [move("1.00", "VIR DE ÉMILE"), more("LIB", "X")] * 3000
     text = without_line_ends(file_of(*moves, opening="0.00", closing="3000.00"))
     for encoding in ("utf-8", "iso-8859-1"):
@@ -240,13 +242,13 @@ def test_a_long_run_of_records_is_read_a_part_at_a_time(tmp_path: Path) -> None:
         assert file.entries.num_rows == 3000
 
 
-def test_a_record_before_any_balance_is_refused_by_line(tmp_path: Path) -> None:
+def test_a_record_before_the_opening_balance_is_refused_by_line(tmp_path: Path) -> None:
     torn = GOOD + move("1.00") + "\n"
     with pytest.raises(StatementError, match=r"^file\.txt line 5: a record precedes"):
         read(tmp_path, torn)
 
 
-def test_a_large_file_is_read_a_batch_at_a_time(tmp_path: Path) -> None:
+def test_a_large_file_is_read_in_batches(tmp_path: Path) -> None:
     text = file_of(*[move("1.00")] * 3000, opening="0.00", closing="3000.00")
     batches = list(read_batches(write(tmp_path, text, "file.txt")))
     assert max(batch.num_rows for batch in batches) < 3000 == sum(b.num_rows for b in batches)
@@ -258,7 +260,7 @@ def test_a_large_file_is_read_a_batch_at_a_time(tmp_path: Path) -> None:
     st.text("0129 A{}\n", max_size=12),
 )
 @settings(max_examples=150, deadline=None)
-def test_nonsense_raises_nothing_but_our_error(lines: list[str], at: int, other: str) -> None:
+def test_random_content_raises_only_statement_errors(lines: list[str], at: int, other: str) -> None:
     text = "\n".join(lines)
     text = text[:at] + other + text[at + len(other) :]
     try:

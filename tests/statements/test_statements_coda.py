@@ -1,4 +1,4 @@
-"""CODA, version 2: entries, batches, structured communications, and what is torn."""
+"""CODA, version 2: entries, batches, structured communications, damaged files."""
 
 import io
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ OURS = "BE68539007547034"
 
 
 def record(**fields: str) -> str:
-    """A record of 128 characters; `at_10="x"` puts a text at its place."""
+    """Return a record of 128 characters; `at_10="x"` sets a text at column 10."""
     line = [" "] * 128
     for name, text in fields.items():
         start = int(name.removeprefix("at_"))
@@ -134,7 +134,7 @@ def test_an_overdrawn_account_and_a_debit_are_negative(tmp_path: Path) -> None:
         ("1999SOMETHING", [], ["SOMETHING"]),
     ],
 )
-def test_a_structured_communication_counts_if_its_check_digits_hold(
+def test_a_structured_communication_counts_if_its_check_digits_are_valid(
     tmp_path: Path, text: str, references: list[str], remittance: list[str]
 ) -> None:
     file = read(tmp_path, file_of([move("1.00", text)], "0.00", "1.00", "0.00", "1.00"))
@@ -148,13 +148,13 @@ def test_check_digits_of_zero_are_written_as_97() -> None:
     assert belgian_reference("00000000971") is None
 
 
-def test_an_account_of_twelve_digits_has_its_iban(tmp_path: Path) -> None:
+def test_an_account_of_twelve_digits_is_converted_to_its_iban(tmp_path: Path) -> None:
     assert belgian_iban(OURS[4:]) == OURS
     old = GOOD.replace(f"12001{OURS}".ljust(39), f"10001{OURS[4:]} EUR0BE".ljust(39), 1)
     assert read(tmp_path, old).statements["account"].to_pylist() == [OURS]
 
 
-def test_a_direct_debit_has_its_mandate_and_a_return_its_reason(tmp_path: Path) -> None:
+def test_a_direct_debit_has_a_mandate_and_a_return_has_a_reason(tmp_path: Path) -> None:
     text = "1127" + "301026" + "111" + "CREDITOR".ljust(35) + "MANDATE-7".ljust(35) + "INV 8"
     moves = [move("-3.00", text[:54]), more("NOTPROVIDED", text[54:107], reason="MS03")]
     moves.append(record(at_0="2300010000", at_82=text[107:], at_127="0"))
@@ -175,7 +175,7 @@ def batch(*amounts: str, code: str = "50150000") -> list[str]:
     return [move(f"{total}", "0BATCH", code="10150000"), *details]
 
 
-def test_a_batch_is_a_row_for_each_detail_and_not_for_itself(tmp_path: Path) -> None:
+def test_a_batch_gives_one_row_per_detail_and_none_for_the_total(tmp_path: Path) -> None:
     moves = batch("10.00", "20.00")
     file = read(tmp_path, file_of(moves, "0.00", "30.00", "0.00", "30.00"))
     assert rows(file.entries, "amount", "remittance", "counterparty_name") == [
@@ -185,7 +185,7 @@ def test_a_batch_is_a_row_for_each_detail_and_not_for_itself(tmp_path: Path) -> 
 
 
 def information(number: int, text: str, *, more: str = "", sequence: int = 1) -> list[str]:
-    """Records 31 and 32 of a movement."""
+    """Return the information records (31 and 32) of a movement."""
     numbers = f"{sequence:04d}{number:04d}"
     first = record(at_0=f"31{numbers}", at_31="00150000", at_39=text, at_125="0", at_127="0")
     return [first, *([record(at_0=f"32{numbers}", at_10=more, at_127="0")] if more else [])]
@@ -209,7 +209,7 @@ def test_every_free_text_of_a_movement_is_kept(tmp_path: Path) -> None:
     )
 
 
-def test_texts_of_what_an_amount_is_made_of_are_kept_with_their_movement(tmp_path: Path) -> None:
+def test_texts_of_amount_components_are_kept_with_their_movement(tmp_path: Path) -> None:
     moves = [
         move("30.00", "0CARD", code="30150000"),
         move("31.00", "0PAY-2026-004417", detail=1, code="80150100"),
@@ -221,7 +221,7 @@ def test_texts_of_what_an_amount_is_made_of_are_kept_with_their_movement(tmp_pat
     assert row["structured_references"] == ["+++090/9337/55493+++"]
 
 
-def test_a_payment_of_a_batch_has_the_information_about_the_batch(tmp_path: Path) -> None:
+def test_each_payment_of_a_batch_has_the_information_about_the_batch(tmp_path: Path) -> None:
     total, *details = batch("10.00", "20.00")
     moves = [total, *information(0, "0BATCH OF PAY-2026-004417"), *details]
     file = read(tmp_path, file_of(moves, "0.00", "30.00", "0.00", "30.00"))
@@ -237,7 +237,7 @@ def test_a_payment_of_a_batch_has_the_information_about_the_batch(tmp_path: Path
         ("123-456".ljust(34) + "EUR", "123-456"),
     ],
 )
-def test_an_account_whose_structure_is_left_blank_is_read(
+def test_an_account_with_a_blank_structure_code_is_read(
     tmp_path: Path, field: str, account: str
 ) -> None:
     text = GOOD.replace(f"12001{OURS}".ljust(39) + "EUR", f"1 001{field}", 1)
@@ -250,7 +250,7 @@ def without_account() -> str:
     return GOOD.replace(f"12001{OURS}".ljust(39) + "EUR", "1 001".ljust(42), 1)
 
 
-def test_a_blank_account_is_the_given_one_and_a_blank_currency_the_declared_one(
+def test_a_blank_account_and_currency_default_to_the_given_and_declared_ones(
     tmp_path: Path,
 ) -> None:
     (document,) = documents([write(tmp_path, without_account(), "f.cod")])
@@ -269,14 +269,14 @@ def test_a_number_of_twelve_digits_without_a_currency_is_a_belgian_account(tmp_p
     assert rows(file.statements, "account", "currency", "proved") == [(OURS, "EUR", True)]
 
 
-def test_a_blank_account_and_currency_that_nobody_states_prove_nothing(tmp_path: Path) -> None:
+def test_without_an_account_and_a_currency_a_statement_is_not_proved(tmp_path: Path) -> None:
     file = read(tmp_path, without_account())
     (row,) = file.statements.to_pylist()
     assert (row["account"], row["currency"], row["proved"]) == (None, None, False)
     assert "the statement names no account; the statement names no currency" in row["proof"]
 
 
-def test_payments_of_zero_leave_their_total_one_line_with_their_texts(tmp_path: Path) -> None:
+def test_payments_of_zero_are_merged_into_one_line_of_the_total(tmp_path: Path) -> None:
     moves = [move("30.00", "0BATCH", code="10150000"), *batch("0.00", "0.00")[1:]]
     file = read(tmp_path, file_of(moves, "0.00", "30.00", "0.00", "30.00"))
     (row,) = file.entries.to_pylist()
@@ -285,20 +285,20 @@ def test_payments_of_zero_leave_their_total_one_line_with_their_texts(tmp_path: 
     assert row["additional_information"] == "PART 1 PART 2"
 
 
-def test_a_file_without_line_ends_is_read(tmp_path: Path) -> None:
+def test_a_file_without_line_breaks_is_read(tmp_path: Path) -> None:
     file = read(tmp_path, GOOD.replace("\r\n", ""))
     assert file.statements["proved"].to_pylist() == [True]
     assert file.entries.num_rows == 2
 
 
-def test_details_that_do_not_make_their_entry_unprove_it(tmp_path: Path) -> None:
+def test_details_that_do_not_add_up_to_their_entry_fail_the_proof(tmp_path: Path) -> None:
     moves = [move("30.00", code="10150000"), *batch("10.00", "19.00")[1:]]
     file = read(tmp_path, file_of(moves, "0.00", "30.00", "0.00", "30.00"))
     (proof,) = file.statements["proof"].to_pylist()
     assert "details are EUR 29.00, the entry EUR 30.00" in proof
 
 
-def test_components_of_an_amount_are_no_movement(tmp_path: Path) -> None:
+def test_components_of_an_amount_are_not_movements(tmp_path: Path) -> None:
     moves = [
         move("30.00", code="30150000"), move("31.00", detail=1, code="80150100"),
         move("-1.00", detail=2, code="80150020"),
@@ -328,7 +328,7 @@ GOOD = file_of([move("1.00"), move("2.00", sequence=2)], "0.00", "3.00", "0.00",
         (GOOD.replace("\r\n8001", "\r\n7001"), "a record of kind '7' is not known"),
     ],
 )
-def test_a_damaged_record_costs_its_entry_and_the_proof(
+def test_a_damaged_record_loses_its_entry_and_fails_the_proof(
     tmp_path: Path, content: str, said: str
 ) -> None:
     file = read(tmp_path, content)
@@ -353,7 +353,7 @@ def test_a_file_without_a_statement_is_refused_by_line(
     assert caught.value.do
 
 
-def test_several_statements_and_letters_of_any_encoding(tmp_path: Path) -> None:
+def test_several_statements_are_read_in_utf_8_and_windows_1252(tmp_path: Path) -> None:
     one = file_of([move("1.00", "0FACTURE N° 7 À PAYÉ")], "0.00", "1.00", "0.00", "1.00")
     for encoding in ("utf-8", "windows-1252"):
         file = read(tmp_path, (one + GOOD).encode(encoding))
@@ -361,7 +361,7 @@ def test_several_statements_and_letters_of_any_encoding(tmp_path: Path) -> None:
         assert file.entries["remittance"].to_pylist()[0] == ["FACTURE N° 7 À PAYÉ"]
 
 
-def test_a_large_file_is_read_a_batch_at_a_time(tmp_path: Path) -> None:
+def test_a_large_file_is_read_in_batches(tmp_path: Path) -> None:
     count = 3000
     moves = [move("1.00", sequence=number % 9999 + 1) for number in range(count)]
     text = file_of(moves, "0.00", f"{count}.00", "0.00", f"{count}.00")
@@ -369,7 +369,7 @@ def test_a_large_file_is_read_a_batch_at_a_time(tmp_path: Path) -> None:
     assert max(batch.num_rows for batch in batches) < count == sum(b.num_rows for b in batches)
 
 
-def test_a_balance_that_is_cut_to_its_kind_is_refused_by_its_line() -> None:
+def test_a_truncated_balance_record_is_refused_by_line() -> None:
     with pytest.raises(StatementError, match="line 2: '' is not a code for the structure"):
         list(CodaFile(io.BytesIO(f"{header()}\n1".encode()), "cut.cod").batches())
 
@@ -380,7 +380,7 @@ def test_a_balance_that_is_cut_to_its_kind_is_refused_by_its_line() -> None:
     st.text("0129 A\n", max_size=12),
 )
 @settings(max_examples=150, deadline=None)
-def test_nonsense_raises_nothing_but_our_error(lines: list[str], at: int, other: str) -> None:
+def test_random_content_raises_only_statement_errors(lines: list[str], at: int, other: str) -> None:
     text = "\n".join([header(), *lines])
     text = text[:at] + other + text[at + len(other) :]
     try:
@@ -391,7 +391,7 @@ def test_nonsense_raises_nothing_but_our_error(lines: list[str], at: int, other:
 
 
 def their_rows(path: Path) -> list[tuple[object, ...]]:
-    """The movements as the library febelfin-coda has them; payments in place of their batch."""
+    """Return the movements that the library febelfin-coda reads, with batches as payments."""
     found: list[tuple[object, ...]] = []
     for one in coda.CODA(str(path)).statements:
         for parent in one.moves:
@@ -411,7 +411,7 @@ def our_rows(path: Path) -> list[tuple[object, ...]]:
     ]
 
 
-def test_an_independent_reader_agrees_entry_by_entry(tmp_path: Path) -> None:
+def test_the_library_febelfin_coda_gives_the_same_entries(tmp_path: Path) -> None:
     theirs = Path(coda.__file__).with_name("CODA.txt")
     assert our_rows(theirs) == their_rows(theirs)
     assert read_file(theirs).statements["proved"].to_pylist() == [True]

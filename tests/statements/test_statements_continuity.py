@@ -1,4 +1,4 @@
-"""A statement compared with the one before it, and with the currency of its account."""
+"""A statement is compared with the previous one and with its account's declared currency."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -59,12 +59,12 @@ def day(number: int, opening: str, closing: str, *, sequence: int | None = None)
     return text.replace("2026-10-15", shown).replace("2026-10-16", shown)
 
 
-def test_statements_that_follow_one_another_are_proved(desk: Desk) -> None:
+def test_consecutive_statements_are_proved(desk: Desk) -> None:
     desk.add(day(5, "100.00", "110.00"), day(6, "110.00", "115.00"))
     assert desk.proofs() == [(5, True), (6, True)]
 
 
-def test_a_statement_that_does_not_open_where_the_one_before_closed_is_not_proved(
+def test_a_statement_that_does_not_open_at_the_previous_closing_is_not_proved(
     desk: Desk,
 ) -> None:
     desk.add(day(5, "100.00", "110.00"))
@@ -77,7 +77,9 @@ def test_a_statement_that_does_not_open_where_the_one_before_closed_is_not_prove
     )
 
 
-def test_numbers_missing_though_the_balance_goes_on_are_said_and_no_more(desk: Desk) -> None:
+def test_missing_numbers_are_reported_but_do_not_fail_the_proof_if_balances_connect(
+    desk: Desk,
+) -> None:
     report = desk.add(day(5, "100.00", "110.00"), day(8, "110.00", "115.00"))
     assert desk.proofs() == [(5, True), (8, True)]
     assert "numbers 6 to 7 are not known" in str(report)
@@ -85,7 +87,7 @@ def test_numbers_missing_though_the_balance_goes_on_are_said_and_no_more(desk: D
 
 
 @pytest.mark.acceptance
-def test_numbers_missing_and_a_balance_that_does_not_go_on_are_not_proved(desk: Desk) -> None:
+def test_missing_numbers_fail_the_proof_if_balances_do_not_connect(desk: Desk) -> None:
     report = desk.add(day(5, "100.00", "110.00"), day(8, "111.00", "115.00"))
     assert desk.proofs() == [(5, True), (8, False)]
     (said,) = report.not_proved
@@ -100,7 +102,7 @@ def test_numbers_missing_and_a_balance_that_does_not_go_on_are_not_proved(desk: 
 
 
 @pytest.mark.acceptance
-def test_a_counter_that_begins_anew_with_the_year_misses_the_numbers_before(desk: Desk) -> None:
+def test_a_number_restarting_with_the_year_reports_the_missing_first_numbers(desk: Desk) -> None:
     december = day(31, "100.00", "110.00", sequence=250).replace("2026-10", "2026-12")
     january = day(5, "111.00", "115.00", sequence=3).replace("2026-10", "2027-01")
     report = desk.add(december, january)
@@ -119,7 +121,7 @@ def span(first: int, last: int, opening: str, closing: str, sequence: int) -> st
     ).replace("2026-10-15", days[1])  # fmt: skip
 
 
-def test_statements_that_have_the_same_days_and_their_movements_are_not_both_proved(
+def test_of_two_statements_with_overlapping_days_only_the_first_is_proved(
     desk: Desk,
 ) -> None:
     report = desk.add(span(1, 15, "100.00", "110.00", 1), span(10, 25, "105.00", "120.00", 2))
@@ -132,7 +134,7 @@ def test_statements_that_have_the_same_days_and_their_movements_are_not_both_pro
     assert desk.proofs() == [(1, True), (2, False)]
 
 
-def test_a_day_shared_by_two_statements_is_no_overlap_where_the_balance_goes_on(
+def test_a_shared_day_is_not_an_overlap_if_balances_connect(
     desk: Desk,
 ) -> None:
     assert not desk.add(span(1, 15, "100.00", "110.00", 1), span(15, 25, "110.00", "120.00", 2),
@@ -150,7 +152,7 @@ def test_a_day_shared_by_two_statements_is_no_overlap_where_the_balance_goes_on(
     ],
     ids=["another day", "the same day", "the next page"],
 )
-def test_a_number_that_comes_twice_proves_only_one_unless_the_balance_goes_on(
+def test_a_repeated_number_proves_only_one_statement_unless_balances_connect(
     desk: Desk, second: str, proved: bool
 ) -> None:
     desk.add(day(4, "90.00", "100.00"), day(5, "100.00", "110.00"))
@@ -168,7 +170,7 @@ def test_a_number_that_comes_twice_proves_only_one_unless_the_balance_goes_on(
 
 
 @pytest.mark.acceptance
-def test_what_fills_the_gap_takes_back_what_was_said_of_the_statement_after_it(desk: Desk) -> None:
+def test_filling_a_gap_removes_the_doubt_about_the_next_statement(desk: Desk) -> None:
     desk.add(day(5, "100.00", "110.00"), day(7, "112.00", "115.00"))
     report = desk.add(day(6, "110.00", "112.00"))
     stored = desk.lake.snapshot().sql("SELECT * FROM statements ORDER BY opening_date")
@@ -178,7 +180,7 @@ def test_what_fills_the_gap_takes_back_what_was_said_of_the_statement_after_it(d
 
 
 @pytest.mark.acceptance
-def test_a_later_find_can_make_a_stored_statement_doubtful(desk: Desk) -> None:
+def test_an_earlier_statement_added_later_can_invalidate_a_stored_proof(desk: Desk) -> None:
     desk.add(day(6, "111.00", "115.00"))
     assert desk.proofs() == [(6, True)]
     report = desk.add(day(5, "100.00", "110.00"))
@@ -189,29 +191,30 @@ def test_a_later_find_can_make_a_stored_statement_doubtful(desk: Desk) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_counter_that_never_moves_is_no_reason_for_doubt(desk: Desk) -> None:
+def test_a_constant_sequence_number_raises_no_doubt(desk: Desk) -> None:
     several = [day(n, f"{100 + n}.00", f"{101 + n}.00", sequence=1) for n in range(5, 9)]
     assert not desk.add(*several).problems
     assert {proved for _, proved in desk.proofs()} == {True}
 
 
-def test_a_month_and_its_days_do_not_contradict_one_another(desk: Desk) -> None:
+def test_a_monthly_and_a_daily_statement_do_not_contradict(desk: Desk) -> None:
     month = statement(entry("10.00"), opening="100.00", closing="110.00", name="M", sequence=44)
     assert not desk.add(month, day(15, "100.00", "110.00")).problems
     assert {proved for _, proved in desk.proofs()} == {True}
 
 
-def test_a_statement_in_another_currency_than_declared_is_stored_not_proved(desk: Desk) -> None:
+def test_a_statement_in_an_undeclared_currency_is_stored_but_not_proved(desk: Desk) -> None:
     report = desk.add(day(5, "100.00", "110.00"), currency="CHF")
     assert desk.proofs() == [(5, False)]
     assert report.not_proved[0].proof.startswith(
         f"account {OURS} is declared in CHF, not in EUR; opening EUR 100.00"
     )
-    desk.add(day(5, "100.00", "110.00"))  # declared rightly now
+    # This time the account is declared in the right currency.
+    desk.add(day(5, "100.00", "110.00"))
     assert desk.proofs() == [(5, True)]
 
 
-def test_check_says_the_same_of_files_read_together(tmp_path: Path) -> None:
+def test_check_compares_files_that_are_read_together(tmp_path: Path) -> None:
     path = write(tmp_path, document(day(5, "100.00", "110.00"), day(6, "111.00", "115.00")))
     checks = check_statements(read_statements([path])).arrow
     assert rows(checks, "proved") == [(True,), (False,)]
@@ -220,7 +223,7 @@ def test_check_says_the_same_of_files_read_together(tmp_path: Path) -> None:
 
 
 @pytest.mark.acceptance
-def test_an_export_made_before_the_day_was_over_contradicts_nothing(desk: Desk) -> None:
+def test_an_export_made_during_the_day_contradicts_no_later_statement(desk: Desk) -> None:
     header = "Rekeningnummer;Naam;Munt;Afschriftnummer;Datum;Omschrijving;Valuta;Bedrag;Saldo\n"
     text = f"{OURS};X;EUR;;05/10/2026;T;;1,00;101,00\n{OURS};X;EUR;;05/10/2026;T;;2,00;103,00\n"
     path = write(desk.folder, header + text, "noon.csv")
@@ -230,7 +233,7 @@ def test_an_export_made_before_the_day_was_over_contradicts_nothing(desk: Desk) 
 
 
 @pytest.mark.acceptance
-def test_statements_that_say_no_currency_or_no_account_are_compared_with_none(
+def test_statements_without_currency_or_account_are_not_compared(
     desk: Desk, tmp_path: Path
 ) -> None:
     head = "Datum;Text;Betrag;Saldo"
@@ -248,11 +251,12 @@ def test_statements_that_say_no_currency_or_no_account_are_compared_with_none(
         assert check_statements(reading).arrow["proved"].to_pylist() == [False, False]
 
 
-def test_a_version_that_is_off_is_not_proved_by_another_with_its_id(
+def test_a_wrong_version_is_not_proved_by_the_right_one_with_the_same_id(
     desk: Desk, tmp_path: Path
 ) -> None:
     before = day(1, "0.00", "10.00")
-    right = day(5, "10.00", "30.00", sequence=5)  # numbers 2 to 4 are missing: a soft remark
+    # The missing numbers 2 to 4 are reported but do not fail the proof.
+    right = day(5, "10.00", "30.00", sequence=5)
     wrong = right.replace("30.00</Amt>", "50.00</Amt>")
     paths = [
         write(tmp_path, document(text), f"{name}.xml")
@@ -291,7 +295,7 @@ def test_a_truncated_version_is_listed_with_its_own_proof(
     assert [proved for _, proved in desk.proofs()] == [True]
 
 
-def test_a_csv_that_is_off_adds_no_row_to_the_statement_that_is_proved(tmp_path: Path) -> None:
+def test_an_unbalanced_csv_adds_no_row_to_the_stored_statement(tmp_path: Path) -> None:
     lake = Lake(tmp_path / "workspace", TABLES)
     head = "Transaction Date,Transaction Type,Sort Code,Account Number,Transaction Description"
     text = (

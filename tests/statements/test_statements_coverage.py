@@ -1,4 +1,4 @@
-"""How far an account's statements reach, and what breaks the chain."""
+"""The days that an account's statements cover, and the gaps that break the chain."""
 
 from datetime import date
 from pathlib import Path
@@ -32,7 +32,7 @@ def flat(balance: str, days: tuple[str, str], sequence: int = 1) -> str:
     return statement(opening=balance, closing=balance, days=days, sequence=sequence)
 
 
-def test_months_that_follow_are_one_chain_in_any_order(tmp_path: Path) -> None:
+def test_consecutive_months_are_one_chain_in_any_order(tmp_path: Path) -> None:
     assert covered(tmp_path, flat("1.00", NOVEMBER), flat("1.00", OCTOBER)) == [
         (date(2026, 10, 1), date(2026, 11, 30), [])
     ]
@@ -54,7 +54,7 @@ def test_the_banks_counter_bridges_days_without_a_statement(tmp_path: Path) -> N
     ]
 
 
-def test_an_opening_that_is_not_the_last_closing_breaks_the_chain(tmp_path: Path) -> None:
+def test_an_opening_that_differs_from_the_last_closing_breaks_the_chain(tmp_path: Path) -> None:
     assert covered(tmp_path, flat("1.00", OCTOBER), flat("2.00", NOVEMBER)) == [
         (
             date(2026, 11, 1),
@@ -64,7 +64,7 @@ def test_an_opening_that_is_not_the_last_closing_breaks_the_chain(tmp_path: Path
     ]
 
 
-def test_a_statement_that_is_not_proved_covers_nothing(tmp_path: Path) -> None:
+def test_an_unproved_statement_covers_nothing(tmp_path: Path) -> None:
     wrong = statement(opening="1.00", closing="3.00", days=NOVEMBER)
     assert covered(tmp_path, flat("1.00", OCTOBER), wrong) == [
         (date(2026, 10, 1), date(2026, 10, 31), [])
@@ -79,7 +79,7 @@ def test_a_statement_within_another_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("monday", "whole"), [("2026-11-02", True), ("2026-11-09", False)])
-def test_a_weekend_without_statements_is_no_gap_but_a_week_is(
+def test_a_weekend_without_statements_is_not_a_gap_but_a_week_is(
     tmp_path: Path, monday: str, whole: bool
 ) -> None:
     friday = flat("1.00", ("2026-10-30", "2026-10-30")).replace("ElctrncSeqNb>1<", "ElctrncSeqNb><")
@@ -88,7 +88,7 @@ def test_a_weekend_without_statements_is_no_gap_but_a_week_is(
     assert (start == date(2026, 10, 30)) is whole
 
 
-def test_an_account_without_statements_is_listed_with_none(tmp_path: Path) -> None:
+def test_an_account_without_statements_is_listed_with_zero(tmp_path: Path) -> None:
     table = coverage(
         read_statements([]).statements.arrow,
         [BankAccount(account="BE71", source="provider_report")],
@@ -98,7 +98,7 @@ def test_an_account_without_statements_is_listed_with_none(tmp_path: Path) -> No
     ]
 
 
-def test_an_account_that_is_not_declared_comes_last(tmp_path: Path) -> None:
+def test_an_undeclared_account_comes_last(tmp_path: Path) -> None:
     path = write(tmp_path, document(flat("1.00", OCTOBER)))
     table = coverage(
         read_statements([path]).statements.arrow, [BankAccount(account="BE71", source="own_bank")]
@@ -118,7 +118,7 @@ def test_an_account_that_is_not_declared_comes_last(tmp_path: Path) -> None:
         (("fri",), "2026-11-09", False),
     ],
 )
-def test_a_chain_goes_on_where_no_day_of_a_statement_lies_between(
+def test_a_chain_continues_if_no_statement_is_expected_in_between(
     tmp_path: Path, days: StatementDays, after: str, is_whole: bool
 ) -> None:
     friday, later = (
@@ -149,14 +149,15 @@ def test_each_currency_of_an_account_is_covered_by_its_own_statements(tmp_path: 
     ("first", "last", "missing"),
     [
         ("2026-05-01", "2026-10-31", None),
-        ("2026-05-01", "2026-10-30", None),  # 31 October is a Saturday
+        # 31 October is a Saturday.
+        ("2026-05-01", "2026-10-30", None),
         ("2026-05-01", "2026-10-15", "2026-10-16"),
         ("2026-05-01", "2026-08-14", "2026-10-01"),
         ("2026-10-09", "2026-11-30", "2026-10-01"),
         ("2026-11-02", "2026-11-30", "2026-10-01"),
     ],
 )
-def test_a_month_is_covered_where_no_day_of_a_statement_remains_in_it(
+def test_a_month_is_covered_if_no_further_statement_is_expected_in_it(
     tmp_path: Path, first: str, last: str, missing: str | None
 ) -> None:
     assert missing_from(tmp_path, flat("1.00", (first, last))) == missing
@@ -172,7 +173,7 @@ def test_a_month_is_covered_where_no_day_of_a_statement_remains_in_it(
         ({"statement_days": ("fri",)}, "2026-10-02"),
     ],
 )
-def test_a_month_is_covered_for_the_days_that_its_account_was_open(
+def test_a_month_must_be_covered_only_while_its_account_is_open(
     tmp_path: Path, settings: dict[str, Any], missing: str | None
 ) -> None:
     october = flat("1.00", ("2026-10-09", "2026-10-31"))
@@ -180,7 +181,7 @@ def test_a_month_is_covered_for_the_days_that_its_account_was_open(
 
 
 def missing_from(folder: Path, text: str, **settings: Any) -> str | None:
-    """The first day of October that one statement leaves open."""
+    """Return the first day of October that the statement does not cover."""
     read = read_statements([write(folder, document(text))])
     account = BankAccount(account=OURS, source="own_bank", **settings)
     (row,) = month_coverage(read.statements.arrow, [account], None, Month(2026, 10)).to_pylist()

@@ -1,4 +1,4 @@
-"""CSV by profile: recognised by its columns, amounts and days held strictly, proved by balances."""
+"""CSV by profile: recognised by its columns, parsed strictly, proved by its balances."""
 
 import io
 from datetime import date
@@ -42,7 +42,7 @@ def test_a_known_bank_is_read_and_proved_by_its_balance_column(tmp_path: Path) -
     ]
 
 
-def test_a_balance_that_does_not_follow_is_named_with_its_line(tmp_path: Path) -> None:
+def test_a_wrong_balance_is_named_with_its_line(tmp_path: Path) -> None:
     file = read_file(write(tmp_path, KBC.replace("8.765,50", "8.765,51")))
     assert file.statements["proved"].to_pylist() == [False]
     assert "line 2: balance EUR 8,765.51, the movements reach EUR 8,765.50" in (
@@ -50,14 +50,14 @@ def test_a_balance_that_does_not_follow_is_named_with_its_line(tmp_path: Path) -
     )
 
 
-def test_a_row_that_cannot_be_read_costs_only_itself(tmp_path: Path) -> None:
+def test_an_unreadable_row_loses_only_itself(tmp_path: Path) -> None:
     file = read_file(write(tmp_path, KBC.replace("-1.234,50", "-1.23x")))
     assert file.entries.num_rows == 1
     assert "line 2" in str(file.problems[0])
     assert file.statements["proved"].to_pylist() == [False]
 
 
-def test_debit_and_credit_columns_and_rows_of_text(tmp_path: Path) -> None:
+def test_debit_and_credit_columns_and_text_continuation_rows_are_read(tmp_path: Path) -> None:
     text = (
         "Datum;Buchungstext;ZKB-Referenz;Belastung EUR;Gutschrift EUR;Valuta;Saldo EUR\n"
         "16.10.2026;Payment;R2;40.00;;16.10.2026;160.00\n;more about it;;;;;\n"
@@ -72,7 +72,7 @@ def test_debit_and_credit_columns_and_rows_of_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
-def test_usual_encodings_are_read(tmp_path: Path, encoding: str) -> None:
+def test_common_encodings_are_read(tmp_path: Path, encoding: str) -> None:
     file = read_file(write(tmp_path, KBC.replace("Klant", "Zürich").encode(encoding)))
     assert "Zürich" in file.entries["counterparty_name"].to_pylist()
 
@@ -83,7 +83,7 @@ UNKNOWN = (
 )
 
 
-def test_an_unknown_bank_gets_a_profile_proposed_that_then_reads_it(tmp_path: Path) -> None:
+def test_a_proposed_profile_reads_the_file_of_an_unknown_bank(tmp_path: Path) -> None:
     path = write(tmp_path, UNKNOWN, "some-bank.csv")
     proposal = propose_profile(path)
     assert not proposal.is_known
@@ -95,7 +95,8 @@ def test_an_unknown_bank_gets_a_profile_proposed_that_then_reads_it(tmp_path: Pa
     assert kept == proposal.profile
     file = read_file(path, profiles=[kept])
     assert file.format == "CSV some-bank"
-    assert rows(file.statements, "proved", "account") == [(False, "GB29TEST")]  # no currency in it
+    # The file names no currency, so it is not proved.
+    assert rows(file.statements, "proved", "account") == [(False, "GB29TEST")]
     assert rows(file.entries, "amount", "direction", "booking_date") == [
         (Decimal(12), "DBIT", date(2026, 10, 13)),
         (Decimal("3.5"), "CRDT", date(2026, 10, 14)),
@@ -105,13 +106,13 @@ def test_an_unknown_bank_gets_a_profile_proposed_that_then_reads_it(tmp_path: Pa
 @pytest.mark.parametrize(
     "text", ["", "hello", "a,b,c\n1,2,3\n", "x\0y;z\n" * 5, "%PDF-1.7\n1 0 obj"]
 )
-def test_a_file_that_is_not_a_statement_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_a_bank_statement_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(StatementError) as caught:
         read_file(write(tmp_path, text, "odd"))
     assert caught.value.do
 
 
-def test_a_profile_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
+def test_a_profile_without_an_amount_column_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, '[columns]\nbooking_date = ["Date"]\n', "bad.toml")
     with pytest.raises(StatementError, match="no column of amounts"):
         load_profile(path)
@@ -138,7 +139,7 @@ def test_an_ambiguous_amount_is_an_error(text: str, decimal: str) -> None:
         amount_in(text, decimal)
 
 
-def test_the_decimal_sign_is_what_the_whole_file_shows() -> None:
+def test_the_decimal_sign_is_detected_from_the_whole_file() -> None:
     assert decimal_sign(["1.234", "5.000", "12,5"]) == ","
     assert decimal_sign(["1.234,00", "7"]) == ","
     assert decimal_sign(["1'234.5"]) == "."
@@ -147,7 +148,7 @@ def test_the_decimal_sign_is_what_the_whole_file_shows() -> None:
 
 
 @given(st.decimals(-(10**9), 10**9, places=2), st.sampled_from([",", "."]))
-def test_a_grouped_amount_reads_back(amount: Decimal, decimal: str) -> None:
+def test_an_amount_with_thousands_separators_is_read_back(amount: Decimal, decimal: str) -> None:
     shown = f"{amount:,.2f}"
     if decimal == ",":
         shown = shown.translate(str.maketrans(",.", ".,"))
@@ -163,7 +164,7 @@ def test_days_are_read_in_the_profiles_order() -> None:
         day_in("31.02.2026", "dmy")
 
 
-def test_built_in_profiles_have_names_of_their_own() -> None:
+def test_built_in_profiles_have_unique_names() -> None:
     names = [profile.name for profile in built_in_profiles()]
     assert len(set(names)) == len(names) > 15
 
@@ -189,7 +190,7 @@ def test_real_exports_are_read_by_built_in_profiles(name: str) -> None:
 
 
 @pytest.mark.parametrize("profile", built_in_profiles(), ids=lambda one: one.name)
-def test_a_profile_is_the_same_in_a_file(tmp_path: Path, profile: Profile) -> None:
+def test_a_profile_survives_writing_and_reading(tmp_path: Path, profile: Profile) -> None:
     assert load_profile(write(tmp_path, to_toml(profile), "kept.toml")) == profile
 
 
@@ -209,7 +210,7 @@ def test_each_built_in_profile_reads_its_bank(tmp_path: Path, bank: str) -> None
         assert f"{currency} 5,000.00 + credits {currency} 100.50" in str(proof)
 
 
-def test_rows_of_totals_and_of_balances_are_no_movements(tmp_path: Path) -> None:
+def test_total_and_balance_rows_are_not_movements(tmp_path: Path) -> None:
     text = KBC.splitlines()
     first, second = text[2], text[1]
     cells = [""] * 15
@@ -225,7 +226,7 @@ def test_rows_of_totals_and_of_balances_are_no_movements(tmp_path: Path) -> None
     ]
 
 
-def test_accounts_and_currencies_in_one_file_are_statements_of_their_own(tmp_path: Path) -> None:
+def test_each_account_and_currency_in_a_file_is_a_separate_statement(tmp_path: Path) -> None:
     other = KBC.splitlines()[1:]
     text = KBC + "\n".join(line.replace("BE68 5390 0754 7034", "BE99") for line in other) + "\n"
     text += "\n".join(line.replace(";EUR;", ";USD;") for line in other)
@@ -263,7 +264,7 @@ ABROAD = (
 
 @pytest.mark.parametrize("lines", ABROAD)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16"])
-def test_exports_of_other_countries_are_proposed_a_profile(
+def test_a_profile_is_proposed_for_exports_of_other_countries(
     tmp_path: Path, lines: str, encoding: str
 ) -> None:
     path = write(tmp_path, lines.encode(encoding), "unknown.csv")
@@ -300,14 +301,15 @@ def test_a_balance_column_proves_the_rows_in_either_order(
     file = CsvFile(io.BytesIO(text.encode()), "x.csv")
     count = sum(batch.num_rows for batch in file.batches())
     assert count == len(moves)
-    if len(moves) <= 28:  # else days come again, and the order of a day's rows is lost
+    # Beyond 28 movements days repeat, and the order of rows within a day is lost.
+    if len(moves) <= 28:
         (one,) = file.statements
         assert one.proved, one.proof
         assert (one.opening_balance, one.closing_balance) == (Decimal(1000), course)
 
 
 @pytest.mark.parametrize("content", ["<Document/>", ":20:X\n:25:A\n:28C:1\n:60F:C261001EUR0,\n"])
-def test_no_profile_is_proposed_for_what_is_no_csv(tmp_path: Path, content: str) -> None:
+def test_no_profile_is_proposed_for_other_formats(tmp_path: Path, content: str) -> None:
     with pytest.raises(StatementError, match="not a CSV; only a CSV needs a profile") as caught:
         propose_profile(write(tmp_path, content, "bank.xml"))
     assert caught.value.do == "read it without a profile: treasury statements read bank.xml"
@@ -324,9 +326,7 @@ FORTIS = (
 
 
 @pytest.mark.parametrize("sign", [",", "."])
-def test_a_bank_that_writes_either_decimal_sign_is_read_with_each(
-    tmp_path: Path, sign: str
-) -> None:
+def test_a_bank_that_uses_either_decimal_sign_is_read(tmp_path: Path, sign: str) -> None:
     file = read_file(write(tmp_path, "\ufeff" + FORTIS.format(sign), "f.csv"))
     assert rows(file.entries, "amount", "entry_status") == [
         (Decimal("12.05"), "BOOK"), (Decimal("1031.41"), "BOOK"), (Decimal("99.00"), "INFO"),

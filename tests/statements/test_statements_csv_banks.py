@@ -1,4 +1,4 @@
-"""Exports of banks and payment houses that are read without a profile of the company's own."""
+"""Exports of banks and payment providers that built-in profiles read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REVOLUT = (
         ("-4.50", "GBP", "400.00", "100.00"),
     ],
 )
-def test_a_fee_beside_the_amount_counts_where_the_balance_has_it(
+def test_a_separate_fee_counts_if_the_balance_includes_it(
     tmp_path: Path, fee: str, currency: str, balance: str, amount: str
 ) -> None:
     file = read_file(write(tmp_path, REVOLUT.format(fee, currency, balance), "a.csv"))
@@ -50,7 +50,7 @@ UBS = {
 
 
 @pytest.mark.parametrize("header", UBS.values(), ids=UBS)
-def test_classic_exports_of_ubs_have_account_and_currency(tmp_path: Path, header: str) -> None:
+def test_classic_ubs_exports_have_an_account_and_a_currency(tmp_path: Path, header: str) -> None:
     row = "31.10.2026;1;;2;CH93 0076 2011 6238 5295 7;CHF;01.10.2026;31.10.2026;x;{0};{0};{0};a;b;;"
     text = (
         f"{header}\n{row.format('02.10.2026')}T2;;;20.00;;80.00\n"
@@ -157,7 +157,7 @@ STRANGERS = {
 
 
 @pytest.mark.parametrize("name", STRANGERS)
-def test_banks_that_strangers_use_are_known(tmp_path: Path, name: str) -> None:
+def test_exports_of_further_banks_are_recognised(tmp_path: Path, name: str) -> None:
     text, proof = STRANGERS[name]
     path = write(tmp_path, text.format("AT611904300234573201"), "a.csv")
     file = read_file(path, account=OURS)
@@ -172,7 +172,7 @@ def test_banks_that_strangers_use_are_known(tmp_path: Path, name: str) -> None:
     assert proved is bool(proof), file.statements["proof"].to_pylist()
 
 
-def test_wise_business_moves_what_its_direction_says(tmp_path: Path) -> None:
+def test_a_wise_business_movement_has_the_stated_direction(tmp_path: Path) -> None:
     text = (
         'ID,Status,Direction,"Created on","Finished on","Source fee amount","Source fee currency",'
         '"Source name","Source amount (after fees)","Source currency","Target name",'
@@ -207,7 +207,7 @@ REVOLUT_PT = (
     ],
     ids=["pl", "nl", "pt"],
 )
-def test_revolut_is_known_in_more_languages_and_its_fee_comes_on_top(
+def test_revolut_is_recognised_in_more_languages_and_its_fee_is_added(
     tmp_path: Path, header: str
 ) -> None:
     text = f"{header}\nX,Y,2026-09-20 10:00:00,2026-09-20 10:00:01,A,-10.00,1.00,EUR,DONE,89.00\n"
@@ -226,7 +226,7 @@ def test_revolut_is_known_in_more_languages_and_its_fee_comes_on_top(
     ],
     ids=["es", "nl"],
 )  # fmt: skip
-def test_paypal_is_known_in_more_languages(tmp_path: Path, header: str, first: str) -> None:
+def test_paypal_is_recognised_in_more_languages(tmp_path: Path, header: str, first: str) -> None:
     file = read(tmp_path, f'{header}\n{first},"100,00","-3,00","97,00",T1,"97,00"\n')
     assert file.format == "CSV paypal"
     assert rows(file.entries, "amount", "entry_status") == [(Decimal("97.00"), "BOOK")]

@@ -1,4 +1,4 @@
-"""Code pages of CSV files that are not UTF-8: decided by spelling and bank, or by a question."""
+"""Code pages of CSV files that are not UTF-8: detected from text and bank, or asked."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ SPELT = {
 @pytest.mark.parametrize(
     ("encoding", "text"), [(name, text) for name, texts in SPELT.items() for text in texts]
 )
-def test_a_text_that_is_spelt_right_in_one_code_page_is_read_without_a_question(
+def test_a_text_that_fits_one_code_page_is_read_without_a_question(
     tmp_path: Path, encoding: str, text: str
 ) -> None:
     proposal, file = propose(tmp_path, content(text, encoding))
@@ -82,7 +82,7 @@ AMBIGUOUS = {
 
 
 @pytest.mark.parametrize("text", AMBIGUOUS)
-def test_a_text_that_fits_several_code_pages_is_asked_for_and_the_answer_is_kept(
+def test_a_text_that_fits_several_code_pages_opens_a_question_and_keeps_the_answer(
     tmp_path: Path, text: str
 ) -> None:
     encoding, readings = AMBIGUOUS[text]
@@ -128,7 +128,7 @@ def test_the_bank_decides_among_code_pages_by_its_account_or_headers(
     assert proposal.entries["remittance"].to_pylist() == [[text], ["x"]]
 
 
-def test_our_own_account_in_the_rows_decides_but_the_accounts_of_others_do_not(
+def test_our_own_account_decides_the_code_page_but_other_accounts_do_not(
     tmp_path: Path,
 ) -> None:
     header = "IBAN;Counterparty IBAN;Date;Description;Amount"
@@ -145,7 +145,7 @@ def test_our_own_account_in_the_rows_decides_but_the_accounts_of_others_do_not(
     assert [question.name for question in others.questions] == ["encoding"]
 
 
-def test_a_known_profile_reads_an_ambiguous_file_and_says_which_other_letters_fit(
+def test_a_known_profile_reads_an_ambiguous_file_and_names_other_matching_code_pages(
     tmp_path: Path,
 ) -> None:
     profile = propose(tmp_path, content("x", "ascii"))[0].profile
@@ -156,14 +156,14 @@ def test_a_known_profile_reads_an_ambiguous_file_and_says_which_other_letters_fi
     assert "read as Windows-1252; its letters fit Windows-1257 too" in str(file.problems)
 
 
-def test_an_encoding_that_is_not_known_is_no_profile(tmp_path: Path) -> None:
+def test_a_profile_with_an_unknown_encoding_is_refused(tmp_path: Path) -> None:
     text = to_toml(propose(tmp_path, content("x", "ascii"))[0].profile)
     write(tmp_path, text.replace("[columns]", 'encoding = "koi8-r"\n[columns]'), "bank.toml")
     with pytest.raises(Exception, match="not a profile"):
         load_profiles(tmp_path)
 
 
-def test_an_answer_about_a_column_is_given_in_the_letters_of_the_answered_code_page(
+def test_an_answer_about_a_column_uses_the_chosen_code_page(
     tmp_path: Path,
 ) -> None:
     data = content("Jānis", "windows-1257", header="Date;Jānis x;Amount")

@@ -1,4 +1,4 @@
-"""What banks all over Europe do to a table: how they write days, amounts, signs and totals."""
+"""Unusual notations of dates, amounts, signs and totals in European bank exports."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ Saldo 31.10.2026;;2.000,00;;EUR
 
 
 @pytest.mark.parametrize("text", TABLES.values(), ids=TABLES)
-def test_a_table_is_read_as_it_is_meant_and_the_balances_follow(tmp_path: Path, text: str) -> None:
+def test_unusual_table_layouts_are_read_and_their_balances_agree(tmp_path: Path, text: str) -> None:
     file = read(tmp_path, text)
     found = rows(file.entries, "direction", "amount", "booking_date", "remittance")
     assert [(way, amount, str(day), texts) for way, amount, day, texts in found] == [
@@ -105,13 +105,13 @@ def test_omitted_totals_are_reported_with_their_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("row", [";TotalEnergies;-100,00", "31.02.2026;Saldo alt;-100,00"])
-def test_a_movement_without_a_day_is_no_total(tmp_path: Path, row: str) -> None:
+def test_a_movement_without_a_date_is_not_taken_for_a_total(tmp_path: Path, row: str) -> None:
     file = read(tmp_path, f"Datum;Text;Betrag\n01.10.2026;a;1,00\n{row}\n")
     assert file.entries.num_rows == 1
     assert any(problem.line == 3 and "not read" in problem.what for problem in file.problems)
 
 
-def test_pending_rows_without_a_day_are_left_out_and_reported(tmp_path: Path) -> None:
+def test_pending_rows_without_a_date_are_omitted_and_reported(tmp_path: Path) -> None:
     text = "Datum;Text;Betrag;Saldo;Währung\nVorgemerkt;Shop;-5,00;;EUR\n"
     file = read(tmp_path, f"{text}15.10.2026;a;-1,00;9,00;EUR\n14.10.2026;b;-1,00;10,00;EUR\n")
     assert file.entries["remittance"].to_pylist() == [["a"], ["b"]]
@@ -120,7 +120,7 @@ def test_pending_rows_without_a_day_are_left_out_and_reported(tmp_path: Path) ->
     assert "not read" not in str(file.statements["proof"][0])
 
 
-def test_a_movement_without_a_booking_day_has_its_value_day_and_says_so(tmp_path: Path) -> None:
+def test_a_missing_booking_date_defaults_to_the_value_date_and_is_marked(tmp_path: Path) -> None:
     file = read(
         tmp_path, "Datum;Valuta;Text;Betrag\n01.10.2026;01.10.2026;a;1,00\n;02.10.2026;b;-2,00"
     )
@@ -138,14 +138,14 @@ def test_a_movement_without_a_booking_day_has_its_value_day_and_says_so(tmp_path
         ("Date,Libellé,Montant", ("01/10/2026", "02/10/2026", "05/10/2026"), "2026-10-01"),
     ],
 )
-def test_days_have_the_order_that_their_values_or_the_language_of_the_file_show(
+def test_the_date_order_follows_from_the_values_or_the_language(
     tmp_path: Path, header: str, days: tuple[str, ...], order: str
 ) -> None:
     file = read(tmp_path, f"{header}\n" + "".join(f"{day},x,-1.00\n" for day in days))
     assert str(file.entries["booking_date"][0]) == order
 
 
-def test_a_status_that_is_not_known_counts_as_pending_and_is_said_once(tmp_path: Path) -> None:
+def test_an_unknown_status_counts_as_pending_and_is_reported_once(tmp_path: Path) -> None:
     text = "Datum;Text;Betrag;Status\n" + "01.10.2026;a;-1,00;Zurückgestellt\n" * 3
     file = read(tmp_path, text)
     assert file.entries["entry_status"].to_pylist() == ["PDNG"] * 3
@@ -162,34 +162,34 @@ def test_a_status_that_is_not_known_counts_as_pending_and_is_said_once(tmp_path:
     ],
     ids=["to the end", "to a quote in a text", "to the next cell in quotes"],
 )
-def test_a_quote_that_nobody_closed_swallows_no_row_in_silence(tmp_path: Path, below: str) -> None:
+def test_an_unclosed_quote_is_refused_by_line(tmp_path: Path, below: str) -> None:
     text = f'Datum;Text;Betrag\n01.10.2026;a;1,00\n02.10.2026;"open;2,00\n{below}'
     with pytest.raises(StatementError, match=r"export\.csv line 3: a quote that begins there"):
         read(tmp_path, text)
 
 
-def test_a_text_of_several_lines_is_one(tmp_path: Path) -> None:
+def test_a_multi_line_text_is_one_value(tmp_path: Path) -> None:
     file = read(tmp_path, 'Datum;Text;Betrag\n01.10.2026;"a; b\nc; d";1,00\n02.10.2026;e;-2,00\n')
     assert file.entries["remittance"].to_pylist() == [["a; b\nc; d"], ["e"]]
 
 
 @pytest.mark.parametrize("row", [";Payment to someone;-1,00;2,00\n", ";;1,;\n"])
-def test_a_table_of_which_most_is_no_movement_is_refused(tmp_path: Path, row: str) -> None:
+def test_a_table_of_mostly_other_rows_is_refused(tmp_path: Path, row: str) -> None:
     text = f"Datum;Text;Betrag;Saldo\n01.10.2026;a;1,00;2,00\n{row * 10_001}"
     with pytest.raises(StatementError, match="most of its rows are not movements; line 1000"):
         read(tmp_path, text)
 
 
 @pytest.mark.parametrize("bank", sorted(BANKS.keys() - {"revolut", "revolut business"}))
-def test_a_bank_that_is_not_known_is_read_as_one_that_is(
+def test_a_proposed_profile_reads_the_same_rows_as_the_built_in_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bank: str
 ) -> None:
-    """A fact without a column is lost: Revolut's fee is in addition to the amount."""
+    """Only values with a column can be read: Revolut's fee is added to the amount."""
     names = ("account", "currency", "direction", "amount", "booking_date")
     known = read(tmp_path, BANKS[bank])
     monkeypatch.setattr("treasury.statements.csv.csv_file.built_in_profiles", tuple)
     path = write(tmp_path, BANKS[bank], "export.csv")
-    # English dates may be month first; the answer is that these are not.
+    # English dates may be month-first, so the answer states that these are day-first.
     guessed = propose_profile(path, account=OURS, answers={"days": "dmy"})
     assert (guessed.is_known, guessed.questions) == (False, ())
     found = rows(guessed.entries, *names)
@@ -209,7 +209,7 @@ HEADERS = {
 
 
 @pytest.mark.parametrize(("header", "first", "second"), HEADERS.values(), ids=HEADERS)
-def test_a_header_is_told_by_its_words_and_by_what_stands_below_it(
+def test_a_column_is_identified_by_its_header_and_its_values(
     tmp_path: Path, header: str, first: str, second: str
 ) -> None:
     text = f"{header}\n01.10.2026;CRDT;-5,00;{first}\n15.10.2026;BE;6,00;{second}\n"
@@ -224,15 +224,13 @@ def test_a_header_is_told_by_its_words_and_by_what_stands_below_it(
         ("utf-8", "ł é"),
     ],
 )
-def test_letters_are_those_of_the_part_of_europe_that_the_bank_is_in(
-    tmp_path: Path, encoding: str, text: str
-) -> None:
+def test_regional_code_pages_are_detected(tmp_path: Path, encoding: str, text: str) -> None:
     content = f"Datum;Text;Betrag\n01.10.2026;{text};-1,00\n".encode(encoding)
     file = read_file(write(tmp_path, content, "export.csv"), account=OURS)
     assert file.entries["remittance"].to_pylist() == [[text]]
 
 
-def test_a_whole_file_in_central_european_letters_is_read_by_its_profile(tmp_path: Path) -> None:
+def test_a_central_european_file_is_read_by_its_profile(tmp_path: Path) -> None:
     file = read_file(write(tmp_path, BANKS["mbank"].encode("cp1250"), "export.csv"), account=OURS)
     assert file.format == "CSV mbank"
     assert file.statements["proved"].to_pylist() == [True]
@@ -241,7 +239,7 @@ def test_a_whole_file_in_central_european_letters_is_read_by_its_profile(tmp_pat
 
 
 def without_header(first: int, debit: str, credit: str, step: int, *, days: int = 1) -> list[str]:
-    """Twelve rows of a day each, of which the odd ones are debits in the column `debit`."""
+    """Return twelve rows, one per day; the odd ones are debits in the column `debit`."""
     lines, balance = [], first
     for number in range(12):
         is_debit = number % 2 == 0
@@ -255,7 +253,7 @@ def without_header(first: int, debit: str, credit: str, step: int, *, days: int 
     return lines
 
 
-def test_without_header_the_balances_show_which_column_is_the_debit(tmp_path: Path) -> None:
+def test_without_a_header_the_balances_identify_the_debit_column(tmp_path: Path) -> None:
     right = without_header(1000, "fourth", "third", 10)
     file = read_file(write(tmp_path, "\n".join(right), "a.csv"))
     assert file.format == "CSV postfinance without header"
@@ -266,16 +264,16 @@ def test_without_header_the_balances_show_which_column_is_the_debit(tmp_path: Pa
 
 
 @pytest.mark.parametrize("count", [1, 4])
-def test_without_header_and_without_proof_by_balances_no_sign_is_guessed(
+def test_without_a_header_and_conclusive_balances_no_sign_is_guessed(
     tmp_path: Path, count: int
 ) -> None:
-    """One balance proves nothing, and equal movements of one day are read in either order."""
+    """A single balance is not conclusive, and equal movements of one day fit in either order."""
     lines = [f"01.10.2026;Text;;10.00;01.10.2026;{1000 - 10 * n}.00" for n in range(count)]
     with pytest.raises(StatementError, match="not a bank statement in any known format"):
         read_file(write(tmp_path, "\n".join(lines), "a.csv"))
 
 
-def test_a_header_of_an_unknown_bank_is_never_left_out_as_a_total(tmp_path: Path) -> None:
+def test_a_header_of_an_unknown_bank_is_not_taken_for_a_total(tmp_path: Path) -> None:
     lines = ["Datum;Text;Belastung;Gutschrift;Valuta;Saldo"]
     lines += without_header(1000, "third", "fourth", 10)
     file = read_file(write(tmp_path, "\n".join(lines), "a.csv"))
@@ -284,7 +282,7 @@ def test_a_header_of_an_unknown_bank_is_never_left_out_as_a_total(tmp_path: Path
     assert not any("total" in problem.what for problem in file.problems)
 
 
-def test_a_header_in_the_middle_is_left_out_if_it_is_the_same_else_refused(tmp_path: Path) -> None:
+def test_a_repeated_header_is_skipped_and_a_different_one_refused(tmp_path: Path) -> None:
     bank = BANKS["lloyds"].splitlines()
     again = read_file(write(tmp_path, "\n".join([*bank[:2], bank[0], *bank[2:]]), "a.csv"))
     assert [(p.line, p.what) for p in again.problems] == [(3, "left out: the header again")]
@@ -294,7 +292,7 @@ def test_a_header_in_the_middle_is_left_out_if_it_is_the_same_else_refused(tmp_p
         read_file(write(tmp_path, "\n".join([*bank[:2], swapped, *bank[2:]]), "b.csv"))
 
 
-def test_a_row_that_is_not_read_and_names_no_known_account_unproves_all(tmp_path: Path) -> None:
+def test_an_unreadable_row_without_a_known_account_fails_every_proof(tmp_path: Path) -> None:
     bank = BANKS["lloyds"].splitlines()
     torn = "01/10/2026,FPI,'11-22-33,1234,In,,100.x0,5100.50"
     file = read_file(write(tmp_path, "\n".join([*bank, torn]), "a.csv"))
@@ -314,14 +312,15 @@ TORN = """Buchungstag;Verwendungszweck;Betrag;Waehrung;Saldo
     ("row", "count"),
     [
         ("03.10.2026;c", 2),
-        ("03.10.2026;c;3", 3),  # of 30,00
+        # The amount 30,00 is cut off after its first digit.
+        ("03.10.2026;c;3", 3),
         ("03.10.2026;c;30,00;EUR", 4),
         ("03.10.2026;c;c;30,00;EUR;160,00", 6),
         (";03.10.2026;c;30,00;EUR;160,00", 6),
         ("03.10.2026;c;;30,00;EUR;", 6),
     ],
 )
-def test_a_row_of_a_wrong_number_of_cells_is_told_by_its_line_and_unproves(
+def test_a_row_with_a_wrong_number_of_cells_is_named_and_fails_the_proof(
     tmp_path: Path, row: str, count: int
 ) -> None:
     file = read(tmp_path, TORN.format(row))
@@ -331,20 +330,20 @@ def test_a_row_of_a_wrong_number_of_cells_is_told_by_its_line_and_unproves(
     assert said in file.statements["proof"].to_pylist()[0]
 
 
-def test_rows_that_leave_out_what_is_empty_at_their_end_are_read(tmp_path: Path) -> None:
+def test_rows_without_their_empty_trailing_cells_are_read(tmp_path: Path) -> None:
     text = "Date;Amount;Currency;Balance;Description;Memo\n"
     text += "2026-10-01;1.00;EUR;11.00;a;b\n2026-10-02;1.00;EUR;12.00;a\n"
     text += "2026-10-03;1.00;EUR;13.00;a;b\n2026-10-04;1.00;EUR;14.00\n"
     assert read(tmp_path, text).entries.num_rows == 4
 
 
-def test_days_with_points_are_never_read_month_first(tmp_path: Path) -> None:
+def test_dates_with_dots_are_never_read_month_first(tmp_path: Path) -> None:
     text = "Date;Details;Amount;Currency\n01.05.2026;x;1.50;EUR\n01.06.2026;y;-2.50;EUR\n"
     days = read(tmp_path, text).entries["booking_date"].to_pylist()
     assert [day.month for day in days] == [5, 6]
 
 
-def test_postage_is_no_fee_and_a_word_for_debit_is_a_sign(tmp_path: Path) -> None:
+def test_postage_is_not_a_fee_and_a_word_for_debit_is_a_sign(tmp_path: Path) -> None:
     text = (
         "Date;Details;Amount;Currency;Frais d'expédition;Debit/Kredit\n"
         "01.05.2026;x;1.50;EUR;9.00;Belastung\n02.05.2026;y;2.50;EUR;9.00;Gutschrift\n"
@@ -353,7 +352,7 @@ def test_postage_is_no_fee_and_a_word_for_debit_is_a_sign(tmp_path: Path) -> Non
     assert rows(file.entries, "direction", "charges_amount") == [("DBIT", None), ("CRDT", None)]
 
 
-def test_a_sketch_shows_the_columns_of_what_cannot_be_told(tmp_path: Path) -> None:
+def test_a_profile_template_lists_the_columns_that_could_not_be_identified(tmp_path: Path) -> None:
     path = write(tmp_path, "a;1x;b;c\nd;2x;e;f\n", "odd.csv")
     done = CliRunner().invoke(treasury, ["statements", "profile", str(path)])
     assert done.exit_code == 1
@@ -361,8 +360,8 @@ def test_a_sketch_shows_the_columns_of_what_cannot_be_told(tmp_path: Path) -> No
     assert "[columns]\nbooking_date = []" in done.stdout
 
 
-def test_a_column_of_debit_and_credit_is_the_sign_whatever_it_is_called(tmp_path: Path) -> None:
-    """Also where its header is one of a kind of movement, as `Art der Buchung`."""
+def test_a_column_of_debit_and_credit_words_is_the_sign_under_any_header(tmp_path: Path) -> None:
+    """Here the header is `Art der Buchung`, which usually names the type of movement."""
     text = (
         "Buchungstag;Beschreibung;Betrag;Art der Buchung\n"
         "01.02.2026;A;10,00;Belastung\n02.02.2026;B;5,00;Gutschrift\n"
@@ -370,7 +369,7 @@ def test_a_column_of_debit_and_credit_is_the_sign_whatever_it_is_called(tmp_path
     assert rows(read(tmp_path, text).entries, "direction") == [("DBIT",), ("CRDT",)]
 
 
-def test_of_gross_fee_and_net_the_net_moved_and_postage_is_no_amount(tmp_path: Path) -> None:
+def test_of_gross_fee_and_net_the_net_is_the_amount(tmp_path: Path) -> None:
     text = (
         "Date,Description,Name,Currency,Gross,Fee,Net,Shipping and Handling Amount,"
         "Insurance Amount,Transaction ID,Balance\n"
@@ -383,7 +382,7 @@ def test_of_gross_fee_and_net_the_net_moved_and_postage_is_no_amount(tmp_path: P
     ]  # fmt: skip
 
 
-def test_an_amount_without_a_zero_before_its_decimals_and_a_day_with_colons(tmp_path: Path) -> None:
+def test_amounts_without_a_leading_zero_and_dates_with_colons_are_read(tmp_path: Path) -> None:
     text = "Date,Memo,Amount\n2026:10:01,a,-.46\n2026:10:13,b,12.00\n"
     file = read(tmp_path, text)
     assert [str(day) for day in file.entries["booking_date"].to_pylist()] == [
@@ -394,8 +393,8 @@ def test_an_amount_without_a_zero_before_its_decimals_and_a_day_with_colons(tmp_
     ]  # fmt: skip
 
 
-def test_signed_amounts_without_a_header_need_no_balance_that_follows_them(tmp_path: Path) -> None:
-    """A contradicting balance unproves the statement; unsigned amounts need a balance."""
+def test_signed_amounts_without_a_header_do_not_need_a_matching_balance(tmp_path: Path) -> None:
+    """A wrong balance only fails the proof; unsigned amounts are refused without a right one."""
     text = "2026-01-03;A;100;54.25;2026-01-03\n2026-03-04;B;-100;54.25;2026-03-04\n"
     file = read(tmp_path, text)
     assert file.format == "CSV raiffeisen without header"

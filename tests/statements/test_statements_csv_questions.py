@@ -1,4 +1,4 @@
-"""Ambiguous CSV of unknown banks: open questions, and no rows until they are answered."""
+"""Ambiguous CSV of unknown banks: questions, and no rows until they are answered."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize(("question", "text"), ASKED.values(), ids=ASKED)
-def test_an_ambiguous_file_opens_a_question_and_no_row_is_read(
+def test_an_ambiguous_file_opens_a_question_and_gives_no_rows(
     tmp_path: Path, question: str, text: str
 ) -> None:
     proposal = propose(tmp_path, text)
@@ -165,7 +165,7 @@ def test_an_answer_settles_its_question_and_is_kept_in_the_profile(
 
 
 @pytest.mark.parametrize(("answer", "way"), [("in", "CRDT"), ("out", "DBIT")])
-def test_an_answer_gives_amounts_without_a_minus_their_direction(
+def test_an_answer_gives_unsigned_amounts_their_direction(
     tmp_path: Path, answer: str, way: str
 ) -> None:
     _, text = ASKED["a card's purchases and what was paid back"]
@@ -200,7 +200,7 @@ def test_an_answer_chooses_the_column_of_amounts(tmp_path: Path) -> None:
     ("answer", "names"),
     [("Empfänger", ["Shop", "Us"]), ("by sign", ["Shop", None]), ("none", [None, None])],
 )
-def test_a_person_decides_whose_name_a_single_column_has(
+def test_an_answer_decides_whose_name_a_single_name_column_contains(
     tmp_path: Path, answer: str, names: list[str | None]
 ) -> None:
     text = "Datum;Text;Betrag;Empfänger\n05.10.2026;a;-1,50;Shop\n06.10.2026;b;2,50;Us\n"
@@ -209,14 +209,14 @@ def test_a_person_decides_whose_name_a_single_column_has(
     assert proposal.entries["counterparty_name"].to_pylist() == names
 
 
-def test_an_answer_that_a_question_has_not_got_is_refused_with_those_it_has(tmp_path: Path) -> None:
+def test_an_invalid_answer_is_refused_and_the_valid_ones_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'left' is not an answer to decimal") as caught:
         propose(tmp_path, THOUSANDS, decimal="left")
     assert caught.value.do == "answer one of ',', '.'"
 
 
-def test_a_sign_that_no_amount_shows_is_not_kept(tmp_path: Path) -> None:
-    """Whole amounts show no decimal sign: the next file may have thousands."""
+def test_a_decimal_sign_that_no_amount_contains_is_not_kept(tmp_path: Path) -> None:
+    """Whole amounts contain no decimal sign, and the next file may have thousands separators."""
     text = "Buchungstag;Text;Betrag\n05.10.2026;a;-3\n06.10.2026;b;20\n"
     assert propose(tmp_path, text).profile.decimal == ""
 
@@ -277,7 +277,7 @@ def test_a_balance_column_settles_a_question(
     assert rows(proposal.entries, "direction", "amount") == moved
 
 
-def test_debit_and_credit_as_kinds_of_a_card_are_no_sign(tmp_path: Path) -> None:
+def test_debit_and_credit_as_card_types_are_not_a_sign(tmp_path: Path) -> None:
     _, text = ASKED["sales before and after tax"]
     proposal = propose(tmp_path, text, amount="Auszahlung", sign="in")
     assert "sign" not in proposal.profile.columns
@@ -330,7 +330,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize(("text", "parties"), NAMES.values(), ids=NAMES)
-def test_names_and_accounts_are_those_of_the_other_party(
+def test_names_and_accounts_belong_to_the_counterparty(
     tmp_path: Path, text: str, parties: list[tuple[str | None, str | None]]
 ) -> None:
     proposal = propose(tmp_path, text)
@@ -338,7 +338,7 @@ def test_names_and_accounts_are_those_of_the_other_party(
     assert rows(proposal.entries, "counterparty_name", "counterparty_account") == parties
 
 
-def test_an_account_that_some_rows_lack_does_not_cut_the_statement_in_two(tmp_path: Path) -> None:
+def test_an_account_missing_from_some_rows_does_not_split_the_statement(tmp_path: Path) -> None:
     text = (
         "Date,Description,Devise,Montant,Solde,Compte bancaire\n"
         '01/10/2026,a,EUR,"-10,00","90,00",\n15/10/2026,b,EUR,"-50,00","40,00",12345\n'
@@ -349,7 +349,7 @@ def test_an_account_that_some_rows_lack_does_not_cut_the_statement_in_two(tmp_pa
 
 
 @pytest.mark.parametrize("header", ["Narration", "Beschreibung", "Vwz.0", "Omschrijving-1"])
-def test_columns_of_text_are_known_by_more_words(tmp_path: Path, header: str) -> None:
+def test_further_headers_of_text_columns_are_recognised(tmp_path: Path, header: str) -> None:
     text = f"Datum;{header};Betrag;Gläubiger-ID\n05.10.2026;PAY-1;-1,50;DE98ZZZ09999999999\n"
     proposal = propose(tmp_path, text)
     assert proposal.entries["remittance"].to_pylist() == [["PAY-1"]]
@@ -357,7 +357,7 @@ def test_columns_of_text_are_known_by_more_words(tmp_path: Path, header: str) ->
     assert dict(proposal.unused) == {"Gläubiger-ID": "DE98ZZZ09999999999"}
 
 
-def test_the_currency_of_an_original_amount_is_not_the_accounts(tmp_path: Path) -> None:
+def test_the_currency_of_an_original_amount_is_not_the_account_currency(tmp_path: Path) -> None:
     text = (
         "Date;Amount;Original amount;Original currency;Description\n2026-12-30;-5.00;;;a\n"
         "2026-12-26;-538.28;-579.33;USD;b\n"
@@ -368,7 +368,7 @@ def test_the_currency_of_an_original_amount_is_not_the_accounts(tmp_path: Path) 
     assert proposal.entries["amount"].to_pylist() == [5, Decimal("538.28")]
 
 
-def test_a_day_that_some_movements_lack_is_not_the_booking_day(tmp_path: Path) -> None:
+def test_a_date_missing_from_some_movements_is_not_the_booking_date(tmp_path: Path) -> None:
     text = (
         "Zeitstempel,Beschreibung,Betrag,Auszahlungsdatum\n2026-10-06 16:59:00,a,-11.0,\n"
         "2026-10-05 16:10:03,b,5.0,2026-10-07\n"
@@ -385,7 +385,7 @@ def test_a_day_that_some_movements_lack_is_not_the_booking_day(tmp_path: Path) -
         ("Viite", "Kirjauspäivä;{};Viesti;Määrä"),
     ],
 )
-def test_every_text_of_a_payment_is_read_in_the_languages_of_banks(
+def test_every_text_column_is_recognised_in_many_languages(
     tmp_path: Path, header: str, others: str
 ) -> None:
     rows = "05.10.2026;PAY-2026-004417;a;-20,00\n06.10.2026;PAY-2026-004471;b;50,00\n"
@@ -408,7 +408,7 @@ def test_the_answer_about_fees_is_kept_with_the_profile(
     assert proposal.profile.fee_included == (answer == "in")
 
 
-def test_words_for_a_status_are_one_under_any_header(tmp_path: Path) -> None:
+def test_a_status_column_is_recognised_under_any_header(tmp_path: Path) -> None:
     text = (
         "Fecha;Concepto;Situación;Importe\n15/10/2026;a;Pendiente;-13,00\n"
         "16/10/2026;b;Completado;-10,00\n17/10/2026;c;Completado;5,00\n"

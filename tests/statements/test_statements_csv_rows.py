@@ -1,4 +1,4 @@
-"""Rows around the movements: continued text, short rows, footers, labels, holds, details."""
+"""CSV rows other than plain movements: continued text, short rows, footers, holds, details."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROWS = (
 )
 
 
-def test_a_short_row_and_a_footer_are_noted_by_line_and_no_text_of_the_row_above(
+def test_a_short_row_and_a_footer_are_reported_and_not_appended_to_the_previous_row(
     tmp_path: Path,
 ) -> None:
     short = "7.10.2026;7.10.2026;Entgelt;;PAY-2026-009999\n"
@@ -33,7 +33,7 @@ def test_a_short_row_and_a_footer_are_noted_by_line_and_no_text_of_the_row_above
     assert said[5] == "left out: no amount in its column: 'Kontostand'"
 
 
-def test_a_row_with_a_day_and_no_amount_is_noted_and_no_text_of_the_row_above(
+def test_a_row_with_a_date_but_no_amount_is_reported_and_not_appended(
     tmp_path: Path,
 ) -> None:
     dated = "7.10.2026;7.10.2026;Hinweis;;PAY-2026-009999;;;;EUR\n"
@@ -44,12 +44,12 @@ def test_a_row_with_a_day_and_no_amount_is_noted_and_no_text_of_the_row_above(
     ]
 
 
-def test_a_row_of_nothing_but_text_goes_on_with_the_one_above_it(tmp_path: Path) -> None:
+def test_a_row_with_only_text_continues_the_previous_row(tmp_path: Path) -> None:
     file = read(tmp_path, HEADER + ROWS + ";;;;and more;;;;\n")
     assert file.entries["remittance"].to_pylist()[1] == ["Einkauf", "and more"]
 
 
-def test_text_without_a_day_goes_on_with_the_row_above_without_the_blank_cells_at_its_end(
+def test_a_short_text_row_without_trailing_cells_continues_the_previous_row(
     tmp_path: Path,
 ) -> None:
     file = read(tmp_path, f"{BALANCES}{BALANCED};PAY-2026-004417\nsmall print\n")
@@ -69,7 +69,7 @@ def test_a_movement_after_the_last_balance_is_not_proved(tmp_path: Path, order: 
     assert "closing is  130.00 ( 5.00 off)" in file.statements["proof"].to_pylist()[0]
 
 
-def test_amounts_that_the_delimiter_cuts_are_not_read(tmp_path: Path) -> None:
+def test_amounts_split_by_the_delimiter_are_not_read(tmp_path: Path) -> None:
     text = "Date,Description,Amount\n2026-10-05,a,-20,50\n2026-10-06,b,50,25\n"
     file = read(tmp_path, text)
     assert file.entries.num_rows == 0
@@ -86,7 +86,7 @@ UBS = (
 _UBS_ROW = "29.06.2026;1;;1;CH9300762011623852957;CHF;01.06.2026;30.06.2026;N;{0};{0};{0};"
 
 
-def test_details_that_end_before_the_amounts_belong_to_the_row_with_their_reference(
+def test_short_detail_rows_belong_to_the_row_with_their_reference(
     tmp_path: Path,
 ) -> None:
     first, second = _UBS_ROW.format("04.06.2026"), _UBS_ROW.format("05.06.2026")
@@ -128,7 +128,7 @@ def test_a_total_with_its_parts_in_one_cell_is_the_amount(tmp_path: Path, cell: 
     assert file.statements["proved"].to_pylist() == [True]
 
 
-def test_several_amounts_in_one_cell_of_which_none_is_the_sum_are_not_read(tmp_path: Path) -> None:
+def test_several_amounts_in_one_cell_are_not_read_if_none_is_the_sum(tmp_path: Path) -> None:
     file = read(tmp_path, ZKB.format("702.00<br />2.00<br />701.00"))
     assert file.entries["amount"].to_pylist() == [Decimal(1000)]
     assert "none is the sum of the others" in str(file.problems)
@@ -157,14 +157,14 @@ PREAMBLES = {
 
 
 @pytest.mark.parametrize(("preamble", "account"), PREAMBLES.values(), ids=PREAMBLES)
-def test_account_and_currency_above_a_table_are_values_that_look_like_them(
+def test_account_and_currency_above_a_table_are_recognised_by_their_form(
     tmp_path: Path, preamble: str, account: str | None
 ) -> None:
     file = read_file(write(tmp_path, preamble + TABLE, "export.csv"))
     assert rows(file.statements, "account", "currency") == [(account, "EUR")]
 
 
-def test_of_payer_and_payee_the_other_party_is_named(tmp_path: Path) -> None:
+def test_the_counterparty_is_chosen_from_payer_and_payee(tmp_path: Path) -> None:
     text = (
         '"Girokonto";"DE02120300000000202051"\n""\n'
         '"Buchungsdatum";"Wertstellung";"Status";"Zahlungspflichtige*r";"Zahlungsempfänger*in";'
@@ -200,7 +200,7 @@ PAYPAL = {
 
 
 @pytest.mark.parametrize("language", PAYPAL)
-def test_a_hold_is_booked_if_it_moves_the_balance(tmp_path: Path, language: str) -> None:
+def test_a_hold_counts_as_booked_if_it_changes_the_balance(tmp_path: Path, language: str) -> None:
     header, (done, waits), (credit, debit, memo) = PAYPAL[language]
     moved = [
         ("01", done, "100,00", "100,00", credit), ("02", waits, "-13,00", "87,00", debit),
@@ -222,9 +222,7 @@ def test_a_hold_is_booked_if_it_moves_the_balance(tmp_path: Path, language: str)
 
 
 @pytest.mark.parametrize(("balance", "status"), [("87,00", "BOOK"), ("100,00", "PDNG")])
-def test_an_unknown_status_is_what_the_balances_show(
-    tmp_path: Path, balance: str, status: str
-) -> None:
+def test_the_balances_decide_an_unknown_status(tmp_path: Path, balance: str, status: str) -> None:
     text = (
         "Datum;Text;Betrag;Saldo;Status\n01.10.2026;a;100,00;100,00;Gebucht\n"
         f"02.10.2026;b;-13,00;{balance};Zurückgestellt\n"
@@ -234,7 +232,7 @@ def test_an_unknown_status_is_what_the_balances_show(
     assert any("'Zurückgestellt' is not known" in problem.what for problem in file.problems)
 
 
-def test_wise_business_is_known_by_its_german_headers(tmp_path: Path) -> None:
+def test_wise_business_is_recognised_by_its_german_headers(tmp_path: Path) -> None:
     text = (
         "ID,Status,Richtung,Erstellt am,Abgeschlossen am,Betrag der Ausgangsgebühr,"
         "Währung der Ausgangsgebühr,Quellenname,Ausgangsbetrag (nach Gebühren),Ausgangswährung,"

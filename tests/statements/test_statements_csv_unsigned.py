@@ -1,4 +1,4 @@
-"""CSV exports with unsigned amounts: the balances or an answer show the direction."""
+"""CSV exports with unsigned amounts: balances or an answer give the direction."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_balances_that_connect_from_a_stated_opening_show_every_direction(
 
 @pytest.mark.parametrize("lines", [OLDEST_FIRST, OLDEST_FIRST[::-1], ONE_DAY])
 @pytest.mark.parametrize(("answer", "way", "opening"), [("in", "CRDT", 100), ("out", "DBIT", 120)])
-def test_only_the_oldest_amount_is_asked_for_if_no_balance_is_before_it(
+def test_only_the_direction_of_the_oldest_amount_is_asked_without_an_opening_balance(
     tmp_path: Path, lines: list[str], answer: str, way: str, opening: int
 ) -> None:
     proposal = propose(tmp_path, HEADER, *lines)
@@ -92,7 +92,7 @@ def test_a_stated_opening_is_not_overruled_by_the_direction_of_later_rows(tmp_pa
     assert directions(proposal) == MOVED[:2]
 
 
-def test_the_kept_profile_reads_directions_from_the_balances_of_later_files(
+def test_a_kept_profile_derives_directions_from_the_balances_of_later_files(
     tmp_path: Path,
 ) -> None:
     profile = propose(tmp_path, HEADER, *OLDEST_FIRST, sign="in").profile

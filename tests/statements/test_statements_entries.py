@@ -1,4 +1,4 @@
-"""Entries of banks as rows: amounts, directions, dates, references, parties."""
+"""Entries of camt statements as rows: amounts, directions, dates, references, parties."""
 
 from datetime import date
 from decimal import Decimal
@@ -63,7 +63,7 @@ def test_a_batch_of_thousands_is_read_whole(tmp_path: Path) -> None:
     assert file.statements["proved"].to_pylist() == [True]
 
 
-def test_the_silent_detail_gets_what_the_others_leave(tmp_path: Path) -> None:
+def test_a_detail_without_an_amount_gets_the_remainder(tmp_path: Path) -> None:
     file = read(tmp_path, entry("6.00", "CRDT", detail(amount="1.00"), detail()))
     assert rows(file.entries, "amount", "inferred") == [
         (Decimal("1.00"), []),
@@ -71,7 +71,7 @@ def test_the_silent_detail_gets_what_the_others_leave(tmp_path: Path) -> None:
     ]
 
 
-def test_details_without_amounts_are_one_line_of_the_entrys_amount(tmp_path: Path) -> None:
+def test_details_without_amounts_are_one_row_with_the_amount_of_the_entry(tmp_path: Path) -> None:
     one = detail("PAY-2026-004417", refs="<EndToEndId>E2E-1</EndToEndId>")
     two = detail("PAY-2026-004471", refs="<EndToEndId>E2E-2</EndToEndId>")
     more = "<AcctSvcrRef>R1</AcctSvcrRef><AddtlNtryInf>Batch</AddtlNtryInf>"
@@ -85,7 +85,7 @@ def test_details_without_amounts_are_one_line_of_the_entrys_amount(tmp_path: Pat
     assert file.statements["proved"].to_pylist() == [True]
 
 
-def test_details_without_amounts_share_what_the_others_leave(tmp_path: Path) -> None:
+def test_several_details_without_amounts_share_one_row_with_the_remainder(tmp_path: Path) -> None:
     details = detail("a"), detail("b", amount="1.00"), detail("c")
     file = read(tmp_path, entry("6.00", "CRDT", *details), closing="106.00")
     assert rows(file.entries, "amount", "remittance", "inferred", "position") == [
@@ -96,7 +96,7 @@ def test_details_without_amounts_share_what_the_others_leave(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("amounts", [("0.00", "0"), ("25.00", "0.00"), (None, "0.00")])
-def test_details_of_zero_are_one_line_of_the_entrys_amount(
+def test_details_of_zero_are_one_row_with_the_amount_of_the_entry(
     tmp_path: Path, amounts: tuple[str | None, str]
 ) -> None:
     details = [
@@ -110,14 +110,14 @@ def test_details_of_zero_are_one_line_of_the_entrys_amount(
     assert row["additional_information"] == "E-0 E-1"
 
 
-def test_a_detail_of_zero_does_not_get_what_the_others_leave(tmp_path: Path) -> None:
+def test_a_detail_of_zero_does_not_get_the_remainder(tmp_path: Path) -> None:
     details = [detail("a", amount="20.00"), detail("b", amount="0.00")]
     file = read(tmp_path, entry("25.00", "CRDT", *details), closing="125.00")
     (proof,) = file.statements["proof"].to_pylist()
     assert "details are 5.00 EUR short of the entry" in proof
 
 
-def test_details_that_state_only_another_currency_are_one_line_of_the_entry(tmp_path: Path) -> None:
+def test_details_in_another_currency_only_are_one_row_of_the_entry(tmp_path: Path) -> None:
     foreign = '<AmtDtls><InstdAmt><Amt Ccy="USD">3.00</Amt></InstdAmt></AmtDtls>'
     details = detail("a", more=foreign), detail("b", more=foreign)
     file = read(tmp_path, entry("5.00", "CRDT", *details), closing="105.00")
@@ -126,7 +126,7 @@ def test_details_that_state_only_another_currency_are_one_line_of_the_entry(tmp_
     ]
 
 
-def test_details_that_state_too_much_leave_the_entry_one_line_that_is_not_proved(
+def test_details_above_the_entry_amount_give_one_unproved_row(
     tmp_path: Path,
 ) -> None:
     file = read(
@@ -136,14 +136,14 @@ def test_details_that_state_too_much_leave_the_entry_one_line_that_is_not_proved
     assert "details are 1.00 EUR more than the entry" in file.statements["proof"][0].as_py()
 
 
-def test_details_that_do_not_add_up_are_said(tmp_path: Path) -> None:
+def test_details_that_do_not_add_up_are_reported(tmp_path: Path) -> None:
     batch = entry("6.00", "CRDT", detail(amount="1.00"), detail(amount="4.00"))
     file = read(tmp_path, batch, closing="106.00")
     assert "details are 1.00 EUR short of the entry" in str(file.problems[0])
     assert file.statements["proved"].to_pylist() == [False]
 
 
-def test_a_detail_against_the_entry_counts_the_other_way(tmp_path: Path) -> None:
+def test_a_detail_in_the_opposite_direction_is_subtracted(tmp_path: Path) -> None:
     back = detail(amount="1.00", more="<CdtDbtInd>DBIT</CdtDbtInd>")
     file = read(tmp_path, entry("4.00", "CRDT", detail(amount="5.00"), back), closing="104.00")
     assert rows(file.entries, "amount", "direction") == [
@@ -161,7 +161,7 @@ def test_a_single_detail_in_another_currency_keeps_the_entrys_amount(tmp_path: P
     ) == [(Decimal("6.00"), "EUR", Decimal("7.00"), "USD", ["amount"])]
 
 
-def test_a_single_detail_before_charges_is_explained_by_them(tmp_path: Path) -> None:
+def test_charges_explain_a_single_detail_stated_before_charges(tmp_path: Path) -> None:
     charged = (
         '<TxDtls><Amt Ccy="EUR">10.00</Amt><Chrgs><TtlChrgsAndTaxAmt Ccy="EUR">0.50'
         "</TtlChrgsAndTaxAmt></Chrgs></TxDtls>"
@@ -175,7 +175,7 @@ def test_a_single_detail_before_charges_is_explained_by_them(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("mark", ["true", "false"])
 @pytest.mark.parametrize(("direction", "closing"), [("CRDT", "110.00"), ("DBIT", "90.00")])
-def test_a_reversal_mark_never_turns_the_direction(
+def test_a_reversal_flag_does_not_change_the_direction(
     tmp_path: Path, mark: str, direction: str, closing: str
 ) -> None:
     reversal = entry("10.00", direction, more=f"<RvslInd>{mark}</RvslInd>")
@@ -207,7 +207,7 @@ def test_only_booked_entries_are_in_the_sum(tmp_path: Path) -> None:
         "<DtTm>2026-10-15T00:30:00Z</DtTm>",
     ],
 )
-def test_a_banks_day_is_the_day_as_written(tmp_path: Path, written: str) -> None:
+def test_a_booking_date_is_read_as_written(tmp_path: Path, written: str) -> None:
     file = read(tmp_path, entry(booked=f"<BookgDt>{written}</BookgDt>"))
     assert file.entries["booking_date"].to_pylist() == [date(2026, 10, 15)]
 
@@ -219,7 +219,7 @@ def test_a_banks_day_is_the_day_as_written(tmp_path: Path, written: str) -> None
         (OURS, "2026-10-31T23:00:00.000+00:00", "2026-11-01"),
         (OURS, "2026-10-31T22:59:59Z", "2026-10-31"),
         (OURS, "2026-06-30T22:00:00Z", "2026-07-01"),
-        # The edges of a day that a bank only marks as UTC, and any other zone: as written.
+        # Midnight marked as UTC, and times in any other zone, are read as written.
         (OURS, "2026-10-31T23:59:59Z", "2026-10-31"),
         (OURS, "2026-10-31T23:59:59.999Z", "2026-10-31"),
         (OURS, "2026-11-01T00:00:00Z", "2026-11-01"),
@@ -232,7 +232,7 @@ def test_a_banks_day_is_the_day_as_written(tmp_path: Path, written: str) -> None
         ("123456", "2026-10-31T23:00:00Z", "2026-10-31"),
     ],
 )
-def test_an_instant_in_utc_is_the_day_in_the_country_of_the_account(
+def test_an_instant_in_utc_becomes_the_day_in_the_country_of_the_account(
     tmp_path: Path, account: str, written: str, expected: str
 ) -> None:
     moment = f"<DtTm>{written}</DtTm>"
@@ -251,7 +251,7 @@ def test_an_instant_in_utc_is_the_day_in_the_country_of_the_account(
     assert rows(file.statements, "opening_date", "closing_date") == [(day, day)]
 
 
-def test_a_bank_without_an_iban_has_the_zone_of_its_bic(tmp_path: Path) -> None:
+def test_an_account_without_an_iban_uses_the_time_zone_of_its_bic(tmp_path: Path) -> None:
     servicer = "<Svcr><FinInstnId><BICFI>KREDBEBB</BICFI></FinInstnId></Svcr>"
     text = document(
         statement(
@@ -263,7 +263,7 @@ def test_a_bank_without_an_iban_has_the_zone_of_its_bic(tmp_path: Path) -> None:
     assert file.entries["booking_date"].to_pylist() == [date(2026, 11, 1)]
 
 
-def test_a_missing_booking_date_is_inferred_and_said(tmp_path: Path) -> None:
+def test_a_missing_booking_date_is_inferred_and_marked(tmp_path: Path) -> None:
     file = read(tmp_path, entry(booked=""), entry(booked="", value=""))
     assert rows(file.entries, "booking_date", "value_date", "inferred") == [
         (date(2026, 10, 16), date(2026, 10, 16), ["booking_date"]),
@@ -285,7 +285,7 @@ def test_a_missing_booking_date_is_inferred_and_said(tmp_path: Path) -> None:
         "<Ntry/>",
     ],
 )
-def test_a_malformed_entry_costs_that_entry_and_the_proof(tmp_path: Path, bad: str) -> None:
+def test_a_malformed_entry_is_lost_and_fails_the_proof(tmp_path: Path, bad: str) -> None:
     file = read(tmp_path, entry("3.00"), bad, entry("2.00"), closing="105.00")
     assert file.entries["amount"].to_pylist() == [Decimal("3.00"), Decimal("2.00")]
     assert [problem.position for problem in file.problems] == ["Stmt[1]/Ntry[2]", ""]
@@ -293,7 +293,7 @@ def test_a_malformed_entry_costs_that_entry_and_the_proof(tmp_path: Path, bad: s
     assert file.statements["proved"].to_pylist() == [False]
 
 
-def test_absent_references_are_none_and_stay_in_raw(tmp_path: Path) -> None:
+def test_placeholder_references_are_none_and_stay_in_raw(tmp_path: Path) -> None:
     refs = "<EndToEndId>NOTPROVIDED</EndToEndId><TxId>Nonref</TxId><InstrId>NONE-7</InstrId>"
     (row,) = read(tmp_path, entry("1.00", "CRDT", detail(refs=refs))).entries.to_pylist()
     assert (row["end_to_end_id"], row["transaction_id"]) == (None, None)
@@ -301,7 +301,7 @@ def test_absent_references_are_none_and_stay_in_raw(tmp_path: Path) -> None:
     assert "NOTPROVIDED" in row["raw"]
 
 
-def test_remittance_keeps_every_piece_in_order(tmp_path: Path) -> None:
+def test_remittance_keeps_every_part_in_order(tmp_path: Path) -> None:
     remittance = (
         "<TxDtls><RmtInf><Ustrd>VFY-7K2Q</Ustrd><Ustrd>-931 &amp; thanks &lt;3</Ustrd>"
         "<Strd><CdtrRefInf><Ref>RF18539007547034</Ref></CdtrRefInf>"
@@ -314,7 +314,7 @@ def test_remittance_keeps_every_piece_in_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_parties_are_read_with_and_without_their_wrapper(tmp_path: Path, wrapped: bool) -> None:
+def test_parties_are_read_with_and_without_a_wrapper_element(tmp_path: Path, wrapped: bool) -> None:
     file = read(tmp_path, entry("1.00", "CRDT", detail(more=parties(wrapped=wrapped))))
     assert rows(
         file.entries, "debtor_name", "debtor_account", "creditor_name", "creditor_account"
@@ -326,14 +326,14 @@ def test_parties_are_read_with_and_without_their_wrapper(tmp_path: Path, wrapped
     [
         ("CRDT", "DE1", "DE2", False, "DE1"),
         ("DBIT", "DE1", "DE2", False, "DE2"),
-        # A return names the parties of what comes back: we had paid, so the payee is the other.
+        # A return names the original parties: we had paid, so the payee is the counterparty.
         ("CRDT", "DE1", "DE2", True, "DE2"),
-        # Our own account number decides, however the bank swaps the parties of a return.
+        # Our own account number decides, even if the bank swaps the parties of a return.
         ("CRDT", "DE1", OURS, True, "DE1"),
         ("CRDT", OURS, "DE2", False, "DE2"),
     ],
 )
-def test_the_counterparty_is_the_party_that_is_not_us(
+def test_the_counterparty_is_the_other_party(
     tmp_path: Path,
     direction: str,
     debtor: str,
@@ -347,7 +347,7 @@ def test_the_counterparty_is_the_party_that_is_not_us(
     assert read(tmp_path, paid).entries["counterparty_account"].to_pylist() == [expected]
 
 
-def test_a_return_keeps_its_reason_and_the_id_of_what_comes_back(tmp_path: Path) -> None:
+def test_a_return_keeps_its_reason_and_the_id_of_the_returned_payment(tmp_path: Path) -> None:
     returned = detail(
         refs="<EndToEndId>PAY-2026-004417</EndToEndId>",
         more="<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>",
@@ -366,13 +366,13 @@ def test_a_return_keeps_its_reason_and_the_id_of_what_comes_back(tmp_path: Path)
         "<PrtryAcct><Id>BE68539007547034</Id></PrtryAcct>",
     ],
 )
-def test_an_account_is_known_however_it_is_written(tmp_path: Path, account: str) -> None:
+def test_an_account_is_recognised_in_every_spelling(tmp_path: Path, account: str) -> None:
     file = read(tmp_path, entry(), account=account)
     assert file.entries["account"].to_pylist() == file.statements["account"].to_pylist() == [OURS]
 
 
 @pytest.mark.parametrize("namespace", [None, "urn:iso:std:iso:20022:tech:xsd:camt.053.001.99", "x"])
-def test_elements_match_by_local_name(tmp_path: Path, namespace: str | None) -> None:
+def test_elements_are_read_in_any_namespace(tmp_path: Path, namespace: str | None) -> None:
     text = document(statement(entry("1.00", "CRDT", detail("hello"))), namespace=namespace)
     assert read_file(write(tmp_path, text)).entries["remittance"].to_pylist() == [["hello"]]
 
@@ -425,13 +425,13 @@ def test_an_interim_balance_proves_nothing(tmp_path: Path) -> None:
     assert "interim EUR 110.00" in proof
 
 
-def test_a_statement_without_currencies_takes_the_accounts(tmp_path: Path) -> None:
+def test_a_missing_currency_defaults_to_that_of_the_account(tmp_path: Path) -> None:
     text = document(statement(entry("1.00"))).replace('<Ntry><Amt Ccy="EUR">', "<Ntry><Amt>")
     file = read_file(write(tmp_path, text))
     assert rows(file.entries, "currency", "inferred") == [("EUR", ["currency"])]
 
 
-def test_an_empty_amount_lends_its_currency_to_nothing(tmp_path: Path) -> None:
+def test_the_currency_of_an_empty_amount_is_ignored(tmp_path: Path) -> None:
     empty = '<TxDtls><Amt Ccy="USD"/></TxDtls>'
     file = read(tmp_path, entry("10.00", "CRDT", empty))
     assert rows(file.entries, "amount", "currency", "instructed_currency") == [

@@ -1,4 +1,4 @@
-"""Whole files: which are refused, real ones of banks, and no other errors."""
+"""Whole files: hostile, damaged and real ones; only statement errors are raised."""
 
 import io
 import random
@@ -56,7 +56,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_file_that_is_no_plain_statement_is_refused_whole(tmp_path: Path, content: bytes) -> None:
+def test_a_hostile_or_malformed_file_is_refused_as_a_whole(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(StatementError) as caught:
         read_file(write(tmp_path, content, "bad.xml"))
     assert caught.value.what.startswith("bad.xml: ")
@@ -69,7 +69,7 @@ def test_a_refusal_names_the_line(tmp_path: Path) -> None:
         read_file(write(tmp_path, broken))
 
 
-def test_a_missing_file_is_an_error_of_ours(tmp_path: Path) -> None:
+def test_a_missing_file_is_a_statement_error(tmp_path: Path) -> None:
     with pytest.raises(StatementError, match="No such file"):
         read_file(tmp_path / "nowhere.xml")
     with pytest.raises(StatementError, match="directory"):
@@ -83,13 +83,13 @@ def test_plain_encodings_are_read(tmp_path: Path, encoding: str) -> None:
     assert file.entries["remittance"].to_pylist() == [["Züri"]]
 
 
-def test_a_message_without_statements_is_read_and_said(tmp_path: Path) -> None:
+def test_a_message_without_statements_is_read_and_reported(tmp_path: Path) -> None:
     file = read_file(write(tmp_path, document()))
     assert (file.statements.num_rows, file.entries.num_rows) == (0, 0)
     assert "no statement in the file" in str(file.problems[0])
 
 
-def test_comments_cdata_and_instructions_do_not_disturb(tmp_path: Path) -> None:
+def test_comments_cdata_and_processing_instructions_are_handled(tmp_path: Path) -> None:
     text = GOOD.replace("hello", "<!-- x --><![CDATA[<a> & ]]>b<?pi y?>")
     assert read_file(write(tmp_path, text)).entries["remittance"].to_pylist() == [["<a> & b"]]
 
@@ -102,7 +102,7 @@ def test_files_read_together_keep_their_order(tmp_path: Path) -> None:
     assert reading.statements.arrow["file_name"].to_pylist() == ["b.xml", "a.xml"]
 
 
-def test_memory_does_not_hold_the_tree(tmp_path: Path) -> None:
+def test_a_large_file_is_read_in_batches_without_keeping_the_tree(tmp_path: Path) -> None:
     many = [entry("1.00", "CRDT", detail(f"nr {n}")) for n in range(5000)]
     path = write(tmp_path, document(statement(*many, closing="5100.00")))
     with path.open("rb") as source:
@@ -118,7 +118,7 @@ def shared_files() -> list[Path]:
 
 
 def lines_of(entry: etree._Element) -> int:
-    """One line for each detail with an amount in the entry's currency, and one for the others."""
+    """Count one row per detail with an amount in the entry's currency, and one for the rest."""
     details = entry.xpath(".//*[local-name()='TxDtls']")
     currency = entry.xpath("string(*[local-name()='Amt']/@Ccy)")
     amount = (
@@ -132,7 +132,7 @@ def lines_of(entry: etree._Element) -> int:
 @pytest.mark.skipif(
     not SHARED.is_dir(), reason=f"no folder {SHARED}: camt is not tested on real files of banks"
 )
-def test_every_real_file_reads_as_an_independent_count_says() -> None:
+def test_every_real_file_agrees_with_an_independent_count() -> None:
     assert len(shared_files()) > 40
     for path in shared_files():
         file = read_file(path)
@@ -164,7 +164,7 @@ def only_our_errors(content: bytes) -> None:
 
 @given(st.binary(max_size=2000))
 @settings(max_examples=150)
-def test_arbitrary_bytes_raise_nothing_but_our_error(content: bytes) -> None:
+def test_arbitrary_bytes_raise_only_statement_errors(content: bytes) -> None:
     only_our_errors(content)
     only_our_errors(b"<Document>" + content)
 
@@ -179,7 +179,7 @@ PIECES = (
 
 @given(st.integers(0, 2**32), st.integers(1, 6))
 @settings(max_examples=300)
-def test_mutated_files_raise_nothing_but_our_error(seed: int, cuts: int) -> None:
+def test_mutated_files_raise_only_statement_errors(seed: int, cuts: int) -> None:
     chance = random.Random(seed)
     batch = entry("3.00", "CRDT", detail("a", amount="1.00"), detail("b", amount="2.00"))
     content = document(statement(entry("1.00"), batch), statement(batch)).encode()
@@ -200,7 +200,7 @@ TEXTS = (
 @pytest.mark.acceptance
 @given(st.integers(0, 2**32), st.integers(1, 5))
 @settings(max_examples=300)
-def test_well_formed_nonsense_raises_nothing_but_our_error(seed: int, changes: int) -> None:
+def test_well_formed_nonsense_raises_only_statement_errors(seed: int, changes: int) -> None:
     chance = random.Random(seed)
     batch = entry("3.00", "CRDT", detail("a", amount="1.00"), detail("b", amount="2.00"))
     root = etree.fromstring(document(statement(entry("1.00"), batch), statement(batch)).encode())
@@ -239,7 +239,9 @@ def test_well_formed_nonsense_raises_nothing_but_our_error(seed: int, changes: i
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook, which is not read"),
     ],
 )
-def test_a_file_that_is_not_a_statement_is_named(tmp_path: Path, content: bytes, said: str) -> None:
+def test_a_file_that_is_not_a_statement_is_identified(
+    tmp_path: Path, content: bytes, said: str
+) -> None:
     path = write(tmp_path, content, "file.dat")
     with pytest.raises(StatementError) as caught:
         read_file(path)
@@ -270,7 +272,7 @@ def test_a_file_without_a_name_in_an_archive_is_read(tmp_path: Path) -> None:
     assert [file.name for file in reading.files] == ["nameless.zip/good.xml"]
 
 
-def test_a_workbook_is_named_as_such(tmp_path: Path) -> None:
+def test_an_excel_workbook_is_refused_as_such(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "book.xlsx", "w") as archive:
         archive.writestr("xl/workbook.xml", "<workbook/>")
     with pytest.raises(StatementError, match=r"book\.xlsx: an Excel workbook, which is not read"):

@@ -1,4 +1,4 @@
-"""Random content of every kind: a file is read or refused, without any other error."""
+"""Random content in every format: a file is read or refused, and no other error is raised."""
 
 import gzip
 import io
@@ -64,7 +64,7 @@ CELLS = st.sampled_from(
 @pytest.mark.acceptance
 @given(st.lists(st.lists(CELLS, max_size=9), max_size=12), st.sampled_from(";,\t|"))
 @settings(max_examples=300)
-def test_tables_of_anything_are_read_or_refused(rows: list[list[str]], delimiter: str) -> None:
+def test_tables_of_random_cells_are_read_or_refused(rows: list[list[str]], delimiter: str) -> None:
     header = ["Datum", "Valuta", "Omschrijving", "Bedrag", "Debet", "Credit", "Saldo", "Munt"]
     text = "\n".join(delimiter.join(row) for row in [header, *rows])
     with suppress(StatementError):
@@ -94,7 +94,7 @@ def test_mutated_archives_are_read_or_refused(
         read_statements([path], workers=1)
 
 
-def test_a_line_without_end_is_refused(tmp_path: Path) -> None:
+def test_an_endless_line_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     path.write_bytes(CSV + b"x" * (3 << 20))
     with pytest.raises(StatementError, match=r"long\.csv"):

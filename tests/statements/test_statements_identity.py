@@ -1,4 +1,4 @@
-"""The id of a movement: the same when it is read again, different for genuine twins."""
+"""The id of a movement: the same in every reading, and different for twins."""
 
 from collections import Counter
 from datetime import date
@@ -22,13 +22,13 @@ def ids(folder: Path, *entries: str, **changes: object) -> list[str]:
     return [str(value) for (value,) in rows(file.entries, "entry_id")]
 
 
-def test_identical_rows_keep_two_ids_also_when_read_again(tmp_path: Path) -> None:
+def test_identical_rows_keep_two_ids_in_every_reading(tmp_path: Path) -> None:
     first = ids(tmp_path, TWIN, TWIN)
     assert len(set(first)) == 2
     assert ids(tmp_path, TWIN, TWIN) == first
 
 
-def test_the_id_does_not_depend_on_the_file_the_statement_or_the_place(tmp_path: Path) -> None:
+def test_the_id_does_not_depend_on_file_statement_or_position(tmp_path: Path) -> None:
     daily = ids(tmp_path, TWIN, TWIN, name="D15", days=("2026-10-15", "2026-10-15"))
     monthly = ids(tmp_path, entry("1.00"), TWIN, entry("2.00"), TWIN, name="M10")
     assert monthly[1::2] == daily
@@ -52,18 +52,18 @@ def test_details_added_later_by_a_bank_are_not_part_of_the_id(tmp_path: Path) ->
         entry("10.00", "CRDT", detail("INV 1"), status="<Sts>INFO</Sts>"),
     ],
 )
-def test_another_movement_has_another_id(tmp_path: Path, other: str) -> None:
+def test_different_movements_have_different_ids(tmp_path: Path, other: str) -> None:
     assert ids(tmp_path, other) != ids(tmp_path, TWIN)
 
 
-def test_the_banks_reference_outlives_a_change_of_text(tmp_path: Path) -> None:
+def test_an_id_with_the_banks_reference_survives_a_change_of_text(tmp_path: Path) -> None:
     def referenced(text: str) -> str:
         return entry("10.00", "CRDT", detail(text), more="<AcctSvcrRef>R1</AcctSvcrRef>")
 
     assert ids(tmp_path, referenced("short")) == ids(tmp_path, referenced("the whole text"))
 
 
-def test_a_repeated_reference_does_not_merge_what_differs(tmp_path: Path) -> None:
+def test_a_repeated_reference_does_not_merge_different_movements(tmp_path: Path) -> None:
     reference = "<AcctSvcrRef>R1</AcctSvcrRef>"
     charge = entry("0.50", "DBIT", more=reference)
     payment = entry("10.00", "DBIT", more=reference)
@@ -79,12 +79,12 @@ def test_details_of_a_batch_without_own_references_have_distinct_ids(tmp_path: P
     assert len(set(ids(tmp_path, batch))) == 3
 
 
-def test_statements_that_cannot_be_told_apart_keep_two_ids(tmp_path: Path) -> None:
+def test_indistinguishable_statements_keep_two_ids(tmp_path: Path) -> None:
     file = read_file(write(tmp_path, document(statement(), statement())))
     assert len(set(file.statements["statement_id"].to_pylist())) == 2
 
 
-def test_a_statement_is_the_same_under_another_file_name(tmp_path: Path) -> None:
+def test_the_id_of_a_statement_does_not_depend_on_its_file_name(tmp_path: Path) -> None:
     text = document(statement(TWIN))
     first = read_file(write(tmp_path, text, "a.xml")).statements
     second = read_file(write(tmp_path, text, "b.xml")).statements
@@ -92,7 +92,7 @@ def test_a_statement_is_the_same_under_another_file_name(tmp_path: Path) -> None
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c"]), max_size=30), st.randoms())
-def test_ids_are_unique_and_the_set_of_them_does_not_depend_on_the_order(
+def test_ids_are_unique_and_as_a_set_independent_of_the_order(
     texts: list[str],
     random: st.randoms,  # type: ignore[valid-type]
 ) -> None:
@@ -109,7 +109,7 @@ def test_ids_are_unique_and_the_set_of_them_does_not_depend_on_the_order(
 
 
 @given(st.lists(st.one_of(st.integers(0, 9), st.lists(st.integers(0, 30), max_size=6))))
-def test_a_key_is_counted_however_many_went_before(asked: list[int | list[int]]) -> None:
+def test_a_key_is_counted_correctly_beyond_the_cache_size(asked: list[int | list[int]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("treasury.statements.entry_identity._MOST_RECENT", 4)
         ordinals, seen = Ordinals(), Counter[int]()

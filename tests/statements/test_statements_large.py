@@ -1,4 +1,4 @@
-"""A statement of 300 MB, made as it is needed: every entry read, proved, and in little memory."""
+"""A generated statement of 300 MB: every entry is read and proved in bounded memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CENTS = (12_345, -6_789, 1, -99_999, 250_000)
 """Amounts of the entries in a block; a block is written repeatedly."""
 BLOCK = 2_000
 
-# Of the memory of this process alone: ru_maxrss begins at that of the process which started it.
+# A separate process measures its own memory: ru_maxrss starts at that of the parent process.
 READER = """
 import json, sys
 from decimal import Decimal
@@ -60,7 +60,7 @@ def balance(code: str, amount: Decimal, day: str) -> str:
 
 
 def write(path: Path) -> tuple[int, Decimal]:
-    """The file in Latin-1; how many entries it has, and what they move."""
+    """Write the file in Latin-1; return the number and the sum of its entries."""
     cents = [CENTS[n % len(CENTS)] for n in range(BLOCK)]
     block = "".join(map(entry, cents)).encode("latin-1")
     blocks = -(-BYTES // len(block))
@@ -81,7 +81,7 @@ def write(path: Path) -> tuple[int, Decimal]:
 
 
 @pytest.mark.timeout(600)
-def test_300_megabytes_are_read_whole_and_proved_in_bounded_memory(tmp_path: Path) -> None:
+def test_300_megabytes_are_read_completely_and_proved_in_bounded_memory(tmp_path: Path) -> None:
     path = tmp_path / "large.xml"
     count, moved = write(path)
     assert path.stat().st_size >= BYTES

@@ -1,4 +1,4 @@
-"""Overlapping CSV exports of which the later one has a movement on another day."""
+"""Overlapping CSV exports; the later one has a movement on another day."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def amounts(desk: Desk) -> list[Decimal]:
         ((FIRST, LATER, FIRST, LATER), True),
     ],
 )
-def test_a_movement_on_another_day_counts_once_if_only_so_the_balances_hold(
+def test_a_movement_on_another_day_counts_once_if_the_balances_require_it(
     desk: Desk, texts: tuple[str, ...], together: bool
 ) -> None:
     *_, report = desk.add(texts, together=together)
@@ -52,13 +52,13 @@ def test_a_movement_on_another_day_counts_once_if_only_so_the_balances_hold(
     ],
     ids=["other words", "newest first", "only the moved one is in both"],
 )
-def test_words_order_and_days_in_common_do_not_matter(desk: Desk, later: str) -> None:
+def test_texts_row_order_and_common_days_do_not_matter(desk: Desk, later: str) -> None:
     desk.add((FIRST, later))
     assert amounts(desk) == [1, 10, 20]
 
 
 @pytest.mark.acceptance
-def test_equal_movements_on_the_next_day_stay_if_the_balances_have_them(desk: Desk) -> None:
+def test_equal_movements_on_the_next_day_stay_if_the_balances_include_them(desk: Desk) -> None:
     swept = "2026-10-{0:02},in,500.00,500.00\n2026-10-{0:02},out,-500.00,0.00\n"
     first, second = (HEADER + swept.format(day) for day in (5, 6))
     *_, report = desk.add((first, second))
@@ -78,7 +78,7 @@ SINGLE = HEADER + "2026-10-05,a,-10.00,90.00\n"
     ],
     ids=["days apart", "one row"],
 )
-def test_a_movement_that_days_in_neither_may_explain_is_asked_about(
+def test_a_movement_that_days_missing_from_both_may_explain_is_reported(
     desk: Desk, texts: tuple[str, ...]
 ) -> None:
     *_, report = desk.add(texts)
@@ -86,7 +86,7 @@ def test_a_movement_that_days_in_neither_may_explain_is_asked_about(
     assert any("on another day" in problem.what for problem in report.problems)
 
 
-def test_a_balance_that_days_in_neither_lead_to_again_loses_no_row(desk: Desk) -> None:
+def test_a_balance_that_recurs_after_missing_days_loses_no_row(desk: Desk) -> None:
     first, second, third = (
         HEADER + f"2026-10-0{day},swept,{amount},{after}\n"
         for day, amount, after in (
@@ -101,7 +101,7 @@ def test_a_balance_that_days_in_neither_lead_to_again_loses_no_row(desk: Desk) -
     assert amounts(desk) == [500] * 3
 
 
-def test_exports_whose_rows_lead_to_no_common_balance_are_not_proved_together(desk: Desk) -> None:
+def test_exports_without_a_common_balance_are_not_proved_together(desk: Desk) -> None:
     corrected = HEADER + "2026-10-05,a,-10.50,89.50\n2026-10-06,b,-20.00,69.50\n"
     corrected += "2026-10-07,c,-1.00,68.50\n"
     first, later = desk.add((FIRST, corrected))
@@ -110,10 +110,11 @@ def test_exports_whose_rows_lead_to_no_common_balance_are_not_proved_together(de
     assert not statement.proved
     assert "0.csv do not lead from the first balance to the last" in statement.proof
     desk.add((FIRST, corrected))
-    assert len(desk.rows("amount")) == 4  # the row with the same words and day is one
+    # Only the row with the same text and day is recognised.
+    assert len(desk.rows("amount")) == 4
 
 
-def test_without_balances_a_row_that_both_should_have_is_asked_about(desk: Desk) -> None:
+def test_without_balances_a_row_that_both_exports_should_contain_is_reported(desk: Desk) -> None:
     same = bunq("Payer BV", "PAY-2026-004471")
     ends = bunq("X", "y", day="01"), bunq("X", "z", day="09")
     later = same.replace("2026-10-05", "2026-10-06")
@@ -125,13 +126,13 @@ def test_without_balances_a_row_that_both_should_have_is_asked_about(desk: Desk)
 
 
 @pytest.mark.acceptance
-def test_without_balances_a_payment_of_every_day_is_no_known_one(desk: Desk) -> None:
+def test_without_balances_a_daily_payment_is_not_taken_for_a_known_one(desk: Desk) -> None:
     desk.add((BUNQ + bunq("Shop", "coffee"), BUNQ + bunq("Shop", "coffee", day="06")))
     assert desk.rows("is_twin") == [(False,)] * 2
 
 
 @pytest.mark.acceptance
-def test_many_equal_movements_take_no_time_that_grows_with_their_square(desk: Desk) -> None:
+def test_many_equal_movements_do_not_take_quadratic_time(desk: Desk) -> None:
     def rows(day: int) -> str:
         pair = f"2026-10-{day:02},in,1.00,1.00\n2026-10-{day:02},out,-1.00,0.00\n"
         return HEADER + pair * 2_000

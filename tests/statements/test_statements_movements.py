@@ -1,4 +1,4 @@
-"""Again and again: twins of several statements, intraday rows, corrections, pending movements."""
+"""Movements in several files: twins, intraday rows, corrections, pending movements."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -44,7 +44,7 @@ def desk(lake: Lake, tmp_path: Path) -> Desk:
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("order", [(MORNING, EVENING), (EVENING, MORNING)])
-def test_twins_of_two_statements_of_one_day_are_both_kept_also_when_read_again(
+def test_twins_in_two_statements_of_one_day_are_both_kept_in_every_reading(
     desk: Desk, order: tuple[str, str]
 ) -> None:
     for text in (*order, *order, MONTH, *order):
@@ -53,7 +53,7 @@ def test_twins_of_two_statements_of_one_day_are_both_kept_also_when_read_again(
 
 
 @pytest.mark.acceptance
-def test_the_month_first_and_its_days_after_are_the_same_movements(desk: Desk) -> None:
+def test_a_month_followed_by_its_daily_statements_adds_no_movement(desk: Desk) -> None:
     for text in (MONTH, MORNING, EVENING):
         desk.add(text)
     assert desk.rows("entry_status", "is_twin") == [("BOOK", True)] * 2
@@ -69,7 +69,7 @@ WORDED = entry("10.00", "CRDT", detail("INV 1 in other words"))
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("first_report", [True, False])
-def test_a_provisional_row_that_the_statement_words_otherwise_is_superseded(
+def test_a_provisional_row_with_other_texts_is_superseded_by_the_statement(
     desk: Desk, first_report: bool
 ) -> None:
     if first_report:
@@ -84,14 +84,14 @@ def test_a_provisional_row_that_the_statement_words_otherwise_is_superseded(
     assert sorted(desk.rows("entry_status")) == [("BOOK",), ("SUPERSEDED",)]
 
 
-def test_a_statement_that_is_not_proved_supersedes_nothing(desk: Desk) -> None:
+def test_an_unproved_statement_supersedes_nothing(desk: Desk) -> None:
     desk.add(intraday(WORDED), message=REPORT)
     desk.add(MORNING.replace("110.00", "111.00"))
     assert desk.rows("entry_status") == [("BOOK",)] * 2
 
 
 @pytest.mark.acceptance
-def test_pending_becomes_booked_on_a_later_day_as_one_movement(desk: Desk) -> None:
+def test_a_pending_movement_booked_on_a_later_day_stays_one_movement(desk: Desk) -> None:
     pending = TWIN.replace("<Sts><Cd>BOOK</Cd></Sts>", "<Sts>PDNG</Sts>").replace(
         "<Dt>2026-10-15</Dt>", "<Dt>2026-10-14</Dt>"
     )
@@ -103,7 +103,7 @@ def test_pending_becomes_booked_on_a_later_day_as_one_movement(desk: Desk) -> No
     assert (status, str(booked)) == ("BOOK", "2026-10-15")
 
 
-def test_a_corrected_statement_takes_back_what_it_no_longer_has(desk: Desk) -> None:
+def test_a_corrected_statement_supersedes_the_entries_it_omits(desk: Desk) -> None:
     wrong = statement(TWIN, entry("7.00", "CRDT", detail("not ours")), closing="117.00")
     right = statement(TWIN, closing="110.00").replace("T23:00:00+", "T23:30:00+")
     desk.add(wrong)
@@ -131,10 +131,10 @@ MOVED = corrected(TYPO.replace("<Dt>2026-10-15</Dt>", "<Dt>2026-10-14</Dt>"))
 @pytest.mark.parametrize("together", [True, False], ids=["one call", "two calls"])
 @pytest.mark.parametrize("newer_first", [True, False])
 @pytest.mark.parametrize(("old", "new"), [(WRONG, RIGHT), (TYPO, WORDS), (TYPO, MOVED)])
-def test_of_two_versions_of_a_statement_only_the_newer_one_counts_in_whatever_order(
+def test_of_two_versions_of_a_statement_the_newer_counts_in_any_order(
     desk: Desk, old: str, new: str, newer_first: bool, together: bool
 ) -> None:
-    """Also where the bank gives no reference, and count, sum and balances are the same."""
+    """This holds without bank references, and with equal counts, sums and balances."""
     order = (new, old) if newer_first else (old, new)
     if together:
         paths = [write(desk.folder, document(text), f"{n}.xml") for n, text in enumerate(order)]
@@ -151,14 +151,14 @@ def test_of_two_versions_of_a_statement_only_the_newer_one_counts_in_whatever_or
         desk.add(again)
 
 
-def test_a_corrected_statement_without_movements_takes_all_of_them_back(desk: Desk) -> None:
+def test_a_corrected_statement_without_movements_supersedes_all_of_them(desk: Desk) -> None:
     desk.add(TYPO)
     desk.add(corrected(statement(closing="100.00")))
     assert desk.rows("entry_status") == [("SUPERSEDED",)]
 
 
 @pytest.mark.acceptance
-def test_very_many_rows_alike_are_kept_and_known_again_without_comparing_each_with_each(
+def test_many_equal_rows_are_kept_and_recognised_without_pairwise_comparison(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("treasury.statements.store.written_rows._COMPARED_AT_ONCE", 7)

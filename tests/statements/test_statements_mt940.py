@@ -1,4 +1,4 @@
-"""MT940 and MT942: fields, dialects, pages, and what real banks send."""
+"""MT940 and MT942: fields, dialects, pages, and layouts of real banks."""
 
 import io
 from datetime import date
@@ -43,7 +43,7 @@ def read(folder: Path, *texts: str) -> StatementFile:
         ("RDR", "CRDT", "C261031EUR112,50", True),
     ],
 )
-def test_the_mark_gives_the_direction_and_the_balance_proves_it(
+def test_the_debit_credit_mark_gives_the_direction_and_the_balance_proves_it(
     tmp_path: Path, mark: str, direction: str, closing: str, is_reversal: bool
 ) -> None:
     file = read(tmp_path, statement(f":61:2610151015{mark}12,50NTRFNONREF//B1", closing=closing))
@@ -53,7 +53,7 @@ def test_the_mark_gives_the_direction_and_the_balance_proves_it(
     assert rows(file.statements, "proved", "format", "sequence_number") == [(True, "MT940", 10)]
 
 
-def test_subfields_with_keywords_say_who_and_what_for(tmp_path: Path) -> None:
+def test_subfields_with_keywords_give_counterparty_and_purpose(tmp_path: Path) -> None:
     movement = (
         ":61:2610151015C12,50NTRFKREF+//B1\r\n"
         ":86:166?00GUTSCHRIFT?109075?20EREF+E2E-1?21KREF+BATCH 7?22MREF+M1?23SVWZ+Invoice 20?\r\n"
@@ -92,15 +92,15 @@ def test_subfields_with_keywords_say_who_and_what_for(tmp_path: Path) -> None:
         ("166?00X?20Y?32Empfaenger Josef Jaeger UK?3301", "Empfaenger Josef Jaeger UK 01"),
     ],
 )
-def test_the_second_part_of_a_name_goes_on_only_with_a_full_first_one(
+def test_the_second_part_of_a_name_is_joined_only_to_a_full_first_part(
     tmp_path: Path, text: str, name: str
 ) -> None:
-    """`?32` has 27 characters: one that is shorter ends with a word, its space being lost."""
+    """`?32` holds 27 characters; a shorter part ends with a word, so a space is added."""
     file = read(tmp_path, statement(f":61:2610151015C10,NTRFNONREF\r\n:86:{text}", closing=MOVED))
     assert file.entries["counterparty_name"].to_pylist() == [name]
 
 
-def test_how_the_parts_of_a_name_are_set_is_not_part_of_the_id(tmp_path: Path) -> None:
+def test_the_split_of_a_name_is_not_part_of_the_id(tmp_path: Path) -> None:
     ids = set()
     for parts in ("?32Jan?33Kowalski", "?32JanKowalski"):
         movement = f":61:2610151015C10,NTRFNONREF\r\n:86:166?00X?20Y{parts}"
@@ -166,7 +166,7 @@ HABITS = {
 
 
 @pytest.mark.parametrize(("text", "name", "account", "remittance"), HABITS.values(), ids=HABITS)
-def test_habits_of_banks_are_known(
+def test_bank_specific_layouts_of_field_86_are_read(
     tmp_path: Path, text: str, name: str, account: str | None, remittance: list[str] | None
 ) -> None:
     movement = f":61:2610151015C12,50NTRFNONREF//B1\r\n:86:{text}"
@@ -179,7 +179,7 @@ def test_habits_of_banks_are_known(
         assert said == remittance
 
 
-def test_movements_of_different_dialects_in_one_file_are_each_read(tmp_path: Path) -> None:
+def test_movements_of_different_dialects_in_one_file_are_read(tmp_path: Path) -> None:
     movements = [
         f":61:2610151015C{number},00NTRFNONREF//B{number}\r\n:86:{text}"
         for number, (text, *_) in enumerate([*HABITS.values(), *HABITS.values()], 1)
@@ -203,13 +203,13 @@ def test_movements_of_different_dialects_in_one_file_are_each_read(tmp_path: Pat
         ("UBSWCHZH80A/0023000012345678CHF", "UBSWCHZH80A/0023000012345678CHF"),
     ],
 )
-def test_the_account_is_found_in_its_field(tmp_path: Path, text: str, account: str) -> None:
+def test_the_account_is_extracted_from_field_25(tmp_path: Path, text: str, account: str) -> None:
     file = read(tmp_path, statement().replace("BE68539007547034", text))
     assert file.statements["account"].to_pylist() == [account]
 
 
 @pytest.mark.acceptance
-def test_reading_does_not_depend_on_how_the_bytes_come(tmp_path: Path) -> None:
+def test_the_result_does_not_depend_on_the_size_of_the_chunks_read(tmp_path: Path) -> None:
     movements = [
         f":61:2610{1 + n % 28:02d}C1,00NTRFNONREF//B{n}\r\n:86:166?20Text {n}?32Näme {n % 7}"
         for n in range(3000)
@@ -239,7 +239,7 @@ def test_an_amount_of_cents_alone_may_begin_with_its_comma(tmp_path: Path) -> No
     assert file.statements["proved"].to_pylist() == [True]
 
 
-def test_an_account_alone_below_a_movement_is_the_other_partys(tmp_path: Path) -> None:
+def test_a_lone_account_below_a_movement_belongs_to_the_counterparty(tmp_path: Path) -> None:
     movements = (
         ":61:261015D000000000050,00N544EREF//1\r\nNL91ABNA0417164300\r\n:86:/EREF/E1/REMI/I 12",
         ":61:261015D000000000010,00N544EREF//2\r\nNL91ABNA0417164300 AND MORE",
@@ -252,7 +252,7 @@ def test_an_account_alone_below_a_movement_is_the_other_partys(tmp_path: Path) -
     ]
 
 
-def test_charges_and_the_amount_ordered_stand_on_the_second_line(tmp_path: Path) -> None:
+def test_charges_and_the_instructed_amount_are_read_from_the_second_line(tmp_path: Path) -> None:
     movement = ":61:261015D12,35NTRFX1//B1\r\n/OCMT/USD11,85//CHGS/EUR0,50/"
     file = read(tmp_path, statement(movement, closing="C261031EUR87,65"))
     names = ("instructed_amount", "instructed_currency", "charges_amount", "charges_currency")
@@ -272,7 +272,7 @@ def test_charges_and_the_amount_ordered_stand_on_the_second_line(tmp_path: Path)
         ("261015", date(2026, 10, 15), date(2026, 10, 15)),
     ],
 )
-def test_a_booking_day_without_a_year_is_the_nearest_and_flagged(
+def test_a_booking_date_without_a_year_is_the_nearest_and_flagged(
     tmp_path: Path, dates: str, booked: date, valued: date
 ) -> None:
     file = read(tmp_path, statement(f":61:{dates}C1,00NMSC", closing="C261031EUR101,00"))
@@ -281,11 +281,12 @@ def test_a_booking_day_without_a_year_is_the_nearest_and_flagged(
     )
     assert was_valued == valued
     assert "booking_date" in inferred  # type: ignore[operator]
-    if dates != "2702280229":  # 29 February 2028 is a year from 28 February 2027: either is far
+    # 29 February is a year away from 28 February 2027 in either direction.
+    if dates != "2702280229":
         assert was_booked == booked
 
 
-def test_pages_are_one_statement(tmp_path: Path) -> None:
+def test_pages_are_joined_into_one_statement(tmp_path: Path) -> None:
     one = statement(
         ":61:261015C1,00NMSC", closing="C261015EUR101,00", ends=("60F", "62M"), number="7/1"
     )
@@ -321,7 +322,7 @@ def test_an_interim_report_is_pending_and_not_proved(tmp_path: Path) -> None:
     assert file.problems == ()
 
 
-def test_one_malformed_movement_costs_only_itself(tmp_path: Path) -> None:
+def test_a_malformed_movement_loses_only_itself(tmp_path: Path) -> None:
     file = read(
         tmp_path,
         statement(":61:garbage", ":61:261315C1,00NMSC", ":61:261015C1,00NMSC",
@@ -332,7 +333,7 @@ def test_one_malformed_movement_costs_only_itself(tmp_path: Path) -> None:
     assert [problem.line for problem in file.problems] == [5, 6, None]
 
 
-def test_bytes_that_are_not_utf_8_are_read_and_said(tmp_path: Path) -> None:
+def test_bytes_that_are_not_utf_8_are_read_and_reported(tmp_path: Path) -> None:
     movement = ":61:261015C1,00NMSC\r\n:86:Zürich"
     text = statement(movement, closing="C261031EUR101,00").encode("latin-1")
     file = read_file(write(tmp_path, text, "latin"))
@@ -357,7 +358,7 @@ PIECES = st.sampled_from(
 @pytest.mark.acceptance
 @given(st.lists(PIECES, max_size=60), st.binary(max_size=20))
 @settings(max_examples=300)
-def test_nonsense_raises_nothing_but_our_error(pieces: list[str], tail: bytes) -> None:
+def test_random_content_raises_only_statement_errors(pieces: list[str], tail: bytes) -> None:
     content = ("\n".join(pieces) if len(pieces) % 2 else "".join(pieces)).encode() + tail
     try:
         for _ in MtFile(io.BytesIO(content), "fuzz").batches():
@@ -402,7 +403,7 @@ DIALECTS = {
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_payer_and_purpose_are_read_as_banks_write_them(tmp_path: Path, dialect: str) -> None:
+def test_payer_and_purpose_are_read_from_bank_specific_texts(tmp_path: Path, dialect: str) -> None:
     movement, expected = DIALECTS[dialect]
     file = read(tmp_path, statement(movement, closing=MOVED))
     assert rows(file.statements, "proved") == [(True,)]
@@ -413,7 +414,7 @@ def test_payer_and_purpose_are_read_as_banks_write_them(tmp_path: Path, dialect:
     assert rows(file.entries, *names) == [expected]
 
 
-def test_envelopes_of_several_messages_and_a_currency_behind_the_account(tmp_path: Path) -> None:
+def test_envelopes_and_a_currency_after_the_account_are_read(tmp_path: Path) -> None:
     text = statement(":61:2610151015C10,NTRFNONREF", closing=MOVED, number="12/1")
     text = text.replace("BE68539007547034", "BE68539007547034 EUR").replace("-\r\n", "-}")
     head = "{1:F01TESTBEBBAXXX0000000000}{2:I940TESTBEBBXXXXN}{4:\r\n"
@@ -438,13 +439,13 @@ def test_a_movement_whose_amount_or_kind_does_not_parse_is_refused_by_line(
 
 
 @pytest.mark.parametrize("amount", ["10,00NTRF", "10,NMSC", "10NTRF", "10.00S051", "10,00NGT "])
-def test_a_movement_has_its_kind_after_the_amount(tmp_path: Path, amount: str) -> None:
+def test_the_transaction_type_is_read_after_the_amount(tmp_path: Path, amount: str) -> None:
     file = read(tmp_path, statement(f":61:2610151015CR{amount}NONREF", closing="C261031EUR110,00"))
     assert file.entries["amount"].to_pylist() == [Decimal(10)]
 
 
 def details(folder: Path, *lines: str) -> dict[str, object]:
-    """The only movement of a file, explained by these lines of field 86."""
+    """Return the only movement of a file with these lines in field 86."""
     text = statement(":61:2610151015CR10,00NTRFNONREF", ":86:" + "\r\n".join(lines))
     (row,) = read(folder, text).entries.to_pylist()
     return row
@@ -469,13 +470,13 @@ def test_slashes_without_any_known_keyword_are_free_text(tmp_path: Path) -> None
     assert details(tmp_path, "/WXYZ/INV 9/ABCD/x")["remittance"] == ["/WXYZ/INV 9/ABCD/x"]
 
 
-def test_a_code_of_four_digits_stands_before_subfields(tmp_path: Path) -> None:
+def test_a_code_of_four_digits_before_subfields_is_read(tmp_path: Path) -> None:
     row = details(tmp_path, "8300<00FEE<20INV 1", "0<32ACME")
     assert (row["remittance"], row["counterparty_name"]) == (["INV 10"], "ACME")
     assert row["proprietary_code"] == "NTRF+8300"
 
 
-def test_the_payer_stands_in_polish_free_text_in_capitals(tmp_path: Path) -> None:
+def test_the_payer_is_read_from_polish_free_text_in_capitals(tmp_path: Path) -> None:
     row = details(
         tmp_path, "770 PRZELEW; Z RACH.: ", "34103012890000000008440201; OD: WHIRLPOOL ",
         "POLSKA; TYT.: 210F1160; TNR: 1",
@@ -485,7 +486,7 @@ def test_the_payer_stands_in_polish_free_text_in_capitals(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("chunk", [7, 1 << 18])
-def test_a_lone_dash_in_a_text_ends_no_statement(
+def test_a_lone_dash_in_a_text_does_not_end_the_statement(
     tmp_path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("treasury.statements.mt.mt_text._CHUNK", chunk)
@@ -501,7 +502,7 @@ def test_a_lone_dash_in_a_text_ends_no_statement(
     assert file.entries["position"].to_pylist() == ["line 5", "line 9", "line 18"]
 
 
-def test_a_dash_below_the_text_of_a_whole_statement_ends_it(tmp_path: Path) -> None:
+def test_a_dash_below_the_closing_text_ends_the_statement(tmp_path: Path) -> None:
     one = statement(":61:2610151015CR10,00NTRFNONREF", closing="C261031EUR110,00")
     text = one.replace("\r\n-\r\n", "\r\n:86:about all of it\r\n-\r\n")
     file = read(tmp_path, text + ":61:2610151015CR5,00NTRFNONREF\r\n")
@@ -513,7 +514,7 @@ POLISH = "ZAŻÓŁĆ GĘŚLĄ JAŹŃ\r\nŁÓDŹ ÓŚ"
 
 @pytest.mark.parametrize("encoding", ["windows-1250", "iso-8859-2", "cp852"])
 @pytest.mark.parametrize("chunk", [50, 1 << 18])
-def test_the_encoding_is_decided_once_for_a_file_by_its_letters(
+def test_the_encoding_is_detected_once_per_file_from_its_letters(
     tmp_path: Path, encoding: str, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("treasury.statements.mt.mt_text._CHUNK", chunk)
@@ -526,7 +527,7 @@ def test_the_encoding_is_decided_once_for_a_file_by_its_letters(
     ]
 
 
-def test_the_encoding_is_judged_by_large_pieces_of_the_file_and_not_line_by_line(
+def test_the_encoding_is_detected_from_large_chunks_and_not_line_by_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pieces = 0
@@ -552,7 +553,7 @@ def test_the_encoding_is_judged_by_large_pieces_of_the_file_and_not_line_by_line
     [("C261001PLN1,00 \xf3", "windows-1250"), ("in COMPLNED \xf3", "windows-1252"),
      ("60F:C261001RON0, \xe2", "windows-1250"), ("BARON \xe2", "windows-1252")],
 )  # fmt: skip
-def test_a_currency_beside_figures_says_which_letters_are_meant_and_one_inside_a_word_does_not(
+def test_a_currency_next_to_an_amount_decides_the_encoding_but_one_inside_a_word_does_not(
     text: str, encoding: str
 ) -> None:
     letters = Letters()

@@ -1,4 +1,4 @@
-"""Lines of MT940 and MT942 that look like the end of a message or like a field, and are none."""
+"""Text lines of MT940 and MT942 that look like a field or the end of a message."""
 
 from pathlib import Path
 
@@ -79,7 +79,7 @@ def test_a_line_of_a_text_that_looks_like_a_field_stays_in_the_text(
     assert "".join(file.entries["remittance"].to_pylist()[0]).split() == "".join(lines).split()
 
 
-def test_a_line_that_looks_like_a_field_below_a_closing_balance_begins_no_statement(
+def test_a_line_below_a_closing_balance_that_looks_like_a_field_starts_no_statement(
     tmp_path: Path,
 ) -> None:
     text = statement(":61:2610151015CR10,00NTRFNONREF", closing="C261031EUR110,00")
@@ -88,7 +88,7 @@ def test_a_line_that_looks_like_a_field_below_a_closing_balance_begins_no_statem
         assert file.statements["proved"].to_pylist() == [True]
 
 
-def test_an_interim_report_without_balances_is_followed_by_the_next_message(tmp_path: Path) -> None:
+def test_the_message_after_an_interim_report_without_balances_is_read(tmp_path: Path) -> None:
     one = ":20:A\r\n:25:123\r\n:28C:1\r\n:34F:EUR0,\r\n:61:2610151015CR1,NTRFNONREF\r\n:86:x\r\n"
     text = one + one.replace(":20:A", ":20:B") + "-\r\n" + one.replace(":20:A", ":20:C")
     file = read(tmp_path, text)
@@ -96,7 +96,7 @@ def test_an_interim_report_without_balances_is_followed_by_the_next_message(tmp_
     assert file.entries["remittance"].to_pylist() == [["x"]] * 3
 
 
-def test_a_text_goes_on_below_a_dash_in_the_last_movement_of_a_report(tmp_path: Path) -> None:
+def test_a_text_continues_below_a_dash_in_the_last_movement_of_a_report(tmp_path: Path) -> None:
     one = ":20:A\r\n:25:123\r\n:28C:1\r\n:34F:EUR0,\r\n:61:2610151015CR1,NTRFNONREF\r\n:86:first"
     file = read(tmp_path, f"{one}{DASH}PAY-2026-004417{DASH}{one}{DASH}")
     assert file.entries["remittance"].to_pylist() == [["first", "-", "PAY-2026-004417"], ["first"]]
@@ -132,7 +132,7 @@ def test_a_line_of_a_text_that_looks_like_a_closing_balance_stays_in_the_text(
     assert texts[1:] == ["second"] * has_more
 
 
-def test_a_closing_balance_that_cannot_be_read_is_a_problem_and_no_text(tmp_path: Path) -> None:
+def test_an_unreadable_closing_balance_is_reported_and_not_taken_as_text(tmp_path: Path) -> None:
     text = statement(":61:2610151015CR10,00NTRFNONREF", ":86:paid", closing="nothing")
     file = read(tmp_path, text)
     assert file.entries["remittance"].to_pylist() == [["paid"]]
@@ -140,7 +140,7 @@ def test_a_closing_balance_that_cannot_be_read_is_a_problem_and_no_text(tmp_path
     assert file.statements["proved"].to_pylist() != [True]
 
 
-def test_text_below_a_closing_balance_leaves_the_balance_what_it_is(tmp_path: Path) -> None:
+def test_text_below_a_closing_balance_does_not_change_the_balance(tmp_path: Path) -> None:
     text = statement(":61:2610151015CR10,00NTRFNONREF", ":86:paid").replace(
         "\r\n-\r\n", "\r\n:86:see\r\n:62F: of the page\r\n-\r\n"
     )
@@ -150,7 +150,7 @@ def test_text_below_a_closing_balance_leaves_the_balance_what_it_is(tmp_path: Pa
 
 
 @pytest.mark.parametrize("chunk", [7, 120, 1 << 18])
-def test_a_time_of_day_in_a_later_text_does_not_make_an_earlier_line_a_closing_balance(
+def test_a_time_in_a_later_text_does_not_turn_an_earlier_line_into_a_closing_balance(
     tmp_path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("treasury.statements.mt.mt_text._CHUNK", chunk)

@@ -1,4 +1,4 @@
-"""Real files of MT940 are read as an independent count and another library read them."""
+"""Real MT940 files, compared with an independent count and with another library."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def real_files() -> list[Path]:
 
 
 def independent(path: Path) -> tuple[int, Decimal]:
-    """Count and signed sum of the movements, by nothing but the beginnings of lines."""
+    """Return count and signed sum of the movements, from the start of each line only."""
     text = path.read_bytes().decode("latin-1").replace("\r\n", "\n")
     count, total = 0, Decimal(0)
     for part in text.split("\n:61:")[1:] + ([text[4:]] if text.startswith(":61:") else []):
@@ -41,7 +41,7 @@ def independent(path: Path) -> tuple[int, Decimal]:
     not SHARED.is_dir(), reason=f"no folder {SHARED}: MT940 is not tested on real files of banks"
 )
 @pytest.mark.parametrize("path", real_files(), ids=lambda path: path.name[-40:])
-def test_every_real_file_reads_as_an_independent_count_says(path: Path) -> None:
+def test_every_real_file_agrees_with_an_independent_count(path: Path) -> None:
     file = read_file(path)
     signed = [
         amount if direction == "CRDT" else -amount
@@ -54,7 +54,7 @@ def test_every_real_file_reads_as_an_independent_count_says(path: Path) -> None:
 @pytest.mark.skipif(
     not SHARED.is_dir(), reason=f"no folder {SHARED}: MT940 is not tested on real files of banks"
 )
-def test_the_library_mt_940_agrees_where_it_reads_a_file() -> None:
+def test_the_library_mt_940_agrees_on_the_files_it_can_read() -> None:
     mt940 = pytest.importorskip("mt940")
     agreed = 0
     for path in real_files():

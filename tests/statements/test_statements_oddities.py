@@ -1,4 +1,4 @@
-"""Oddities of banks: other balances, empty parts, encodings, how a table is laid out."""
+"""Unusual files of banks: balances, empty parts, charges, encodings, table layouts."""
 
 import re
 from decimal import Decimal
@@ -46,7 +46,7 @@ def test_only_booked_balances_open_and_close_a_statement(
 
 
 @pytest.mark.parametrize("empty", ["<Stmt/>", "<Stmt></Stmt>", "<Stmt><Id>S1</Id></Stmt>"])
-def test_an_empty_statement_is_one_that_is_not_proved_and_harms_no_other(
+def test_an_empty_statement_is_not_proved_and_does_not_affect_others(
     tmp_path: Path, empty: str
 ) -> None:
     file = read_file(write(tmp_path, document(empty, statement(entry("1.00"), closing="101.00"))))
@@ -56,7 +56,7 @@ def test_an_empty_statement_is_one_that_is_not_proved_and_harms_no_other(
     assert [problem.position for problem in file.problems] == ["Stmt[1]"]
 
 
-def test_a_batch_that_only_says_how_many_it_has_is_one_row_with_its_ids(tmp_path: Path) -> None:
+def test_a_batch_with_only_a_payment_count_is_one_row_with_its_ids(tmp_path: Path) -> None:
     batch = "<MsgId>M7</MsgId><PmtInfId>P7</PmtInfId><NbOfTxs>3</NbOfTxs>"
     more = f"<NtryDtls><Btch>{batch}</Btch></NtryDtls>"
     file = read(tmp_path, entry("10.00", more=more), closing="110.00")
@@ -70,7 +70,7 @@ def test_a_batch_that_only_says_how_many_it_has_is_one_row_with_its_ids(tmp_path
     "written", [entry("10.00", "CRDT", detail(more=ABROAD)), entry("10.00", more=ABROAD)],
     ids=["of a detail", "of the entry"],
 )  # fmt: skip
-def test_an_amount_instructed_in_another_currency_moves_nothing(
+def test_an_instructed_amount_in_another_currency_does_not_change_the_entry(
     tmp_path: Path, written: str
 ) -> None:
     file = read(tmp_path, written, closing="110.00")
@@ -82,13 +82,15 @@ def test_an_amount_instructed_in_another_currency_moves_nothing(
 @pytest.mark.parametrize(
     ("written", "amount"), [(".50", "0.5"), ("5.", "5"), ("+5.00", "5"), ("005.10", "5.1")]
 )
-def test_an_amount_is_any_decimal_that_xml_knows(tmp_path: Path, written: str, amount: str) -> None:
+def test_every_xml_decimal_notation_of_an_amount_is_read(
+    tmp_path: Path, written: str, amount: str
+) -> None:
     file = read(tmp_path, entry(written), opening=".00", closing=amount)
     assert file.entries["amount"].to_pylist() == [Decimal(amount)]
     assert file.statements["proved"].to_pylist() == [True]
 
 
-def test_a_balance_of_nothing_needs_no_direction(tmp_path: Path) -> None:
+def test_a_zero_balance_needs_no_direction(tmp_path: Path) -> None:
     nothing = balance("OPBD", "0.00").replace("<CdtDbtInd>CRDT</CdtDbtInd>", "")
     file = read(tmp_path, entry("5.00"), balances=nothing + balance("CLBD", "5.00"))
     assert file.statements["proved"].to_pylist() == [True]
@@ -113,9 +115,7 @@ def test_of_the_balances_of_several_days_the_earliest_opens_and_the_latest_close
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_balance_with_the_credit_line_in_it_gives_way_to_one_without(
-    tmp_path: Path, order: int
-) -> None:
+def test_a_balance_excluding_the_credit_line_takes_precedence(tmp_path: Path, order: int) -> None:
     line = '<CdtLine><Incl>true</Incl><Amt Ccy="EUR">1000.00</Amt></CdtLine>'
     closing = [
         balance("CLBD", "105.00"), balance("CLBD", "1105.00").replace("<Amt", f"{line}<Amt", 1)
@@ -125,7 +125,7 @@ def test_a_balance_with_the_credit_line_in_it_gives_way_to_one_without(
     assert rows(file.statements, "closing_balance", "proved") == [(Decimal(105), True)]
 
 
-def test_batches_in_one_entry_keep_each_their_own_ids(tmp_path: Path) -> None:
+def test_each_batch_in_an_entry_keeps_its_ids(tmp_path: Path) -> None:
     def group(batch: str, *details: str) -> str:
         return f"<NtryDtls><Btch><PmtInfId>{batch}</PmtInfId></Btch>{''.join(details)}</NtryDtls>"
 
@@ -155,7 +155,7 @@ def test_batches_in_one_entry_keep_each_their_own_ids(tmp_path: Path) -> None:
         ("DBIT", "31.50", "68.50", ("10.90", "20.60")),
     ],
 )
-def test_details_before_their_own_charges_are_explained_by_them(
+def test_charges_of_each_detail_explain_amounts_stated_before_charges(
     tmp_path: Path, direction: str, moved: str, closing: str, amounts: tuple[str, str]
 ) -> None:
     def charged(amount: str, charge: str) -> str:
@@ -177,9 +177,7 @@ def test_details_before_their_own_charges_are_explained_by_them(
     [(("DBIT", "DBIT"), "1.5"), (("DBIT", "CRDT"), "0.5"), (("CRDT", "DBIT"), "-0.5"),
      (("", ""), "1.5"), (("DBIT", ""), "1.5")],
 )  # fmt: skip
-def test_charges_given_back_are_deducted(
-    tmp_path: Path, ways: tuple[str, str], charged: str
-) -> None:
+def test_refunded_charges_are_deducted(tmp_path: Path, ways: tuple[str, str], charged: str) -> None:
     said = [f"<CdtDbtInd>{way}</CdtDbtInd>" if way else "" for way in ways]
     records = "".join(
         f'<Rcrd><Amt Ccy="EUR">{amount}</Amt>{way}</Rcrd>'
@@ -196,7 +194,7 @@ CHARGED = '<Chrgs><TtlChrgsAndTaxAmt Ccy="EUR">{}</TtlChrgsAndTaxAmt></Chrgs>'
     ("direction", "moved", "closing"),
     [("DBIT", "1526.00", "474.00"), ("CRDT", "1474.00", "3474.00")],
 )
-def test_charges_of_an_entry_with_several_details_are_a_line_of_their_own(
+def test_charges_of_an_entry_with_several_details_are_a_separate_row(
     tmp_path: Path, direction: str, moved: str, closing: str
 ) -> None:
     way = f"<CdtDbtInd>{direction}</CdtDbtInd>"
@@ -231,7 +229,9 @@ def test_charges_of_details_and_of_their_entry_explain_a_difference_together(
     assert file.statements["proved"].to_pylist() == [True]
 
 
-def test_charges_that_are_not_the_difference_explain_nothing(tmp_path: Path) -> None:
+def test_charges_that_do_not_equal_the_difference_do_not_prove_the_statement(
+    tmp_path: Path,
+) -> None:
     details = detail(amount="10.00"), detail(amount="20.00")
     for direction, moved, closing in (("DBIT", "31.00", "69.00"), ("CRDT", "32.00", "132.00")):
         batch = entry(moved, direction, *details, more=CHARGED.format("2.00"))
@@ -240,7 +240,7 @@ def test_charges_that_are_not_the_difference_explain_nothing(tmp_path: Path) -> 
         assert file.statements["proved"].to_pylist() == [False]
 
 
-def test_details_beside_one_that_has_all_of_the_entry_describe_it(tmp_path: Path) -> None:
+def test_details_next_to_one_with_the_full_amount_are_merged_into_it(tmp_path: Path) -> None:
     file = read(
         tmp_path, entry("30.00", "CRDT", detail("all", amount="30.00"), detail("a"), detail("b")),
         closing="130.00",
@@ -251,7 +251,7 @@ def test_details_beside_one_that_has_all_of_the_entry_describe_it(tmp_path: Path
     assert file.statements["proved"].to_pylist() == [True]
 
 
-def test_details_that_leave_nothing_to_a_silent_one_make_that_nothing(tmp_path: Path) -> None:
+def test_a_detail_without_an_amount_is_zero_if_nothing_remains(tmp_path: Path) -> None:
     parts = detail("a", amount="10.00"), detail("b", amount="20.00"), detail("c")
     file = read(tmp_path, entry("30.00", "CRDT", *parts), closing="130.00")
     assert rows(file.entries, "amount", "inferred") == [
@@ -260,7 +260,7 @@ def test_details_that_leave_nothing_to_a_silent_one_make_that_nothing(tmp_path: 
 
 
 def documents(folder: Path, *texts: str | bytes) -> StatementFile:
-    """Several documents one after the other in a file, read."""
+    """Read a file of consecutive documents."""
     parts = [text if isinstance(text, bytes) else text.encode() for text in texts]
     return read_file(write(folder, b"".join(parts)))
 
@@ -290,7 +290,7 @@ UNDECLARED = SECOND.partition("\n")[2]
         (FIRST, " " * (65536 - len(FIRST) - 9), SECOND),
     ],
 )
-def test_documents_one_after_the_other_are_all_read(
+def test_consecutive_documents_in_a_file_are_all_read(
     tmp_path: Path, texts: tuple[str | bytes, ...]
 ) -> None:
     file = documents(tmp_path, *texts)
@@ -302,7 +302,7 @@ def test_documents_one_after_the_other_are_all_read(
 
 @pytest.mark.parametrize("cut", ["</Ntry>", "<BookgDt", "<Ustrd>one", "</Document"])
 @pytest.mark.parametrize("mark", ["", "\n", "\ufeff"])
-def test_a_document_that_was_cut_off_before_another_one_is_refused(
+def test_a_document_truncated_before_another_one_is_refused(
     tmp_path: Path, cut: str, mark: str
 ) -> None:
     for following in (SECOND, UNDECLARED):
@@ -316,7 +316,7 @@ def test_many_documents_in_a_file_are_all_read(tmp_path: Path) -> None:
     assert documents(tmp_path, small * 3000).statements.num_rows == 3000
 
 
-def test_documents_may_use_one_prefix_for_two_versions(tmp_path: Path) -> None:
+def test_documents_may_use_the_same_prefix_for_two_versions(tmp_path: Path) -> None:
     def prefixed(version: str) -> str:
         text = document(statement(entry("10.00"), closing="110.00"), namespace=None)
         text = re.sub(r"<(/?)(?=[A-Z])", r"<\1n:", text)
@@ -329,7 +329,7 @@ def test_documents_may_use_one_prefix_for_two_versions(tmp_path: Path) -> None:
         assert file.entries["amount"].to_pylist() == [Decimal(10)] * 2
 
 
-def test_a_notification_after_a_statement_is_a_notification(tmp_path: Path) -> None:
+def test_a_notification_after_a_statement_keeps_its_own_format(tmp_path: Path) -> None:
     other = document(
         statement(entry("10.00"), balances="", kind="Ntfctn"), message="BkToCstmrDbtCdtNtfctn",
         namespace=None,
@@ -353,7 +353,7 @@ def test_a_notification_after_a_statement_is_a_notification(tmp_path: Path) -> N
         ("junk", "junk after document element", "if the bank sends the same"),
     ],
 )
-def test_a_document_that_cannot_be_read_refuses_all_of_the_file(
+def test_an_unreadable_document_refuses_the_whole_file(
     tmp_path: Path, second: str, said: str, step: str
 ) -> None:
     with pytest.raises(StatementError) as caught:
@@ -366,7 +366,7 @@ def test_a_document_that_cannot_be_read_refuses_all_of_the_file(
         assert not isinstance(other.value, UnknownFormat)
 
 
-def test_a_rate_that_cannot_be_kept_costs_only_itself(tmp_path: Path) -> None:
+def test_a_rate_with_too_many_digits_loses_only_itself(tmp_path: Path) -> None:
     rate = "<XchgRate>0.83333333333333333333333333</XchgRate>"
     exchange = f"<CcyXchg><SrcCcy>USD</SrcCcy><TrgtCcy>EUR</TrgtCcy>{rate}</CcyXchg>"
     abroad = f'<AmtDtls><InstdAmt><Amt Ccy="USD">12.00</Amt>{exchange}</InstdAmt></AmtDtls>'
@@ -409,7 +409,7 @@ ENCODED = {
 
 
 @pytest.mark.parametrize("content", ENCODED.values(), ids=ENCODED)
-def test_letters_are_those_that_the_bank_wrote(tmp_path: Path, content: bytes) -> None:
+def test_every_supported_encoding_is_read_correctly(tmp_path: Path, content: bytes) -> None:
     file = read_file(write(tmp_path, content))
     assert {text for (text,) in file.entries["remittance"].to_pylist()} == {"Zürich"}
     assert file.statements["account"].to_pylist() == [OURS]
@@ -420,9 +420,7 @@ def test_letters_are_those_that_the_bank_wrote(tmp_path: Path, content: bytes) -
     [CAMT.encode("latin-1"), UNSAID.encode("latin-1"), CAMT.encode("utf-32"), MT.encode("utf-32")],
     ids=["Latin-1 that says UTF-8", "Latin-1 that is undeclared", "UTF-32", "MT940 in UTF-32"],
 )
-def test_what_is_in_another_encoding_than_it_may_be_is_refused(
-    tmp_path: Path, content: bytes
-) -> None:
+def test_an_undeclared_or_unsupported_encoding_is_refused(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(StatementError, match=r"^file\.xml: ") as caught:
         read_file(write(tmp_path, content))
     assert caught.value.do
@@ -443,7 +441,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("text", TABLES.values(), ids=TABLES)
-def test_a_table_is_the_same_however_it_is_laid_out(tmp_path: Path, text: str) -> None:
+def test_the_layout_of_a_table_does_not_change_its_content(tmp_path: Path, text: str) -> None:
     file = read_file(write(tmp_path, text))
     assert rows(file.entries, "direction", "amount", "account") == [
         ("DBIT", Decimal("1234.5"), OURS), ("CRDT", Decimal(5000), OURS),

@@ -1,4 +1,4 @@
-"""A change of format: statements of the same days as MT940, camt and CSV, and no movement twice."""
+"""A change of format: MT940, camt and CSV of the same days add no duplicates."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -22,7 +22,7 @@ class Desk:
         self.lake = Lake(folder / "workspace", TABLES)
 
     def add(self, *texts: str) -> list[AddReport]:
-        """Add files of any format, each in a separate call; a CSV belongs to OURS."""
+        """Add files of any format, each in a separate call; OURS is the account of a CSV."""
         reports = []
         for text in texts:
             content = document(text) if text.startswith("<") else text
@@ -68,7 +68,7 @@ def day(number: int, opening: str, closing: str) -> str:
 
 
 def day_as_mt(number: int, opening: str, closing: str, *, days: int = 1) -> str:
-    """The statement of a day, or of several up to it, as MT940: in words unlike those of camt."""
+    """Return an MT940 statement of the days up to `number`; its texts differ from those of camt."""
     moved = Decimal(closing) - Decimal(opening)
     return (
         f":20:MT\n:25:{OURS}\n:28C:{number}/1\n"
@@ -80,7 +80,7 @@ def day_as_mt(number: int, opening: str, closing: str, *, days: int = 1) -> str:
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("is_camt_first", [True, False])
-def test_a_change_of_format_that_overlaps_a_day_is_one_proved_chain(
+def test_statements_that_overlap_by_a_day_in_two_formats_are_one_proved_chain(
     desk: Desk, is_camt_first: bool
 ) -> None:
     last = day(15, "20.00", "30.00")
@@ -95,7 +95,7 @@ def test_a_change_of_format_that_overlaps_a_day_is_one_proved_chain(
     assert [proved for _, proved in desk.proofs()] == [True, True, True]
 
 
-def test_formats_whose_days_overlap_in_part_are_refused_naming_both_files(desk: Desk) -> None:
+def test_partly_overlapping_statements_in_two_formats_are_refused_naming_both(desk: Desk) -> None:
     with pytest.raises(StatementError) as caught:
         desk.add(
             day_as_mt(15, "10.00", "30.00", days=5),
@@ -111,7 +111,7 @@ def test_formats_whose_days_overlap_in_part_are_refused_naming_both_files(desk: 
 
 
 def week(opening: str, *moved: str) -> str:
-    """A camt statement of the 12th to the 16th, with a movement on each of its first days."""
+    """Return a camt statement of the 12th to the 16th, with one movement per day from the 12th."""
     several = [
         entry(amount, booked=f"<BookgDt><Dt>2026-10-{12 + at}</Dt></BookgDt>")
         for at, amount in enumerate(moved)
@@ -123,10 +123,10 @@ def week(opening: str, *moved: str) -> str:
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("is_week_first", [True, False])
-def test_days_in_one_format_and_their_week_in_another_are_one_chain(
+def test_daily_and_weekly_statements_in_two_formats_are_one_chain(
     desk: Desk, is_week_first: bool
 ) -> None:
-    """Whichever comes first: the days lead from the week's opening to its closing."""
+    """In either order, the daily balances connect the week's opening with its closing."""
     days = [day_as_mt(12, "10.00", "20.00"), day_as_mt(14, "20.00", "25.00")]
     both = week("10.00", "10.00", "5.00")
     reports = desk.add(*([both, *days] if is_week_first else [*days, both]))
@@ -143,7 +143,7 @@ def test_days_in_one_format_and_their_week_in_another_are_one_chain(
     assert (desk.booked(), desk.proofs()) == before
 
 
-def test_days_that_lack_a_movement_of_their_week_are_refused_beside_it(desk: Desk) -> None:
+def test_a_weekly_statement_with_a_movement_missing_from_its_days_is_refused(desk: Desk) -> None:
     desk.add(day_as_mt(12, "10.00", "20.00"), day_as_mt(14, "20.00", "25.00"))
     text = week("10.00", "10.00", "5.00", "3.00").replace("28.00", "25.00")
     text = text.replace("</Stmt>", entry("3.00", "DBIT") + "</Stmt>")
@@ -151,14 +151,14 @@ def test_days_that_lack_a_movement_of_their_week_are_refused_beside_it(desk: Des
         desk.add(text)
 
 
-def test_two_formats_that_say_otherwise_of_the_same_days_are_refused(desk: Desk) -> None:
+def test_contradictory_statements_in_two_formats_are_refused(desk: Desk) -> None:
     desk.add(day_as_mt(15, "20.00", "30.00"))
     with pytest.raises(StatementError, match=r"1\.txt.* and 0\.txt.*disagree"):
         desk.add(day(15, "20.00", "35.00"))
     assert desk.booked() == [Decimal(10)]
 
 
-def test_of_two_formats_of_the_same_days_the_proved_one_counts(desk: Desk) -> None:
+def test_of_two_formats_for_the_same_days_the_proved_one_counts(desk: Desk) -> None:
     wrong = day_as_mt(15, "20.00", "30.00").replace("C10.00", "C9.00")
     desk.add(wrong)
     assert desk.booked() == [Decimal(9)]
@@ -177,7 +177,7 @@ KBC = (
 
 
 def export(opening: str, *moved: tuple[int, str]) -> str:
-    """The same account's CSV: a day and an amount a row."""
+    """Return a CSV of the same account, with a date and an amount per row."""
     balance, text = Decimal(opening), KBC
     for number, amount in moved:
         balance += Decimal(amount)
@@ -195,7 +195,7 @@ EXPORT = export("10.00", (12, "10.00"), (13, "5.00"))
 @pytest.mark.first_case
 @pytest.mark.parametrize("balance_column", [True, False])
 @pytest.mark.parametrize("order", [(EXPORT, WEEK, EXPORT), (WEEK, EXPORT, WEEK)])
-def test_an_export_of_the_days_of_a_statement_books_nothing_twice(
+def test_an_export_of_a_statements_days_adds_no_duplicates(
     desk: Desk, order: tuple[str, ...], balance_column: bool
 ) -> None:
     without = "\n".join(";".join((*row.split(";")[:9], "", *row.split(";")[10:]))
@@ -208,7 +208,7 @@ def test_an_export_of_the_days_of_a_statement_books_nothing_twice(
         assert ("camt.053", True) in desk.proofs()
 
 
-def test_an_export_of_days_that_several_statements_have_books_nothing_twice(desk: Desk) -> None:
+def test_an_export_of_the_days_of_several_statements_adds_no_duplicates(desk: Desk) -> None:
     desk.add(day(12, "10.00", "20.00"), day(13, "20.00", "25.00"), day(14, "25.00", "27.00"))
     (report,) = desk.add(EXPORT)
     assert "its days are in 0.txt, 1.txt too, as camt.053" in report.statements[0].proof
@@ -216,7 +216,7 @@ def test_an_export_of_days_that_several_statements_have_books_nothing_twice(desk
 
 
 @pytest.mark.parametrize("is_export_first", [True, False])
-def test_an_export_that_goes_beyond_a_statement_is_refused_naming_both_files(
+def test_an_export_that_extends_beyond_a_statement_is_refused_naming_both(
     desk: Desk, is_export_first: bool
 ) -> None:
     longer = export("10.00", (12, "10.00"), (13, "5.00"), (20, "1.00"))
@@ -225,7 +225,7 @@ def test_an_export_that_goes_beyond_a_statement_is_refused_naming_both_files(
         desk.add(*texts)
 
 
-def test_an_export_counts_again_where_the_statement_of_its_days_is_withdrawn(desk: Desk) -> None:
+def test_an_export_counts_again_if_the_statement_of_its_days_is_withdrawn(desk: Desk) -> None:
     desk.add(EXPORT, WEEK)
     stored = find_statement(desk.lake.snapshot(), "1.txt")
     withdrawal = withdraw_statement(desk.lake, stored, NOW + timedelta(days=9), {})
@@ -241,10 +241,10 @@ IBAN = "DE89370400440532013000"
 @pytest.mark.first_case
 @pytest.mark.parametrize("is_camt_first", [True, False])
 @pytest.mark.parametrize("declared", [IBAN, "37040044/532013000"])
-def test_the_number_of_a_bank_and_an_account_is_the_account_of_its_iban(
+def test_a_domestic_account_number_is_recognised_as_the_declared_iban(
     desk: Desk, declared: str, is_camt_first: bool
 ) -> None:
-    """MT940 states the one and camt the other; both are the account as it is declared."""
+    """MT940 has bank code and account number, camt has the IBAN."""
     both = [
         day_as_mt(15, "20.00", "30.00").replace(OURS, "37040044/0532013000EUR"),
         document(day(15, "20.00", "30.00")).replace(OURS, IBAN),
@@ -262,7 +262,7 @@ def test_the_number_of_a_bank_and_an_account_is_the_account_of_its_iban(
      ("61109010140000071219812874", "PL61109010140000071219812874"),
      ("37040044/532013000", IBAN)],
 )  # fmt: skip
-def test_a_number_in_an_iban_stands_for_it_unless_it_could_be_another(
+def test_an_account_number_inside_one_declared_iban_is_that_account(
     stated: str, declared: str
 ) -> None:
     assert own_account(stated, [declared, "FR1420041010050500013M02606"]) == declared
@@ -271,5 +271,5 @@ def test_a_number_in_an_iban_stands_for_it_unless_it_could_be_another(
     assert own_account(f"1{stated}", [declared]) == f"1{stated}"
 
 
-def test_a_number_that_two_of_our_accounts_have_stands_for_neither() -> None:
+def test_an_account_number_inside_two_declared_ibans_is_neither_account() -> None:
     assert own_account("123456789", ["NL02ABNA0123456789", "NL44RABO0123456789"]) == "123456789"

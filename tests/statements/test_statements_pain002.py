@@ -60,7 +60,7 @@ def test_a_report_is_read_at_every_level(tmp_path: Path, version: str) -> None:
     assert rejected["raw"].startswith("<TxInfAndSts>")
 
 
-def test_reports_one_after_the_other_in_a_file_are_each_about_their_own(tmp_path: Path) -> None:
+def test_consecutive_reports_in_a_file_refer_to_their_own_payments(tmp_path: Path) -> None:
     one = report(payment("PAY-1", "ACSC"), original="FILE-1", message_id="BANK-1")
     two = report(payment("PAY-2", "RJCT", "AC04"), original="FILE-2", message_id="BANK-2")
     rows = read_statements([written(tmp_path, f"{one}\n{two}")]).statuses.arrow.to_pylist()
@@ -86,7 +86,7 @@ def test_prefixes_older_dates_and_utf_16_are_read(tmp_path: Path) -> None:
     assert (row["status"], row["execution_date"]) == ("ACSC", date(2026, 11, 2))
 
 
-def test_a_statement_whose_text_speaks_of_reports_stays_a_statement(tmp_path: Path) -> None:
+def test_a_statement_that_mentions_a_report_in_its_text_stays_a_statement(tmp_path: Path) -> None:
     path = written(
         tmp_path,
         '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><GrpHdr>'
@@ -97,7 +97,7 @@ def test_a_statement_whose_text_speaks_of_reports_stays_a_statement(tmp_path: Pa
 
 
 @pytest.mark.acceptance
-def test_the_same_report_again_adds_nothing_whatever_its_name(tmp_path: Path) -> None:
+def test_adding_a_report_again_under_any_name_changes_nothing(tmp_path: Path) -> None:
     lake = Lake(tmp_path / "w", TABLES)
     text = report(payment("PAY-1", "ACCP"), payment("PAY-1", "ACCP"), file_status="ACCP")
     first = add_statements(lake, [written(tmp_path, text)], NOW, declared={})
@@ -111,7 +111,7 @@ def test_the_same_report_again_adds_nothing_whatever_its_name(tmp_path: Path) ->
 
 
 @pytest.mark.acceptance
-def test_a_large_report_is_read_in_a_process_of_its_own(tmp_path: Path) -> None:
+def test_a_large_report_is_read_in_a_separate_process(tmp_path: Path) -> None:
     many = [payment(f"PAY-{n}", "ACSP", text="x" * 9_000) for n in range(1_000)]
     path = written(tmp_path, report(*many))
     assert path.stat().st_size > 8 << 20
@@ -134,7 +134,7 @@ def test_an_empty_report_is_refused(tmp_path: Path, text: str, problem: str) -> 
         read_statements([written(tmp_path, text)])
 
 
-def test_unreadable_parts_of_a_report_are_named_by_place(tmp_path: Path) -> None:
+def test_unreadable_parts_of_a_report_are_named_by_position(tmp_path: Path) -> None:
     text = report(
         payment("PAY-1", "ACSP", amount="1e3"),
         "<TxInfAndSts><OrgnlEndToEndId>PAY-2</OrgnlEndToEndId></TxInfAndSts>",
@@ -149,7 +149,7 @@ def test_unreadable_parts_of_a_report_are_named_by_place(tmp_path: Path) -> None
     assert "status WHAT is not known, and decides nothing" in told
 
 
-# The result of several answers.
+# The combined result of several reports
 
 
 def answer(
@@ -184,7 +184,7 @@ EARLY, LATE = "2026-11-02T08:00:00Z", "2026-11-02T12:00:00Z"
             ([report(payment("PAY-1", "RJCT", code))], "duplicate")
             for code in ("AM05", "DU01", "DU02", "DU03", "DU04", "DU05")
         ),
-        # Reasons without a status of their own are those of the level above.
+        # Reasons without a status apply to the status of the level above.
         ([report(payment("PAY-1", "", "AM05"), file_status="RJCT")], "duplicate"),
         ([report(payment("PAY-1", "", "DU04"), batch_status="RJCT")], "duplicate"),
         (
@@ -200,7 +200,7 @@ EARLY, LATE = "2026-11-02T08:00:00Z", "2026-11-02T12:00:00Z"
         ([report(payment("PAY-1", "ACSP"), file_status="RJCT")], "contradicted"),
         ([report(payment("PAY-1", "RJCT"), payment("PAY-1", "ACSP"))], "contradicted"),
         ([report(payment("PAY-1", "ACSP"), payment("PAY-1", "RJCT"))], "contradicted"),
-        # A bank that uses the id of a report again
+        # The bank reuses the id of a report.
         (
             [
                 report(payment("PAY-1", "RJCT"), at=EARLY),
@@ -208,7 +208,7 @@ EARLY, LATE = "2026-11-02T08:00:00Z", "2026-11-02T12:00:00Z"
             ],
             "contradicted",
         ),
-        # In any order that they come in, the bank's own order counts.
+        # The bank's timestamps count, not the order of arrival.
         (
             [
                 report(payment("PAY-1", "RJCT"), message_id="B2", at=LATE),
@@ -246,7 +246,7 @@ EARLY, LATE = "2026-11-02T08:00:00Z", "2026-11-02T12:00:00Z"
         ),
     ],
 )
-def test_the_responses_of_a_bank_give_one_stage(
+def test_the_reports_about_a_payment_give_one_stage(
     tmp_path: Path, reports: list[str], stage: str | None
 ) -> None:
     found = answer(*reports, folder=tmp_path)
@@ -280,7 +280,7 @@ ORDERED = {
             "PmtInfId>PAY-ABC", "PmtInfId>PAY-OTHER"), "contradicted", "said of another batch"),
         (report(payment("PAY-1", "RJCT"), at=EARLY).replace(
             "PmtInfId>PAY-ABC", "PmtInfId>NOTPROVIDED"), "rejected", ""),
-        # Banks that give only the batch's id, or their own id for the file.
+        # Some banks give only the batch's id, or their own id for the file.
         (report(payment("PAY-1", "RJCT"), at=EARLY).replace(
             "OrgnlMsgId>PAY-ABC", "OrgnlMsgId>NOTPROVIDED"), "rejected", ""),
         (report(payment("PAY-1", "ACSP"), at=EARLY).replace(
@@ -289,7 +289,7 @@ ORDERED = {
             "OrgnlMsgId>PAY-ABC", "OrgnlMsgId>EB-7"), "contradicted", "said of another file"),
     ],
 )  # fmt: skip
-def test_a_rejection_is_one_of_what_was_ordered_and_of_nothing_else(
+def test_a_report_that_differs_from_the_order_is_contradicted(
     tmp_path: Path, text: str, stage: str, words: str
 ) -> None:
     found = answer(text, folder=tmp_path, **ORDERED)
@@ -298,7 +298,7 @@ def test_a_rejection_is_one_of_what_was_ordered_and_of_nothing_else(
     assert words in found.words
 
 
-def test_a_rejection_of_what_was_ordered_stands_beside_one_of_an_earlier_upload(
+def test_a_rejection_of_the_order_counts_despite_one_of_an_earlier_upload(
     tmp_path: Path,
 ) -> None:
     before = report(payment("PAY-1", "RJCT", "AC04"), at="2026-11-01T08:00:00Z")
@@ -321,14 +321,14 @@ def test_a_rejection_of_what_was_ordered_stands_beside_one_of_an_earlier_upload(
         report(payment("PAY-1", "CANC", "AM05")),
     ],
 )
-def test_a_duplicate_is_one_in_whatever_form_the_bank_says_it(tmp_path: Path, text: str) -> None:
+def test_a_duplicate_is_recognised_in_every_form_of_report(tmp_path: Path, text: str) -> None:
     found = answer(text, folder=tmp_path)
     assert found
     assert found.stage == "duplicate"
 
 
-def test_a_payment_that_is_named_by_nothing_is_not_one_without_a_reference() -> None:
-    """A rejection without an end-to-end id does not apply to a journaled payment without one."""
+def test_a_status_without_references_matches_no_payment() -> None:
+    """A rejection and a journaled payment do not match because both lack an end-to-end id."""
     status = {
         "original_message_id": "PAY-ABC", "original_batch_id": None, "level": "payment",
         "original_end_to_end_id": None, "message_id": "R1", "status": "RJCT", "reasons": ["AC04"],
@@ -338,7 +338,7 @@ def test_a_payment_that_is_named_by_nothing_is_not_one_without_a_reference() -> 
     assert order_answer([status], "PAY-ABC", "") is None
 
 
-def test_a_report_in_two_versions_and_in_any_order_comes_to_one_answer(tmp_path: Path) -> None:
+def test_the_answer_does_not_depend_on_the_version_or_order_of_reports(tmp_path: Path) -> None:
     said = [payment("PAY-1", "ACSP"), payment("PAY-1", "RJCT", "AC04")]
     texts = [
         report(said[0], at=EARLY, message_id="B1", version="03"),
@@ -352,7 +352,7 @@ def test_a_report_in_two_versions_and_in_any_order_comes_to_one_answer(tmp_path:
         assert (found.stage, found.words) == ("rejected", "RJCT: rejected, AC04 account closed")
 
 
-def test_what_was_verified_of_another_account_is_no_word_on_the_payee(tmp_path: Path) -> None:
+def test_a_verification_of_another_account_does_not_apply_to_the_payee(tmp_path: Path) -> None:
     told = payment("PAY-1", "RCVC", iban="NL79TEST0000000002")
     found = answer(report(told, at=LATE), folder=tmp_path, **ORDERED)
     assert found
@@ -368,7 +368,7 @@ def test_what_was_verified_of_another_account_is_no_word_on_the_payee(tmp_path: 
         ("RVNA", "not_possible", ""),
     ],
 )
-def test_what_verifying_the_payee_gave_stands_beside_the_stage(
+def test_the_verification_of_the_payee_is_separate_from_the_stage(
     tmp_path: Path, code: str, payee: str, name: str
 ) -> None:
     found = answer(
@@ -382,7 +382,7 @@ def test_what_verifying_the_payee_gave_stands_beside_the_stage(
     assert (found.stage, found.payee, found.payee_name) == ("received", payee, name)
 
 
-def test_a_status_says_its_reason_in_words(tmp_path: Path) -> None:
+def test_a_status_has_its_reason_in_words(tmp_path: Path) -> None:
     found = answer(report(payment("PAY-1", "RJCT", "AC04", "XX99")), folder=tmp_path)
     assert found
     assert found.words == "RJCT: rejected, AC04 account closed, XX99"

@@ -1,4 +1,4 @@
-"""The sum of a statement, and the message if it does not hold."""
+"""The proof of a statement: opening + entries = closing, or a message with the difference."""
 
 from datetime import date
 from decimal import Decimal
@@ -15,7 +15,7 @@ from treasury.statements import StatementFile, read_file
 from treasury.statements.balance_proof import StatementBalance, Tally, is_provable
 
 
-def test_a_statement_whose_sum_holds_is_proved_and_shows_the_sum(tmp_path: Path) -> None:
+def test_a_statement_that_adds_up_is_proved_and_shows_the_sum(tmp_path: Path) -> None:
     file = read(tmp_path, entry("20.00"), entry("5.50", "DBIT"), closing="114.50")
     assert rows(file.statements, "proved", "proof", "entry_count", "credit_total") == [
         (
@@ -27,7 +27,7 @@ def test_a_statement_whose_sum_holds_is_proved_and_shows_the_sum(tmp_path: Path)
     ]
 
 
-def test_a_cent_off_is_said_with_the_amounts(tmp_path: Path) -> None:
+def test_a_difference_of_a_cent_is_reported_with_the_amounts(tmp_path: Path) -> None:
     file = read(tmp_path, entry("20.00"), closing="119.99")
     (proof,) = file.statements["proof"].to_pylist()
     assert file.statements["proved"].to_pylist() == [False]
@@ -42,7 +42,7 @@ def test_an_overdrawn_account_has_negative_balances(tmp_path: Path) -> None:
     ]
 
 
-def test_the_previous_closing_opens_where_there_is_no_opening(tmp_path: Path) -> None:
+def test_a_missing_opening_balance_defaults_to_the_previous_closing(tmp_path: Path) -> None:
     balances = balance("PRCD", "1.00") + balance("CLBD", "2.00") + balance("CLAV", "9.00")
     file = read(tmp_path, entry("1.00"), balances=balances)
     assert file.statements["proved"].to_pylist() == [True]
@@ -65,13 +65,13 @@ def test_an_entry_in_another_currency_fails_the_proof(tmp_path: Path) -> None:
     assert "USD 1.00 in a statement in EUR" in file.statements["proof"][0].as_py()
 
 
-def test_a_balance_that_cannot_be_read_is_no_balance(tmp_path: Path) -> None:
+def test_an_unreadable_balance_is_ignored(tmp_path: Path) -> None:
     file = read(tmp_path, balances=balance("OPBD", "1.00") + balance("CLBD", "one"))
     assert rows(file.statements, "proved") == [(False,)]
     assert "balance not read" in str(file.problems[0])
 
 
-def test_each_statement_of_a_file_is_proved_by_itself(tmp_path: Path) -> None:
+def test_each_statement_of_a_file_is_proved_separately(tmp_path: Path) -> None:
     text = document(
         statement(entry("1.00"), opening="1.00", closing="2.00"),
         statement(entry("1.00"), opening="2.00", closing="4.00"),
@@ -110,7 +110,7 @@ BARE = "<Ntry><Amt Ccy='EUR'>{}</Amt><CdtDbtInd>{}</CdtDbtInd></Ntry>"
 
 
 def clearing(folder: Path, opening: str, closing: str, *entries: str) -> StatementFile:
-    """Return a statement without signs of balances, without states of entries, but with a time."""
+    """Return a statement with unsigned balances and a creation time, but no entry statuses."""
     balances = unsigned("OPBD", opening) + unsigned("CLBD", closing)
     account = f"<Acct><Id><IBAN>{OURS}</IBAN></Id><Ccy>EUR</Ccy></Acct>"
     text = document(f"<Stmt><Id>S1</Id>{account}{balances}{''.join(entries)}</Stmt>")
@@ -127,7 +127,7 @@ def clearing(folder: Path, opening: str, closing: str, *entries: str) -> Stateme
         ("0.00", "10.00", "10.00", ("0.00", "-10.00")),
     ],
 )
-def test_balances_without_a_sign_have_the_one_that_the_movements_show(
+def test_the_movements_give_unsigned_balances_their_sign(
     tmp_path: Path, opening: str, closing: str, moved: str, signed: tuple[str, str]
 ) -> None:
     file = clearing(tmp_path, opening, closing, BARE.format(moved, "DBIT"))
@@ -144,7 +144,7 @@ def test_balances_without_a_sign_have_the_one_that_the_movements_show(
     )
 
 
-def test_balances_without_a_sign_and_without_movements_prove_nothing(tmp_path: Path) -> None:
+def test_unsigned_balances_without_movements_prove_nothing(tmp_path: Path) -> None:
     file = clearing(tmp_path, "7.00", "7.00")
     said = "balances without a sign, and no movement that shows it"
     assert rows(file.statements, "proved", "proof") == [(False, said)]
@@ -158,14 +158,14 @@ def test_balances_without_a_sign_and_without_movements_prove_nothing(tmp_path: P
         ("<Avlbty><Amt Ccy='EUR'>7</Amt><CdtDbtInd>CRDT</CdtDbtInd></Avlbty>", True),
         ("<Avlbty><Amt Ccy='EUR'>7.00</Amt><CdtDbtInd>DBIT</CdtDbtInd></Avlbty>", False),
         ("<Avlbty><Amt Ccy='EUR'>6.00</Amt></Avlbty>", False),
-        # With a credit line as much may be available although the account is overdrawn.
+        # With a credit line, this much may be available although the account is overdrawn.
         (
             "<CdtLine><Amt>14.00</Amt></CdtLine><Avlbty><Amt Ccy='EUR'>7.00</Amt></Avlbty>",
             False,
         ),
     ],
 )
-def test_balances_without_a_sign_of_which_all_is_available_are_credits_if_nothing_moved(
+def test_unsigned_fully_available_balances_without_movements_are_credits(
     tmp_path: Path, more: str, proved: bool
 ) -> None:
     both = "".join(
@@ -178,7 +178,7 @@ def test_balances_without_a_sign_of_which_all_is_available_are_credits_if_nothin
     assert bool(file.problems) is proved
 
 
-def test_what_is_available_does_not_overrule_the_movements(tmp_path: Path) -> None:
+def test_the_available_amount_does_not_override_the_movements(tmp_path: Path) -> None:
     both = "".join(
         unsigned(code, amount).replace(
             "</Bal>", f"<Avlbty><Amt Ccy='EUR'>{amount}</Amt></Avlbty></Bal>"
@@ -191,12 +191,12 @@ def test_what_is_available_does_not_overrule_the_movements(tmp_path: Path) -> No
     ]
 
 
-def test_balances_without_a_sign_whose_sum_does_not_hold_are_not_proved(tmp_path: Path) -> None:
+def test_unsigned_balances_that_do_not_add_up_are_not_proved(tmp_path: Path) -> None:
     file = clearing(tmp_path, "100.00", "95.00", BARE.format("10.00", "DBIT"))
     assert "(EUR 5.00 off)" in file.statements["proof"].to_pylist()[0]
 
 
-def test_how_many_entries_were_lost_is_said_last_and_ends_with_1(tmp_path: Path) -> None:
+def test_the_count_of_lost_entries_is_reported_last_and_exits_with_1(tmp_path: Path) -> None:
     text = document(statement(entry("1.00"), entry("x"), entry("y"), closing="101.00"))
     path = write(tmp_path, text)
     file = read_file(path)

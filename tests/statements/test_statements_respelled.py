@@ -1,4 +1,4 @@
-"""Overlapping CSV exports of which the later one writes the same movements in other words."""
+"""Overlapping CSV exports; the later one has other texts for the same movements."""
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -70,7 +70,7 @@ LATER = HEADER + SHOP_LATER + COFFEE_LATER + SECOND_COFFEE
 @pytest.mark.first_case
 @pytest.mark.parametrize("together", [True, False], ids=["one call", "two calls"])
 @pytest.mark.parametrize("texts", [(FIRST, LATER), (LATER, FIRST, LATER)])
-def test_the_balance_after_a_row_shows_that_it_is_a_known_movement_in_other_words(
+def test_the_balance_after_a_row_identifies_a_known_movement_with_another_text(
     desk: Desk, texts: tuple[str, ...], together: bool
 ) -> None:
     desk.add(texts, together=together)
@@ -82,7 +82,7 @@ def test_the_balance_after_a_row_shows_that_it_is_a_known_movement_in_other_word
 
 
 @pytest.mark.acceptance
-def test_newest_first_and_a_day_in_progress_are_no_difference(desk: Desk) -> None:
+def test_row_order_and_an_incomplete_day_do_not_matter(desk: Desk) -> None:
     noon = HEADER + "2026-10-06,COFFEE,-3.50,86.50\n" + SHOP
     evening = HEADER + "2026-10-06,Coffee,-3.50,83.00\n" + COFFEE_LATER + SHOP_LATER
     desk.add((noon, evening))
@@ -94,14 +94,14 @@ def test_newest_first_and_a_day_in_progress_are_no_difference(desk: Desk) -> Non
 
 
 @pytest.mark.acceptance
-def test_exports_of_the_same_days_in_other_words_are_no_rivals(desk: Desk) -> None:
+def test_exports_of_the_same_days_with_other_texts_do_not_contradict(desk: Desk) -> None:
     desk.add((FIRST, HEADER + SHOP_LATER + COFFEE_LATER))
     assert desk.rows("amount") == [(Decimal(10),), (Decimal("3.5"),)]
     stored = desk.lake.snapshot().sql("SELECT proved, rivals FROM statements")
     assert rows(stored, "proved", "rivals") == [(True, None)]
 
 
-def test_a_credit_whose_first_export_proves_nothing_counts_once(desk: Desk) -> None:
+def test_a_credit_in_an_unproved_and_a_later_export_counts_once(desk: Desk) -> None:
     first = HEADER + "2026-10-05,PAYER BV PAY-2026-004471,500.00,600.00\n"
     later = '2026-10-05,"Payer BV, PAY-2026-004471 (SEPA)",500.00,600.00\n'
     desk.add((first, HEADER + later + "2026-10-06,Other,1.00,601.00\n"))
@@ -125,7 +125,7 @@ SAME_DAYS = HEADER + SHOP_LATER + COFFEE_LATER
     ],
     ids=["more", "more before", "same days", "same days before"],
 )
-def test_a_row_without_a_text_takes_that_of_another_export(
+def test_a_row_without_a_text_takes_the_text_of_another_export(
     desk: Desk, later: str, order: tuple[int, ...], together: bool
 ) -> None:
     desk.add(tuple((WORDLESS, later)[at] for at in order), together=together)
@@ -138,7 +138,7 @@ def test_a_row_without_a_text_takes_that_of_another_export(
 
 
 @pytest.mark.acceptance
-def test_a_row_with_a_name_alone_takes_the_text_of_another_export(desk: Desk) -> None:
+def test_a_row_with_only_a_name_takes_the_text_of_another_export(desk: Desk) -> None:
     named = PROFILE + 'counterparty_name = ["Name"]\n'
     (desk.folder / "profiles" / "generic.toml").write_text(named, "utf-8")
     first = "Date,Name,Description,Amount,Balance\n2026-10-05,Payer BV,,500.00,600.00\n"
@@ -161,7 +161,7 @@ def bunq(name: str, text: str, account: str = PAYER, day: str = "05") -> str:
     ],
     ids=["name", "reference", "case"],
 )
-def test_account_and_reference_show_it_where_no_balance_is_stated(
+def test_without_balances_account_and_reference_identify_a_known_movement(
     desk: Desk, before: tuple[str, str], after: tuple[str, str], together: bool
 ) -> None:
     desk.add(
@@ -174,7 +174,7 @@ def test_account_and_reference_show_it_where_no_balance_is_stated(
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("together", [True, False], ids=["one call", "two calls"])
-def test_if_only_day_and_amount_agree_both_are_twins_and_add_lists_the_day(
+def test_rows_that_agree_only_in_day_and_amount_are_twins_and_reported(
     desk: Desk, together: bool
 ) -> None:
     other = bunq("Someone", "other words", account="NL02RABO0123456789")
@@ -187,21 +187,21 @@ def test_if_only_day_and_amount_agree_both_are_twins_and_add_lists_the_day(
 
 
 @pytest.mark.acceptance
-def test_a_long_text_takes_no_time_that_grows_with_the_square_of_its_length(desk: Desk) -> None:
+def test_a_long_text_does_not_take_quadratic_time(desk: Desk) -> None:
     before, after = ("a1b2c3" + "d" * 100_000 + end for end in ("", " again"))
     desk.add((BUNQ + bunq("Payer BV", before), BUNQ + bunq("Payer BV", after)))
     assert desk.rows("is_twin") == [(True,), (True,)]
 
 
 @pytest.mark.acceptance
-def test_two_movements_of_one_export_stay_two_in_whatever_words(desk: Desk) -> None:
+def test_two_movements_of_one_export_stay_two_with_any_texts(desk: Desk) -> None:
     both = BUNQ + bunq("Payer BV", "PAY-2026-004471") + bunq("Payer B.V.", "PAY-2026-004471")
     desk.add((both, both))
     assert desk.rows("amount", "is_twin") == [(Decimal(500), False)] * 2
 
 
 @pytest.mark.acceptance
-def test_an_export_that_goes_on_where_the_other_ended_shares_no_movement(desk: Desk) -> None:
+def test_an_export_that_continues_another_shares_no_movement(desk: Desk) -> None:
     morning = HEADER + SHOP + COFFEE
     evening = HEADER + "2026-10-06,TEA,-3.50,83.00\n" + "2026-10-06,TEA 2,-3.00,80.00\n"
     desk.add((morning, evening))

@@ -1,4 +1,4 @@
-"""The practice company's bank files, from end to end: proved, covered, and added only once."""
+"""The sandbox company's bank files, end to end: proved, complete, and added only once."""
 
 from datetime import date
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Small inputs after public reports of banks' files that were once read wrongly."""
+"""Small inputs modelled on public bug reports about bank files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LINES = {
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_every_line_is_read_and_the_balances_prove_it(name: str) -> None:
+def test_every_line_is_read_and_proved_by_the_balances(name: str) -> None:
     file = read_file(SMALL / name)
     assert set(file.statements["proved"].to_pylist()) == {True}
     assert rows(file.entries, "amount", "direction", "remittance") == [
@@ -47,7 +47,7 @@ def test_every_line_is_read_and_the_balances_prove_it(name: str) -> None:
     ]
 
 
-def test_cfonb_with_the_blanks_at_line_ends_cut_off_reads_like_a_run_of_records(
+def test_cfonb_without_trailing_blanks_gives_the_same_records(
     tmp_path: Path,
 ) -> None:
     run = (SMALL / "F06a_cfonb_without_line_ends.txt").read_text("ascii").rstrip("\n")
@@ -62,7 +62,7 @@ def test_the_reference_in_the_last_free_text_of_coda_is_read() -> None:
     assert row["additional_information"].endswith(f"1111 GENT Belgie mededeling {PAID}")
 
 
-def test_days_of_a_bank_in_utc_are_those_of_the_accounts_country() -> None:
+def test_instants_in_utc_become_days_in_the_country_of_the_account() -> None:
     file = read_file(SMALL / "F14_camt_utc_instants.xml")
     first = date(2026, 11, 1)
     assert rows(file.entries, "booking_date", "value_date") == [(first, first)]
@@ -80,9 +80,7 @@ def test_a_dash_within_a_statement_of_mt940_does_not_end_it() -> None:
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_details_of_a_notification_count_in_place_of_the_booked_total(
-    tmp_path: Path, order: tuple[int, int]
-) -> None:
+def test_notified_details_replace_the_booked_total(tmp_path: Path, order: tuple[int, int]) -> None:
     names = "F02a_camt053_total.xml", "F02b_camt054_details.xml"
     lake = Lake(tmp_path / "workspace", TABLES)
     for at, place in enumerate(order):

@@ -1,4 +1,4 @@
-"""Where files come from: folders, patterns, archives, standard input; and what is refused."""
+"""Sources of files: folders, patterns, archives, standard input, and refused ones."""
 
 import gzip
 import io
@@ -38,13 +38,13 @@ def packed(**members: str | bytes) -> bytes:
     return buffer.getvalue()
 
 
-def test_the_format_is_told_by_content_whatever_the_name(tmp_path: Path) -> None:
+def test_the_format_is_detected_from_the_content_and_not_the_name(tmp_path: Path) -> None:
     assert read_file(write(tmp_path, CAMT, "a.sta")).format == "camt.053"
     assert read_file(write(tmp_path, MT, "b.xml")).format == "MT940"
     assert read_file(write(tmp_path, "\r\n \ufeff" + MT, "c.csv")).format == "MT940"
 
 
-def test_folders_patterns_and_archives_stand_for_what_is_in_them(tmp_path: Path) -> None:
+def test_folders_patterns_and_archives_are_expanded(tmp_path: Path) -> None:
     (tmp_path / "in" / "deep").mkdir(parents=True)
     write(tmp_path / "in", CAMT, "a.xml")
     write(tmp_path / "in" / "deep", gzip.compress(MT.encode()), "b.sta.gz")
@@ -57,7 +57,7 @@ def test_folders_patterns_and_archives_stand_for_what_is_in_them(tmp_path: Path)
     assert read_statements([str(tmp_path / "in" / "*.xml")]).entries.arrow.num_rows == 1
 
 
-def test_a_file_that_a_person_names_must_be_a_statement(tmp_path: Path) -> None:
+def test_a_file_given_by_name_must_exist_and_be_a_statement(tmp_path: Path) -> None:
     with pytest.raises(StatementError, match="not a bank statement"):
         read_statements([write(tmp_path, "not a statement", "readme.txt")])
     with pytest.raises(StatementError, match="no such file"):
@@ -69,13 +69,15 @@ def test_a_file_that_a_person_names_must_be_a_statement(tmp_path: Path) -> None:
     [CAMT.encode(), packed(a__xml=CAMT), gzip.compress(MT.encode(), mtime=0)],
     ids=["plain", "zip", "gzip"],
 )
-def test_standard_input_may_be_any_of_them(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_may_have_any_format(
+    content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     assert read_statements(["-"]).entries.arrow.num_rows == 1
 
 
 @pytest.mark.acceptance
-def test_an_archive_that_swells_beyond_reason_is_refused(tmp_path: Path) -> None:
+def test_a_decompression_bomb_is_refused(tmp_path: Path) -> None:
     bomb = CAMT.encode().replace(b"</Stmt>", b" " * (80 << 20) + b"</Stmt>")
     for content, name in ((gzip.compress(bomb), "bomb.gz"), (packed(a__xml=bomb), "bomb.zip")):
         with pytest.raises(StatementError, match=rf"^{name}"):
@@ -93,13 +95,13 @@ def test_an_archive_that_swells_beyond_reason_is_refused(tmp_path: Path) -> None
     ],
     ids=["cut gzip", "cut zip", "no zip", "nested", "no gzip"],
 )
-def test_a_broken_or_nested_archive_is_an_error_of_ours(tmp_path: Path, content: bytes) -> None:
+def test_a_broken_or_nested_archive_is_a_statement_error(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(StatementError):
         read_statements([write(tmp_path, content, "odd")])
 
 
 @pytest.mark.acceptance
-def test_large_files_are_shared_out_and_read_the_same(
+def test_large_files_read_in_parallel_give_the_same_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from treasury.statements import parallel_reading
@@ -114,7 +116,7 @@ def test_large_files_are_shared_out_and_read_the_same(
         read_statements([*paths, write(tmp_path, CAMT[:-5], "bad.xml")], workers=2)
 
 
-def test_a_process_that_reads_is_given_no_secret_and_takes_no_code_from_the_current_folder(
+def test_a_reader_process_gets_no_secret_and_imports_nothing_from_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from treasury.statements import parallel_reading
@@ -155,7 +157,7 @@ def test_other_files_in_a_folder_are_skipped_whatever_their_size(
         read_statements([photo], workers=2)
 
 
-def test_batches_come_without_the_whole_file(tmp_path: Path) -> None:
+def test_batches_are_read_without_loading_the_whole_file(tmp_path: Path) -> None:
     many = [entry("1.00")] * 3000
     path = write(tmp_path, document(statement(*many, closing="3100.00")))
     sizes = [batch.num_rows for batch in read_batches(path)]
@@ -164,7 +166,7 @@ def test_batches_come_without_the_whole_file(tmp_path: Path) -> None:
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("large", [1, 1 << 20])
-def test_a_file_whose_name_is_not_utf_8_is_stored_with_its_bytes_visible(
+def test_a_file_name_that_is_not_utf_8_is_stored_with_escaped_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int
 ) -> None:
     from treasury.statements import parallel_reading

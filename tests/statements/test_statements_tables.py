@@ -1,4 +1,4 @@
-"""The readers' rows and the declared tables hold the same columns; Arrow gets exact values."""
+"""The readers' rows have the declared columns, and Arrow gets exact values."""
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -14,7 +14,7 @@ from treasury.statements.arrow_columns import column
 from treasury.statements.entry_rows import EntryRow, StatementRow
 
 
-def test_the_rows_have_the_columns_that_are_declared() -> None:
+def test_the_rows_have_the_declared_columns() -> None:
     for table, row in ((STATEMENTS, StatementRow), (STATEMENT_ENTRIES, EntryRow)):
         assert sorted(row.__struct_fields__) == sorted(table.row_schema.names)
 
@@ -35,9 +35,7 @@ VALUES = {
 @pytest.mark.first_case
 @pytest.mark.parametrize("kind", VALUES, ids=str)
 @given(data=st.data())
-def test_a_column_holds_what_pyarrow_itself_would_make(
-    kind: pa.DataType, data: st.DataObject
-) -> None:
+def test_a_column_equals_the_one_pyarrow_builds(kind: pa.DataType, data: st.DataObject) -> None:
     values = data.draw(st.lists(st.none() | VALUES[kind], max_size=20))
     if kind is TEXTS:
         values = [value or [] for value in values]
@@ -47,7 +45,7 @@ def test_a_column_holds_what_pyarrow_itself_would_make(
 
 
 @pytest.mark.acceptance
-def test_columns_take_the_values_of_rows() -> None:
+def test_columns_contain_the_values_of_the_rows() -> None:
     assert column((date(2026, 10, 31), None), DATE).to_pylist() == [date(2026, 10, 31), None]
     moment = datetime(2026, 11, 2, 8, tzinfo=UTC)
     assert column((moment,), INSTANT).to_pylist() == [moment]

@@ -1,4 +1,4 @@
-"""Several versions of a statement: one counts in every order of arrival, and others are noted."""
+"""Several versions of a statement: one counts in any order of arrival; others are reported."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
@@ -18,7 +18,7 @@ MOVED = ":61:261002C{},NMSC\n:86:{}\n"
 
 
 def version(closing: int, *moved: tuple[int, str]) -> str:
-    """Return a statement as MT940, which has no creation time."""
+    """Return an MT940 statement, which has no creation time."""
     return MT.format(OURS, "".join(MOVED.format(*one) for one in moved), closing)
 
 
@@ -79,7 +79,7 @@ class Desk:
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("pair", PAIRS, ids=NAMES)
-def test_of_versions_of_equal_rank_one_counts_in_any_order_and_both_are_told(
+def test_of_versions_of_equal_rank_one_counts_in_any_order_and_both_are_reported(
     tmp_path: Path, pair: tuple[str, str]
 ) -> None:
     states = []
@@ -106,7 +106,7 @@ def test_of_versions_of_equal_rank_one_counts_in_any_order_and_both_are_told(
 @pytest.mark.parametrize("pair", PAIRS[:4], ids=NAMES[:4])
 @pytest.mark.parametrize("order", ["ab", "ba"])
 @pytest.mark.parametrize("right", ["a", "b"])
-def test_a_person_settles_which_version_is_right_by_withdrawing_and_adding_it(
+def test_withdrawing_and_adding_again_settles_which_version_counts(
     tmp_path: Path, pair: tuple[str, str], order: str, right: str
 ) -> None:
     desk = Desk(tmp_path, "lake")
@@ -142,7 +142,7 @@ def test_three_versions_of_equal_rank_leave_the_same_state_in_every_order(tmp_pa
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_version_that_is_proved_counts_before_a_newer_one_that_is_not(
+def test_a_proved_version_takes_precedence_over_a_newer_unproved_one(
     tmp_path: Path, order: int
 ) -> None:
     proved = document(statement(entry("5.00"), closing="105.00"))
@@ -169,7 +169,7 @@ LINES = [
 @pytest.mark.acceptance
 @pytest.mark.first_case
 @pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_a_later_export_of_a_day_in_progress_goes_on_where_the_one_before_it_was(
+def test_a_later_export_of_an_incomplete_day_continues_the_earlier_one(
     tmp_path: Path, order: tuple[int, ...]
 ) -> None:
     desk = Desk(tmp_path, "lake")
@@ -181,7 +181,7 @@ def test_a_later_export_of_a_day_in_progress_goes_on_where_the_one_before_it_was
 
 
 @pytest.mark.parametrize("is_same", [True, False])
-def test_check_tells_of_versions_of_equal_rank_that_are_read_together(
+def test_check_reports_versions_of_equal_rank_that_are_read_together(
     tmp_path: Path, is_same: bool
 ) -> None:
     texts = (WORDS[0], WORDS[0] if is_same else WORDS[1])
@@ -192,7 +192,7 @@ def test_check_tells_of_versions_of_equal_rank_that_are_read_together(
     assert ("1.txt (SHA-256 " in first, "0.txt (SHA-256 " in second) == (not is_same, not is_same)
 
 
-def test_a_statement_whose_lines_are_only_broken_otherwise_is_no_other_version(
+def test_a_statement_with_other_line_breaks_is_the_same_version(
     tmp_path: Path,
 ) -> None:
     desk = Desk(tmp_path, "lake")
@@ -205,7 +205,7 @@ def test_a_statement_whose_lines_are_only_broken_otherwise_is_no_other_version(
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("order", [1, -1])
-def test_statements_of_one_number_and_day_that_open_otherwise_are_both_in_doubt(
+def test_statements_with_equal_number_and_day_but_other_openings_are_both_doubtful(
     tmp_path: Path, order: int
 ) -> None:
     desk = Desk(tmp_path, "lake")

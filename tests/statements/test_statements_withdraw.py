@@ -1,4 +1,4 @@
-"""A statement taken out of what counts: its movements, what others prove without it, its return."""
+"""Withdrawing a statement: its movements, the proofs of other statements, adding it again."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -71,7 +71,7 @@ def test_adding_the_file_again_restores_the_statement(lake: Lake, tmp_path: Path
     assert counting(lake, "statements", "proved") == [(True,)]
 
 
-def test_a_statement_whose_movements_were_stored_with_it_is_not_proved_until_added_again(
+def test_a_statement_that_shares_withdrawn_movements_is_unproved_until_added_again(
     lake: Lake, tmp_path: Path
 ) -> None:
     month = write(tmp_path, MONTH, "october.xml")
@@ -107,7 +107,9 @@ def test_following_statements_are_rechecked_after_a_withdrawal(lake: Lake, tmp_p
     assert counting(lake, "statements", "file_name", "proved") == [("november.xml", True)]
 
 
-def test_a_name_that_stands_for_none_or_for_several_is_refused(lake: Lake, tmp_path: Path) -> None:
+def test_a_name_that_matches_no_or_several_statements_is_refused(
+    lake: Lake, tmp_path: Path
+) -> None:
     texts = (
         statement(closing="100.00"),
         statement(days=("2026-11-01", "2026-11-30"), sequence=2, closing="100.00"),

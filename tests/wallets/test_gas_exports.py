@@ -1,4 +1,4 @@
-"""Transaction lists of explorers: native coin in and out, gas once per transaction, bad files."""
+"""Transaction lists of explorers: native coin, gas once per transaction, invalid files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def chain(tmp_path: Path) -> Chain:
     return Chain(tmp_path)
 
 
-def test_a_list_gives_movements_in_and_out_and_the_gas_that_was_paid(chain: Chain) -> None:
+def test_a_transaction_list_gives_incoming_and_outgoing_movements_and_the_gas_paid(
+    chain: Chain,
+) -> None:
     came = listed(hash="0x02", **{"from": OTHER, "to": OWN, "came": "1.25", "went": "0"})
     added = chain.add(list_text(listed(fee="0.00210000"), came))
     assert str(added).endswith("2 movements new, gas of 1 transactions")
@@ -54,7 +56,7 @@ def test_a_list_gives_movements_in_and_out_and_the_gas_that_was_paid(chain: Chai
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("coin", ["POL", "MATIC"])
-def test_a_list_of_polygon_is_in_pol_by_either_name(tmp_path: Path, coin: str) -> None:
+def test_a_polygon_list_is_in_pol_under_its_old_and_new_name(tmp_path: Path, coin: str) -> None:
     chain = Chain(tmp_path, POLYGON)
     chain.add(list_text(listed(fee="0.0123456789"), coin=coin, hash_head="Txhash"))
     (gas,) = chain.rows("wallet_gas")
@@ -76,7 +78,7 @@ def test_a_failed_transaction_pays_gas_and_moves_nothing(chain: Chain) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_transfer_to_itself_and_a_contract_that_it_makes(chain: Chain) -> None:
+def test_a_self_transfer_and_a_contract_creation_are_read(chain: Chain) -> None:
     chain.add(
         list_text(
             listed(to=OWN.lower(), came="0.5"),
@@ -89,7 +91,7 @@ def test_a_transfer_to_itself_and_a_contract_that_it_makes(chain: Chain) -> None
 
 
 @pytest.mark.acceptance
-def test_coins_that_a_contract_sent_may_be_appended_without_a_fee(chain: Chain) -> None:
+def test_coins_sent_by_a_contract_need_no_fee(chain: Chain) -> None:
     inner = listed(**{"from": OTHER, "to": OWN, "came": "0.2", "went": "0", "fee": ""})
     chain.add(list_text(listed(went="0"), inner))
     assert [row["amount"] for row in chain.rows("wallet_movements")] == [Decimal("0.2")]
@@ -97,7 +99,7 @@ def test_coins_that_a_contract_sent_may_be_appended_without_a_fee(chain: Chain) 
 
 
 @pytest.mark.acceptance
-def test_an_overlap_of_two_lists_adds_nothing(chain: Chain) -> None:
+def test_overlapping_lists_add_no_duplicates(chain: Chain) -> None:
     both = (listed(), listed(hash="0x02"))
     chain.add(list_text(*both))
     later = chain.add(list_text(*both, listed(hash="0x03", went="0")), "later.csv")
@@ -112,7 +114,7 @@ def plain(*lines: str, head: str = PLAIN + ",gas,gas_coin") -> str:
     return "\n".join((head, *lines, ""))
 
 
-def test_a_hash_in_a_token_export_and_in_a_list_is_one_payment(chain: Chain) -> None:
+def test_gas_in_a_token_export_and_a_transaction_list_is_counted_once(chain: Chain) -> None:
     token = f"0X01,2026-10-05T09:31:11Z,{OWN},{OTHER},USDC,100,0.002100,ETH"
     second = f"0X01,2026-10-05T09:31:11Z,{OWN},{SECOND},USDC,25,0.0021,"
     chain.add(plain(token, second), "tokens.csv")
@@ -124,7 +126,7 @@ def test_a_hash_in_a_token_export_and_in_a_list_is_one_payment(chain: Chain) -> 
 
 
 @pytest.mark.acceptance
-def test_a_plain_export_shows_gas_where_all_that_the_wallet_sent_has_it(tmp_path: Path) -> None:
+def test_a_plain_export_shows_gas_if_every_outgoing_transaction_has_it(tmp_path: Path) -> None:
     first = f"0x01,2026-10-05T09:31:11Z,{OWN},{OTHER},ETH,0.5,0.0021,ETH"
     for number, (gas, shows) in enumerate((("0.001", True), ("", False))):
         chain = Chain(tmp_path / str(number))
@@ -147,7 +149,7 @@ def test_lists_that_disagree_about_a_fee_are_refused_by_file_and_line(chain: Cha
     assert before["amount"] == Decimal("0.0021")
 
 
-def test_a_transaction_that_failed_and_moved_coins_is_refused_either_way(
+def test_a_failed_transaction_that_moved_coins_is_refused_in_either_order(
     tmp_path: Path,
 ) -> None:
     token = plain(f"0x01,2026-10-05T09:31:11Z,{OWN},{OTHER},USDC,100", head=PLAIN)
@@ -165,7 +167,9 @@ def test_a_transaction_that_failed_and_moved_coins_is_refused_either_way(
     assert other.rows("wallet_movements") == []
 
 
-def test_a_list_that_lacks_gas_of_an_earlier_one_is_refused_until_it_is_meant(chain: Chain) -> None:
+def test_a_list_without_the_gas_of_an_earlier_one_is_refused_unless_it_replaces_it(
+    chain: Chain,
+) -> None:
     chain.add(list_text(listed(went="0"), listed(hash="0x02", went="0")))
     fewer = list_text(listed(went="0"))
     with pytest.raises(InputError, match=r"lacks the gas of 0x02, 0.0021 ETH, which list.csv has"):
@@ -174,7 +178,7 @@ def test_a_list_that_lacks_gas_of_an_earlier_one_is_refused_until_it_is_meant(ch
     assert [row["transaction_hash"] for row in chain.rows("wallet_gas")] == ["0x01"]
 
 
-def test_gas_of_days_whose_whole_list_lacks_it_is_refused(chain: Chain) -> None:
+def test_gas_missing_from_the_complete_list_of_its_days_is_refused(chain: Chain) -> None:
     chain.add(list_text(listed()))
     token = f"0x09,2026-10-06T09:00Z,{OWN},{OTHER},USDC,100,0.001,ETH"
     with pytest.raises(InputError, match=r"tokens.csv, line 2: gas of 0x09, which list.csv lacks"):
@@ -182,7 +186,7 @@ def test_gas_of_days_whose_whole_list_lacks_it_is_refused(chain: Chain) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_transfer_between_own_wallets_is_one_movement_whichever_export_shows_it(
+def test_a_transfer_between_own_wallets_in_both_exports_is_one_movement(
     chain: Chain,
 ) -> None:
     second = WalletPlace("ETHEREUM", SECOND)
@@ -223,7 +227,7 @@ WRONG: tuple[tuple[dict[str, str], str], ...] = (
 
 
 @pytest.mark.parametrize(("changed", "words"), WRONG)
-def test_a_line_that_is_wrong_is_named_and_nothing_is_stored(
+def test_an_invalid_line_is_named_and_nothing_is_stored(
     chain: Chain, changed: dict[str, str], words: str
 ) -> None:
     with pytest.raises(InputError, match=words):
@@ -232,7 +236,7 @@ def test_a_line_that_is_wrong_is_named_and_nothing_is_stored(
         assert chain.rows(table) == []
 
 
-def test_a_coin_that_is_not_the_chains_or_not_known_is_refused(chain: Chain) -> None:
+def test_an_unknown_coin_or_one_of_another_chain_is_refused(chain: Chain) -> None:
     with pytest.raises(InputError, match="line 1: gas in 'DOGE', but ETHEREUM takes it in ETH"):
         chain.add(list_text(listed(), coin="DOGE"))
     with pytest.raises(InputError, match="line 1: gas in 'ETH', but POLYGON takes it in POL"):
@@ -247,7 +251,7 @@ def test_a_coin_that_is_not_the_chains_or_not_known_is_refused(chain: Chain) -> 
     assert chain.rows("wallet_gas") == []
 
 
-def test_two_lines_of_a_transaction_that_disagree_are_refused(chain: Chain) -> None:
+def test_contradictory_or_repeated_lines_of_a_transaction_are_refused(chain: Chain) -> None:
     head = "line 3: 0x01 paid 0.0022 for gas, and 0.0021 on line 2"
     with pytest.raises(InputError, match=head):
         chain.add(list_text(listed(went="0"), listed(went="0", fee="0.0022")))
@@ -255,7 +259,7 @@ def test_two_lines_of_a_transaction_that_disagree_are_refused(chain: Chain) -> N
         chain.add(list_text(listed(), listed()))
 
 
-def test_a_time_that_is_no_number_of_seconds_is_refused(chain: Chain) -> None:
+def test_a_timestamp_that_is_not_a_number_of_seconds_is_refused(chain: Chain) -> None:
     text = list_text(listed())
     seconds = text.splitlines()[1].split(",")[2]
     for strange in ('"soon"', '"٣"', '"17909316001790931600"'):

@@ -1,4 +1,4 @@
-"""Gas of a practice month with known sums: proofs, fee report, report, workbook and pack."""
+"""Gas of a sandbox month with known sums: proofs, fees, report, workbook and pack."""
 
 from __future__ import annotations
 
@@ -125,7 +125,9 @@ def native(desk: Workspace) -> list[dict[str, Any]]:
 
 
 @pytest.mark.acceptance
-def test_native_coin_of_each_wallet_proves_with_its_gas(desk: Workspace, practice: Sandbox) -> None:
+def test_each_wallets_native_coin_is_proved_including_gas(
+    desk: Workspace, practice: Sandbox
+) -> None:
     def truth(day: date) -> dict[tuple[str, str], Decimal]:
         return {(b.address, b.asset): b.balance for b in practice.wallet_balances(day)}
 
@@ -144,7 +146,7 @@ def test_native_coin_of_each_wallet_proves_with_its_gas(desk: Workspace, practic
 
 
 @pytest.mark.acceptance
-def test_a_closing_that_forgets_the_gas_blocks_by_as_much(copy: Workspace) -> None:
+def test_a_closing_balance_without_the_gas_blocks_by_that_amount(copy: Workspace) -> None:
     (row,) = [row for row in native(copy) if row["of"] == POLYGON]
     copy.wallets.add_balance(
         row["closing"] + row["gas"],
@@ -183,7 +185,7 @@ def test_an_export_without_gas_does_not_prove_native_coin(
 
 
 @pytest.mark.acceptance
-def test_every_transaction_counts_once_and_in_its_place(desk: Workspace) -> None:
+def test_every_transaction_counts_once_under_its_use(desk: Workspace) -> None:
     gas = desk.fees(MONTH).gas
     rows = gas.by_use.arrow.to_pylist()
     uses = {(row["used_for"], row["coin"]) for row in rows}
@@ -202,7 +204,8 @@ def test_every_transaction_counts_once_and_in_its_place(desk: Workspace) -> None
         )
         assert abs(Fraction(row["gas_value"]) - worth) <= Fraction(1, 200)
         assert row["not_valued"] == 0
-    assert sum(row["failed"] for row in rows) == 3  # one a wallet
+    # Each of the three wallets has one failed transaction.
+    assert sum(row["failed"] for row in rows) == 3
     hashes = gas.each.arrow["transaction_hash"].to_pylist()
     assert len(hashes) == len(set(hashes)) == sum(row["payments"] for row in rows)
     (source,) = gas.rests_on
@@ -210,7 +213,7 @@ def test_every_transaction_counts_once_and_in_its_place(desk: Workspace) -> None
 
 
 @pytest.mark.acceptance
-def test_gas_of_a_request_and_of_a_transfer_names_it(desk: Workspace) -> None:
+def test_gas_names_its_request_or_transfer(desk: Workspace) -> None:
     requests = desk.sql(
         "SELECT id, payment_reference, blockchain_transaction_hash AS hash FROM ramp_requests"
         " WHERE ramp_type = 'OFF_RAMP'"
@@ -241,7 +244,7 @@ def test_monthly_amounts_add_up(desk: Workspace) -> None:
 
 
 @pytest.mark.acceptance
-def test_without_a_rate_gas_is_counted_apart_and_never_zero(desk: Workspace) -> None:
+def test_gas_without_a_rate_is_counted_separately_and_never_as_zero(desk: Workspace) -> None:
     unrated = before(desk, "rates")
     gas = unrated.fees(MONTH).gas
     assert gas.value is None
@@ -255,7 +258,7 @@ def test_without_a_rate_gas_is_counted_apart_and_never_zero(desk: Workspace) -> 
 
 
 @pytest.mark.acceptance
-def test_a_gap_in_the_rates_leaves_out_what_is_of_its_days(desk: Workspace) -> None:
+def test_gas_on_days_without_a_rate_is_not_valued(desk: Workspace) -> None:
     day = date(2026, 10, 5)
     stored = {
         "publisher": "company",
@@ -285,7 +288,7 @@ def run(workspace: Workspace, *arguments: str) -> Result:
 
 
 @pytest.mark.acceptance
-def test_the_command_shows_gas_and_refuses_two_answers(
+def test_the_command_shows_gas_and_refuses_contradictory_options(
     desk: Workspace, month_end: Workspace
 ) -> None:
     gas = desk.fees(MONTH).gas
@@ -302,7 +305,7 @@ def test_the_command_shows_gas_and_refuses_two_answers(
 
 
 @pytest.mark.acceptance
-def test_report_workbook_and_pack_show_it_and_the_pack_comes_out_again(
+def test_report_workbook_and_pack_show_gas_and_the_pack_is_verified(
     closed: tuple[Workspace, Path], tmp_path: Path
 ) -> None:
     workspace, pack = closed
@@ -332,7 +335,7 @@ def test_report_workbook_and_pack_show_it_and_the_pack_comes_out_again(
 
 
 @pytest.mark.acceptance
-def test_text_from_outside_is_harmless_wherever_it_is_shown(
+def test_hostile_text_is_escaped_in_every_output(
     closed: tuple[Workspace, Path],
 ) -> None:
     workspace, pack = closed
@@ -377,7 +380,7 @@ def test_gas_of_measured_coins_is_a_disposal_and_an_expense(
 
 
 @pytest.mark.acceptance
-def test_native_coin_that_nobody_measures_is_disclosed_alone(desk: Workspace) -> None:
+def test_an_unmeasured_native_coin_is_disclosed_and_not_posted(desk: Workspace) -> None:
     closing = desk.periods.month(MONTH)
     assert len(closing.coins.measured) == len(closing.coins.movements) == 0
     disclosed = [row for row in closing.coins.disclosed.arrow.to_pylist() if row["coin"] in PAID]
@@ -389,7 +392,7 @@ def test_native_coin_that_nobody_measures_is_disclosed_alone(desk: Workspace) ->
 
 
 @pytest.mark.acceptance
-def test_what_was_known_before_the_exports_has_no_gas(desk: Workspace) -> None:
+def test_before_the_exports_were_added_no_gas_is_known(desk: Workspace) -> None:
     gas = before(desk, "wallets").fees(MONTH).gas
     assert len(gas.each) == 0
     assert gas.title == "no gas"
