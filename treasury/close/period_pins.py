@@ -158,7 +158,7 @@ def _corrections(
 def reopen_period(journal: Journal, month: Month, reason: str, *, actor: Actor) -> Period:
     """Reopen the last closed month; earlier months stay closed, as later ones open with them."""
     if not reason.strip():
-        raise InputError("a month is reopened with a reason", do="give the reason")
+        raise InputError("reopening a month needs a reason", do="give the reason")
 
     def build(decided: Decided) -> tuple[list[Draft], Decided]:
         closed = closed_periods(decided.entries)
@@ -284,7 +284,7 @@ def _totals_apart(close: Close, end: MonthEnd) -> str:
 
 
 def not_as_closed(period: Period, differing: str) -> JournalError:
-    """Return the error for a closed month with another result by the same models."""
+    """Return the error for a closed month that gives a different result with the same models."""
     return JournalError(
         f"the close of {period.month} cannot be reproduced: {differing} differs from entry "
         f"{period.entry.seq} of the journal",

@@ -186,7 +186,7 @@ def withdraw_preparation(
 ) -> period_history.Preparation:
     """Withdraw a preparation, with a reason, so that the month can be prepared again."""
     if not reason.strip():
-        raise InputError("a preparation is withdrawn with a reason", do="give the reason")
+        raise InputError("withdrawing a preparation needs a reason", do="give the reason")
 
     def build(decided: Decided) -> tuple[list[Draft], period_history.Preparation]:
         preparation = _standing(decided, month)

@@ -186,7 +186,7 @@ def _missing_line(row: _Row, today: Today) -> dict[str, Any]:
 
 
 def misdirected_step(row: _Row) -> str:
-    """Return what to do about a row of `misdirected_lines`; it may have been refunded."""
+    """Return what to do about a row of `misdirected_lines`; its money may have been refunded."""
     if row["refunded_on"]:
         return f"A credit of {_day(row['refunded_on'])} may be the money back; decide it first"
     if row["changed_on"]:

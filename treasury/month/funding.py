@@ -1,9 +1,9 @@
 """Requests that wait for their funds: state, due date and next step in the words of the desk.
 
-The SQL step `funding` finds what the bank shows. This module adds the due dates of our side and of
-the service, and the next step. Bank details stay hidden until a request is approved. A colleague's
-remark ("marked sent", "will not fund") is shown with the state, but is not evidence. A request that
-left in a payment file is IN FILE, and must not be paid, until the bank shows it or a person decides
+The SQL step `funding` finds what the bank shows. This module adds our due dates, the service's due
+dates, and the next step. Bank details stay hidden until a request is approved. A colleague's remark
+("marked sent", "will not fund") is shown with the state, but is not evidence. A request that a
+payment file contains is IN FILE, and must not be paid, until the bank shows it or a person decides
 otherwise. A request with a transaction hash entered here is HASH PROPOSED until the service has it.
 """
 
@@ -66,7 +66,7 @@ _LEFT_US: Final = waiting_on("service's")
 _UNPAID: Final = waiting_on("ours")
 """States in which we must act, so that our due date applies."""
 IN_FILE = "IN FILE"
-"""The request left in a payment file, and the bank does not show it yet."""
+"""A payment file contains the request, and the bank does not show it yet."""
 WITH_THE_BANK = "WITH THE BANK"
 """The bank has answered, and has neither rejected nor debited the payment yet."""
 REJECTED = "REJECTED"
@@ -202,7 +202,7 @@ def _bank_answer(request: _Row, remark: _Row | None) -> OrderAnswer | None:
 def _is_back(request: _Row, made: datetime) -> bool:
     """Return whether a payment in a file has come back since.
 
-    A file made after the day of the returned debit contains another payment.
+    A file made after the day of the returned debit contains a new payment.
     """
     back: date | None = request["returned_on"] if request["state"] == "RETURNED" else None
     debited: date | None = request["came_back_of"]
@@ -211,7 +211,7 @@ def _is_back(request: _Row, made: datetime) -> bool:
 
 
 def _state_at_bank(request: _Row, answer: OrderAnswer | None) -> str:
-    """Return the state of a payment in a file by the bank's answer, while no line shows it.
+    """Return the state of a payment in a file from the bank's answer, while no line shows it.
 
     It is REJECTED, and may be paid again, only if the statements cover the day of the rejection and
     show no debit, and nothing is pending.
@@ -257,7 +257,7 @@ _PAYEE_WORDS: Final = {
 
 
 def _is_in_file(request: _Row, remark: _Row, answer: OrderAnswer | None) -> bool:
-    """Return whether a payment left in a file, or has a bank's answer, and no line shows it yet."""
+    """Return whether a payment is in a file, or has a bank's answer, and no line shows it yet."""
     if request["state"] == "CHECK BANK" and (request["maybe_on"] or request["pending"]):
         return False
     if answer is not None and answer.stage != "rejected":

@@ -256,7 +256,7 @@ def test_an_answer_in_other_letters_is_one_to_this_file(filed: Filed) -> None:
 
 def test_a_file_is_taken_back_by_another_person_than_its_maker(filed: Filed) -> None:
     void = filed.desk.funding.void_file
-    with pytest.raises(InputError, match="with a reason"):
+    with pytest.raises(InputError, match="needs a reason"):
         void(FILE, " ", actor=BERT)
     with pytest.raises(ActionRefused, match=r"made payments-1\.xml and cannot withdraw it"):
         void(FILE, "lost", actor=ANNA)
@@ -292,7 +292,7 @@ def test_a_close_match_is_accepted_by_a_second_person_and_holds_for_iban_and_nam
     assert "accept-payee" in filed.row["next_step"]
     with pytest.raises(ActionRefused, match=r"anna made payments-1\.xml and cannot accept"):
         funding.accept_payee(name, "compared", actor=ANNA)
-    with pytest.raises(InputError, match="with a reason"):
+    with pytest.raises(InputError, match="needs a reason"):
         funding.accept_payee(name, " ", actor=BERT)
     planned = funding.accept_payee(name, "called them", actor=BERT, dry_run=True)
     assert filed.row["at_bank"] == "payee"

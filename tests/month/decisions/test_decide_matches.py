@@ -95,7 +95,7 @@ def test_a_rejected_suggestion_is_not_suggested_again(
 @pytest.mark.acceptance
 def test_a_line_closed_with_a_reason_is_no_longer_open(desk: Workspace, lines: Lines) -> None:
     line = first_line(lines, "unreferenced")["entry_id"]
-    with pytest.raises(InputError, match="with a reason"):
+    with pytest.raises(InputError, match="needs a reason"):
         desk.matches.ignore(line, reason=" ", actor=ANNA)
     desk.matches.ignore(line, reason="a refund that was settled by phone", actor=ANNA)
     assert line_of(desk, line)["outcome"] == "ignored"

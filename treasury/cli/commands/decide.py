@@ -451,7 +451,9 @@ def rules_preview(view: CommandView, file: str) -> None:
         return
     view.rows(effect.totals.arrow, title="Lines that would move")
     view.rows(effect.lines.arrow, layout="moved_lines", title="Each line")
-    view.rows(effect.requests.arrow, layout="requests_due", title="Requests with another due date")
+    view.rows(
+        effect.requests.arrow, layout="requests_due", title="Requests with a different due date"
+    )
     if len(effect.closed):
         echo_folded(f"{len(effect.closed)} lines of closed months stay as they were closed")
 

@@ -1,8 +1,8 @@
 """Terms that `policy.toml` proposes and two people put in force through the journal.
 
 Editing the file alone changes nothing, and an answer for an earlier time uses the terms of that
-time. The person who proposed terms cannot accept them. If the policy allows one person, the
-proposer may, and the entry records that one person did both.
+time. The person who proposed terms cannot accept them. If the policy allows one person to do both,
+the proposer may accept them, and the journal entry records this.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class TermsKind(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgreedTerms(msgspec.Struct, frozen=True):
-    """Proposed terms and the person who accepted them, or None before that."""
+    """Proposed terms and the person who accepted them (None before the acceptance)."""
 
     content: dict[str, Any]
     seq: int
@@ -140,7 +140,7 @@ class TermsVerbs:
         """
         kind = self.kind
         if not reason.strip():
-            raise InputError(f"{kind.name} are changed with a reason", do="give the reason")
+            raise InputError(f"a change of the {kind.name} needs a reason", do="give the reason")
         who = actor or self._journal.who()
         content = kind.content(self._policy())
 

@@ -2,8 +2,8 @@
 
 A reconciliation depends on records, decisions and rules alone. The comparison starts from the first
 answer and replaces records, decisions and rules one after the other by those of the second. If a
-line changes at one of these steps, the step is the cause. A change by records is ascribed to the
-line itself, to its expectations or to other lines.
+line changes at one of these steps, the step is the cause. If records are the cause, the change is
+attributed to the line itself, to its expectations or to other lines.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MOVES: Final = grouped_schema(
         "why",
     ),
 )
-"""One row per bank line with another outcome or expectation.
+"""One row per bank line with a different outcome or expectation.
 
 `from_outcome` is null for a new line, `to_outcome` for a line that was removed.
 

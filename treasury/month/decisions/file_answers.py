@@ -25,7 +25,7 @@ FILE_ANSWERS: Final = grouped_schema(
     (INSTANT, "said_at"),
     (TEXT, "report", "original_message_id", "request"),
 )
-"""`file` and `request` are empty if the status belongs to no payment made here.
+"""`file` and `request` are empty if the payment was not made in this workspace.
 
 `amount`, in `currency`, is the ordered amount by the bank's report; `report` is the report's id.
 """

@@ -43,7 +43,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _Rule = Callable[["Check", Wish, dict[str, Any]], Sequence[str]]
-"""Refuses a wish, or returns the facts that contradict it but are outweighed by its reason."""
+"""Refuses a wish, or returns the facts that contradict it; its reason outweighs them."""
 
 
 class Check:
@@ -56,7 +56,7 @@ class Check:
         self._claimed: dict[str, Decimal] = {}
 
     def all(self, wishes: Sequence[Wish]) -> list[Body | None]:
-        """Return the journal entry's content per wish, or None if the decision exists."""
+        """Return the journal entry's content for each wish, or None if the decision exists."""
         ids = [wish.entry_id for wish in wishes]
         repeated = next((id_ for id_ in ids if ids.count(id_) > 1), None)
         if repeated is not None:
@@ -66,7 +66,7 @@ class Check:
         return [*map(self._granting(ids), wishes)]
 
     def each(self, wishes: Sequence[Wish]) -> list[Body | TreasuryError | None]:
-        """Return per wish its journal entry's content, its refusal, or None if it exists.
+        """Return per wish its journal entry's content, its refusal, or None if the decision exists.
 
         A refused wish claims no amount.
         """
@@ -110,7 +110,7 @@ class Check:
             if any(states_wish(decision, wish) for decision in self._stand):
                 return None
             require_undecided(wish, self._stand)
-            # `find_line` found it.
+            # `find_line` has found the line, so it exists.
             assert line is not None
             despite = _RULES[wish.verb](self, wish, line)
         rows = self._knowledge.expectation_rows
@@ -146,7 +146,7 @@ class Check:
         }
 
     def accept(self, wish: Wish, line: dict[str, Any]) -> Sequence[str]:
-        """Return the facts that contradict an acceptance; refuse it if it then lacks a reason."""
+        """Return the facts that contradict an acceptance; refuse it if these require a reason."""
         if (line["entry_status"] or "BOOK") != "BOOK":
             raise ActionRefused(
                 f"the line {line['entry_id']} is not booked yet ({line['entry_status']})",
@@ -165,7 +165,7 @@ class Check:
                 raise ActionRefused(
                     f"the line {line['entry_id']} is in {line['currency']}, {row['code']} in"
                     f" {row['currency']}",
-                    do="it cannot be received there: ask the provider, or close the line with a"
+                    do="the two cannot be matched: ask the provider, or close the line with a"
                     " reason",
                 )
         _require_divided(wish, line, rows)
@@ -174,7 +174,7 @@ class Check:
         if why and not wish.reason:
             raise ActionRefused(
                 f"the line {wish.entry_id} cannot be accepted without a reason: {'; '.join(why)}",
-                do="give as the reason why it is right nevertheless",
+                do="state in the reason why it is right nevertheless",
             )
         return why
 
@@ -184,14 +184,14 @@ class Check:
         if outcome["outcome"] in {"matched", "duplicate"} and not wish.reason:
             raise ActionRefused(
                 f"the line {wish.entry_id} is {outcome['outcome']} by its reference",
-                do="give as the reason why that is wrong",
+                do="state in the reason why that is wrong",
             )
         return ()
 
     def ignore(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
         """Refuse to ignore a matched line: its request would look unpaid and be paid again."""
         if not wish.reason:
-            raise InputError("a line is ignored with a reason", do="give the reason")
+            raise InputError("ignoring a line needs a reason", do="give the reason")
         outcome = self._knowledge.outcomes[wish.entry_id]
         if outcome["outcome"] == "matched":
             raise ActionRefused(
@@ -204,11 +204,11 @@ class Check:
     def assign(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
         """Check that a colleague is named and that the line still needs a decision."""
         if not wish.to:
-            raise InputError("no person is named", do="give the person the line is for")
+            raise InputError("no person is named", do="give the person who should decide the line")
         outcome = self._knowledge.outcomes[wish.entry_id]
         if outcome["outcome"] not in NEEDS_A_PERSON:
             raise ActionRefused(
-                f"the line {wish.entry_id} is {outcome['outcome']}: no decision is open",
+                f"the line {wish.entry_id} is {outcome['outcome']}: it needs no decision",
                 do="run `treasury match open` to see the lines that need a decision",
             )
         return ()
@@ -293,9 +293,9 @@ def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]
     if not wish.shares:
         if len(rows) > 1 and standing:
             raise ActionRefused(
-                f"the line {wish.entry_id} of {worth} is for several, and"
-                f" {', '.join(standing)} take any amount",
-                do="divide it: write CODE=AMOUNT for each, together the amount of the line",
+                f"the line {wish.entry_id} of {worth} is for several expectations, and"
+                f" {', '.join(standing)} have no fixed amount",
+                do="divide it: write CODE=AMOUNT for each; the amounts must add up to the line",
             )
         return
     for code, share in wish.shares.items():
@@ -303,14 +303,14 @@ def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]
             raise InputError(
                 f"the share of {clean(code)}, {share}, has more decimals than "
                 f"{line['currency']} allows",
-                do="give each share in whole cents, together the amount of the line",
+                do="give each share in whole cents; the shares must add up to the line",
             )
     shares = total(wish.shares.values())
     if any(share <= 0 for share in wish.shares.values()) or shares != line["amount"]:
         raise InputError(
             f"the shares come to {format_amount(shares, line['currency'])}, the line"
             f" {wish.entry_id} is {worth}",
-            do="give each a share above zero, together the amount of the line",
+            do="give each a share above zero; the shares must add up to the line",
         )
 
 

@@ -1,4 +1,4 @@
-"""The facts of a decision as its author saw them, and later changes of these facts.
+"""The facts of a decision as its author saw them, and later changes to these facts.
 
 A decision about a bank line stays in force. If the line or the expectation changes later, the
 change is shown with both values.

@@ -42,7 +42,7 @@ def form_sentences(forms: Collection[_Row]) -> Iterator[_Sentence]:
 def reading_sentences(readings: Sequence[_Row]) -> Iterator[_Sentence]:
     """Yield a sentence per reading, the strongest first, with its proof and contradiction."""
     if not readings:
-        yield "reading", "", "the text is read as no code that is expected"
+        yield "reading", "", "the text contains no expected code"
     for reading in readings[:_READINGS_IN_WORDS]:
         damaged = f", {reading['damage']}" if reading["needs"] == "person" else ""
         parts = [f"{reading['words']}{damaged}", f"proves {reading['proves']}"]

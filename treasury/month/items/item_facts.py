@@ -169,13 +169,13 @@ def money_of(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def begun_on(facts: Facts, item: OpenItem, since: date | None) -> OpenItem:
-    """Return the item with another day on which it began."""
+    """Return the item with a different start day."""
     rail = TARGET if item.clock == TARGET.unit else CALENDAR
     return msgspec.structs.replace(item, **_beginning(facts, since, rail))
 
 
 def _beginning(facts: Facts, since: date | None, rail: Rail) -> dict[str, Any]:
-    """Return the month and day on which an item began, and its age on the clock of its rail."""
+    """Return the month and day on which an item began, and its age in the days of its rail."""
     return {
         "month": str(Month.of(since or facts.month.last)),
         "since": since,

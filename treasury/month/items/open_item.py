@@ -50,7 +50,7 @@ class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
     proposed_by: str | None = None
     accepted_by: str | None = None
     accepted_alone: bool = False
-    """Whether one person proposed and accepted, which a policy of one person allows."""
+    """Whether one person proposed and accepted, which a one-person policy allows."""
     accepted_amount: Decimal | None = None
     accepted_state: str | None = None
     owner: str | None = None

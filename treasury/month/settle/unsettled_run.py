@@ -78,8 +78,8 @@ _RECORDS: Final = {
 }
 """The tables that settled records are left out of.
 
-For each: its id column, the table of settled ids, the id's column there, and the column with the
-time at which a row was written.
+For each: its id column, the table of settled ids, the id column of that table, and the column with
+the time at which a row was written.
 """
 _CURRENT: Final = ("statement_entries", "ramp_requests")
 """The tables in which newer rows replace older ones.

@@ -200,7 +200,9 @@ class RequestHops(Records):
             at, evidence = row["moved_at"], f"explorer export {row['file_name']}"
             yield Hop("Wallet", state, says, at=at, amount=amount, currency=unit, evidence=evidence)
         if covering and to is not None and not rows:
-            says = f"the chain does not show {words(request['crypto_amount'], asset)} come to {to}"
+            says = (
+                f"the chain does not show {words(request['crypto_amount'], asset)} arriving at {to}"
+            )
             since = request["completed_at"].date()
             evidence = f"explorer export {covering['file_name']}"
             yield Hop("Wallet", "missing", says, since=since, evidence=evidence)

@@ -61,9 +61,9 @@ _TOTALS: Final = pa.schema(
 class SheetVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the sheet and its result.
 
-    `why` is why it is refused, or since when its decision exists; for a row to be journaled, it is
-    the contradictions that its reason outweighs. `act` is a key of ACTS, if a choice was made.
-    `owner` and `expected_by` are given by the row, and empty otherwise.
+    `why` is the reason for its refusal, or says since when its decision exists. For a row to be
+    journaled, it lists the contradictions that the row's reason outweighs. `act` is a key of ACTS,
+    if a choice was made. `owner` and `expected_by` are as in the row, or empty.
     """
 
     row: int
@@ -400,7 +400,7 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         if str(month) in closed_periods(decided.entries):
             raise ActionRefused(
                 f"{month.title} is closed: its open items are in the list of the next month",
-                do=f"write a sheet of that: treasury exceptions {month.next} --sheet FILE",
+                do=f"write a sheet for that month: treasury exceptions {month.next} --sheet FILE",
             )
 
 
@@ -440,7 +440,10 @@ def _whole_groups(
             answer = answers.get(item_id)
             if item_id in otherwise:
                 number = otherwise[item_id]
-                problem = f"row {number} decides a line of this group otherwise: leave one empty"
+                problem = (
+                    f"row {number} decides a line of this group differently: leave one of"
+                    " the two empty"
+                )
             elif answer is None:
                 problem = f"{item_id}, a line of the group, is not among the open items"
             elif answer.outcome == "refused":
@@ -497,7 +500,7 @@ def _misplaced(row: FilledRow, month: Month, named: Mapping[str, int]) -> str:
     if row.month != str(month):
         return f"it belongs to {row.month}, but most rows belong to {month}: use one sheet for each"
     if named[row.item_id] > 1:
-        return f"its item is decided in {named[row.item_id]} rows: leave one"
+        return f"its item is decided in {named[row.item_id]} rows: keep one"
     return ""
 
 

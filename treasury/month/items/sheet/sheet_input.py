@@ -100,7 +100,7 @@ def read_sheet(source: Path | bytes, name: str = "") -> tuple[str, tuple[FilledR
 
 
 def _head(sheet: WorkbookSheet) -> tuple[int, Mapping[str, int]] | None:
-    """Return the row of titles and the position of each column; None if it is no decision sheet."""
+    """Return the title row and the position of each column; None if it is not a decision sheet."""
     for number, cells in sorted(sheet.rows.items()):
         titles = [(clean(cell.text).casefold(), at) for at, cell in sorted(cells.items())]
         named = [title for title, _ in titles]
