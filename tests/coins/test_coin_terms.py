@@ -190,7 +190,7 @@ def test_meaningless_terms_are_refused(
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("UDSC", "UDSC is no coin that is known"),
+        ("UDSC", "UDSC is not a known coin"),
         ("EUR", "EUR is a currency"),
         ("GBP", "GBP is a"),
     ],

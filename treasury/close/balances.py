@@ -134,7 +134,7 @@ def _bank_rows(r: Reconciliation) -> Iterator[_Row]:
             "undecided": total(undecided),
             "undecided_lines": len(undecided),
             "proved": proved,
-            # An account with incomplete statements blocks the close by another item.
+            # An account with incomplete statements blocks the close through its own open item.
             "blocks": bool(row["complete"] and unexplained),
             "proved_by": "statements" if proved else "nothing yet",
             "problem": row["problem"]
@@ -144,7 +144,7 @@ def _bank_rows(r: Reconciliation) -> Iterator[_Row]:
 
 
 def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Decimal]]:
-    """Return the sums of movements by account, currency and direction, with separate charges."""
+    """Return the sums of movements by account, currency and direction; charges are separate."""
     sums_by_account: dict[tuple[str, str], dict[tuple[str, bool], Decimal]] = defaultdict(dict)
     keys = ["statement_account", "currency", "direction", "line_class"]
     table = lines.select(keys).append_column("amount", wide(lines["amount"]))

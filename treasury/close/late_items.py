@@ -166,7 +166,7 @@ def _row(
 
 
 def _entries(knowledge: Knowledge, ids: set[str]) -> dict[str, dict[str, Any]]:
-    """Return these lines on our own accounts in their current form, also superseded ones."""
+    """Return these lines on our own accounts in their current form, including superseded ones."""
     rows = knowledge.snapshot.select(
         step_sql("treasury.close.steps", "entries_of_ids"), {"ids": sorted(ids)}
     ).to_pylist()

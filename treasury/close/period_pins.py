@@ -1,4 +1,4 @@
-"""The recorded inputs of a close, from which its answer is computed again; reopening a month.
+"""The recorded inputs of a close, from which its answer is recomputed; reopening a month.
 
 A close names the lake's commit, the journal's end, the rules and the settings of its answer. A
 reconciliation depends only on these inputs and on the models (the SQL steps and their code). A
@@ -118,7 +118,7 @@ def _coin_history(lake: Lake, basis: Basis, decided: Decided) -> CoinHistory:
         return history
     last = max(before, key=lambda period: period.month)
     answers = read_answers(lake.workspace, last.close)
-    # The coins were not measured when that month was closed.
+    # When that month was closed, the coins were not measured.
     if _COIN_LOTS_STORED not in answers:
         return history
     lots, events = answers[_COIN_LOTS_STORED], answers[_COIN_EVENTS_STORED]

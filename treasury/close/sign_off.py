@@ -65,7 +65,7 @@ def prepare_month(
             journaled = journaled_ledger(decided.entries, standing.close, standing.entry)
             if ledger is not None and ledger != journaled:
                 raise ActionRefused(
-                    f"{standing.month} is prepared with another ledger, or with none",
+                    f"{standing.month} is prepared with a different ledger, or with none",
                     do=f"withdraw that first: treasury close {standing.month} --withdraw "
                     "--reason …",
                 )

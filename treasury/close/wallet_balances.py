@@ -36,7 +36,7 @@ _EXPLAIN: Final = "look the wallet up on an explorer, and explain what no record
 
 _Row = dict[str, Any]
 _Key = tuple[str, str, str]
-"""Chain, address and asset; upper and lower case of an address are the same."""
+"""Chain, address and asset; the case of an address does not matter."""
 
 _DELIVERED: Final = step_sql("treasury.close.steps", "wallets/wallet_deliveries")
 _EVIDENCE: Final = step_sql("treasury.close.steps", "wallets/stated_evidence")

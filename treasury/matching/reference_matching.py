@@ -291,7 +291,7 @@ def read_decisions(decisions: TableLike | None) -> pa.Table:
     _require_said(table.filter(is_ignored), "reason")
     settling = table.filter(pc.not_equal(table["verdict"], "reject"))
     ignored = pc.is_in(settling["entry_id"], table.filter(is_ignored)["entry_id"].combine_chunks())
-    _unique(settling.filter(ignored), "entry_id", "decisions", "keep the verdict that holds")
+    _unique(settling.filter(ignored), "entry_id", "decisions", "keep the valid verdict")
     # One verdict per pair: no second accept, and no accept together with a reject.
     rejected = table.filter(pc.equal(table["verdict"], "reject"))
     pair = ["entry_id", "expectation_id"]
@@ -299,7 +299,7 @@ def read_decisions(decisions: TableLike | None) -> pa.Table:
         [settling.filter(pc.invert(ignored)).select(pair), rejected.group_by(pair).aggregate([])]
     )
     pairs = pc.binary_join_element_wise(*stated_pairs.columns, " for ")
-    _unique(pa.table({"pair": pairs}), "pair", "decisions", "keep the verdict that holds")
+    _unique(pa.table({"pair": pairs}), "pair", "decisions", "keep the valid verdict")
     return table
 
 

@@ -154,7 +154,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Letters and digits as written, each with the one that it may mean. Letters of other scripts
     are compared by Unicode's confusables."""
     max_alike: Count = 20
-    """A damaged text that fits more codes than this is no evidence, unless the amount agrees."""
+    """A damaged text that fits more codes than this is not evidence, unless the amount agrees."""
     window_days: Count = 30
     """Without a reference, a line is suggested up to this many days after the request was made, and
     a refund up to this many days after the payment."""
@@ -249,7 +249,7 @@ def check_rules(rules: Rules) -> Rules:
     """Return the rules unchanged; raise SettingsError unless they are `Rules` with valid values."""
     if not isinstance(rules, Rules):
         raise SettingsError(
-            f"rules: a {type(rules).__name__} is no Rules",
+            f"rules: a {type(rules).__name__} is not a Rules object",
             do="give Rules(window_days=20), or load_rules(path) of a file",
         )
     return _read(msgspec.to_builtins(rules, builtin_types=(Decimal,)), "rules: ")

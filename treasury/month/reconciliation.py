@@ -284,7 +284,7 @@ def reconcile_month(
 
 
 def matched_in_full(answer: Reconciliation) -> Reconciliation:
-    """Return the answer with `matches` that contain every stored line, also settled ones."""
+    """Return the answer with `matches` that contain every stored line, including settled ones."""
     if answer.basis is None or not answer.is_partial:
         return answer
     return worked_out(answer.basis).answer

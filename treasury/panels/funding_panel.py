@@ -174,7 +174,7 @@ class FundingPanel(ListPanel):
     title: ClassVar[str] = "Funding"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # In a read-only workspace, this raises the error here and not at a press.
+        # In a read-only workspace, this raises the error now, before any button is pressed.
         self._actions = desk.actions
         self._changed: tuple[tuple[str, str], ...] = ()
         self._more_changed = 0
@@ -341,7 +341,7 @@ class FundingPanel(ListPanel):
             Text(f"{row['reference']}: {format_amount(row['send'], row['currency'])}")
             for row in rows
         ]
-        apart = Text("A remark is no evidence: the state follows the bank's statement.", "quiet")
+        apart = Text("A remark is not evidence: the state follows the bank's statement.", "quiet")
         self.tell(status(f"{title} by {remarks[0].by}: {len(rows)}", *lines, apart))
 
     def confirm(self, pending: _PendingFile | _PendingPayee | _PendingHash, press: Press) -> None:
@@ -413,7 +413,7 @@ class FundingPanel(ListPanel):
     # State
 
     def _attempt(self, order: _PendingFile) -> int:
-        """Return the first number of a payment file of these orders that has no bank's answer.
+        """Return the first file number, for a file of these orders, that no bank has answered.
 
         Otherwise the new file would have the id of an answered file, and count as answered too.
         """

@@ -40,7 +40,7 @@ class SyncPanel(ListPanel):
     title: ClassVar[str] = "Sync"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # In a read-only workspace, this raises the error here and not at a press.
+        # In a read-only workspace, this raises the error now, before any button is pressed.
         self._actions = desk.actions
         self._synced_at: datetime | None = None
         self._failure: Message | None = None
@@ -52,7 +52,7 @@ class SyncPanel(ListPanel):
     # Display
 
     def listing(self) -> Listing:
-        """Return every table of the services, the longest unchanged one last."""
+        """Return every table of the services, the most recently changed one first."""
         return Listing(
             caption="Tables of the services",
             query="SELECT * FROM ages",

@@ -188,7 +188,7 @@ def _references(r: Reconciliation, records: Collection[str | None]) -> dict[str,
 
 def decisions_section(r: Reconciliation, zone: ZoneInfo) -> Section:
     """Return people's decisions about lines of the month and requests: who, what, why."""
-    # A line that a rule classified is no decision; the section on assumptions lists the rules.
+    # A rule that classifies a line is not a decision; the section on assumptions lists the rules.
     closed = pc.and_(
         pc.equal(r.lines.arrow["outcome"], "ignored"), pc.is_null(r.lines.arrow["rule_name"])
     )
@@ -218,7 +218,7 @@ def _remarks_grid(r: Reconciliation, zone: ZoneInfo) -> Grid:
     rows = [] if remarks is None else remarks.to_pylist()
     references = _references(r, {row["request_id"] for row in rows})
     return make_grid(
-        "Remarks on ramp requests; a remark is no evidence",
+        "Remarks on ramp requests; a remark is not evidence",
         "Who | When | Request | Remark | Payment file",
         rows,
         lambda row: (

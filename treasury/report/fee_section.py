@@ -156,7 +156,7 @@ def conversion_costs_section(costs: ConversionCosts, *, is_unread: bool = False)
     grids = [
         make_grid(
             "Conversions by pair and month",
-            "Pair | Month | >Conversions | >Given | >Stated fee | >Difference to the reference"
+            "Pair | Month | >Conversions | >Given | >Stated fee | >Difference from the reference"
             " | >bp | >From, bp | >To, bp | >Cost",
             costs.by_pair.arrow,
             partial(_pair_row, _absences(costs)),

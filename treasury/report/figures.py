@@ -204,7 +204,7 @@ def fees_by_month_words(trend: Frame) -> str:
 
 @drawn
 def conversion_costs(costs: Frame) -> Figure:
-    """Draw the difference to the reference rates by pair, in basis points, with its range.
+    """Draw the difference from the reference rates by pair, in basis points, with its range.
 
     `costs` as in `ConversionCosts.by_pair`.
     """
@@ -230,7 +230,7 @@ def conversion_costs(costs: Frame) -> Figure:
     axes.invert_yaxis()
     least, most = axes.get_xlim()
     axes.set_xlim(least, most + 0.6 * max(most - least, 1.0))
-    axes.set_title("Difference to the reference by pair: basis points of the converted amount")
+    axes.set_title("Difference from the reference by pair: basis points of the converted amount")
     legend(axes, [("the line is the range of single conversions", INK["muted"])])
     return figure
 
@@ -247,7 +247,7 @@ def conversion_costs_words(costs: Frame) -> str:
         f" on {count(row['conversions'], 'conversion')}"
         for row in rows
     )
-    return f"Difference to the reference rates: {'; '.join(parts)}."
+    return f"Difference from the reference rates: {'; '.join(parts)}."
 
 
 def _valued_pairs(costs: Frame) -> list[dict[str, Any]]:

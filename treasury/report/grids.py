@@ -111,7 +111,7 @@ def make_grid(
     widths: tuple[int, ...] = (),
     most: int = MOST_ROWS_SHOWN,
 ) -> Grid:
-    """Build a table with `heads` like `One | Two | >Number`; rows beyond `most` are counted.
+    """Build a table with `heads` like `One | Two | >Number`; rows beyond `most` are only counted.
 
     `cells` returns the cells of a row; a value that is not a `Cell` becomes its text.
     """

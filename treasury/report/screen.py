@@ -237,7 +237,7 @@ def open_words(items: OpenItems) -> str:
 
 
 def _items_table(items: OpenItems, width: int | None) -> list[str]:
-    """Return a line for each kind and currency, sorted by who acts next; the counts add up."""
+    """Return a line per kind and currency, by who acts next; together they count every item."""
     if not len(items):
         return [_row("OPEN", open_words(items))]
     lines = [f"{_row('OPEN', open_words(items))}   treasury exceptions"]

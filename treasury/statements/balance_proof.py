@@ -116,7 +116,7 @@ class Tally:
     def signed(
         self, opening: StatementBalance, closing: StatementBalance
     ) -> list[tuple[StatementBalance, StatementBalance]]:
-        """Return signs for unsigned balances with which the sum holds; plus is tried first."""
+        """Return the signs of unsigned balances with which the sum holds; plus is tried first."""
         moved = EXACT.subtract(self.credits, self.debits)
         return [
             (first, last)

@@ -1,7 +1,7 @@
 """The cost of conversions by the reference rates: the stated fee, and a difference in the rate.
 
 Both sides of a conversion are valued on its day. Their difference is the stated fee plus a
-difference to the reference rate. That difference contains the provider's spread and the market's
+difference from the reference rate. That difference contains the provider's spread and the market's
 movement since the rate was published. Only a rate with a time near the conversion excludes the
 movement: the difference is then called *in the rate*, otherwise it is named after the publisher.
 Values are kept as integer numerators over one denominator until they are shown. A month has many
@@ -46,7 +46,7 @@ _BASIS_POINTS: Final = pa.decimal128(38, 2)
 _BEYOND: Final = 10**19
 """Maximum amount, so that differences of amounts fit into a table too."""
 _LONGEST: Final = timedelta(days=7)
-"""Maximum time between two balances for a conversion between them to have a day for its rate."""
+"""Maximum time between two balances; if it is longer, the conversion's day is unknown."""
 
 _MARKET: Final = "(spread and market movement)"
 IN_THE_RATE: Final = "in the rate"
@@ -54,7 +54,7 @@ TO_REFERENCE: Final = f"difference to the ECB reference {_MARKET}"
 TO_OWN_RATE: Final = f"difference to the company's rate {_MARKET}"
 TO_ASSUMED_RATE: Final = f"difference to the assumed rate {_MARKET}"
 TO_SEVERAL: Final = f"difference to the reference {_MARKET}"
-"""The name for a cross of company and ECB rates, and for sums of several kinds."""
+"""The name of a difference from crossed company and ECB rates, and of mixed sums."""
 
 _BY_PUBLISHER: Final = {
     frozenset[str](): TO_ASSUMED_RATE,
@@ -115,7 +115,7 @@ NOT_VALUED: Final = [
     "converted_on", "source", "reference", "pair", "given", "given_currency", "received",
     "received_currency", "not_valued",
 ]  # fmt: skip
-"""The columns that are shown of a conversion without a value."""
+"""The columns shown for a conversion without a value."""
 
 
 RECORDED: Final = grouped_schema(
@@ -130,9 +130,9 @@ RECORDED: Final = grouped_schema(
 )
 """One row per conversion as recorded: its amounts and its `day`.
 
-`fiat` is the amount that left or entered an account. It contains the fee if it was given, and not
-if it was received. `at` is the time, if it is known. `problem` is why it cannot be valued at any
-rate.
+`fiat` is the amount that left or entered an account. Fiat that was given includes the fee; fiat
+that was received does not. `at` is the time, if it is known. `problem` is why it cannot be valued
+at any rate.
 """
 _Asked = tuple[str, str, date, datetime | None]
 """Fiat currency, coin, day, and the time if there are rates with a time."""
@@ -212,7 +212,7 @@ def request_conversions(requests: pa.Table) -> pa.Table:
 
 
 def account_conversions(r: Reconciliation, *, is_last: bool = True) -> pa.Table:
-    """Return the conversions of virtual accounts up to the month's end, also unproved ones.
+    """Return the conversions of virtual accounts up to the month's end, including unproved ones.
 
     The columns are those of RECORDED. An interval between two balances counts in the month in which
     it ends. An interval around the end of the last requested month is included as unproved; in
@@ -282,11 +282,11 @@ def conversion_costs(recorded: pa.Table, rates: ReferenceRates) -> ConversionCos
 
 
 class _Values:
-    """The values given and received in conversions, as numerators by their terms' denominators.
+    """The values given and received in conversions, as numerators over their rates' denominators.
 
     `rows` are the row numbers of conversions with a value; all other lists are in this order.
-    `converted` is the converted part, without a fee taken before. `not_valued` has the reason for
-    each conversion without a value, and is empty for the others.
+    `converted` is the converted part, without a fee taken beforehand. `not_valued` has the reason
+    for each conversion without a value, and is empty for the others.
     """
 
     def __init__(self, conversions: int) -> None:
@@ -396,7 +396,7 @@ def _lacking(fiat: int | None, fee: int | None, crypto: int | None, day: date | 
 
 
 def difference_against(rates: Iterable[ReferenceRate]) -> str:
-    """Return the name of the difference to these rates."""
+    """Return the name of the difference from these rates."""
     published = [rate for rate in rates if rate.source]
     if published and all(rate.has_instant for rate in published):
         return IN_THE_RATE
@@ -531,7 +531,7 @@ def _each(recorded: pa.Table, pairs: pa.ChunkedArray, values: _Values) -> pa.Tab
 def _pair_rows(
     groups: Mapping[tuple[str, str, str], _Sum], without: Mapping[tuple[str, str], int]
 ) -> list[tuple[Any, ...]]:
-    """Return the sums by month and pair in order, also for a pair without any value."""
+    """Return the sums by month and pair in order, including pairs without any value."""
     rows = []
     counted: set[tuple[str, str]] = set()
     valued = {(month, pair) for month, pair, _ in groups}

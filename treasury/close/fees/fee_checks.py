@@ -1,8 +1,8 @@
-"""Recalculated fees, by the tier's percentage or the service's calculator, and their comparison.
+"""Fees recalculated by the tier's percentage or the service's calculator, and compared.
 
 A difference of one minor unit is shown with the rounding that explains it. A larger difference is
-marked for a check.
-The conversion rate is compared with the pair's other requests of the same day.
+marked for a check. The conversion rate is compared with those of the pair's other requests on the
+same day.
 """
 
 from __future__ import annotations
@@ -179,9 +179,9 @@ def _rounding(row: Mapping[str, Any], fee: Decimal) -> str:
 
 
 def rates_of_others(requests: pa.Table) -> dict[str, pa.ChunkedArray]:
-    """Return the number of the pair's other requests that day, their median rate, and the distance.
+    """Return the number of the pair's other requests that day, their median rate, and a distance.
 
-    The distance is in basis points.
+    It is the distance of the request's own rate from the median, in basis points.
     """
     rated, places = distinct_rows(requests, _RATED)
     days: defaultdict[tuple[Any, ...], list[Decimal]] = defaultdict(list)

@@ -229,7 +229,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
 
     @cached_property
     def trend(self) -> Table:
-        """The sums of each month, even without requests, and the change to the month before.
+        """The sums of each month, even without requests, and the change from the month before.
 
         `fee_change` is in the fiat currency, `rate_change_bp` in basis points.
         """

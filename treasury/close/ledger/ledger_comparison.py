@@ -197,13 +197,13 @@ def _by_account(
             raise InputError(
                 f"{path}, line {line.number}: {clean(line.values['account'])!r:.60} in {key[1]}"
                 f" is on line {ledger_lines[key].number} already",
-                do="give each account one line a currency",
+                do="give each account one line per currency",
             )
         ledger_lines[key] = line
     return ledger_lines
 
 
-# Ledger accounts that are roles of our own export
+# Ledger accounts that our own export posts to
 
 
 def _own_books(
@@ -286,8 +286,8 @@ def _covered(
 def _posted(key: _Key, line: CsvLine, books: _OwnBooks, rows: Sequence[_Row]) -> _Row:
     """Compare an account of our own export with the month's postings to it.
 
-    The export contains the movements of wallets, not their balances. The ledger's amount may be
-    either.
+    The export contains the movements of wallets, not their balances. The ledger may state either
+    amount.
     """
     currency, ledger, expected = key[1], line.values["balance"], books.posted[key]
     balances = [

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SPARK_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.decimalOperations.allowPrecisionLoss": "false",  # a difference keeps 18 places
-    "spark.sql.ansi.enabled": "true",  # an overflow or a text that is no number is an error
+    "spark.sql.ansi.enabled": "true",  # an overflow, or a text that is not a number, is an error
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 """Settings under which a Spark session gives the same results as DuckDB."""

@@ -44,12 +44,12 @@ def session_of(engine: Any, token: Secret | None = None) -> Any:
         if hasattr(engine, "sql") and hasattr(engine, "createDataFrame"):
             return engine
         raise InputError(
-            f"engine: {type(engine).__name__} is no Spark session",
+            f"engine: {type(engine).__name__} is not a Spark session",
             do="give a session, its address, or nothing for DuckDB",
         )
     if not is_spark_address(engine):
         raise InputError(
-            f"engine: {engine.partition(';')[0]!r:.80} is no address of Spark",
+            f"engine: {engine.partition(';')[0]!r:.80} is not a Spark address",
             do=f"write {SPARK_ADDRESSES}, or nothing for DuckDB",
         )
     try:

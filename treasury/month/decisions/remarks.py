@@ -546,7 +546,7 @@ def _check(
         )
     if word == "will_not_fund" and file is not None:
         raise ActionRefused(
-            f"{name} is in {clean(file.name)}, made by {file.by}, which may pay it",
+            f"{name} is in {clean(file.name)}, made by {file.by}, and may be paid by it",
             do="if the file was not uploaded, report that first: treasury request not-uploaded",
         )
     if row["status"] not in _WAITING[word]:

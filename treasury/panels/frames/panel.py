@@ -241,7 +241,7 @@ class Panel(anywidget.AnyWidget):
                     self._ended(self._message)
                     raise
 
-        # Not a daemon: a stopping kernel waits for the answer to a sent call.
+        # The thread is not a daemon, so a stopping kernel waits for the answer to a sent call.
         self._thread = threading.Thread(target=carry_out, name="treasury-panel")
         self._thread.start()
 

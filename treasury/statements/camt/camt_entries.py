@@ -152,7 +152,7 @@ def _after_charges(
     parts: Sequence[Share],
     remainder: Decimal,
 ) -> list[Share] | None:
-    """Return the parts less charges, if the charges explain the difference to the entry.
+    """Return the parts less charges, if the charges explain the difference from the entry.
 
     Charges of a detail belong to its part, and charges of the entry are a separate part.
     """
@@ -215,7 +215,7 @@ def _stated(fields: ElementValues, currency: str, names: Sequence[str] = _STATED
 
 
 def merged(details: Sequence[ElementValues]) -> ElementValues:
-    """Return the values of several details of an entry as those of one detail.
+    """Merge the values of several details of an entry into those of one detail.
 
     A column has a value if all details agree on it; texts and references are joined. Differing ids
     are added to the text, where matching searches them.
@@ -313,7 +313,7 @@ _OTHER_AMOUNTS: Final = frozenset(
 
 
 def _add_other_amounts(row: EntryRow, fields: ElementValues, *, alone: bool) -> None:
-    """Add charges, instructed amount and exchange rate; those of the entry only to its only row."""
+    """Add charges, instructed amount and exchange rate; the entry's own only if it has one row."""
     texts = fields.working
     for level in ("", "entry_") if alone else ("",):
         if row.charges_amount is None:

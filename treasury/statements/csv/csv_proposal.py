@@ -27,7 +27,7 @@ from treasury.statements.field_values import account_number
 _ONE_WORD: Final = frozenset({"net", "netto", "id", "gross", "brutto"})
 """Words that must be the whole header, not a part of a longer one."""
 _SEVERAL: Final = frozenset({"text", "amount", "debit", "credit", "currency", "counterparty_name"})
-"""Roles that several columns may claim, of which one column is chosen."""
+"""Roles that several columns may fit; one of the columns is then chosen."""
 _CARDS: Final = frozenset({"visa", "mastercard", "maestro", "amex", "vpay", "americanexpress"})
 _KINDS: Final = {
     "booking_date": "d", "value_date": "d-", "amount": "a", "debit": "a-", "credit": "a-",

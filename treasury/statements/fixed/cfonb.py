@@ -162,8 +162,8 @@ def _currency_of(record: FixedRecord, currency: str | None) -> str:
 def _account_of(record: FixedRecord, currency: str | None = None) -> str:
     """Return branch, currency and account number, which each record repeats.
 
-    The bank code is not included: banks that merged write another code in some movements (direct
-    debits, fees) that are part of the statement all the same.
+    The bank code is not included: banks that merged write a different code in some movements
+    (direct debits, fees) that are part of the statement all the same.
     """
     return f"{record.text[11:16]}{_currency_of(record, currency)}{record.text[21:32]}"
 

@@ -131,7 +131,7 @@ def _cut(
 def _cut_alike(
     pattern: re.Pattern[str], texts: Sequence[str]
 ) -> tuple[tuple[str, ...], Sequence[_Row]] | None:
-    """Return the same for texts that have the keys of the first text in the same order."""
+    """Return the columns of texts that all have the first text's keys in the same order."""
     count, keys = len(texts), tuple(pattern.findall(texts[0]))
     pieces = pattern.split("\n".join(texts)) if keys else []
     if not keys or pieces[1::2] != list(keys) * count:

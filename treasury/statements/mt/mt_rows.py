@@ -59,7 +59,7 @@ def _only(movements: MtMovements, places: Sequence[int]) -> MtMovements:
 def _columns(
     head: StatementHead, lines: Lines, movements: MtMovements
 ) -> tuple[Columns, list[str | None] | None]:
-    """Return the columns, and the names of the other parties if ids use another spelling."""
+    """Return the columns, and the other parties' names if ids use a different spelling."""
     count = len(lines.sides)
     columns = details_of(movements.texts, movements.numbered)
     working: Columns = {name: columns.pop(name) for name in WORKING if name in columns}

@@ -231,7 +231,7 @@ _FOLLOWERS: Final = {
     "25": frozenset({"28", "28C", "34F", "13C", "13D", "60F", "60M"}),
     "28": frozenset({"34F", "13C", "13D", "60F", "60M"}),
 }
-"""Fields that may follow a head field below a text; before others the line belongs to the text."""
+"""Fields that may follow each head field below a text; otherwise the head is a line of the text."""
 _CLOSINGS: Final = frozenset({"62F", "62M"})
 _STARTS: Final = frozenset({"20", "25", "25P", "28", "28C", "60F", "60M", "940", "942"})
 """Fields at the beginning of a message; movements after them belong to this message."""
@@ -246,7 +246,7 @@ _NOT_A_BEGINNING: Final = re.compile(
 
 
 def _last_beginning(text: str) -> int:
-    """Return where the last field begins that text of the next chunk may continue."""
+    """Return the position of the last field, which the next chunk of text may continue."""
     at = len(text)
     while (at := text.rfind("\n", 0, at)) > 0:
         if _BREAK.match(text, at) and not _NOT_A_BEGINNING.match(text, at):

@@ -4,7 +4,7 @@ A bank answers several times, about the whole file, its batch or a payment, and 
 added in any order. A later answer overrides an earlier one, and an answer about the payment
 overrides an answer about the file. A rejection is final unless a later answer, or an answer of
 another level, contradicts it: a payment both rejected and accepted is undecided. A rejection is not
-final either if it names another amount, account or batch, or is older than the file.
+final either if it names a different amount, account or batch, or is older than the file.
 """
 
 from __future__ import annotations

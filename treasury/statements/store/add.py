@@ -1,8 +1,8 @@
 """Adding bank files to the lake, in one commit for all files of a call.
 
 Adding is safe to repeat. A stored movement is only changed by a better version: booked instead of
-pending, proved instead of not proved, or other content in a later statement (`movement_identity`).
-The rows are staged on disk until all comparisons are done.
+pending, proved instead of not proved, or different content in a later statement
+(`movement_identity`). The rows are staged on disk until all comparisons are done.
 """
 
 from __future__ import annotations
@@ -222,8 +222,8 @@ def _alike_problem(file_name: str, days: Sequence[date]) -> Problem:
     count = "1 movement has" if len(days) == 1 else f"{len(days)} movements have"
     named = ", ".join(map(str, days[:_MOST_NAMED])) + (" ..." if len(days) > _MOST_NAMED else "")
     what = (
-        f"{count} the amount of one that is known from another export, on its day in other words or"
-        f" on another day ({named}): if they are the same, withdraw one of the two statements;"
+        f"{count} the same amount as one known from another export, but different words or a"
+        f" different day ({named}): if they are the same, withdraw one of the two statements;"
         " until then a person matches them"
     )
     return Problem(file_name, "", what)

@@ -1,9 +1,9 @@
 """Coverage: the days of each account for which proved statements form an unbroken chain.
 
-Only on covered days a missing payment certainly was not made. A statement continues a chain if it
-overlaps the chain, or if it opens with the chain's closing balance and no statement is missing
-between them. The bank's counter shows whether one is missing, or the setting on which days the bank
-writes none. A balance confirmed by a person bridges the days of a dormant account.
+Only on covered days is it certain that a missing payment was not made. A statement continues a
+chain if it overlaps the chain, or if it opens with the chain's closing balance and no statement is
+missing between them. The bank's counter shows whether one is missing, or the setting on which days
+the bank writes none. A balance confirmed by a person bridges the days of a dormant account.
 """
 
 from __future__ import annotations

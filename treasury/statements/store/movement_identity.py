@@ -221,7 +221,7 @@ class MovementRegister:
 def _candidates(
     row: MovementVersion, versions: Sequence[MovementVersion]
 ) -> Iterator[MovementVersion]:
-    """Return the stored movements that a row may be: its statement's first, pending ones last."""
+    """Return the stored movements that a row may be: those of its statement first, pending last."""
     statement = row.statement
     for version in versions:
         if (

@@ -226,7 +226,9 @@ def propose(
         click.echo(sketch_profile(Path(file)))
         view.context.exit(1)
     profile = proposal.profile
-    status = "known already" if proposal.is_known else "proposed; look whether it reads right"
+    status = (
+        "known already" if proposal.is_known else "proposed; check that it reads the file correctly"
+    )
     toml = to_toml(profile)
     if proposal.questions:
         # While questions are open the profile is printed as comments, so that nobody uses a copy of

@@ -527,7 +527,7 @@ def _is_recorded(event: _Row) -> bool:
 
 
 def _counted_as(event: _Row, terms: CoinTerms) -> tuple[Any, ...]:
-    """Return the values of an event that change a pool; with pools per wallet, also the wallets."""
+    """Return the values of an event that change a pool; with pools per wallet, the wallets too."""
     told = tuple(event[name] for name in ("kind", "quantity", "consideration", "currency"))
     sides = {"acquired": ("to_holder",), "disposed": ("from_holder",)}
     holders = sides.get(event["kind"], ("from_holder", "to_holder"))

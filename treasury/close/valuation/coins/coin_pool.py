@@ -62,7 +62,7 @@ class AveragePool:
         return (Lot(day, quantity, before - self.carrying),)
 
     def restate(self, carrying: int, day: date) -> None:  # noqa: ARG002 - an average has no days
-        """Set another carrying amount for all coins."""
+        """Set a new carrying amount for all coins."""
         self._amount, self._divisor, self._base = carrying, 1, self.quantity
 
     def lots(self, day: date) -> tuple[Lot, ...]:
@@ -144,7 +144,7 @@ class FifoPool:
         return tuple(released)
 
     def restate(self, carrying: int, day: date) -> None:
-        """Set another carrying amount for all coins, as one lot of that day."""
+        """Set a new carrying amount for all coins, as one lot of that day."""
         lot = Lot(day, self.quantity, carrying)
         self._clear()
         self.acquire(lot)

@@ -41,7 +41,7 @@ _WAITING: Final = {state: CONVERSION_STATES[state] for state in ("not_yet_credit
 _ASK: Final = "ask the provider; next time sync shortly before and after"
 _FULL: Final = "run `treasury sync --full`; ask the provider where the amount stays missing"
 _RANK: Final = {"matched": 0, "suggested": 1, "unreferenced": 2, "duplicate": 3, "conflict": 4}
-"""The order in which one of several rows for the same share of a line is chosen."""
+"""The order of preference among several rows for the same share of a line."""
 _MAY_BE_ELSEWHERE: Final = ("conflict", "decided otherwise")
 """Credits that may never become coins of the account they reached."""
 
@@ -202,7 +202,7 @@ def credit_spans(
 
 
 class _Named(msgspec.Struct):
-    """What the conversions say about a credit.
+    """The evidence about a credit from conversions.
 
     It has the balance that certainly contains the coins of the credit, the first balance that may
     contain them, and the credit's waiting state.

@@ -6,7 +6,7 @@ total if day, currency and reference are equal and their sum is exactly the tota
 stored as superseded. The order of the files does not matter.
 """
 
-# ruff: noqa: S608 - names, numbers and days of our own are all that is put into queries
+# ruff: noqa: S608 - only our own names, numbers and days are put into queries
 
 from __future__ import annotations
 
