@@ -382,7 +382,7 @@ def verify_period(journal: Journal, lake: Lake, period: Period) -> VerifiedMonth
 
 
 def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> Closing:
-    """Return the month with the stored answers of its close in place of the computed ones."""
+    """Return the month with its close's stored answers instead of the computed ones."""
     # Only closed months have stored answers, so the period is set.
     assert closing.period is not None
 

@@ -1,4 +1,4 @@
-"""Hashes of the inputs of an answer and of the files made from it, to be verified a year later.
+"""Hashes of an answer's inputs and of the files made from it, for verification a year later.
 
 The hash of a table is computed from its values, column by column, so recomputing the same rows
 gives the same hash. `evidence.json` lists the inputs of the close and every file of its pack; its
@@ -165,7 +165,7 @@ def _sources(folder: Traversable, path: str) -> Iterable[tuple[str, Traversable]
 
 
 def fingerprints(r: Reconciliation) -> tuple[Fingerprint, ...]:
-    """Return the hashes of every table of the answer, then of the outcomes' SQL and the rules."""
+    """Return the hash of each of the answer's tables, then of the outcomes' SQL and the rules."""
     query = hashlib.sha256(r.matches.sql.encode()).hexdigest()
     return (
         *table_marks({name: getattr(r, name).arrow for name in TABLES}),

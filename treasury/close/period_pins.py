@@ -138,7 +138,7 @@ def _corrections(
 
     @cache
     def lines_of(booked: str, known_in: str) -> pa.Table:
-        """Return the lines of one month as they were known at the close of another."""
+        """Return a month's lines as they were known when a later month was closed."""
         period = closed.get(known_in)
         if period is not None and period.month == booked:
             return read_answers(lake.workspace, period.close)["lines"]
@@ -170,8 +170,8 @@ def reopen_period(journal: Journal, month: Month, reason: str, *, actor: Actor) 
         last = max(closed)
         if str(month) != last:
             raise ActionRefused(
-                f"{last} is closed after {month} and begins with what the months"
-                " before it ended with",
+                f"{last} is closed after {month} and opens with the closing of the months before"
+                " it",
                 do=f"reopen {last} first: treasury periods reopen {last} --reason …",
             )
         body = {"month": str(month), "reason": reason.strip(), "closes": period.entry.seq}
@@ -217,7 +217,7 @@ def reconcile(basis: Basis) -> Reconciliation:
 
 
 def outcomes_hash(lines: pa.Table) -> str:
-    """Return SHA-256 over the outcome of each line of the month."""
+    """Return the SHA-256 of the month's line outcomes."""
     return rows_hash(lines.select(_OUTCOME))
 
 

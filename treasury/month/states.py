@@ -56,5 +56,5 @@ PAYABLE: Final = frozenset(row.state for row in FUNDING_STATES.values() if row.p
 
 
 def waiting_on(clock: Clock) -> frozenset[str]:
-    """Return the states of requests in which a due date of this side applies."""
+    """Return the request states in which this side's due date applies."""
     return frozenset(row.state for row in FUNDING_STATES.values() if row.clock == clock)

@@ -97,7 +97,7 @@ class SyncPanel(ListPanel):
         return (age, Text(watching, "quiet")) if watching and not trouble else (age,)
 
     def banners(self) -> tuple[Message, ...]:
-        """Return the last errors of this panel's sync and of the watch, until a sync succeeds."""
+        """Return this panel's last sync error and the watch's last error, until a sync succeeds."""
         watching, trouble = self._watching()
         messages = [] if self._failure is None else [self._failure]
         if trouble:

@@ -24,8 +24,8 @@ from treasury.report.grids import (
 
 _WORDS: Final = {
     "cost": "lower of cost and value",
-    "reserves": "value, the difference to reserves",
-    "profit_and_loss": "value, the difference to profit and loss",
+    "reserves": "value, with the difference posted to reserves",
+    "profit_and_loss": "value, with the difference posted to profit and loss",
     "weighted_average": "weighted average",
     "fifo": "first in, first out",
     "none": "the new basis",

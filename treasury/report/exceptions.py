@@ -167,7 +167,7 @@ def _candidates(r: Reconciliation, entries: Sequence[str]) -> dict[str, list[dic
 
 
 def _references(r: Reconciliation, records: Collection[str | None]) -> dict[str, str]:
-    """Return the references of these expectations that the tables of the reconciliation have."""
+    """Return these expectations' references, as far as the reconciliation's tables have them."""
     references: dict[str, str] = {}
     if not records:
         return references

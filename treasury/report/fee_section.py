@@ -87,7 +87,7 @@ def _fee_total_row(row: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def _checked(to_check: int, without: int) -> str:
-    """Return a note with the numbers of fees to check and of fees without an expected amount."""
+    """Return a note that counts the fees to check and the fees without an expected amount."""
     parts = ((to_check, "to check"), (without, "not computed"))
     return ", ".join(f"{number} {word}" for number, word in parts if number)
 

@@ -404,7 +404,7 @@ def difference_against(rates: Iterable[ReferenceRate]) -> str:
 
 
 def difference_of_sum(names: Iterable[str]) -> str:
-    """Return the name of a sum of differences; either all or none are *in the rate*."""
+    """Return the name of the summed differences; either all or none are *in the rate*."""
     (name, *others) = set(names)
     return TO_SEVERAL if others else name
 

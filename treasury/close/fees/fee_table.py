@@ -387,7 +387,7 @@ _SUMMED: Final = ("fiat_gross", "fee", "fiat_net", "expected_fee", "variance")
 
 
 def _summed(requests: pa.Table, names: tuple[str, ...]) -> list[tuple[tuple[str, ...], FeeTotal]]:
-    """Return the sums of the requests by the values of `names`, the fiat currency first, sorted."""
+    """Return the requests' sums grouped by fiat currency, then by `names`, and sorted by them."""
     keys = {name: pc.fill_null(requests[name], "") for name in names}
     has_fee = pc.is_valid(requests["fee"])
     nothing = pa.scalar(None, AMOUNT)

@@ -99,7 +99,7 @@ class GasCosts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def months_asked(months: Months, zone: ZoneInfo) -> pa.Table:
-    """Return the start and end of a range of months as a table of one row, which the steps read."""
+    """Return the start and end of a month range as a one-row table, which the steps read."""
     row = (zone.key, months.first.start(zone), months.last.end(zone))
     return table_of([row], grouped_schema((TEXT, "zone"), (INSTANT, "month_start", "month_end")))
 

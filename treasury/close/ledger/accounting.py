@@ -40,11 +40,11 @@ ROLES: Final = {
     "wallet": "coins of one asset, in custody and in company wallets",
     "on-ramp in transit": "fiat sent for coins that have not arrived yet",
     "off-ramp in transit": "fiat owed to us for coins that were sold",
-    "collections": "credits to virtual accounts, what customers paid",
+    "collections": "credits to virtual accounts, which customers paid",
     "conversion": "one currency given for another, both legs",
     "ramp fees": "a currency given for another, both legs",
     "payment differences": "amounts by which completed on-ramp requests were underpaid",
-    "bank charges": "what banks charged",
+    "bank charges": "charges taken by banks",
     "own transfers": "money in transit between own accounts",
     "transfers out": "coins sent to others",
     "transfers in": "coins received from others",
@@ -403,7 +403,7 @@ def _corrections(r: Reconciliation, corrections: pa.Table | None) -> Iterator[Bo
 
 
 def _lines_alone(r: Reconciliation, lines: pa.Table) -> list[BookEntry]:
-    """Return the entry of each of these lines, without the shares of several expectations."""
+    """Return each line's entry, without the shares of several expectations."""
     rows = _numbered(lines.append_column("remittance", pa.nulls(lines.num_rows, TEXT)))
     nothing = r.virtual_accounts.arrow.schema.empty_table()
     tables = _line_tables(rows, r.matches.allocations.arrow.slice(0, 0), nothing)

@@ -124,7 +124,7 @@ def spark_columns(schema: pa.Schema) -> str:
 
 
 def spark_types(schema: pa.Schema) -> dict[str, str]:
-    """Return Spark's type of each column of an Arrow table."""
+    """Return the Spark type of each column in an Arrow table."""
     return {field.name: _spark_type(field.type) for field in schema}
 
 

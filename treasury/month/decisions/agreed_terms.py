@@ -199,7 +199,7 @@ class TermsVerbs:
         return self._listed(self._decided())
 
     def _decided(self) -> Decided:
-        """Return the decisions of people made up to the time of the question (`until`)."""
+        """Return people's decisions up to the time of the question (`until`)."""
         return read_decided(self._journal, until=self._until)
 
     def _decide(self, drafts: Callable[[Decided], Sequence[Draft]], who: Actor) -> Table:
@@ -225,7 +225,7 @@ def standing_rows(
     *,
     without: str = "",
 ) -> pa.Table:
-    """Return the rows of the terms in force and of the waiting terms.
+    """Return a row for each of the terms in force and the waiting terms.
 
     `without` are the words for a proposal that removes all terms.
     """

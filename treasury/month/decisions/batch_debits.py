@@ -74,7 +74,7 @@ def orders_paid(
     if outcome["outcome"] == "matched" and outcome["expectation_id"] not in orders:
         raise ActionRefused(
             f"the line {line_id} is matched already: {outcome['reason']}",
-            do="reject what is wrong in the match first, with a reason",
+            do="reject the wrong match first, with a reason",
         )
     apart = [request for request in paid if rows[request]["remaining"] != rows[request]["amount"]]
     if apart:

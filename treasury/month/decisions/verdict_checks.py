@@ -43,11 +43,11 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _Rule = Callable[["Check", Wish, dict[str, Any]], Sequence[str]]
-"""Refuses a wish, or returns the facts that contradict it; its reason outweighs them."""
+"""Refuses a requested decision, or returns the facts against it that its reason outweighs."""
 
 
 class Check:
-    """Checks wishes in order: an amount that a wish claims is not available to later wishes."""
+    """Checks requested decisions in order; an amount that one claims is not left for later ones."""
 
     def __init__(self, knowledge: Knowledge, decided: Decided, stand: Sequence[Decision]) -> None:
         self._knowledge = knowledge
@@ -56,7 +56,7 @@ class Check:
         self._claimed: dict[str, Decimal] = {}
 
     def all(self, wishes: Sequence[Wish]) -> list[Body | None]:
-        """Return the journal entry's content for each wish, or None if the decision exists."""
+        """Return each requested decision's journal content, or None if the decision exists."""
         ids = [wish.entry_id for wish in wishes]
         repeated = next((id_ for id_ in ids if ids.count(id_) > 1), None)
         if repeated is not None:
@@ -66,9 +66,9 @@ class Check:
         return [*map(self._granting(ids), wishes)]
 
     def each(self, wishes: Sequence[Wish]) -> list[Body | TreasuryError | None]:
-        """Return per wish its journal entry's content, its refusal, or None if the decision exists.
+        """Return each decision's journal content, its refusal, or None if the decision exists.
 
-        A refused wish claims no amount.
+        A refused decision claims no amount.
         """
         grant = self._granting([wish.entry_id for wish in wishes])
         answers: list[Body | TreasuryError | None] = []
@@ -82,7 +82,7 @@ class Check:
         return answers
 
     def _granting(self, ids: Sequence[str]) -> Callable[[Wish], Body | None]:
-        """Return a function that checks a wish on these lines and returns its content."""
+        """Return a function that checks a decision on these lines and returns its content."""
         lines = self._knowledge.line_rows(ids)
         known_from = self._knowledge.known_from(ids) if self._closed else {}
 
@@ -247,7 +247,7 @@ class Check:
         outcome: dict[str, Any],
         rows: list[dict[str, Any]],
     ) -> Iterable[str]:
-        """Yield a contradiction if the line exceeds the amount that earlier wishes leave over."""
+        """Yield a contradiction if the line exceeds the amount that earlier decisions leave."""
         if any(row["direction"] != line["direction"] for row in rows):
             return
         if wish.shares:
@@ -330,7 +330,7 @@ def require_undecided(wish: Wish, stand: Sequence[Decision]) -> None:
 
 
 def states_wish(decision: Decision, wish: Wish | Decision) -> bool:
-    """Return whether a decision in force is equal to a wish."""
+    """Return whether a decision in force is equal to a requested one."""
     names = ("verb", "entry_id", "expectations", "to")
     is_same = all(getattr(decision, name) == getattr(wish, name) for name in names)
     return is_same and decision.shares == dict(wish.shares)

@@ -404,10 +404,10 @@ class Deciding:
         wishes: Sequence[Wish],
         who: Actor,
     ) -> Sequence[PlannedVerdict | TreasuryError]:
-        """Return for each wish the verdict that it would add to `decided`, or its refusal.
+        """Return for each requested decision the verdict it would add to `decided`, or its refusal.
 
-        `known` is the result of `known_under(decided)`. No entry is written. A refused wish claims
-        no amount, so the other wishes are checked without it.
+        `known` is the result of `known_under(decided)`. No entry is written. A refused decision
+        claims no amount, so the others are checked without it.
         """
         knowledge, stand = known
         bodies = Check(knowledge, decided, stand).each(wishes)

@@ -93,7 +93,7 @@ class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         return self.month.end(self.zone)
 
     def select(self, query: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        """Return the rows of a query of the lake; none if the answer has no lake."""
+        """Query the lake and return the rows; none if the answer has no lake."""
         basis = self.r.basis
         return [] if basis is None else basis.snapshot.select(query, params).to_pylist()
 
@@ -122,7 +122,7 @@ class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
 
 
 def table_rows(table: pa.Table | None) -> list[dict[str, Any]]:
-    """Return the rows of a table of the facts; none if the table is missing."""
+    """Return the rows of a table in the facts; none if the table is missing."""
     return [] if table is None else table.to_pylist()
 
 

@@ -176,7 +176,7 @@ class RequestHops(Records):
             yield Hop("Blockchain", "missing", says, since=self.day(request["approved_at"]))
 
     def _on_chain(self, request: Row) -> Iterator[Hop]:
-        """Yield hops of a request's coins that explorer exports of company wallets show or lack."""
+        """Yield hops for a request's coins that exports of company wallets show or lack."""
         hash_, coin = request["blockchain_transaction_hash"], request["crypto_currency"]
         rows = self.rows(sql_of("hash_movements"), hash_)
         of_hash = self.row(sql_of("hash_due"), hash_, coin)

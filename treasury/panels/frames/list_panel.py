@@ -121,7 +121,7 @@ class ListPanel(Panel):
         return ()
 
     def more_notes(self) -> tuple[Text, ...]:
-        """Return more notes below the title."""
+        """Return additional notes to show below the title."""
         return ()
 
     def presses(self) -> Presses:

@@ -75,7 +75,7 @@ def read_page(
     number: int = 0,
     size: int = SIZE,
 ) -> QueryPage:
-    """Return page `number` of the rows that contain `search` in one of the columns `searched`.
+    """Return page `number` of the rows in which a column of `searched` contains `search`.
 
     `query`, `order` and `searched` are our own SQL; `search` is a person's text, passed as a
     parameter. A page past the end becomes the last one.

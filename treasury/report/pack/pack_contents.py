@@ -175,7 +175,7 @@ def _evidence(
 
 
 def _bank_files(closing: Closing) -> dict[str, str]:
-    """Return the SHA-256 of every bank file of the month's statements, by its name."""
+    """Return the SHA-256 of each bank file behind the month's statements, by its name."""
     assert closing.r.basis is not None
     with closing.r.basis.snapshot.connection() as connection:
         files = connection.execute(

@@ -258,7 +258,7 @@ _OF_ONE_DETAIL: Final = frozenset(
 def entry_row(
     entry: CamtMovement, fields: ElementValues, part: Share, head: StatementHead, *, alone: bool
 ) -> EntryRow:
-    """Return the row of an entry or of one of its details, without ids, position and raw text."""
+    """Return the row for an entry or one of its details, without ids, position and raw text."""
     texts = fields.working
     row = EntryRow(**fields.columns)  # type: ignore[arg-type]  # the paths name text columns only
     row.account = head.account

@@ -233,7 +233,7 @@ def _fee_question(table: CsvTable) -> CsvQuestion | None:
     if not has_fees or is_after_fees:
         return None
     answers = (
-        Answer("in", "the amount is what moved, with the fee in it", {"fee_included": True}),
+        Answer("in", "the amount is the sum that moved, including the fee", {"fee_included": True}),
         Answer("on top", "the fee moved in addition", {"fee_included": False}),
     )
     return CsvQuestion("fee", f"is {table.shown(place)} in the amount?", answers)

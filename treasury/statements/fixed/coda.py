@@ -234,7 +234,7 @@ class CodaFile(FixedFile):
 def _movement_of(
     parts: Sequence[Sequence[FixedRecord]], currency: str | None
 ) -> tuple[EntryRow, list[EntryRow]]:
-    """Return the row of an entry and the rows of its payments, with the texts of details."""
+    """Return an entry's row and its payments' rows, with the texts of details."""
     parent = _entry_of(parts[0], currency)
     payments: list[EntryRow] = []
     for part in parts[1:]:
@@ -251,7 +251,7 @@ def _movement_of(
 
 
 def _parts(records: Sequence[FixedRecord]) -> list[list[FixedRecord]]:
-    """Return the records of an entry and of each of its details.
+    """Return the records of an entry, and those of each detail.
 
     Raises InputError for an incomplete record.
     """

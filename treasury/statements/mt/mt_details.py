@@ -60,7 +60,7 @@ _PARTY_PATTERNS: Final = tuple(
         ("RACH.:", r"(?i:\brach\.:\s*(\w{4,34});\s*(?:od|dla):)\s*([^;]+);"),
     )
 )
-"""Patterns of single banks: what identifies the bank, and the other party's account and name.
+"""Patterns of single banks: a sign of the bank, and the other party's account and name.
 """
 _LEADING_IBAN: Final = re.compile(r"([A-Z]{2}\d\d[A-Z]{4}[A-Z0-9]{6,26}) ([^\n]+)\n")
 _NO_VALUE: Final = re.compile(r"[\s/]*")

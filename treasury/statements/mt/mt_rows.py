@@ -22,7 +22,7 @@ from treasury.statements.statement_draft import StatementDraft, StatementHead
 
 
 def movement_columns(draft: StatementDraft, movements: MtMovements) -> Columns:
-    """Return the columns of some movements of a statement, without empty columns.
+    """Return the non-empty columns of some of a statement's movements.
 
     A movement that cannot be read is recorded in the draft as lost.
     """

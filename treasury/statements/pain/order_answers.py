@@ -1,4 +1,4 @@
-"""The result of all answers of the bank about one payment of a payment file.
+"""The combined result of the bank's answers about one payment in a payment file.
 
 A bank answers several times, about the whole file, its batch or a payment, and its reports may be
 added in any order. A later answer overrides an earlier one, and an answer about the payment

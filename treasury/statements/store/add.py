@@ -151,7 +151,7 @@ def add_statements(
     workers: int | None = None,
     kept_input: KeptInput | None = None,
 ) -> AddReport:
-    """Read files of bank statements and add what is new in one commit.
+    """Read bank statement files and add the new statements and movements in one commit.
 
     `declared` maps each account of the company to `own_bank` or `provider_report`, `currencies`
     to its currencies; a single currency is used if a file states none. `account` is used for files

@@ -42,11 +42,11 @@ class MovementVersion(msgspec.Struct, gc=False):
 
     @property
     def is_booked(self) -> bool:
-        """Return whether it is booked, itself or by its details."""
+        """Return whether the movement is booked, itself or by its details."""
         return self.status == "BOOK" or self.is_total
 
     def differs(self, stored: MovementVersion) -> bool:
-        """Return whether its content differs from the stored version."""
+        """Return whether the movement's content differs from the stored version."""
         content = (self.raw, self.is_booked, self.statement.proved)
         return content != (stored.raw, stored.is_booked, stored.statement.proved)
 

@@ -102,7 +102,7 @@ def heads_of(
 def _beside_others(
     counting: Mapping[str, _Row], declared: Currencies, lacking: Collection[str]
 ) -> dict[str, _Row]:
-    """Return the statements that count, by id, with the proof after comparison with the others."""
+    """Return the statements that count, by id, with their proof after comparing them all."""
     remarks = doubts(counting.values(), declared, lacking)
     return {
         key: doubted(row, remarks.get(place)) for place, (key, row) in enumerate(counting.items())

@@ -104,7 +104,7 @@ def add_export(
     if export.native and further:
         raise InputError(
             f"{file} shows {export.native} alone, not {', '.join(sorted(further))}",
-            do="add the export of its tokens too",
+            do="add the wallet's token export too",
         )
     covered_assets = sorted({*(row["asset"] for row in rows), *further, export.native} - {""})
     if not covered_assets:

@@ -222,7 +222,7 @@ class CoinPostings:
             self._end(name, holding, month)
 
     def _placed(self, event: _Row, side: str) -> str | None:
-        """Return the pool of one side of an event; None if it is not known.
+        """Return the pool on one side of an event; None if it is not known.
 
         With one pool for the company, every exchange belongs to it, from any wallet.
         """

@@ -559,7 +559,7 @@ def _rounded(worth: Fraction) -> Decimal:
 
 
 def _day_ends(days: Iterable[_Row], scope: str) -> list[Decimal]:
-    """Return the amount of a scope at the end of each day that has any."""
+    """Return a scope's amount at the end of each day on which it has one."""
     of_scope = (
         (row["day"], row["amount"])
         for row in days

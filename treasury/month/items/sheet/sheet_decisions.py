@@ -49,7 +49,7 @@ from treasury.month.standing_knowledge import Knowledge
 
 _Outcome: TypeAlias = Literal["to be journaled", "stands already", "refused"]
 _ForeseenEffects: TypeAlias = Callable[[Decided, Sequence[Draft], Month], Effects]
-"""Returns the effects of planned journal entries on other open items of a month."""
+"""Returns the effects of planned journal entries on a month's other open items."""
 _WRITE_AGAIN: Final = "write the sheet again: treasury exceptions --sheet FILE"
 _VERDICTS: Final = ("accept", "accept_group", "reject", "ignore", "assign")
 """The choices about a bank line; other choices are remarks on requests or about carrying."""
@@ -480,7 +480,7 @@ def _answering(
         shown = rows.get(row.item_id)
         if problem := _moved(row, month, shown):
             return _Answer("refused", problem)
-        # Otherwise `_moved` has refused it.
+        # `_moved` refuses a row whose item does not exist, so the item exists here.
         assert shown is not None
         for choice in reversed(shown.choices):
             if row.decision in {choice.label, choice.words}:
