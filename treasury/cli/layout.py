@@ -35,7 +35,7 @@ _TOGETHER: Final = 1_000
 """Number of lines written at a time."""
 _MONTH: Final = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _WHOLE: Final = re.compile(
-    r"[A-Z][A-Z0-9]{1,9} -?[0-9][0-9,.]*"  # an amount with its currency
+    r"[A-Z][A-Z0-9]{1,9} -?[0-9][0-9,.]*"  # An amount with its currency.
     rf"|\b[0-9]{{1,2}} {_MONTH}(?: [0-9]{{4}})?(?: [0-9]{{2}}:[0-9]{{2}}(?: [A-Z]{{2,5}}\b)?)?"
     r"|\b[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?: [A-Z]{2,5}\b)?"
     r"|\b[0-9][0-9,]* (?:TARGET|calendar|business) days?\b"

@@ -99,7 +99,7 @@ def _month_balances(r: Reconciliation, zone: ZoneInfo) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=BALANCES)
 
 
-# Bank accounts
+# The balances of bank accounts.
 
 
 def _bank_rows(r: Reconciliation) -> Iterator[_Row]:
@@ -155,7 +155,7 @@ def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Deci
     return sums_by_account
 
 
-# Custodial wallets
+# The balances of custodial wallets.
 
 
 class _End(msgspec.Struct, frozen=True):

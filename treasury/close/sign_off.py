@@ -98,7 +98,8 @@ def prepare_month(
                 "time_zone": question.zone.key,
                 "accounts": msgspec.to_builtins(question.accounts),
             },
-            roll_forward=[  # amounts as decimal text
+            # Amounts are written as decimal text.
+            roll_forward=[
                 {
                     name: value_text(value) if isinstance(value, Decimal) else value
                     for name, value in row.items()

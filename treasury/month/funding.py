@@ -121,7 +121,7 @@ def _row(request: _Row, rules: Rules, today: date, remark: _Row | None) -> Fundi
             leaves = remark["execution"] or remark["filed_at"].date()
             due = rail.add(leaves, rules.ours_target_days)
             overdue = rail.between(due, min(today, request["evidence_to"]))
-    # The rail's days since the service should have reacted.
+    # Silence is counted in the rail's days since the service should have reacted.
     is_sent = state in _LEFT_US and request["sent_on"] is not None
     silent_since = rail.between(_reacts_by(request, rules), today) if is_sent else 0
     names = ("beneficiary", "iban") if on_ramp else ("wallet_chain", "wallet_address")

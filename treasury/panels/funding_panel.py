@@ -184,7 +184,7 @@ class FundingPanel(ListPanel):
     def __repr__(self) -> str:
         return f"<funding panel: {self._page.total} requests>"
 
-    # Display
+    # Display: the list, its notes, buttons and fields.
 
     def listing(self) -> Listing:
         """Return the requests that wait for funds, most overdue first."""
@@ -247,7 +247,7 @@ class FundingPanel(ListPanel):
             InputField("reason", "Reason", "For a remark"),
         )
 
-    # Presses
+    # Handlers of button presses.
 
     def presses(self) -> Presses:
         """Return the handlers of the buttons with two steps."""
@@ -331,7 +331,7 @@ class FundingPanel(ListPanel):
         remark = getattr(self._desk.funding, verb)
         rows = self.chosen_rows()
         for row in rows:
-            # Check all before writing any.
+            # All remarks are checked before the first one is written.
             remark(row["request"], reason, dry_run=True)
         remarks = [remark(row["request"], reason) for row in rows]
         self._chosen.clear()
@@ -410,7 +410,7 @@ class FundingPanel(ListPanel):
         advice = Text("Next: upload it at the bank once, release it, then mark as sent", "strong")
         self.tell(self.finish(status(f"Made {name}", *lines, advice)))
 
-    # State
+    # Changes to the panel's state.
 
     def _attempt(self, order: _PendingFile) -> int:
         """Return the first file number, for a file of these orders, that no bank has answered.

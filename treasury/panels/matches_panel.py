@@ -74,7 +74,7 @@ class MatchesPanel(LookingPanel):
     def __repr__(self) -> str:
         return f"<matches panel: {self._tables['open_lines'].num_rows} lines to settle>"
 
-    # Display
+    # Display: the list, its notes, buttons and fields.
 
     def listing(self) -> Listing:
         """Return the lines, the candidates of one, or the decisions."""
@@ -148,7 +148,7 @@ class MatchesPanel(LookingPanel):
         belongs = InputField("belongs_to", "Belongs to", hint)
         return (reason, belongs, InputField("to", "Assign to", "A colleague"))
 
-    # Presses
+    # Handlers of button presses.
 
     def presses(self) -> Presses:
         """Return the handlers of the decisions, the two steps, and the buttons of the lists."""
@@ -268,7 +268,7 @@ class MatchesPanel(LookingPanel):
             return alert(message.title, error, *message.lines, Text("The list is not refreshed."))
         return message
 
-    # State
+    # Changes to the panel's state.
 
     def recover(self) -> None:
         """Match again, and show the lines."""
@@ -301,7 +301,7 @@ def list_tables(knowledge: Knowledge, decisions: Sequence[Decision]) -> dict[str
         }
 
 
-# Rows
+# Conversion of records to rows of the list.
 
 
 def _line_label(row: Mapping[str, Any]) -> str:

@@ -49,7 +49,7 @@ class SyncPanel(ListPanel):
     def __repr__(self) -> str:
         return f"<sync panel: {self._age()}>"
 
-    # Display
+    # Display: the list, its notes, buttons and fields.
 
     def listing(self) -> Listing:
         """Return every table of the services, the most recently changed one first."""
@@ -134,7 +134,7 @@ class SyncPanel(ListPanel):
             return str(error), True
         return sentence, bool(sentence) and not sentence.startswith(_WELL)
 
-    # Presses
+    # Handlers of button presses.
 
     def presses(self) -> Presses:
         """Return the handlers for a partial and a full sync, in addition to that of all tables."""

@@ -104,7 +104,7 @@ class TransfersPanel(LookingPanel):
         """Return the ids of the service's record, or of a bank line."""
         return (row.get("transfer_id") or row.get("id"), row.get("out_id"), row.get("in_id"))
 
-    # Display
+    # Display: the list, its notes, buttons and fields.
 
     def listing(self) -> Listing:
         """Return the transfers, the legs, or the accounts while a form is open."""
@@ -156,7 +156,7 @@ class TransfersPanel(LookingPanel):
             for name, hint in hints.items()
         )
 
-    # Presses
+    # Handlers of button presses.
 
     def presses(self) -> Presses:
         """Return the handlers of the lists, of the forms, and of the two steps."""
@@ -262,7 +262,7 @@ _HINTS: Final = {
 }
 
 
-# Rows
+# Conversion of records to rows of the list.
 
 
 def _money(row: Mapping[str, Any], amount: str, unit: str) -> str:

@@ -155,7 +155,7 @@ def _finding(
 
 
 def _candidates(r: Reconciliation, entries: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return the candidates of some lines, best first."""
+    """Return the candidates of each of these lines, best first."""
     if not entries:
         return {}
     table = r.matches.candidates.arrow

@@ -94,7 +94,7 @@ def sections(closing: Closing) -> list[Section]:
     ]
 
 
-# Accounts and blocking items
+# The sections on accounts and open items.
 
 
 def _accounts(closing: Closing) -> Section:
@@ -229,7 +229,7 @@ def _item_row(item: OpenItem, year: int) -> tuple[object, ...]:
     )
 
 
-# Money in transit
+# The section on money in transit.
 
 
 def _in_transit(closing: Closing) -> Section:
@@ -397,7 +397,7 @@ def _collection_row(row: Mapping[str, Any]) -> tuple[object, ...]:
     )
 
 
-# Basis of the report
+# The section on the basis of the report.
 
 
 def _assumptions(closing: Closing) -> Section:

@@ -62,7 +62,7 @@ def _say_decided(verdict: str, *decisions: Decision, dry_run: bool) -> None:
             )
 
 
-# Verdicts on bank lines
+# Commands for verdicts on bank lines.
 
 
 @click.group()
@@ -256,7 +256,7 @@ def match_undo(
     _say_decided("undone", undo(seq=planned.undoes, dry_run=dry_run), dry_run=dry_run)
 
 
-# Open items in a sheet
+# The command that reads a decision sheet.
 
 
 @click.command()
@@ -304,7 +304,7 @@ def _print_plan(view: CommandView, plan: SheetPlan) -> None:
         echo_folded(clean(f"also changes: {effect}"))
 
 
-# Remarks on ramp requests
+# Commands for remarks on ramp requests.
 
 
 @click.group()
@@ -432,7 +432,7 @@ def request_list(view: CommandView) -> None:
     view.rows(remarks, layout="remarks", title="Remarks")
 
 
-# Rules
+# Commands for the rules.
 
 
 @click.group()
@@ -479,7 +479,7 @@ def rules_history(view: CommandView) -> None:
         echo_folded("rules.toml was changed by hand since: save it to journal it")
 
 
-# Periods
+# Commands for closed months.
 
 
 @click.group()
@@ -536,7 +536,7 @@ def periods_verify(view: CommandView, month: str) -> None:
         view.rows(verified.facts())
 
 
-# Two answers
+# The command that compares two answers.
 
 
 @click.command()

@@ -153,7 +153,7 @@ class CostSum(msgspec.Struct, frozen=True):
 
 
 class ConversionCosts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The cost of the conversions of some months.
+    """The cost of conversions in a range of months.
 
     `each` has a row per conversion, as in CONVERSION_COSTS. `by_pair` is as in COSTS_BY_PAIR.
     `sums` are the totals, separately for differences in the rate. `rests_on` names the sources of

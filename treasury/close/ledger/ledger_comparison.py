@@ -173,7 +173,7 @@ def _key(account: str, currency: str) -> _Key:
     return plain_account(account), currency.upper()
 
 
-# The ledger's file
+# Reading the ledger's file.
 
 
 def _names(rows: Sequence[_Row]) -> dict[_Key, _Key]:
@@ -203,7 +203,7 @@ def _by_account(
     return ledger_lines
 
 
-# Ledger accounts that our own export posts to
+# Comparison by ledger accounts that our own export posts to.
 
 
 def _own_books(
@@ -230,7 +230,7 @@ def _bank_names(r: Reconciliation, accounts: LedgerAccounts) -> dict[_Key, _Key]
     return {name: account for name, (account, *others) in accounts_by_name.items() if not others}
 
 
-# The comparison
+# Comparison by the balances of our accounts.
 
 
 def _compared(row: _Row, line: CsvLine | None, way: _Way) -> _Row:
@@ -327,7 +327,7 @@ def _unknown(line: CsvLine) -> _Row:
     }
 
 
-# Money in transit
+# Money in transit to and from accounts.
 
 
 def _on_the_way(r: Reconciliation, books: _OwnBooks, posted: frozenset[_Key]) -> _Way:

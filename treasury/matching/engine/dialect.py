@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 SPARK_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.decimalOperations.allowPrecisionLoss": "false",  # a difference keeps 18 places
-    "spark.sql.ansi.enabled": "true",  # an overflow, or a text that is not a number, is an error
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",  # A difference keeps 18 decimals.
+    "spark.sql.ansi.enabled": "true",  # Overflows and invalid numbers are errors.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 """Settings under which a Spark session gives the same results as DuckDB."""

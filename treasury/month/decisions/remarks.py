@@ -294,7 +294,7 @@ class Marking:
             if alone and not self._one_person():
                 raise ActionRefused(
                     f"{who.name} made {clean(file.name)} and cannot accept that its bank knows"
-                    f" {clean(file.payee)} as {known_as or 'somebody of a similar name'}",
+                    f" {clean(file.payee)} as {known_as or 'somebody with a similar name'}",
                     do="have a colleague compare and accept it",
                 )
             accepted = AcceptedPayee(

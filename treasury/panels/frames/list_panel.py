@@ -90,7 +90,7 @@ class ListPanel(Panel):
         """The name of the open form; empty if none is open."""
         self.refresh()
 
-    # Defined by subclasses
+    # Methods that subclasses define.
 
     def listing(self) -> Listing:
         """Return the list that is shown; subclasses define it."""
@@ -132,7 +132,7 @@ class ListPanel(Panel):
         """Carry out the confirmed decision; subclasses with decisions define it."""
         raise NotImplementedError
 
-    # For programs
+    # The list for programs.
 
     @property
     def sql(self) -> str:
@@ -164,7 +164,7 @@ class ListPanel(Panel):
         table = table.drop_columns([name for name in table.column_names if name == "raw"])
         return csv_text(table.column_names, rows_of(table))
 
-    # Display
+    # Display: the list, its notes, buttons and fields.
 
     def frame(self) -> Frame:
         """Return the current frame, with times by the desk's clock."""
@@ -225,7 +225,7 @@ class ListPanel(Panel):
         has_more = (page.number + 1) * page.size < page.matching
         return Pager(text, back=page.number > 0, on=has_more)
 
-    # Presses
+    # Handlers of button presses.
 
     def handlers(self) -> Presses:
         """Return the handler of each press."""
@@ -290,7 +290,7 @@ class ListPanel(Panel):
         self.hand_over(press, name, "text/csv", self.csv())
         self._message = status(f"Downloaded {name}", Text(f"all {self._page.total:,} rows"))
 
-    # The two steps of a decision
+    # The two steps of a decision.
 
     def ask(self, pending: PendingDecision) -> None:
         """Show the step that confirms a decision."""
@@ -333,7 +333,7 @@ class ListPanel(Panel):
             self.refresh()
             return message
 
-    # State
+    # Changes to the panel's state.
 
     def after_sync(self) -> None:
         """Update the panel's own state after a successful sync; the rows are refreshed anyway."""

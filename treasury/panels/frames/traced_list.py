@@ -70,7 +70,7 @@ class LookingPanel(ListPanel):
         self._tables: dict[str, pa.Table] = {}
         super().__init__(desk, size=size)
 
-    # Defined by subclasses
+    # Methods that subclasses define.
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
         """Return the tables of the lists; subclasses define them."""
@@ -80,7 +80,7 @@ class LookingPanel(ListPanel):
         """Return the ids of a row that a trace may begin with, the best one first."""
         raise NotImplementedError
 
-    # Display
+    # Display: the list, its notes, buttons and fields.
 
     def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
         """Return the current tables."""
@@ -91,7 +91,7 @@ class LookingPanel(ListPanel):
         """Return the button for one row."""
         return (Button("trace", "Trace", "primary"),)
 
-    # Presses
+    # Handlers of button presses.
 
     def presses(self) -> Presses:
         """Return the handler that traces one row."""
@@ -127,7 +127,7 @@ class LookingPanel(ListPanel):
 
         self.start("Following the payment", task, "Not traced", _NOTHING)
 
-    # State
+    # Changes to the panel's state.
 
     def recover(self) -> None:
         """Compute the tables again in any case, and show the first list."""

@@ -192,7 +192,7 @@ def batch_message(result: BatchResult, verb: str) -> Message:
     return Message(title, tuple(lines), "alert" if failed else "status")
 
 
-# The effect of each verb
+# The function that carries out each verb.
 
 
 def _approve(desk: PanelWorkspace, pending: PendingActions, work: Work) -> Message:

@@ -141,7 +141,8 @@ def _evidence(
 ) -> Evidence:
     """Return the evidence without file hashes; write a given ledger into `folder`."""
     r = closing.r
-    assert r.basis is not None  # The basis has the commit.
+    # The evidence needs the commit that the basis names.
+    assert r.basis is not None
     question = r.basis.question
     ledger = closing.ledger_file
     if ledger is not None:

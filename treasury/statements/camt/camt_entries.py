@@ -135,7 +135,7 @@ def _with_silent(
     everything = tuple(range(len(parts) + len(silent)))
     whole = [Share(entry.amount, entry.direction, everything)]
     if not parts or (len(parts) == 1 and remainder == 0):
-        # All details describe a single movement.
+        # All details together describe one movement of the whole amount.
         return whole, None
     if remainder < 0:
         return whole, mismatch

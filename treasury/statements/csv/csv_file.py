@@ -285,7 +285,7 @@ class CsvFile(BankFile):
         return self._shown(self._below())
 
     def _shown(self, shown_rows: Iterable[CsvRow]) -> str:
-        """Return some rows as text for a question."""
+        """Return sample rows as text for a question."""
         rows = self._rows
         shown = (
             f"line {row.line}: {' '.join((*rows.texts(row), amount))[:_LONGEST_SHOWN]}"

@@ -95,7 +95,7 @@ def _date(year: str, month: str, day: str, text: str) -> date:
 
 
 def is_day(text: str) -> bool:
-    """Return whether a cell is a day in some order."""
+    """Return whether a cell is a day in any known order."""
     for order in ("dmy", "mdy"):
         try:
             day_in(text, order)

@@ -128,7 +128,7 @@ class CfonbFile(FixedFile):
         self.complete(draft.finish("\n".join(self._raws)), draft)
 
     def _flush(self) -> Iterator[EntryRow]:
-        """Return the row of the entry with complete records."""
+        """Return the row of the current entry, whose records are complete."""
         records, self._entry = self._entry, []
         if not records or self._draft is None:
             return

@@ -193,7 +193,7 @@ class CodaFile(FixedFile):
         return statement.draft
 
     def _flush(self) -> Iterator[EntryRow]:
-        """Return the rows of the entry with complete records."""
+        """Return the rows of the current entry, whose records are complete."""
         records, self._entry = self._entry, []
         if not records:
             return

@@ -345,7 +345,7 @@ def _remitted(value: str) -> tuple[str, str]:
 
 
 def _free(texts: Sequence[str]) -> Columns:
-    """Read texts of no known dialect, line by line; some banks name the other party in them."""
+    """Read texts of unknown dialects line by line; some banks name the other party in them."""
     details: Columns = {
         "remittance": [tuple(filter(None, map(str.strip, text.split("\n")))) for text in texts]
     }

@@ -207,7 +207,7 @@ def _add_amounts(columns: Columns, lines: Lines, working: Columns) -> None:
                 of_amount = _column(columns, f"{name}_currency", count)
                 of_amount[at] = currency or columns["currency"][at]
         if amounts["rate"]:
-            # `raw` keeps the text.
+            # A rate that cannot be read is left empty, because `raw` has its text.
             with suppress(InputError):
                 rate = parse_amount(amounts["rate"].strip().replace(",", "."))
                 _column(columns, "exchange_rate", count)[at] = rate

@@ -58,7 +58,7 @@ class Lines(msgspec.Struct, frozen=True):
 
 
 def lines_of(texts: Sequence[str]) -> Lines:
-    """Return the parts of some fields 61. Raises InputError for any other form."""
+    """Return the parts of several fields 61. Raises InputError for a text of any other form."""
     together = "\n".join(texts)
     rows = _LINES.findall(together) if together.count("\n") < len(texts) else []
     more: dict[int, str] = {}

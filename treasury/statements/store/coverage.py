@@ -69,7 +69,7 @@ def coverage(
     Parameters
     ----------
     statements
-        Rows of the table `statements` that count.
+        Rows of the table `statements`, without withdrawn and replaced ones.
     accounts
         The declared accounts.
     confirmations

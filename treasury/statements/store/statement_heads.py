@@ -63,11 +63,11 @@ class Heads(msgspec.Struct, frozen=True):
     listed: tuple[_Row, ...]
     """The incoming statements in the order of the files, each with its `state`."""
     repeated: frozenset[str]
-    """Ids of statements that count, but whose movements are stored in another format."""
+    """Ids of statements that are valid, but whose movements are stored in another format."""
 
     @property
     def counting(self) -> dict[str, StatementFacts]:
-        """Return all statements that count after this call."""
+        """Return all statements whose movements count after this call."""
         rows = {**self.stored, **{key: self.incoming[key] for key in self.came.accepted}}
         return {key: facts_of(row) for key, row in rows.items()}
 
@@ -324,8 +324,8 @@ def rivals_of(row: Mapping[str, Any]) -> str:
     more = len(row["rivals"]) - len(names)
     others = ", ".join([*names, *([f"{more} more"] if more else [])])
     return (
-        f"{others} has it otherwise and neither is the newer one: withdraw it, then add the file"
-        " that is right"
+        f"{others} states it differently and neither version is newer: withdraw it, then add"
+        " the right file"
     )
 
 
@@ -333,7 +333,7 @@ _LACKING: Final = "some of its movements are no longer stored: add its file agai
 
 
 def _stored(writer: Writer) -> dict[str, _Row]:
-    """Return the stored statements that count, by id."""
+    """Return the stored statements whose movements count, by id."""
     rows = writer.read(STATEMENTS, HEAD, COUNTING).to_pylist()
     return {row["statement_id"]: row for row in rows}
 

@@ -241,7 +241,7 @@ class _Draft:
         self.lots: list[_Row] = []
         self.notes: list[str] = []
 
-    # Coins that are measured
+    # Calculation of measured coins.
 
     def measure(
         self,
@@ -415,9 +415,9 @@ class _Draft:
         if lacking or not proved:
             wallets = count(len(lacking), "wallet")
             self.notes.append(
-                f"{coin} is not held against balances: {wallets} of it not proved"
+                f"{coin} is not compared with balances: {wallets} of it not proved"
                 if lacking
-                else f"{coin} is not held against balances: none is proved"
+                else f"{coin} is not compared with balances: no balance is proved"
             )
             return ""
         crossed = [row for row in start.crossings if is_entity or row["holder"] == pool]
@@ -462,7 +462,7 @@ class _Draft:
             problem=problem, next_step=step,
         )  # fmt: skip
 
-    # Coins that are disclosed
+    # Rows of disclosed coins.
 
     def disclose(self, measured: set[str]) -> None:
         """Add a row per balance of a coin that is not measured, at the last reference rate."""

@@ -194,7 +194,7 @@ class CoinPostings:
                 rows.append(StartingLot(name, None, Decimal(0), cents_amount(holding.difference)))
         return tuple(rows)
 
-    # One month
+    # The calculation of one month.
 
     def _walk(self, month: Month, events: Iterable[_Row]) -> None:
         self.months, self.movements = {}, []
@@ -333,7 +333,7 @@ class CoinPostings:
         }
         self._note(name, event, 0, difference)
 
-    # Shared parts
+    # Functions that several steps use.
 
     def _consideration(self, name: str, event: _Row) -> Valued | None:
         """Return an event's price in the reporting currency, or else the value of its coins."""

@@ -156,7 +156,7 @@ class _Teller:
         )  # fmt: skip
 
 
-# Credits of virtual accounts
+# Spans of the credits of virtual accounts.
 
 
 def credit_spans(

@@ -133,6 +133,6 @@ def _row(row: DecisionRow, month: Month) -> dict[str, Any]:
         "candidates": row.candidates,
         "remark": "; ".join(filter(None, (item.remark, carry))),
         "seen": f"{month} {row.seen}",
-        # These columns are for input.
+        # These columns are empty, because people fill them in.
         **dict.fromkeys(("owner", "expected_by", "proposed_by")),
     }

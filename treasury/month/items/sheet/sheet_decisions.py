@@ -335,7 +335,7 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         verdicts = []
         for row in filled:
             answered = planned.get(row.item_id) or answers[row.number]
-            # Each choice was planned.
+            # Every choice is in `planned`, so only answers are left in `answers`.
             assert isinstance(answered, _Answer)
             verdicts.append(_verdict(row, rows.get(row.item_id), answered))
             # The other lines of a group follow the row in which it was chosen.
