@@ -133,7 +133,7 @@ def _say_left_out(names: Sequence[str], width: int) -> None:
 
 
 def terminal_width() -> int | None:
-    """Return the terminal's width, by $COLUMNS first; None if output is redirected."""
+    """Return the terminal's width, from $COLUMNS first; None if output is redirected."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns):
         return int(columns)
@@ -163,7 +163,7 @@ def echo_folded(text: str, *, err: bool = False) -> None:
 
 
 def _left_out(grid: _Grid, spare: Sequence[str], width: int) -> list[str] | None:
-    """Return the spare columns to omit so that the other columns fit; None if these do not fit.
+    """Return the spare columns to omit so that the other columns fit; None if those do not fit.
 
     Empty columns are omitted first.
     """

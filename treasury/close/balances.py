@@ -259,7 +259,7 @@ def level_of(row: Mapping[str, Any]) -> Decimal:
 def _converted(
     r: Reconciliation, account: str, asset: str, ends: tuple[datetime, datetime]
 ) -> Decimal:
-    """Return the coins from proved conversions of the month."""
+    """Return the coins that the month's proved conversions brought."""
     return total(
         row["converted"]
         for row in r.conversions.arrow.to_pylist()

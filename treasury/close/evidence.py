@@ -141,7 +141,7 @@ def encode(evidence: Evidence) -> bytes:
 
 @cache
 def code_of() -> Code:
-    """Return the running version."""
+    """Return the version of the running code."""
     digest = hashlib.sha256()
     package = resources.files(_PACKAGE)
     sources = [source for room in _ROOMS for source in _sources(package / room, f"/{room}")]

@@ -321,7 +321,7 @@ class _Balance(msgspec.Struct):
         )
 
     def not_shown(self, credits_apart: Iterable[Pending]) -> list[Conversion]:
-        """Return a row per credit that people assigned to the account and its balance lacks."""
+        """Return a row per credit that people assigned to the account but its balances lack."""
         return [
             self._row(
                 "not_shown",
@@ -394,7 +394,7 @@ class _Balance(msgspec.Struct):
     def _unexplained(
         self, pool: list[Pending], must: list[Pending], measured: dict[str, Any]
     ) -> Conversion:
-        """Return the row of a change that no credits explain.
+        """Return the row for a change that no credits explain.
 
         The provider's report may be incomplete, no credits exist, or the rate is implausible.
         """

@@ -110,7 +110,7 @@ def _difference(row: _Row, today: Today, **columns: Any) -> Difference:
 
 
 def _held_request(row: _Row, today: Today) -> dict[str, Any]:
-    """Return the columns of a request that the service is processing, or should be."""
+    """Return the columns of a request that the service is processing, or should be processing."""
     rail = rail_of(row["rail_currency"])
     due = reacts_by(row["since"], today.rules, rail=rail, instant=bool(row["is_instant"]))
     past = rail.between(due, today.day)

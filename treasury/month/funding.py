@@ -1,4 +1,4 @@
-"""Requests that wait for their funds: state, due date and next step in the words of the desk.
+"""Requests that wait for their funds: their state, due date and next step in words.
 
 The SQL step `funding` finds what the bank shows. This module adds our due dates, the service's due
 dates, and the next step. Bank details stay hidden until a request is approved. A colleague's remark
@@ -171,7 +171,8 @@ def _remarked_state(request: _Row, remark: _Row | None) -> str:
     if _is_in_file(request, remark, answer):
         return _state_at_bank(request, answer)
     if answer is not None and state in {"PAY", "RETURNED"}:
-        # The file was withdrawn too, but the statements must still cover the day of the rejection.
+        # The payment is in no file now, but the statements must still cover the day of its
+        # rejection.
         state = state if _state_at_bank(request, answer) == REJECTED else "CHECK BANK"
     return "WILL NOT FUND" if remark["mark"] == "will_not_fund" else state
 
@@ -290,7 +291,7 @@ REMARK_WORDS: Final = {"marked_sent": "marked sent", "will_not_fund": "will not 
 
 
 def _remarked_step(step: str, state: str, remark: _Row | None) -> str:
-    """Return the next step: ask the colleague who marked it as sent, or else the state's."""
+    """Return the next step: ask the colleague who marked it as sent, or else the state's step."""
     if remark is None or remark["mark"] != "marked_sent" or state not in _UNPAID:
         return step
     return f"Marked sent by {remark['marked_by']}: ask before you pay, no bank line shows it yet"
@@ -315,7 +316,7 @@ _DEBIT_WORDS = {
 
 
 def _payment_words(request: _Row) -> str:
-    """Return in words what the bank, or for an off-ramp the service, shows of the payment."""
+    """Describe the payment as the bank shows it, or for an off-ramp as the service shows it."""
     if request["ramp_type"] != "ON_RAMP":
         if request["hash_of"]:
             return f"hash of {request['hash_of']}"

@@ -51,8 +51,8 @@ def with_answers(
     """Return the remarks by request, each with `answers`, the bank's answers to its payments.
 
     An answer comes with the time at which the payment's file was made; it is None without an
-    answer. Both times are in `zone`, in which bank days are counted. `debited` is the day of a
-    debit of one of its files that no person has assigned to a payment yet.
+    answer. Times are in `zone`, in which bank days are counted. `debited` is the day of a debit of
+    one of its files that no person has assigned to a payment yet.
     """
     messages = {name for row in remarks.values() for name in row["order_messages"] or () if name}
     if not messages:

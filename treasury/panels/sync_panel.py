@@ -67,7 +67,7 @@ class SyncPanel(ListPanel):
         )
 
     def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
-        """Return the ages, from the commits."""
+        """Return the age of each table, computed from the commits."""
         query = 'SELECT "at", kind, versions FROM commits ORDER BY number'
         commits = snapshot.sql(query).to_pylist()
         changed: dict[str, tuple[int, datetime]] = {}

@@ -111,7 +111,7 @@ class TransfersPanel(LookingPanel):
         return _LISTINGS[self._list_name]
 
     def tools(self) -> tuple[Button, ...]:
-        """Return the three kinds of new transfer."""
+        """Return a button for each of the three kinds of new transfer."""
         labels = {name: f"New {kind.partition('_')[0]} transfer…" for name, kind in _KINDS.items()}
         return tuple(
             Button(name, label, pressed=self._form == name or None)

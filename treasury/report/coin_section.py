@@ -37,7 +37,7 @@ _RECOGNISED: Final = ("opening", "reversed", "acquired", "transferred", "dispose
 
 
 def coins_section(coins: CoinAccounts) -> Section:
-    """Return the section; it has no figure."""
+    """Return the section on coins, which has no figure."""
     known = coins.disclosed.arrow.filter(pc.is_valid(coins.disclosed.arrow["value"])).to_pylist()
     worth = [(row["value"], row["currency"]) for row in known]
     grids = filled(

@@ -41,7 +41,7 @@ _LACK_A_RATE: Final = (_RATE_ABSENT, "not provable: no file has")
 
 
 def fees_section(r: Reconciliation, fees: Fees, *, is_unread: bool = False) -> Section:
-    """Return the section; its figure is `fees_and_rate`."""
+    """Return the section on fees, with the figure `fees_and_rate`."""
     lead = f"{fees_words(fees)}, by the day of completion."
     if not len(fees.requests):
         none = f"{UNREAD}." if is_unread else "No request completed in the month."
@@ -233,7 +233,7 @@ def _points(basis_points: Decimal | None) -> Cell:
 
 
 def gas_section(gas: GasCosts) -> Section:
-    """Return the section; it has no figure."""
+    """Return the section on gas, which has no figure."""
     if not len(gas.each):
         return Section("gas", "Gas", *NOTES["no_gas"])
     coins = tuple(

@@ -139,7 +139,7 @@ class Tally:
         *,
         is_page: bool = False,
     ) -> tuple[bool, str]:
-        """Return whether the statement is proved, and as text the sum or every failure.
+        """Return whether the statement is proved, and the sum or every failure as text.
 
         With `is_page` another page follows, so the interim balance at the end closes this page.
         """

@@ -141,7 +141,8 @@ _SKETCH: Final = """\
 name = "my bank"
 needs = []                 # headers that only this bank's files have together
 day_order = "dmy"          # dmy, mdy or ymd
-# shape = "dta"            # without headers: d day, a amount, t text, * anything, a letter a cell
+# shape = "dta"            # without headers: d day, a amount, t text, * anything, one letter per
+# cell
 
 [columns]
 booking_date = []

@@ -196,7 +196,7 @@ def make(view: CommandView, place: str | None) -> None:
 @key.command()
 @pass_view
 def show(view: CommandView) -> None:
-    """Show your public key, and its owner by the policy."""
+    """Show your public key, and its owner according to the policy."""
     from treasury.journal.signing import load_key
 
     place = _place(view)

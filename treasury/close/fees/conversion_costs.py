@@ -357,7 +357,7 @@ class _Appraisal:
         return values
 
     def _asked(self, recorded: pa.Table) -> tuple[list[_Asked], list[int]]:
-        """Return the distinct pairs, days and times that need rates, and each conversion's."""
+        """Return the distinct pairs, days and times that need rates, and each conversion's index."""
         pair = ["fiat_currency", "crypto_currency"]
         codes = {code for name in pair for code in recorded[name].unique().to_pylist()}
         with_instants = set(filter(self._rates.has_instants, codes))
@@ -387,7 +387,7 @@ class _Appraisal:
 
 
 def _lacking(fiat: int | None, fee: int | None, crypto: int | None, day: date | None) -> str:
-    """Return why an input of a conversion's value is missing; usually empty."""
+    """Return which input of a conversion's value is missing; usually empty."""
     if fiat is None or fee is None or crypto is None:
         stated = (("fiat", fiat), ("fee", fee), ("crypto", crypto))
         missing = " and no ".join(name for name, amount in stated if amount is None)
@@ -434,7 +434,7 @@ class _Terms(msgspec.Struct, frozen=True):
 
 
 class _Sum:
-    """Exact sums of values of conversions: numerators by denominator."""
+    """Exact sums of conversion values: numerators by denominator."""
 
     def __init__(self) -> None:
         self.conversions = 0
@@ -442,7 +442,7 @@ class _Sum:
         self._parts: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 4)
 
     def add(self, values: _Values, places: Sequence[int], denominator: int) -> None:
-        """Add conversions with values over one denominator."""
+        """Add conversions whose values have the same denominator."""
         self.conversions += len(places)
         part = self._parts[denominator]
         summed = (values.given, values.received, values.fee, values.converted)
@@ -540,7 +540,7 @@ def _pair_rows(
         own = groups.get((month, pair, difference_is))
         if own is None:
             if key in valued:
-                # Its conversions without a value are counted in the rows of the sums.
+                # The pair's rows with sums count its conversions without a value.
                 continue
             rows.append((*key, 0, REPORTING, *(None,) * 9, "", without[key]))
             continue

@@ -200,7 +200,7 @@ def _others(
 ) -> tuple[int, Decimal | None, Decimal | None]:
     if rate is None or len(rates) < 2:
         return 0, None, None
-    # The exact median of the sorted rates, without the one at `own`.
+    # This is the exact median of the sorted rates without the one at `own`.
     own = bisect_left(rates, rate)
     half, odd = divmod(len(rates) - 1, 2)
     places = (half,) if odd else (half - 1, half)

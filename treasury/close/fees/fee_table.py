@@ -107,7 +107,7 @@ class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def row(self) -> dict[str, Any]:
-        """The sums by the columns of SUMS."""
+        """The sums as a row with the columns of SUMS."""
         return dict(zip(SUMS.names, msgspec.structs.astuple(self), strict=True))
 
 
@@ -152,7 +152,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
 
     @cached_property
     def costs(self) -> ConversionCosts:
-        """The cost of conversions, of requests and of virtual accounts."""
+        """The cost of the conversions by requests and by virtual accounts."""
         *earlier, last = self.answers()
         recorded = [
             request_conversions(self.recorded.arrow),

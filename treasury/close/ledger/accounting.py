@@ -128,7 +128,7 @@ class KnownBalance(msgspec.Struct, frozen=True):
 
 
 class Accounting(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """A month's entries: one row per leg in `postings`, and the balances that they must give.
+    """A month's entries: one row per leg in `postings`, and the balances that they must result in.
 
     `notes` lists what could not be posted or asserted, and why.
     """
@@ -223,7 +223,7 @@ def accounting(
 
 
 def _carried(legs: Iterable[BookLeg], on: date) -> Iterator[KnownBalance]:
-    """Return the carrying amounts of coins on a day, as balances that the entries must give."""
+    """Return the carrying amounts of coins on a day, as balances that the entries must result in."""
     return (KnownBalance(leg.role, leg.of, leg.currency, on, leg.amount) for leg in legs)
 
 
@@ -370,14 +370,17 @@ def _statement_balances(
             opening.append(KnownBalance(*account, r.month.previous.last, first))
             closing.append(KnownBalance(*account, r.month.last, last))
         else:
-            notes.append(f"no balance of {of} is asserted: its statements are not complete, proved")
+            notes.append(
+                f"no balance of {of} is asserted: its statements are not complete and proved"
+            )
     return tuple(opening), tuple(closing)
 
 
 def _corrections(r: Reconciliation, corrections: pa.Table | None) -> Iterator[BookEntry]:
     """Yield the entries for late decisions about lines that a closed month has posted.
 
-    The part in transit was not in the closed month's books, so the opening states it as they do.
+    The closed month's books do not have the corrected part in transit, so an opening entry takes it
+    out of the opening balance.
     """
     if corrections is None or not corrections.num_rows:
         return
@@ -470,8 +473,8 @@ def _transfers(r: Reconciliation, zone: ZoneInfo, notes: list[str]) -> Iterator[
             continue
         if not row["is_told"]:
             notes.append(
-                f"transfer {row['transfer_id']} is posted as of others: the wallet on the other"
-                " side is not known; the wallet's explorer export shows it"
+                f"transfer {row['transfer_id']} is posted as a transfer with others: the wallet on"
+                " the other side is not known; the wallet's explorer export shows it"
             )
         way = "out" if out else "in"
         leg = BookLeg("wallet", asset, amount.copy_negate() if out else amount, asset)

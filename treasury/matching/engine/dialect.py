@@ -31,7 +31,7 @@ SPARK_SETTINGS = {
 
 
 def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | None = None) -> str:
-    """Return the step's SELECT in another dialect of SQLGlot.
+    """Return the step's SELECT in another SQL dialect that SQLGlot knows.
 
     `called` maps tables that the step reads to their names in the other engine. Raises InputError
     if a construct has no equivalent.

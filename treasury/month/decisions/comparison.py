@@ -122,7 +122,7 @@ def compare_bases(a: Basis, b: Basis) -> Comparison:
 
 
 def moves_between(first: Knowledge, last: Knowledge, cause: str) -> pa.Table:
-    """Return the lines of all months that change when `cause` is replaced; columns as in MOVES."""
+    """Return the lines of all months that change if the input `cause` is replaced; as in MOVES."""
     return _moves(first, last, ((cause, first, last),), lambda _: True)
 
 

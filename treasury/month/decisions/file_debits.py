@@ -70,7 +70,7 @@ def in_force(snapshot: Snapshot, entries: Iterable[Entry], decided: pa.Table) ->
 def order_stages(snapshot: Snapshot, orders: Mapping[str, PaymentFile]) -> dict[str, str]:
     """Return the bank's stage for each payment in a file, if the bank has answered.
 
-    `orders` are the files by the request that each contains. The stages are those of `OrderAnswer`.
+    `orders` maps each request to the file that contains it. The stages are those of `OrderAnswer`.
     """
     statuses = stored_statuses(snapshot.select, (file.message_id for file in orders.values()))
     stages: dict[str, str] = {}

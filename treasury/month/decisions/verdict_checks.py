@@ -89,7 +89,7 @@ class Check:
         def grant(wish: Wish) -> Body | None:
             line = lines.get(wish.entry_id)
             booked = line["booking_date"] if line else None
-            # The line is in no statement any more, so the undone decision has the date.
+            # No statement contains the line any more, so its date is that of the undone decision.
             if line is None:
                 undone = next((d for d in self._stand if d.seq == wish.undoes), None)
                 text = (undone.facts.get("line") or {}).get("booking_date") if undone else None

@@ -154,7 +154,7 @@ class Deciding:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Sequence[Decision]:
-        """Accept the group of equal payments of a line, each for its assigned expectation.
+        """Accept a line's group of equal payments, each for its assigned expectation.
 
         A group is a set of lines and requests with the same amount, in which matching has assigned
         a request to each line.
@@ -389,11 +389,11 @@ class Deciding:
         return self._decide(wishes, actor, dry_run=dry_run)[0]
 
     def look(self) -> tuple[Knowledge, _Standing]:
-        """Return the matching under the decisions in force, and these decisions by time."""
+        """Return the matching that the decisions in force give, and these decisions by time."""
         return self.known_under(self._read())
 
     def known_under(self, decided: Decided) -> tuple[Knowledge, _Standing]:
-        """Return the matching under these decisions, and those in force about lines."""
+        """Return the matching that these decisions give, and the decisions in force about lines."""
         stand = standing(decided.entries)
         return self._knowledge(decided), stand
 

@@ -1,4 +1,4 @@
-"""Open items of the evidence: statements, balances, the ledger, services, the journal."""
+"""Open items about the evidence: statements, balances, the ledger, services, the journal."""
 
 from __future__ import annotations
 

@@ -108,8 +108,8 @@ class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         return self.synced_at is not None and self.r.as_of - self.synced_at > STALE_AFTER
 
     def is_alike(self, other: Facts) -> bool:
-        """Return whether both have the same facts, and so the same open items."""
-        # The answer is compared by its own tables.
+        """Return whether `other` has the same facts, and so the same open items."""
+        # Answers are compared by their tables.
         _, *beside = self.__struct_fields__
         return self.r.has_tables_of(other.r) and all(
             getattr(self, name) == getattr(other, name)
@@ -163,7 +163,7 @@ def make_item(
 
 
 def money_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the amount of a row with its currency, and the clock of the currency's rail."""
+    """Return a row's amount and currency, and the currency's payment rail."""
     currency = row["currency"]
     return {"rail": rail_of(currency), "amount": row["amount"], "currency": currency or ""}
 

@@ -56,7 +56,7 @@ class ItemKind(msgspec.Struct, frozen=True):
 
 _ROWS: Final = package_rows("treasury.month.items", "item_kinds.csv")
 KINDS: Final = {row["name"]: convert(row, ItemKind) for row in _ROWS}
-"""Every kind by its name; kinds with the same turn are in the order of the first screen."""
+"""Every kind by its name; kinds with the same `turn` are in the order of the first screen."""
 _BY_WORD: Final = {
     **{screen_code(kind.label): name for name, kind in KINDS.items()},
     **{outcome: name for name, outcome in STORED_WORDS.items()},

@@ -1,4 +1,4 @@
-"""Open items of bank lines: every booked line up to the month's end that needs a person."""
+"""Open items about bank lines: every booked line up to the month's end that needs a person."""
 
 from __future__ import annotations
 

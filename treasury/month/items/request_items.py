@@ -1,4 +1,4 @@
-"""Open items of ramp requests: one per request that is not settled, in its strongest state.
+"""Open items about ramp requests: one per request that is not settled, in its strongest state.
 
 Requests that wait for funds take their text from `awaiting_funds`, others from `differences`. If an
 undecided line may be the payment of a request, its money is counted in the line's item only, up to

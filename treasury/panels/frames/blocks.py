@@ -107,7 +107,7 @@ class Detail(msgspec.Struct, frozen=True):
 
 
 def detail(name: str, *lines: Text) -> Detail:
-    """Build a detail of these lines."""
+    """Build a detail from these lines."""
     return Detail(name, lines)
 
 
@@ -153,7 +153,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
-    """All elements of a panel; `focus` names the one to focus if the panel has the focus.
+    """All elements of a panel; `focus` names the element that gets the focus if the panel has it.
 
     `banners` are warnings above the list that stay as long as they apply. `views` are the panel's
     lists, one of which is shown. If `form` changes, the fields are emptied, because their text was

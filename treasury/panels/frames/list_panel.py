@@ -167,7 +167,7 @@ class ListPanel(Panel):
     # Display: the list, its notes, buttons and fields.
 
     def frame(self) -> Frame:
-        """Return the current frame, with times by the desk's clock."""
+        """Return the current frame, with times in the workspace's time zone."""
         with desk_clock(self._zone):
             return self.content()
 
@@ -377,7 +377,7 @@ class ListPanel(Panel):
         )
 
     def chosen_rows(self) -> list[dict[str, Any]]:
-        """Return the chosen rows of all pages; raise InputError if none is chosen, or one gone."""
+        """Return the chosen rows of all pages; raise InputError if none is chosen or one is gone."""
         listing = self.listing()
         if not self._chosen:
             raise InputError("No row is chosen", do="choose in the list, then press again")
@@ -405,5 +405,5 @@ def _buttons(buttons: tuple[Button, ...], *, enabled: bool) -> tuple[Button, ...
 
 
 def view_buttons(labels: Mapping[str, str], *shown: str) -> tuple[Button, ...]:
-    """Return a button for each list; the button of a shown list is pressed."""
+    """Return a button for each list; the shown list's button appears pressed."""
     return tuple(Button(name, label, pressed=name in shown) for name, label in labels.items())

@@ -88,7 +88,7 @@ class LookingPanel(ListPanel):
         return ArrowTables(**self._tables)
 
     def bar(self) -> tuple[Button, ...]:
-        """Return the button for one row."""
+        """Return the button that traces one row."""
         return (Button("trace", "Trace", "primary"),)
 
     # Handlers of button presses.

@@ -45,7 +45,7 @@ def note_file(
         remarked = sorted({clean(remarks[request].by) for request in names if request in remarks})
         if remarked:
             raise ActionRefused(
-                f"{', '.join(remarked)} has remarked on some of the requests meanwhile; no file"
+                f"{', '.join(remarked)} remarked on some of the requests meanwhile; no file"
                 " was made",
                 do="look at the list again",
             )

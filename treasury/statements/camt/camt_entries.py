@@ -89,7 +89,7 @@ def movement(
 
 
 def shares(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[Share], str | None]:
-    """Return the parts of the entry, and a text that says how the parts miss its amount.
+    """Return the parts of the entry, and a text that says how their sum differs from its amount.
 
     A single detail gets the whole amount: its own amount may be before charges or in another
     currency. In a batch each detail states its own part. Details without an amount share the

@@ -472,7 +472,7 @@ class CsvFile(BankFile):
                 draft.lost(f"line {line}", why, line)
         if self.lost_count > len(self._lost):
             more = self.lost_count - len(self._lost)
-            next(iter(drafts.values())).problem("", f"and {more} rows more that cannot be read")
+            next(iter(drafts.values())).problem("", f"and {more} more rows that cannot be read")
         return drafts
 
     def _draft(self, key: Key, course: Course) -> StatementDraft:

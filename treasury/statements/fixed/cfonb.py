@@ -217,7 +217,7 @@ def _add_more(row: EntryRow, qualifier: str, text: str) -> None:
     match qualifier:
         case "" | "LIB" | "LCC":
             row.remittance = (*row.remittance, text.strip())
-        # The second half of a text of 140 characters, which may be split within a word.
+        # This is the second half of a text of 140 characters, which may be split within a word.
         case "LC2":
             *before, last = row.remittance or ("",)
             row.remittance = (*before, f"{last}{text}".strip())

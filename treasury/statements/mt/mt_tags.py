@@ -153,7 +153,7 @@ def _join_lookalikes(
             is_none = at in inner_closings or (is_closed and not _BALANCE_BEGINS.match(texts[at]))
             is_inner = previous in _TEXTS and is_none
         elif is_dash[at]:
-            # After a dash within a text more lines follow; after the end of a message none.
+            # More lines follow a dash within a text, but not a dash that ends the message.
             has_more = main == "61" and previous in _TEXTS and bool(texts[at].strip())
             is_inner = has_more or _goes_on(main, after)
         else:
@@ -166,7 +166,7 @@ def _join_lookalikes(
         if tag not in _EXPLAINS:
             main = "" if tag == END else tag
     for at in reversed(inner):
-        # Below a balance or in a head a dash does not end the message.
+        # Below a balance or in a head, a dash does not end the message.
         if tags[at - 1] in _TEXTS or at - 1 in inner:
             texts[at - 1] += f"\n-{texts[at]}" if is_dash[at] else f"\n:{tags[at]}:{texts[at]}"
         for column in (tags, texts, lines, envelopes):

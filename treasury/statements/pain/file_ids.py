@@ -44,7 +44,7 @@ class FileIds:
         self._plain_start = commonprefix(list(self._beginnings))  # noqa: RUF071 - as above
 
     def named(self, line: Mapping[str, Any]) -> NamedFiles:
-        """Return the ids in a line.
+        """Return the payment file ids in a line.
 
         The line has the columns `message_id`, `payment_information_id`, `end_to_end_id`,
         `creditor_reference`, `remittance` and `additional_information`, each text or None.

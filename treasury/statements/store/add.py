@@ -259,7 +259,7 @@ def _write_statuses(writer: Writer, files: Iterable[StatementFile]) -> tuple[int
 def _staged(
     staging: Staging, reading: Iterable[StatementFile | Problem]
 ) -> tuple[list[StatementFile], list[Problem]]:
-    """Stage the rows of the files; return the files without them, and notes on other files."""
+    """Stage the rows of the files; return the files without rows, and notes on other files."""
     files: list[StatementFile] = []
     skipped: list[Problem] = []
     nothing = STATEMENT_ENTRIES.row_schema.empty_table()

@@ -47,7 +47,7 @@ MONTH_COVERAGE: Final = grouped_schema(
 `balance` is the constant balance during a month without a statement.
 """
 
-_LONGEST_WEEKEND: Final = 5  # From the Thursday before Easter to the Tuesday after it.
+_LONGEST_WEEKEND: Final = 5  # The days go from the Thursday before Easter to the Tuesday after it.
 _DAY: Final = timedelta(days=1)
 
 _CONFIRMED: Final = "confirmed balance"
@@ -134,7 +134,7 @@ def month_coverage(
     confirmations: pa.Table | None,
     month: Month,
 ) -> pa.Table:
-    """Return whether proved statements cover a month of each account, as MONTH_COVERAGE."""
+    """Return for each account whether proved statements cover a month; as MONTH_COVERAGE."""
     groups = _Groups(statements, accounts, confirmations)
     rows = []
     for key in groups.keys:
@@ -281,7 +281,7 @@ def _chain(
 
 
 def _follows(before: StatementFacts, facts: StatementFacts, days: StatementDays | None) -> bool:
-    """Return whether no statement is missing between two without a common day."""
+    """Return whether no statement is missing between two statements that share no day."""
     if not facts.continues(before):
         return False
     if _is_confirmed(before) or _is_confirmed(facts) or days == "movements":

@@ -36,9 +36,9 @@ class MovementVersion(msgspec.Struct, gc=False):
     is_twin: bool = False
     place: int | None = None
     is_total: bool = False
-    """Whether it is a total replaced by details from another message (`batch_details`)."""
+    """Whether the movement is a total that another message's details replace (`batch_details`)."""
     is_detail: bool = False
-    """Whether it is one of the details that replace a total."""
+    """Whether the movement is one of the details that replace a total."""
 
     @property
     def is_booked(self) -> bool:
@@ -114,7 +114,7 @@ class MovementRegister:
         return used
 
     def keep_superseded(self, rows: Iterable[MovementVersion]) -> None:
-        """Add the rows of a version that does not count; rows only in it are superseded."""
+        """Add the rows of a version that does not count; rows that only it has are superseded."""
         unmatched: dict[tuple[str, date], deque[MovementVersion]] = {}
         for row in rows:
             key = content, booked = content_of(row.entry_id), row.booked
@@ -238,7 +238,7 @@ def _candidates(
 
 
 def _was_pending(before: MovementVersion, after: MovementVersion) -> bool:
-    """Return whether one is the pending state of the other; the day may have changed."""
+    """Return whether one movement is the pending state of the other; the day may have changed."""
     if before.is_booked or not after.is_booked or before.status == "INFO":
         return False
     return timedelta(0) <= after.booked - before.booked <= _PENDING_AT_MOST

@@ -123,7 +123,7 @@ class StatementFacts(msgspec.Struct, frozen=True):
         )
 
     def _continues_on_its_last_day(self, before: StatementFacts) -> bool:
-        """Return whether the statement continues `before` on the same day without its movements."""
+        """Return whether the statement continues `before` that day without repeating movements."""
         moved = before.opening != before.closing
         return (
             self.continues(before)

@@ -356,7 +356,7 @@ def doubted(row: _Row, remark: Continuity | None) -> _Row:
 
 
 def _alone(row: _Row) -> _Row:
-    """Return a stored statement with the proof that it had before a doubt."""
+    """Return a stored statement with the proof that it had before a doubt was added."""
     if row["doubt"] is None:
         return dict(row)
     return {**row, "proved": True, "proof": row["proof"].removeprefix(f"{row['doubt']}; ")}

@@ -54,7 +54,7 @@ class WalletEvidence(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
 
 
 def require_company_wallet(lake: Lake, chain: str, address: str) -> WalletPlace:
-    """Return the wallet in the spelling of the service.
+    """Return the wallet as the service spells it.
 
     Raises InputError if the company has no such wallet.
     """

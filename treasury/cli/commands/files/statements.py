@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def reading_options(function: Command) -> Command:
-    """Add FILES and the option `--account`."""
+    """Add the argument FILES and the option `--account` to a command."""
     option = click.option(
         "--account", metavar="IBAN", help="Account of files that name none (CSV)."
     )

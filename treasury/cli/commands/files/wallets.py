@@ -65,7 +65,9 @@ def add_file(view: CommandView, file: Path, columns: tuple[str, ...], **evidence
 @click.argument("asset")
 @_chain_option
 @_address_option
-@click.option("--at", required=True, metavar="DAY", help="A day, at its end, or an instant.")
+@click.option(
+    "--at", required=True, metavar="DAY", help="A day, for the balance at its end, or an instant."
+)
 @click.option("--source", required=True, help="Where the balance was read; stored with your name.")
 @pass_view
 def state_balance(view: CommandView, balance: str, asset: str, **where: Any) -> None:

@@ -114,7 +114,7 @@ class FifoPool:
         return _rounded(self._whole + self._parts)
 
     def acquire(self, lot: Lot) -> None:
-        """Add a lot behind those of its day and earlier."""
+        """Add a lot after the lots of the same day and of earlier days."""
         layer = _Layer(lot, len(self._layers), lot.quantity)
         insort(self._layers, layer, lo=self._spent, key=lambda each: each.turn)
         self.quantity += lot.quantity

@@ -74,7 +74,7 @@ class HeldAmount(msgspec.Struct, frozen=True, kw_only=True):
         return self.evidence.replace(AT, moment_words(self.seen_at, zone))
 
     def stands_at(self, at: datetime) -> bool:
-        """Return whether the amount counts at a time."""
+        """Return whether the amount is held at a time."""
         has_come = self.since <= at if self.goes_on else self.since < at
         return has_come and (self.until is None or self.until > at)
 
@@ -108,7 +108,7 @@ class DayEnd(msgspec.Struct, frozen=True):
 
 
 def standing(spans: Iterable[HeldAmount], at: datetime) -> list[HeldAmount]:
-    """Return the spans that count at a time."""
+    """Return the spans whose amounts are held at a time."""
     return [span for span in spans if span.stands_at(at)]
 
 

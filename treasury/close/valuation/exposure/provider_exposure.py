@@ -272,7 +272,7 @@ def _told(
     """Return the spans and plain moves of the money with the provider from an answer's records.
 
     A request without exceptions has no spans but plain moves: a month has many such requests, and
-    no money of them is left at its end.
+    none of their money is left at its end.
     """
     assert r.basis is not None
     question = r.basis.question

@@ -129,7 +129,7 @@ class SheetPlan(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def table(self) -> Table:
-        """One row per row of the sheet with a choice."""
+        """One row per sheet row that has a choice."""
         rows = [msgspec.structs.asdict(verdict) for verdict in self.verdicts]
         return Table(pa.Table.from_pylist(rows, schema=_ROWS))
 
@@ -338,7 +338,7 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             # Every choice is in `planned`, so only answers are left in `answers`.
             assert isinstance(answered, _Answer)
             verdicts.append(_verdict(row, rows.get(row.item_id), answered))
-            # The other lines of a group follow the row in which it was chosen.
+            # The other lines of a group follow the row in which the group was chosen.
             verdicts += [
                 _verdict(one.row, one.shown, planned[one.row.item_id])
                 for one in chosen
@@ -383,7 +383,7 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return answers
 
     def _draft(self, one: _Chosen, decided: Decided, who: Actor) -> Draft | None:
-        """Return the entry of a remark or a choice about carrying, or None if it already exists."""
+        """Return the entry for a remark or a choice about carrying; None if it already exists."""
         item, row = one.shown.item, one.row
         if one.choice.act == "accept_carry":
             return self.carrying.plan_acceptance(decided, item, who)
@@ -410,7 +410,7 @@ def _with_groups(
     rows: Mapping[str, DecisionRow],
     groups: Mapping[str, Mapping[str, str]],
 ) -> list[_Chosen]:
-    """Extend the choice of a group to its lines with an empty row."""
+    """Apply the choice of a group to those of its lines whose own rows are empty."""
     with_rows = {row.item_id for row in filled}
     completed = []
     for one in chosen:
@@ -498,7 +498,10 @@ def _misplaced(row: FilledRow, month: Month, named: Mapping[str, int]) -> str:
     if not row.item_id or not row.seen:
         return f"its {TITLES['item_id']} or {TITLES['seen']} is empty or was changed"
     if row.month != str(month):
-        return f"it belongs to {row.month}, but most rows belong to {month}: use one sheet for each"
+        return (
+            f"it belongs to {row.month}, but most rows belong to {month}: use one sheet for"
+            " each month"
+        )
     if named[row.item_id] > 1:
         return f"its item is decided in {named[row.item_id]} rows: keep one"
     return ""

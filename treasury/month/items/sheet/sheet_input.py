@@ -84,7 +84,7 @@ def read_sheet(source: Path | bytes, name: str = "") -> tuple[str, tuple[FilledR
         problem = "has several sheets" if sheets else "has no sheet"
         raise InputError(f"{name} {problem} with the columns {titles}", do=_WRITE_AGAIN)
     sheet, (first, places) = sheets[0]
-    # Cells merged at or below the titles hide the values of the others.
+    # Merged cells at or below the titles hide the values of all but the first.
     for merged in sheet.merged:
         corners = _RANGE.fullmatch(merged)
         if corners is None or int(corners[4]) >= first:

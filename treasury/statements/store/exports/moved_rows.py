@@ -50,7 +50,11 @@ class MovedRow(msgspec.Struct, frozen=True):
 
     @property
     def may_be_same(self) -> bool:
-        """Return whether an export has the day but not the row of the other; without balances, both."""
+        """Return whether the two may be one movement.
+
+        One export must cover the day of the other's row without having the row. If no balances are
+        stated, this must hold for both exports.
+        """
         days = (self.is_in_known_days, self.is_in_new_days)
         return any(days) if self.states_balance else all(days)
 
