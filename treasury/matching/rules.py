@@ -161,7 +161,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_same_code: Size = 20
     """If a code has more expectations than this, a person decides; `max_candidates` of them are
     considered, and as many with the line's amount. If more expectations than this are one slip
-    away, only the first are considered."""
+    (typing error) away, only the first are considered."""
     max_candidates: Size = 5
     """Maximum number of candidates of a line."""
     max_lessons: Size = 4

@@ -96,7 +96,7 @@ class _PendingFile(PendingDecision, frozen=True, kw_only=True):
     requests: tuple[str, ...]
     execution: date
     rejected: Mapping[str, int] = {}
-    """For each request, the journal number of its previous file if the bank rejected that."""
+    """For each request, the journal number of its previous file if the bank rejected that file."""
 
     def step(self, now: datetime) -> StepBlock:
         """Return the step: each payment, their total, the account and the day."""

@@ -77,7 +77,7 @@ class MatchesPanel(LookingPanel):
     # Display: the list, its notes, buttons and fields.
 
     def listing(self) -> Listing:
-        """Return the lines, the candidates of one, or the decisions."""
+        """Return the lines, the candidates of one line, or the decisions."""
         listing = _LISTINGS[self._list_name]
         if self._list_name == "lines" and not self._has_lines:
             return msgspec.structs.replace(listing, empty=_NO_LINES)
@@ -236,7 +236,7 @@ class MatchesPanel(LookingPanel):
             raise InputError(
                 f"belongs_to: is missing; {len(without)} of the chosen lines have no proposed"
                 " match",
-                do="give the reference of its expectation, or choose only lines with a candidate",
+                do="give the reference of the expectation, or choose only lines with a candidate",
             )
         of_pair = verb in {"accept", "reject", "undo"}
         return Verdict(

@@ -137,7 +137,7 @@ class SyncPanel(ListPanel):
     # Handlers of button presses.
 
     def presses(self) -> Presses:
-        """Return the handlers for a partial and a full sync, in addition to that of all tables."""
+        """Return the handlers for a partial sync and a full comparison, in addition to the sync."""
         return {
             "full": partial(self._sync, full=True),
             "some": lambda press: self._sync(

@@ -136,7 +136,7 @@ def _names_of_postings(postings: pa.Table, name: Callable[[str, str], str]) -> p
 
 
 def write_beancount(books: Accounting, path: Path, accounts: LedgerAccounts | None = None) -> Path:
-    """Write the same entries as a Beancount file that asserts the statements' balances.
+    """Write the entries as a Beancount file that asserts the statements' balances.
 
     The account names follow from the roles (`beancount.toml`); the metadata `ledger` has the ledger
     account from `accounts`.

@@ -266,7 +266,7 @@ def _pair_label(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> st
 
 
 def aged_items(items: Iterable[OpenItem], at: date) -> list[dict[str, Any]]:
-    """Return the items with amounts in totals, with their age on a day in calendar days."""
+    """Return the items that totals include, with their age in calendar days on a given day."""
     return [
         {
             "currency": item.currency,

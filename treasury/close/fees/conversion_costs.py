@@ -357,7 +357,7 @@ class _Appraisal:
         return values
 
     def _asked(self, recorded: pa.Table) -> tuple[list[_Asked], list[int]]:
-        """Return the distinct pairs, days and times that need rates, and each conversion's index."""
+        """Return the distinct pairs, days and times that need rates; each conversion's index."""
         pair = ["fiat_currency", "crypto_currency"]
         codes = {code for name in pair for code in recorded[name].unique().to_pylist()}
         with_instants = set(filter(self._rates.has_instants, codes))

@@ -223,7 +223,7 @@ def accounting(
 
 
 def _carried(legs: Iterable[BookLeg], on: date) -> Iterator[KnownBalance]:
-    """Return the carrying amounts of coins on a day, as balances that the entries must result in."""
+    """Return the coins' carrying amounts on a day, as balances that the entries must result in."""
     return (KnownBalance(leg.role, leg.of, leg.currency, on, leg.amount) for leg in legs)
 
 

@@ -72,7 +72,7 @@ def session_of(engine: Any, token: Secret | None = None) -> Any:
             reason = reason.replace(token.reveal(), "…")
         raise InputError(
             f"engine: there is no Spark at {engine.partition(';')[0]!r:.80} ({reason})",
-            do="start it (a master of this machine needs Java 17), or correct the address",
+            do="start it (a master on this machine needs Java 17), or correct the address",
         ) from None
 
 

@@ -377,7 +377,7 @@ class ListPanel(Panel):
         )
 
     def chosen_rows(self) -> list[dict[str, Any]]:
-        """Return the chosen rows of all pages; raise InputError if none is chosen or one is gone."""
+        """Return the chosen rows of all pages. Raise InputError without any, or if one is gone."""
         listing = self.listing()
         if not self._chosen:
             raise InputError("No row is chosen", do="choose in the list, then press again")

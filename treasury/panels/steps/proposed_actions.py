@@ -212,7 +212,7 @@ def _execute(desk: PanelWorkspace, pending: PendingActions, work: Work) -> Messa
 def _end(
     verb: str, title: str, desk: PanelWorkspace, pending: PendingActions, work: Work
 ) -> Message:
-    """Close actions permanently by a verb of `t.actions`, `reject` or `withdraw`."""
+    """Close actions permanently by the method `reject` or `withdraw` of `t.actions`."""
     work.pass_the_point("Writing it to the journal")
     end, reason = getattr(desk.actions, verb), pending.reason or ""
     ended = [end(action_id, reason) for action_id in pending.batch.ids]

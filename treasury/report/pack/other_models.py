@@ -117,7 +117,7 @@ def proved_by_journal(tables: Sequence[str]) -> str:
 def compare_with_journal(
     folder: Path, evidence: Evidence, lake: Lake
 ) -> tuple[list[Finding], list[str]]:
-    """Compare a pack of other models with the tables that have hashes in the journal."""
+    """Compare a pack made by other models with the tables that have hashes in the journal."""
     close = close_in(evidence)
     notes = [version_needed(evidence.code)]
     if close is None:

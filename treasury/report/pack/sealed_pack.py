@@ -76,7 +76,7 @@ def read_sealed(folder: Path) -> tuple[Evidence, list[Finding]]:
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise InputError(f"{path} cannot be read: {clean(error):.200}", do=_DO) from None
     except RecursionError:
-        raise InputError(f"{path} cannot be read: it is nested too deep", do=_DO) from None
+        raise InputError(f"{path} cannot be read: it is nested too deeply", do=_DO) from None
     if evidence.format != FORMAT:
         raise InputError(
             f"{path}: version {clean(evidence.code.version)} of treasury made a pack of form"
