@@ -28,7 +28,7 @@ _names_argument = click.argument("names", nargs=-1, required=True, metavar="ITEM
 
 
 def deciding_options(function: Command) -> Command:
-    """Add the view, `--month` and `--dry-run` to a decision about items."""
+    """Add `--month` and `--dry-run` to a command about items, and pass it a `CommandView`."""
     return month_option(dry_run_option(pass_view(function)))
 
 

@@ -398,7 +398,7 @@ class CsvRows:
         return name or self.cell(row, "payee_name" if is_debit else "payer_name")
 
     def _is_total(self, row: CsvRow, day: str) -> bool:
-        """Return whether a row without a day is a total: amounts, and at most labels of them."""
+        """Return whether a row without a day is a total: it has amounts, and no text but labels."""
         words = [text for text in map(cell, row.cells) if text and not is_amount(text)]
         if not words:
             return True

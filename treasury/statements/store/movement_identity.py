@@ -92,7 +92,7 @@ class MovementRegister:
             content = content_of(row.entry_id)
             key = content, row.booked, row.status
             if key not in candidates:
-                # Many equal rows search the movements stored before only once, which keeps the time
+                # Equal rows search the previously stored movements only once, which keeps the time
                 # linear.
                 candidates[key] = _candidates(row, list(self._known[content].values()))
             counterpart = unchanged.get(at) or next(
