@@ -36,7 +36,7 @@ READ_FOR_FUNDING: Final = ("funding", "open_debits")
 STORED_FOR_FUNDING: Final = (PAYMENT_STATUSES.name,)
 """The tables of the lake that are read in addition to the steps."""
 _DAY: Final = timedelta(days=1)
-"""How long before a file's day a bank in another time zone may book its debit."""
+"""A bank in another time zone may book a file's debit this long before the file's day."""
 _ALIKE: Final = step_sql("treasury.month.queries", "funding_alike")
 """The query that groups requests by all columns that it does not list as a request's own."""
 _SPOKEN_FOR: Final = """\

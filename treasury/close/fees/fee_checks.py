@@ -93,7 +93,7 @@ def _findings(table: pa.Table, places: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return each fee's finding for its variance; `places` are the currencies' decimals."""
     variance = table["variance"]
     size = pc.abs(variance)
-    # Only amounts from a cent to a thousand, with two decimals, have the same text in a column.
+    # Arrow formats only these amounts as `finding` does: two decimals, a cent to a thousand.
     is_short = pc.and_(pc.greater(size, Decimal("0.01")), pc.less(size, 1000))
     size = pc.if_else(pc.and_(is_short, pc.equal(places, 2)), size, None)
     size = pc.if_else(pc.equal(size, pc.round(size, 2)), size, None).cast(pa.decimal128(5, 2))

@@ -203,7 +203,7 @@ def amount_in(text: str, decimal: str) -> Decimal:
 
 
 def _total_in(text: str, decimal: str) -> Decimal:
-    """Return the total in a cell such as `702.00<br />2.00<br />700.00`, which has its parts too.
+    """Return the total in a cell such as `702.00<br />2.00<br />700.00`, which also has the parts.
 
     Raises InputError if no amount in it is the sum of the others.
     """
