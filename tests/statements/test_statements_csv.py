@@ -113,7 +113,7 @@ def test_a_file_that_is_not_a_statement_is_refused(tmp_path: Path, text: str) ->
 
 def test_a_profile_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, '[columns]\nbooking_date = ["Date"]\n', "bad.toml")
-    with pytest.raises(StatementError, match="no column of amounts"):
+    with pytest.raises(StatementError, match="no amount column"):
         load_profile(path)
 
 

@@ -28,7 +28,7 @@ _WIDTH: Final = 240
 _FOLDED: Final = 200_000
 """Maximum size of a table with wrapped texts, in characters."""
 _TEXT_LEAST: Final = 20
-"""Minimum width of a wrapped column of sentences, in characters."""
+"""Minimum width of a wrapped text column, in characters."""
 _GAP: Final = 2
 _INDENT: Final = 4
 _TOGETHER: Final = 1_000
@@ -47,7 +47,7 @@ _BLANK: Final = "\u00a0"
 
 
 class _Grid(msgspec.Struct, frozen=True):
-    """A table as clean text; `to_right` marks the columns of amounts."""
+    """A table as clean text; `to_right` marks the amount columns."""
 
     title: str
     names: Sequence[str]

@@ -85,7 +85,7 @@ class ChecklistStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Checklist(Tables, msgspec.Struct, frozen=True):
-    """The steps of a close in order, the lock last; `sql` is the SQL of the outcomes."""
+    """The steps of a close in order, the lock last; `sql` is the SQL that computes the outcomes."""
 
     title: str
     steps: tuple[ChecklistStep, ...]

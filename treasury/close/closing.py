@@ -112,13 +112,13 @@ class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """A month's answer with its balances, its open items and its roll-forward.
 
-    `balances` as in BALANCES, `waits` as in FUNDING_TIMES, `sql` the SQL of the outcomes.
-    `stored_waits` are the waits that a close stored; for other months they are computed on demand.
-    The coins are computed on demand too, unless one is measured: `measured_coins` then exist from
-    the start. The same applies to `limited_exposure` if money with the provider has a limit.
-    `period` is the close that locked the month, None while it is open; `preparation` waits for a
-    second person's signature. `stored_by` is set for a month that a different version of the models
-    closed: it says which part differs, so that the stored answers are used.
+    `balances` as in BALANCES, `waits` as in FUNDING_TIMES, `sql` is the SQL that computes the
+    outcomes. `stored_waits` are the waits that a close stored; for other months they are computed
+    on demand. The coins are computed on demand too, unless one is measured: `measured_coins` then
+    exist from the start. The same applies to `limited_exposure` if money with the provider has a
+    limit. `period` is the close that locked the month, None while it is open; `preparation` waits
+    for a second person's signature. `stored_by` is set for a month that a different version of the
+    models closed: it says which part differs, so that the stored answers are used.
     """
 
     r: Reconciliation
@@ -142,7 +142,7 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
 
     @property
     def sql(self) -> str:
-        """The SQL of the outcomes; `r.sql(STEP)` returns that of a step."""
+        """The SQL that computes the outcomes; `r.sql(STEP)` returns the SQL of a step."""
         return self.r.matches.sql
 
     def sheets(self) -> Mapping[str, Table]:

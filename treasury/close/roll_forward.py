@@ -125,7 +125,7 @@ class RollForward(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def sql(self) -> str:
-        """The SQL of the outcomes, which runs for both ends of the month."""
+        """The SQL that computes the outcomes; it runs for both ends of the month."""
         return step_sql("outcomes")
 
     def __repr__(self) -> str:

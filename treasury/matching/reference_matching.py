@@ -63,7 +63,7 @@ class Matches(Tables, msgspec.Struct, frozen=True, eq=False):
     line_class; amounts are in the line's currency. `expectations`: expectation_id, state, received,
     remaining, last_entry_id. `allocations`: entry_id, expectation_id, amount. `candidates`:
     entry_id, expectation_id, tier, score, reason, rank, lost, group_id. `sql` is the composed query
-    of the outcomes, `rules_hash` the hash of the applied rules.
+    that computes the outcomes, `rules_hash` the hash of the applied rules.
     """
 
     lines: Table

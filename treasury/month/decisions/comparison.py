@@ -75,7 +75,7 @@ class Comparison(Tables, msgspec.Struct, frozen=True, eq=False):
 
     @property
     def sql(self) -> str:
-        """The SQL of the outcomes; both answers run it on their own inputs."""
+        """The SQL that computes the outcomes; both answers run it on their own inputs."""
         return step_sql("outcomes")
 
     def __len__(self) -> int:

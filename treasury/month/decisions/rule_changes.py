@@ -67,7 +67,7 @@ class Preview(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def sql(self) -> str:
-        """The SQL of the outcomes, which reads the rules from a table."""
+        """The SQL that computes the outcomes; it reads the rules from a table."""
         return step_sql("outcomes")
 
     def __repr__(self) -> str:

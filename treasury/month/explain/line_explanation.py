@@ -65,7 +65,7 @@ class LineExplanation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
     expectation_id: str | None
     reason: str
     sql: str
-    """The query of the outcomes."""
+    """The query that computes the outcomes."""
     zone: ZoneInfo
 
     def time_zone(self) -> ZoneInfo:

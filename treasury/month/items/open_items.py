@@ -114,7 +114,7 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
 class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
     """The open items of a month, by who acts next, then by kind, then the oldest first.
 
-    `sql` is the SQL of the outcomes behind the items of bank lines.
+    `sql` is the SQL that computes the outcomes behind the items about bank lines.
     """
 
     month: Month

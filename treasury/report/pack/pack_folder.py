@@ -47,7 +47,7 @@ class ClosePack(Tables, msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sql(self) -> str:
-        """The query of the outcomes."""
+        """The query that computes the outcomes."""
         return self.checklist.sql
 
     def sheets(self) -> Mapping[str, Table]:

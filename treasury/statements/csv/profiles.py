@@ -69,7 +69,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         if unknown:
             raise ValueError(f"profile {self.name}: {unknown[0]!r} is not a role of a column")
         if not ("amount" in self.columns or {"debit", "credit"} & set(self.columns)):
-            raise ValueError(f"profile {self.name}: no column of amounts")
+            raise ValueError(f"profile {self.name}: no amount column")
         if "booking_date" not in self.columns:
             raise ValueError(f"profile {self.name}: no column booking_date")
 

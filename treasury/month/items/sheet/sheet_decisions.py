@@ -102,7 +102,7 @@ class SheetPlan(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The results of a sheet, row by row; each amount is in its row's currency.
 
     `effects` are the open items that change outside the sheet; None if they were not requested.
-    `sql` is the SQL of the outcomes behind the items of bank lines.
+    `sql` is the SQL that computes the outcomes behind the items about bank lines.
     """
 
     file: str
