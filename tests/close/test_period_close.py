@@ -494,7 +494,7 @@ def test_case_25_late_facts_post_to_the_open_month_with_a_link(
     edit(once_more, "statement_entries", "entry_id", late, entry_status="BOOK")
     late_rows = once_more.periods.late().arrow.to_pylist()
     (row,) = (late_row for late_row in late_rows if late_row["change"] == "new")
-    assert (row["entry_id"], row["what"]) == (late, "a later statement has it again")
+    assert (row["entry_id"], row["what"]) == (late, "a later statement contains it again")
 
 
 @pytest.mark.acceptance

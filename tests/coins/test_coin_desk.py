@@ -308,4 +308,6 @@ def test_a_month_closed_as_one_pool_is_not_divided_automatically(
     (row,) = [
         row for row in under(october, history).coins.measured.arrow.to_pylist() if not row["pool"]
     ]
-    assert row["problem"] == "the month before was closed as one pool, and pools are wallets"
+    assert (
+        row["problem"] == "the month before was closed with one pool, and now each wallet is a pool"
+    )

@@ -70,7 +70,7 @@ _ASK: Final = (
     "ask the provider for the balance at the cut-off and close with its answer as the reason;"
     " next month sync shortly before and after its end"
 )
-_FULL: Final = "run `treasury sync --full`; ask the provider where the amount stays missing"
+_FULL: Final = "run `treasury sync --full`; if the amount stays missing, ask the provider"
 _EXPLAIN: Final = "ask the provider what it was; find the credit or transfer that no record shows"
 
 _Row = dict[str, Any]

@@ -108,9 +108,9 @@ def _change_words(fields: list[dict[str, Any]]) -> tuple[str, str]:
     if any(field["change"] == "vanished" for field in fields):
         return "gone", "its statement was withdrawn"
     if any((field["field"], field["after"]) == _SUPERSEDED for field in fields):
-        return "gone", "a later statement has not got it"
+        return "gone", "a later statement does not contain it"
     if any((field["field"], field["before"]) == _SUPERSEDED for field in fields):
-        return "new", "a later statement has it again"
+        return "new", "a later statement contains it again"
     changed = [
         f"{field['field']} was {field['before']}, is {field['after']}"
         for field in fields

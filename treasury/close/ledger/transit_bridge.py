@@ -171,12 +171,12 @@ def _why(kind: str, figures: _Figures, status: str) -> str:
             if journal == expected:
                 return "completed, and its money is not matched: owed to us"
             if status in REQUEST_UNDONE:
-                return f"ended as {status}: the books have money of it that no completion explains"
+                return f"ended as {status}: the books have money for it that no completion explains"
             return "completed: the received amount differs from the expected one"
         case "off_ramp_coins":
             return "coins that left: the journal owes their money once it completes"
         case "credit":
-            return "a customer's credit that is no coins yet: in collections in the journal"
+            return "a customer's credit that is not coins yet: in collections in the journal"
         case _:
             return "between own accounts: one leg is booked, the other is not"
 
@@ -191,7 +191,7 @@ def _why_on_ramp(figures: _Figures, status: str) -> str:
         more = ", and a part of it is not paid" if expected else ""
         return f"paid, and not delivered{more}"
     if status in REQUEST_UNDONE:
-        return f"paid, and ended as {status}: the books have not got its money back"
+        return f"paid, and ended as {status}: the books do not show its money coming back"
     if not report and journal < 0:
         return "completed, and its payment is not decided: the line is in suspense"
     if not journal:

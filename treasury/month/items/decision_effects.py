@@ -102,7 +102,7 @@ def effects_between(
         if name in decided or _facts_shown(was) == _facts_shown(becomes):
             continue
         item = becomes or was
-        # Each id is that of an item that is open before or after the decision.
+        # Each id belongs to an item that is open before or after the decision.
         assert item is not None
         move = moves.get(item.entry_id or "") if item.item_id == f"line:{item.entry_id}" else None
         why = becomes.next_step if becomes is not None else "settled by the decision"

@@ -41,7 +41,7 @@ _EXACT: Final = Context(prec=80)
 _MINUS: Final = frozenset({"-", "\u2212"})
 _AMOUNTS: Final = ("amount", "debit", "credit", "balance", "balance_before", "fee")
 MOVED: Final = ("amount", "debit", "credit")
-"""Roles of columns with the amount moved."""
+"""Roles of columns that have the moved amount."""
 _DECIDES: Final = (*_AMOUNTS, "sign", "currency", "status")
 """Roles that a row must not lack: without them it would be read as another movement."""
 

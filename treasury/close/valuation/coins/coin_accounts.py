@@ -86,7 +86,7 @@ first of the next month. A pool without coins has one row with zero amounts.
 DISCLOSED: Final = "not set: disclosure only"
 _ASSUMED: Final = "an assumption, not a fair value"
 _LOOK: Final = "look at both: an acquisition, a disposal or an opening is missing or wrong"
-_REOPEN: Final = "look at it; where it is right now, reopen the month that counted it"
+_REOPEN: Final = "look at it; if it is right now, reopen the month that counted it"
 _KEEP: Final = 'keep pool = "entity" of [coins] in policy.toml, or reopen the months before'
 _UNPLACED: Final = "`treasury coins show --unproved` names each, and what to do"
 _ZERO: Final = Decimal(0)
@@ -379,7 +379,10 @@ class _Draft:
             problem, step = "opening and movements do not come to the closing", _LOOK
         quantity = walk.coins(month.closing_quantity)
         if not problem and terms.pool == "wallet" and not month.pool and quantity:
-            problem, step = "the month before was closed as one pool, and pools are wallets", _KEEP
+            problem, step = (
+                "the month before was closed with one pool, and now each wallet is a pool",
+                _KEEP,
+            )
         if not problem:
             problem = self._against_balances(terms, month.pool, quantity, start)
             step = _LOOK if problem else ""

@@ -39,7 +39,7 @@ _ZERO: Final = Decimal(0)
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 _WAITING: Final = {state: CONVERSION_STATES[state] for state in ("not_yet_credited", "held_kyc")}
 _ASK: Final = "ask the provider; next time sync shortly before and after"
-_FULL: Final = "run `treasury sync --full`; ask the provider where the amount stays missing"
+_FULL: Final = "run `treasury sync --full`; if the amount stays missing, ask the provider"
 _RANK: Final = {"matched": 0, "suggested": 1, "unreferenced": 2, "duplicate": 3, "conflict": 4}
 """The order of preference among several rows for the same share of a line."""
 _MAY_BE_ELSEWHERE: Final = ("conflict", "decided otherwise")
@@ -114,7 +114,9 @@ class _Teller:
                 yield self._doubt(since, until, None, "a transfer states no amount", _FULL)
                 return
             if amount < 0:
-                problem = "more left than the balance before held: coins of credits came unseen"
+                problem = (
+                    "more left than the balance held before: coins of credits must have come unseen"
+                )
                 yield self._doubt(since, end, abs(converted) or None, problem, _ASK)
                 self.unclear.append(Unclear(since, end or _NEVER))
                 yield from self._converted(opening, closing, since, converted)
@@ -156,7 +158,7 @@ class _Teller:
         )  # fmt: skip
 
 
-# Spans of the credits of virtual accounts.
+# Virtual account credits as spans.
 
 
 def credit_spans(
@@ -261,7 +263,7 @@ def _of_credit(span: HeldAmount, own: _Named, resolved: datetime | None) -> Iter
     converted = own.converted
     left_by = "" if converted is None else "converted: its coins are in the balance"
     if own.not_shown:
-        problem = "given to this account by a person; its balances do not hold it"
+        problem = "assigned to this account by a person; its balances do not show it"
         yield doubted(span, problem, "look at the decision again: undo it, or ask the provider")
     elif own.perhaps is not None and (converted is None or own.perhaps < converted):
         until = converted or (None if resolved is None else max(resolved, own.perhaps))

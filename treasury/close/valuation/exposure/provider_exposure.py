@@ -322,7 +322,7 @@ class _Draft:
         self._day = (at - timedelta(microseconds=1)).astimezone(zone).date()
         """The day of the time; midnight belongs to the day that it ends."""
 
-    # The rows of the table of positions.
+    # The rows of the positions table.
 
     def positions(self, known_to: datetime) -> list[dict[str, Any]]:
         """Return a row per amount; rows in doubt for the same reason are combined."""
@@ -414,7 +414,7 @@ class _Draft:
         worth = (Fraction(amount) * rate for amount, rate in rated if rate is not None)
         return sum(worth, Fraction(0))
 
-    # The rows of the table of days.
+    # The rows of the days table.
 
     def days(self) -> list[dict[str, Any]]:
         """Return the amounts at the end of each day of the month up to the given time."""
@@ -444,7 +444,7 @@ class _Draft:
             )  # fmt: skip
         return rows
 
-    # The rows of the table of totals.
+    # The rows of the totals table.
 
     def totals(
         self, positions: Sequence[_Row], days: Sequence[_Row], limits: pa.Table | None
@@ -529,7 +529,7 @@ class _Draft:
             amounts.append((amount, currency))
         return _rounded(self._exact(amounts, self._day))
 
-    # The rows of the table of ages.
+    # The rows of the ages table.
 
     def ages(self, positions: Sequence[_Row]) -> list[dict[str, Any]]:
         """Return the proved amounts by age, the oldest last."""
