@@ -57,7 +57,7 @@ class Ordinals:
         return 0
 
     def next_all(self, keys: Sequence[int]) -> Iterable[int]:
-        """Return the counters of several keys, of which most are new."""
+        """Return the counters of several keys, most of which are new."""
         fresh = set(keys)
         if (
             len(fresh) < len(keys)

@@ -86,12 +86,14 @@ def _parsed_by(parse: Callable[[str], object]) -> Callable[..., object]:
 @click.option("--profile", type=Choice(PROFILES), default="spec", show_default=True)
 @_scenario_option
 @click.option(
-    "--bank-files", type=click.Path(file_okay=False), help="Also write the bank's files there."
+    "--bank-files",
+    type=click.Path(file_okay=False),
+    help="Also write the bank's files to this folder.",
 )
 @click.option(
     "--explorer-files",
     type=click.Path(file_okay=False),
-    help="Also write the explorers' exports of the company's wallets there.",
+    help="Also write the explorers' exports of the company's wallets to this folder.",
 )
 @click.option(
     "--truth",

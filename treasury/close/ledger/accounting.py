@@ -443,7 +443,7 @@ def _negated(leg: BookLeg) -> BookLeg:
 
 
 def _conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[BookEntry]:
-    """Yield entries of coins from proved conversions; the `conversion_sweep` lines book the euros."""
+    """Yield entries of coins from proved conversions; `conversion_sweep` lines book the euros."""
     for row in r.conversions.arrow.to_pylist():
         if row["state"] not in _PROVED or not row["converted"] or row["closed_at"] is None:
             continue

@@ -1,4 +1,4 @@
-"""One payment from end to end: each hop with its evidence, or the day since which it is missing.
+"""One payment from end to end: each hop with its evidence, or since when it is missing.
 
 A hop is a step of the payment's path, such as a debit or a delivery. A trace starts from a
 reference, an account, an amount, a hash or an id. It uses stored records only, and marks each hop

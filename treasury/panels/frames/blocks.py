@@ -50,7 +50,7 @@ class ListRow(msgspec.Struct, frozen=True):
 
 
 class TableBlock(msgspec.Struct, frozen=True):
-    """One page of rows, of which one or several can be chosen; `chosen` holds their keys."""
+    """One page of rows to choose one or several from; `chosen` holds their keys."""
 
     caption: str
     columns: tuple[Heading, ...]

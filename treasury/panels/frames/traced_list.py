@@ -1,9 +1,9 @@
 """A read-only list with a trace for each row, computed from the lake and the journal.
 
-A subclass defines the tables (`tables`) and the ids with which the trace of a row may begin
-(`names`). The tables are recomputed in the background, if the lake or the journal has changed. A
-trace is shown as a step that can only be closed. Its Copy button copies `Trace.provider_text`,
-which contains no data from our own files.
+A subclass defines the tables (`tables`) and the ids that a row's trace may begin with (`names`).
+The tables are recomputed in the background, if the lake or the journal has changed. A trace is
+shown as a step that can only be closed. Its Copy button copies `Trace.provider_text`, which
+contains no data from our own files.
 """
 
 from __future__ import annotations

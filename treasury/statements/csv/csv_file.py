@@ -232,8 +232,8 @@ class CsvFile(BankFile):
     def _derive_signs(self) -> list[Unshown] | None:
         """Derive the direction of every amount, if each balance connects to the one before it.
 
-        Return the oldest rows, of which no balance shows the direction. Return None if a balance
-        does not connect, or if the balances connect in both orders of the rows.
+        Return the oldest rows, whose direction no balance shows. Return None if a balance does not
+        connect, or if the balances connect in both orders of the rows.
         """
         rows, columns = self._rows, self._rows.layout.columns
         before, found = rows.positive, []

@@ -270,7 +270,7 @@ def _parts(records: Sequence[FixedRecord]) -> list[list[FixedRecord]]:
 
 
 def _amount_of(text: str) -> Decimal:
-    """Return an amount of fifteen digits, of which three are decimals.
+    """Return an amount of fifteen digits, three of which are decimals.
 
     Raises InputError for anything else.
     """
@@ -355,7 +355,7 @@ def _add_texts(row: EntryRow, records: Sequence[FixedRecord]) -> None:
 
 
 def _add_detail_texts(row: EntryRow, records: Sequence[FixedRecord]) -> None:
-    """Add the texts of a detail that is not a payment: the payer's words may be only there."""
+    """Add the texts of a detail that is not a payment: only they may have the payer's words."""
     detail = EntryRow()
     _add_texts(detail, records)
     for text in (*detail.remittance, detail.additional_information or ""):

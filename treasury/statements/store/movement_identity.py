@@ -65,8 +65,8 @@ class MovementVersion(msgspec.Struct, gc=False):
 class MovementRegister:
     """The stored movements, and their changes by incoming rows.
 
-    In the end `chosen` has the versions to write by id, and `patches` the stored movements of which
-    only status or twin flag changes.
+    In the end `chosen` has the versions to write by id, and `patches` the stored movements whose
+    status or twin flag alone changes.
     """
 
     def __init__(self, stored: Iterable[MovementVersion]) -> None:

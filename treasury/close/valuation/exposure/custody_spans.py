@@ -244,7 +244,7 @@ def _unnamed(conversions: Iterable[Conversion]) -> dict[_Balance, list[datetime]
 
 
 def _once(credits_: Iterable[_Row]) -> list[_Row]:
-    """Return each share of a line once; a share assigned to another account counts there."""
+    """Return each share of a line once; a share assigned to another account counts for that one."""
     ordered = sorted(
         credits_,
         key=lambda row: (row["entry_id"], _RANK.get(row["outcome"], len(_RANK)), row["account_id"]),
