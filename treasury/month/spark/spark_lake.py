@@ -94,7 +94,7 @@ def _scan(session: Any, stored: StoredTable | None, schema: pa.Schema) -> Any:
 
 
 def _files(session: Any, files: list[StoredFile], stored: StoredTable, schema: pa.Schema) -> Any:
-    """Return the rows of one partition; if files lack the column OPEN, their path gives its value."""
+    """Return the rows of one partition; if files lack the column OPEN, their path gives it."""
     is_open = files[0].is_open
     inside = pa.schema(
         field

@@ -47,7 +47,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     name: str
     columns: dict[str, _Headers]
     needs: _Headers = ()
-    """Required headers, which identify the bank's files; by default the first header of each role."""
+    """Required headers, which identify the bank's files; default: the first header of each role."""
     day_order: Literal["dmy", "mdy", "ymd"] = "dmy"
     decimal: Literal["", ",", "."] = ""
     """Decimal sign; if empty, it is derived from the file."""
