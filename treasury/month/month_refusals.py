@@ -1,4 +1,4 @@
-"""Checks before a month is reconciled: has it begun, are records stored, are currencies known?
+"""Checks before a month is reconciled: it has begun, records are stored, currencies are known.
 
 Each check needs one short query, so that DuckDB and Spark can run it.
 """

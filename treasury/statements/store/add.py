@@ -269,7 +269,7 @@ def _staged(
             continue
         if file.format == GUESSED:
             raise StatementError(
-                f"{file.name}: a CSV of a bank without a profile",
+                f"{file.name}: a CSV from a bank that has no profile",
                 do=f"save what `treasury statements profile {file.name}` proposes, then add it",
             )
         staging.add(file.batches(), is_export=file.format.startswith("CSV"))
