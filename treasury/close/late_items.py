@@ -104,7 +104,7 @@ def _change_words(fields: list[dict[str, Any]]) -> tuple[str, str]:
     if any(field["change"] == "new" for field in fields):
         return "new", "arrived after the close"
     if any(field["change"] == "back" for field in fields):
-        return "new", "its statement, withdrawn before, was added again"
+        return "new", "its statement had been withdrawn and was added again"
     if any(field["change"] == "vanished" for field in fields):
         return "gone", "its statement was withdrawn"
     if any((field["field"], field["after"]) == _SUPERSEDED for field in fields):

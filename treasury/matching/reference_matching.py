@@ -261,7 +261,7 @@ def _database(rules: Rules, *, one_thread: bool) -> duckdb.DuckDBPyConnection:
     """Open a database in memory, with the tables of the rules."""
     connection = duckdb_engine.connect(one_thread=one_thread)
     connection.execute("SET preserve_insertion_order = false")
-    # Expectations are read in place, and a scan of Arrow cannot apply every filter of a join.
+    # Expectations are read in place, and an Arrow scan cannot apply every filter of a join.
     connection.execute("SET disabled_optimizers = 'join_filter_pushdown'")
     pipeline.load(connection, _standing_tables(rules), kind="")
     return connection

@@ -183,11 +183,11 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Our deadline: an approved request is due at the end of this many TARGET days after its
     approval (policy)."""
     theirs_target_days: Count = 1
-    """Their deadline: the service reacts to a standard SEPA payment within this many TARGET
-    days."""
+    """The provider's deadline: the service reacts to a standard SEPA payment within this many
+    TARGET days."""
     unreferenced_hours: Count = 48
-    """Their deadline for a virtual-account credit without its reference, in hours (weekends
-    included)."""
+    """The provider's deadline for a virtual-account credit without its reference, in hours
+    (weekends included)."""
     late_target_days: Count = 2
     """After its due date, a payment is late for this many TARGET days, then missing."""
     conversion_band: Decimal = Decimal(2)

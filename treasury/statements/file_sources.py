@@ -382,7 +382,10 @@ class _Bounded:
         self._count = 0
 
     def read(self, size: int, /) -> bytes:
-        """Return at most `size` bytes. Raises StatementError if the archive is broken or too large."""
+        """Return at most `size` bytes.
+
+        Raises StatementError if the archive is broken or too large.
+        """
         try:
             chunk = self._source.read(size)
         except _BROKEN as error:

@@ -2,7 +2,8 @@
 
 A frame is plain data and is rebuilt for each change. The page updates only the elements that
 differ, so the focus and half-typed text stay. The order of the blocks is fixed. A step to confirm
-is always below the buttons that propose, so Confirm never appears in the place of Approve.
+is always below the buttons that propose an action, so Confirm never appears in the place of
+Approve.
 """
 
 from __future__ import annotations

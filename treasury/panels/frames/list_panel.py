@@ -172,7 +172,7 @@ class ListPanel(Panel):
             return self.content()
 
     def content(self) -> Frame:
-        """Return the list, the buttons that propose, and below them the step to confirm."""
+        """Return the list, the buttons that propose actions, and below them the step to confirm."""
         page, work, listing, pending = self._page, self._work, self.listing(), self._pending
         step = None if pending is None else pending.step(self._desk.settings.now())
         idle = work is None and step is None

@@ -213,7 +213,7 @@ def _differing(sealed: Mapping[str, Any], computed: Mapping[str, Any]) -> list[s
 
 
 def _carried(closing: Closing) -> Iterator[Finding]:
-    """Check amounts from other months: they must tie, and close with this month's figures."""
+    """Check amounts from other months: they must tie, and end with this month's totals."""
     r, rolled = closing.r, closing.rolled
     assert r.basis is not None
     totals = {

@@ -198,7 +198,7 @@ class CsvRows:
                     f"{self._file_name} line {row.line}: another table begins: {day[:40]!r}",
                     do="put each table into its own file; the file was not stored",
                 )
-            raise InputError(f"{day[:40]!r} and no amount in it, as in a header")
+            raise InputError(f"{day[:40]!r} without an amount in the row, as in a header")
         self._note(row, "left out: the header is repeated")
         return True
 

@@ -39,7 +39,7 @@ class WalletExport(msgspec.Struct, frozen=True, kw_only=True):
     content: bytes
 
     def where(self, line: ExportLine) -> str:
-        """Return file and position of a line, for an error message."""
+        """Return the file and position of a line, for an error message."""
         return f"{self.path}, {self.word} {line.place}"
 
     def require_sound(self) -> None:

@@ -38,7 +38,7 @@ CREDIT: Final = "credit not converted"
 _ZERO: Final = Decimal(0)
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 _WAITING: Final = {state: CONVERSION_STATES[state] for state in ("not_yet_credited", "held_kyc")}
-_ASK: Final = "ask the provider; next time sync shortly before and after"
+_ASK: Final = "ask the provider; next time, sync shortly before and after"
 _FULL: Final = "run `treasury sync --full`; if the amount stays missing, ask the provider"
 _RANK: Final = {"matched": 0, "suggested": 1, "unreferenced": 2, "duplicate": 3, "conflict": 4}
 """The order of preference among several rows for the same share of a line."""
