@@ -18,7 +18,7 @@ _FIELDS: Final = {
     "creditor_reference": "creditor reference",
 }
 _READINGS_IN_WORDS: Final = 5
-"""Maximum number of readings in words; the table of readings has all."""
+"""Maximum number of readings that are written out; the table of readings has all."""
 
 
 def line_sentences(line: _Row) -> Iterator[_Sentence]:

@@ -183,7 +183,7 @@ def batch_message(result: BatchResult, verb: str) -> Message:
         lines.append(Text(f"{action.id} waits for {more} more to approve it: {action.text}"))
     if result.untried:
         count = len(result.untried)
-        lines.append(Text(f"{count:,} not tried: ready, and nothing was sent", "warn"))
+        lines.append(Text(f"{count:,} not tried: still ready; nothing was sent", "warn"))
     title = f"{verb}: {len(executed):,} done"
     if result.cancelled:
         title = f"Cancelled after {len(result.ran):,}"

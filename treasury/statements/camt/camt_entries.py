@@ -313,7 +313,7 @@ _OTHER_AMOUNTS: Final = frozenset(
 
 
 def _add_other_amounts(row: EntryRow, fields: ElementValues, *, alone: bool) -> None:
-    """Add charges, instructed amount and exchange rate, and the entry's own if the row is alone."""
+    """Add charges, instructed amount and exchange rate, also from the entry if it has one row."""
     texts = fields.working
     for level in ("", "entry_") if alone else ("",):
         if row.charges_amount is None:

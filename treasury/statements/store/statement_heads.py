@@ -39,7 +39,7 @@ class Versions(msgspec.Struct, frozen=True):
     """Comparison of rows for statements with several versions."""
 
     superseded: frozenset[tuple[str, str]] = frozenset()
-    """Id and file hash of each version that is or was stored, and of its rivals."""
+    """Id and file hash of each version that is or was stored, and of its rivals (competing versions)."""
     hashes: Mapping[tuple[int, str], str] = {}
     """Hash of the rows of each version, by file number and statement id."""
     extended: frozenset[tuple[str, int, int]] = frozenset()
@@ -144,7 +144,7 @@ class IncomingStatements:
         self.overtaken: dict[tuple[int, str], None] = {}
         """Versions whose movements are all in another version."""
         self.outvoted: dict[tuple[int, str], None] = {}
-        """Versions replaced by a rival; their rows are stored as superseded."""
+        """Versions replaced by a competing version; their rows are stored as superseded."""
         self.corrected: set[str] = set()
         """Ids of statements with a stored version that no longer counts."""
         self.repeats: dict[tuple[int, str], list[StatementFacts]] = {}
@@ -282,7 +282,7 @@ def doubts(
 
 
 def find_rivals(rows: Sequence[_Row], movements: Mapping[tuple[str, str], Counter[str]]) -> None:
-    """Set the rivals among versions that are read together and not stored.
+    """Set the rivals of each version among those that are read together and not stored.
 
     `movements` counts the texts of each version's movements, by the file's SHA-256 and the
     statement's id.

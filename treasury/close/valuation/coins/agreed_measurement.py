@@ -158,7 +158,7 @@ class Measurement(TermsVerbs):
                 raise InputError(
                     f"{POLICY_FILE}: the opening {place} of [[coins.openings]] is for"
                     f" {opening.day}, which has not ended",
-                    do="state it at the end of a month that has",
+                    do="state the opening at the end of a month that has ended",
                 )
         return super().propose(reason, actor=actor)
 
