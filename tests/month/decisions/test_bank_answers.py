@@ -227,9 +227,9 @@ def test_a_matching_payee_needs_no_step(filed: Filed) -> None:
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ({"amount": "24999.99"}, "said of EUR 24,999.99"),
-        ({"iban": "NL79TEST0000000002"}, "said of another account"),
-        ({"at": "2026-10-28T09:00:00Z"}, "said before the file was made"),
+        ({"amount": "24999.99"}, "but for EUR 24,999.99"),
+        ({"iban": "NL79TEST0000000002"}, "but for another account"),
+        ({"at": "2026-10-28T09:00:00Z"}, "but dated before the file was made"),
     ],
 )
 def test_a_rejection_of_another_payment_makes_no_payment_payable(

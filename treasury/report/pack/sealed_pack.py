@@ -96,7 +96,7 @@ def _implausible(evidence: Evidence) -> Iterator[Finding]:
         if not _is_plausible(value):
             yield Finding(EVIDENCE, f"{name.replace('_', ' ')} is beyond what a pack can hold")
     if evidence.period is not None and evidence.period.month != evidence.month:
-        yield Finding(EVIDENCE, "period is of a different month")
+        yield Finding(EVIDENCE, "period belongs to a different month")
 
 
 def _is_plausible(value: object) -> bool:

@@ -67,7 +67,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def __post_init__(self) -> None:
         unknown = sorted(set(self.columns) - set(ROLES))
         if unknown:
-            raise ValueError(f"profile {self.name}: {unknown[0]!r} is not a role of a column")
+            raise ValueError(f"profile {self.name}: {unknown[0]!r} is not a column role")
         if not ("amount" in self.columns or {"debit", "credit"} & set(self.columns)):
             raise ValueError(f"profile {self.name}: no amount column")
         if "booking_date" not in self.columns:

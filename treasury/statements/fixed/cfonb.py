@@ -120,7 +120,7 @@ class CfonbFile(FixedFile):
         self._raws.append(record.text)
         try:
             if _account_of(record, draft.head.currency) != self._account:
-                raise InputError("the new balance is of another account")
+                raise InputError("the new balance belongs to another account")
             draft.balances.append(_balance(record, "CLBD", draft.head.currency))
         except InputError as error:
             draft.problem(f"line {record.line}", error.what, record.line)
@@ -135,12 +135,12 @@ class CfonbFile(FixedFile):
         first, draft = records[0], self._draft
         try:
             if _account_of(first, draft.head.currency) != self._account:
-                raise InputError("it is of another account than the statement")
+                raise InputError("its account is not the statement's")
             row = _entry_of(first, draft.head.currency)
             for record in records[1:]:
                 record.require_width(CfonbFile.width)
                 if _account_of(record, draft.head.currency) != self._account:
-                    raise InputError(f"line {record.line} is of another account")
+                    raise InputError(f"line {record.line} belongs to another account")
                 if record.text[48:118].strip():
                     _add_more(row, record.text[45:48].strip(), record.text[48:118])
         except InputError as error:

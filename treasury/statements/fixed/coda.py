@@ -263,7 +263,7 @@ def _parts(records: Sequence[FixedRecord]) -> list[list[FixedRecord]]:
         elif not parts:
             raise InputError(f"line {record.line}: a record 21 is missing before it")
         elif record.text[2:6] != parts[0][0].text[2:6]:
-            raise InputError(f"line {record.line} is of another entry")
+            raise InputError(f"line {record.line} belongs to another entry")
         else:
             parts[-1].append(record)
     return parts

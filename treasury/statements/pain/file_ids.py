@@ -18,7 +18,7 @@ import msgspec
 _IDS: Final = ("message_id", "payment_information_id")
 _TEXTS: Final = ("end_to_end_id", "creditor_reference", "remittance", "additional_information")
 _BEGINNING: Final = 9
-"""Number of first characters that distinguish ids: PAY and six characters of the file's hash."""
+"""Number of leading characters that distinguish ids: PAY and six characters of the file's hash."""
 
 
 class NamedFiles(msgspec.Struct, frozen=True):

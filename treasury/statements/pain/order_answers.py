@@ -157,15 +157,15 @@ def _strangeness(
     for name, word in (("original_message_id", "file"), ("original_batch_id", "batch")):
         other = named_reference(row[name])
         if other and folded_id(other) != folded_id(message_id):
-            return f"said of another {word}"
+            return f"but for another {word}"
     said = row["created_at"]
     stated, currency = row["amount"], row["currency"] or "EUR"
     if None not in {stated, amount} and (stated, currency) != (amount, "EUR"):
-        return f"said of {format_amount(stated, currency)}"
+        return f"but for {format_amount(stated, currency)}"
     account = plain_account(row["creditor_account"] or "")
     if account and payee_iban and account != plain_account(payee_iban):
-        return "said of another account"
-    return "said before the file was made" if said and made and said < made else ""
+        return "but for another account"
+    return "but dated before the file was made" if said and made and said < made else ""
 
 
 def _of_money(

@@ -102,7 +102,7 @@ def _days(facts: StatementFacts) -> Iterable[date]:
 
 
 def _has_all(holder: StatementFacts, facts: StatementFacts) -> bool:
-    """Return whether the other statement has all its days, or the same two balances."""
+    """Return whether `holder` has all days of the statement `facts`, or the same two balances."""
     if holder.first <= facts.first and facts.last <= holder.last:
         return True
     between = (facts.opening, facts.closing, facts.last)

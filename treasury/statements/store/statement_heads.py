@@ -39,7 +39,7 @@ class Versions(msgspec.Struct, frozen=True):
     """Comparison of rows for statements with several versions."""
 
     superseded: frozenset[tuple[str, str]] = frozenset()
-    """Id and file hash of each version that is or was stored, and of its rivals (competing versions)."""
+    """Id and file hash of each version ever stored, and of its rivals (competing versions)."""
     hashes: Mapping[tuple[int, str], str] = {}
     """Hash of the rows of each version, by file number and statement id."""
     extended: frozenset[tuple[str, int, int]] = frozenset()
