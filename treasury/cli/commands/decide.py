@@ -57,7 +57,7 @@ def _say_decided(verdict: str, *decisions: Decision, dry_run: bool) -> None:
     for decision in decisions:
         if decision.closed_month:
             echo_folded(
-                f"  {decision.closed_month} is closed and stays closed: it posts in"
+                f"  {decision.closed_month} is closed and stays closed: the decision posts in"
                 f" {decision.posts_to}"
             )
 

@@ -1,8 +1,8 @@
 """Facts of a statement for comparison with its neighbours.
 
 The proof of a statement, the coverage of days and the comparison of movements use the same rule: a
-statement continues another if it opens with its closing balance; the bank's counter shows whether a
-statement is missing between the two.
+statement continues another if its opening balance is the other's closing balance; the bank's
+counter shows whether a statement is missing between the two.
 """
 
 from __future__ import annotations

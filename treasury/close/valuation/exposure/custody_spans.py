@@ -1,4 +1,4 @@
-"""Money in accounts at the provider: coins in custody, and credits that are not coins yet.
+"""Money in accounts at the provider: coins in custody, and credits not yet converted to coins.
 
 A balance at a time is the last observed balance, changed by the known movements since. If two
 observations show a conversion between them, the lower of both levels is certain and the rest is in
