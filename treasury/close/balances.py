@@ -68,7 +68,7 @@ _LEVELS: Final = needed(STEPS, "balance_levels")
 _SYNC: Final = "run `treasury sync`: it reads the balance after the month's end"
 _ASK: Final = (
     "ask the provider for the balance at the cut-off and close with its answer as the reason;"
-    " next month, sync shortly before and after the month's end"
+    " next month sync shortly before and after its end"
 )
 _FULL: Final = "run `treasury sync --full`; if the amount stays missing, ask the provider"
 _EXPLAIN: Final = "ask the provider what it was; find the credit or transfer that no record shows"

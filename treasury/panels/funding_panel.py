@@ -413,7 +413,7 @@ class FundingPanel(ListPanel):
     # Changes to the panel's state.
 
     def _attempt(self, order: _PendingFile) -> int:
-        """Return the first file number, for a file of these orders, that no bank has answered.
+        """Return the first number of a file of these orders whose file no bank has answered.
 
         Otherwise the new file would have the id of an answered file, and count as answered too.
         """

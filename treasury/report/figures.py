@@ -247,7 +247,7 @@ def conversion_costs_words(costs: Frame) -> str:
         f" on {count(row['conversions'], 'conversion')}"
         for row in rows
     )
-    return f"Difference from the reference rates: {'; '.join(parts)}."
+    return f"Difference to the reference rates: {'; '.join(parts)}."
 
 
 def _valued_pairs(costs: Frame) -> list[dict[str, Any]]:

@@ -197,6 +197,6 @@ def test_the_shell_proposes_accepts_lists_and_every_surface_shows_it(
     assert f"BLOCKED by {blocking - 1} of them" in screen
     (shown,) = [text for text in screen.splitlines() if " Suggested " in text]
     assert "17 block, 1 carried" in shown
-    assert "1 open item carried as two people agreed" in str(checklist(closing))
+    assert "1 open item carried by the word of two people" in str(checklist(closing))
     assert "carried: anna and bert for carla, by 30 Nov" in render_html(closing)
     assert "nothing proposed" not in run("bert")("list")

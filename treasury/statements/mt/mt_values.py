@@ -1,4 +1,4 @@
-"""Values of SWIFT's fields 60 to 65 and 61: balances, and the line of a movement."""
+"""Values of SWIFT's fields: balances (60, 62, 64, 65), and the line of a movement (61)."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ UNTOLD: Final = "untold"
 """The kind of a transfer with an unknown other side, which may be an own wallet."""
 _TURNS: Final = {"acquired": 0, "transferred": 1, "disposed": 2, UNTOLD: 2}
 """The order of kinds for events at the same time: arrivals come before departures."""
-_ASK: Final = "ask the provider; next month, sync shortly before and after the month's end"
+_ASK: Final = "ask the provider; next month sync shortly before and after its end"
 
 
 def coin_events(r: Reconciliation, zone: ZoneInfo, snapshot: Snapshot) -> tuple[pa.Table, pa.Table]:

@@ -38,7 +38,7 @@ CREDIT: Final = "credit not converted"
 _ZERO: Final = Decimal(0)
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 _WAITING: Final = {state: CONVERSION_STATES[state] for state in ("not_yet_credited", "held_kyc")}
-_ASK: Final = "ask the provider; next time, sync shortly before and after"
+_ASK: Final = "ask the provider; next time sync shortly before and after"
 _FULL: Final = "run `treasury sync --full`; if the amount stays missing, ask the provider"
 _RANK: Final = {"matched": 0, "suggested": 1, "unreferenced": 2, "duplicate": 3, "conflict": 4}
 """The order of preference among several rows for the same share of a line."""
@@ -114,9 +114,7 @@ class _Teller:
                 yield self._doubt(since, until, None, "a transfer states no amount", _FULL)
                 return
             if amount < 0:
-                problem = (
-                    "more left than the balance held before: coins of credits must have come unseen"
-                )
+                problem = "more left than the balance before held: coins of credits came unseen"
                 yield self._doubt(since, end, abs(converted) or None, problem, _ASK)
                 self.unclear.append(Unclear(since, end or _NEVER))
                 yield from self._converted(opening, closing, since, converted)
