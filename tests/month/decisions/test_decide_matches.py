@@ -336,7 +336,8 @@ def test_a_decision_on_a_line_that_left_its_statement_can_be_undone(
     later = clock_at(desk, "2026-11-03T08:00:00+00:00")
     edit(later, "statement_entries", "entry_id", line, entry_status="SUPERSEDED")
     assert (
-        later.matches.list().arrow.to_pylist()[0]["moved"] == "the line is in no statement any more"
+        later.matches.list().arrow.to_pylist()[0]["moved"]
+        == "no statement contains the line any more"
     )
     later.matches.undo(line, actor=BERT)
     assert later.matches.list().arrow.to_pylist() == []

@@ -61,7 +61,7 @@ _NOT_CLOSE: Final = {
     "": ("the bank has not verified its payee", "wait for the bank's answer, and add it"),
     "match": ("the bank found the payee's name as ordered", "there is nothing to accept"),
     "none": (
-        "the bank knows another name for its IBAN",
+        "the bank knows the payee's IBAN by another name",
         "do not release it; have two people verify the details again, outside the file",
     ),
     "not_possible": (

@@ -25,7 +25,10 @@ _LINE: Final = (
 )
 _TEXTS: Final = ("end_to_end_id", "creditor_reference", "remittance", "counterparty_name")
 _EXPECTATION: Final = ("kind", "code", "amount", "currency", "direction", "account", "status")
-_ABSENT: Final = {"line": "the line is in no statement any more", "request": "the record is gone"}
+_ABSENT: Final = {
+    "line": "no statement contains the line any more",
+    "request": "the record is gone",
+}
 
 
 def line_facts(row: Mapping[str, Any]) -> dict[str, str]:

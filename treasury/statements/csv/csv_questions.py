@@ -453,7 +453,7 @@ def decimal_question(shown: str) -> CsvQuestion:
         Answer(".", "a point: 1.234 is less than two", {"decimal": "."}),
     )
     return CsvQuestion(
-        "decimal", f"thousands or decimals, which sign is for decimals? {shown}", answers
+        "decimal", f"thousands or decimals: which sign is the decimal sign? {shown}", answers
     )
 
 

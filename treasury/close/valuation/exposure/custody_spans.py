@@ -128,7 +128,7 @@ class _Teller:
     def _converted(
         self, opening: _Row, closing: _Row | None, until: datetime | None, converted: Decimal
     ) -> Iterator[HeldAmount]:
-        """Yield the unexplained difference of two observations, in doubt from the first on."""
+        """Yield the unexplained difference between two observations, from the first one on."""
         begin = opening["moment"]
         if not converted or closing is None or until == begin:
             return
