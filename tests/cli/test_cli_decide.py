@@ -260,7 +260,7 @@ def test_a_sheet_is_written_previewed_applied_and_reapplied(
 
     shown = run(desk, "decide", str(sheet), "--dry-run")
     assert shown.exit_code == 1  # a row is refused
-    assert "a line is ignored with a reason" in shown.stdout
+    assert "ignoring a line needs a reason" in shown.stdout
     assert "would be journaled: 1 decision (not written)" in shown.stdout
     assert rows(desk, "match", "list") == []
     taken = run(desk, "decide", str(sheet))

@@ -158,7 +158,7 @@ def test_a_withdrawn_preparation_is_not_signed_and_the_month_can_be_prepared_aga
         desk.periods.withdraw("2026-10", "a mistake", actor=BERT)
     carry_all(desk, "2026-10")
     desk.periods.prepare("2026-10", actor=ANNA)
-    with pytest.raises(InputError, match="with a reason"):
+    with pytest.raises(InputError, match="needs a reason"):
         desk.periods.withdraw("2026-10", " ", actor=BERT)
     desk.periods.withdraw("2026-10", "a statement is missing", actor=BERT)
     with pytest.raises(ActionRefused, match="2026-10 is not prepared"):

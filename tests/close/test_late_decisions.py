@@ -49,7 +49,9 @@ def test_a_late_decision_names_both_months_and_leaves_the_closed_one(
     before = desk.periods.month("2026-10")
     journaled = desk.matches.accept(line["entry_id"], line["reference"], reason="seen", actor=ANNA)
     assert (journaled.closed_month, journaled.posts_to) == ("2026-10", "2026-11")
-    assert sentence(journaled).endswith(" 2026-10 is closed and stays closed: it posts in 2026-11.")
+    assert sentence(journaled).endswith(
+        " 2026-10 is closed and stays closed: the decision posts in 2026-11."
+    )
     (entry,) = desk.journal.entries("match.accept")
     assert (entry.body["closed_month"], entry.body["posts_to"]) == ("2026-10", "2026-11")
     (row,) = desk.periods.late("2026-10").arrow.to_pylist()

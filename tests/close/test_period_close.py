@@ -130,7 +130,7 @@ def test_a_reopened_month_names_person_and_reason_and_can_be_closed_again(
     with pytest.raises(ActionRefused, match="2026-10 is already closed after 2026-09") as refused:
         desk.periods.reopen("2026-09", "a mistake", actor=BERT)
     assert "treasury periods reopen 2026-10 --reason" in str(refused.value)
-    with pytest.raises(InputError, match="with a reason"):
+    with pytest.raises(InputError, match="needs a reason"):
         desk.periods.reopen("2026-10", "", actor=BERT)
     desk.periods.reopen("2026-10", "a late invoice", actor=BERT)
     with pytest.raises(ActionRefused, match="2026-10 is not closed"):
@@ -273,7 +273,7 @@ def test_case_25_late_facts_post_to_the_open_month_with_a_link(
     edit(once_more, "statement_entries", "entry_id", late, entry_status="BOOK")
     late_rows = once_more.periods.late().arrow.to_pylist()
     (row,) = (late_row for late_row in late_rows if late_row["change"] == "new")
-    assert (row["entry_id"], row["what"]) == (late, "a later statement has it again")
+    assert (row["entry_id"], row["what"]) == (late, "a later statement contains it again")
 
 
 @pytest.mark.acceptance

@@ -123,7 +123,7 @@ def test_a_one_person_policy_puts_terms_in_force_alone_and_marks_it(
 def test_a_reason_and_a_month_that_has_ended_are_required(
     terms: Measurement, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match="with a reason"):
+    with pytest.raises(InputError, match="needs a reason"):
         terms.propose(" ", actor=ANNA)
     with pytest.raises(ActionRefused, match="no terms of measurement are proposed"):
         terms.accept(actor=BERT)
@@ -190,7 +190,7 @@ def test_meaningless_terms_are_refused(
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("UDSC", "UDSC is no coin that is known"),
+        ("UDSC", "UDSC is not a known coin"),
         ("EUR", "EUR is a currency"),
         ("GBP", "GBP is a"),
     ],

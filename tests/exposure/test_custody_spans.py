@@ -161,7 +161,7 @@ def test_waiting_held_and_misplaced_credits_are_marked() -> None:
         assert (only.state, only.is_proved, only.until) == (word, True, None)
     _, (wrong,) = both(levels, [credit("e1", on(3))], converted("not_shown", at(1), "e1"))
     assert not wrong.is_proved
-    assert "given to this account by a person" in wrong.problem
+    assert "assigned to this account by a person" in wrong.problem
 
 
 def test_a_line_claimed_twice_counts_once() -> None:

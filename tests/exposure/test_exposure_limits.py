@@ -123,7 +123,7 @@ def test_a_changed_limits_file_waits_and_must_match_the_proposal(
 def test_a_reason_is_required_and_only_a_proposal_can_be_accepted(
     limits: ExposureLimits, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match="with a reason"):
+    with pytest.raises(InputError, match="needs a reason"):
         limits.propose(" ", actor=ANNA)
     with pytest.raises(ActionRefused, match="no limits are proposed"):
         limits.accept(actor=BERT)

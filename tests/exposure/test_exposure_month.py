@@ -292,7 +292,7 @@ def test_a_month_closed_by_other_models_is_shown_as_stored(
     monkeypatch.setattr(closing_room, "provider_exposure", otherwise)
     monkeypatch.setattr(closing_room, "_models", lambda: "another version")
     month = Workspace(closed.folder).periods.month("2026-10")
-    assert "(table exposure_days: this version answers otherwise)" in month.stored_by
+    assert "(table exposure_days: this version gives a different result)" in month.stored_by
     for name in ("positions", "totals", "days", "ages"):
         assert getattr(month.exposure, name).arrow.equals(getattr(before, name).arrow), name
 

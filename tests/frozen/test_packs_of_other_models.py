@@ -87,7 +87,7 @@ def test_an_honest_pack_verifies_although_the_models_differ(desk: Workspace, pac
     alone, held = verify_pack(pack), desk.verify_pack(pack)
     assert (alone.findings, held.findings) == ((), ())
     assert not alone.is_recomputed
-    assert "comes out again" not in f"{alone} {held}"
+    assert "is reproduced" not in f"{alone} {held}"
     # This version computes another roll-forward.
     assert "table roll_forward" in alone.notes[0]
     assert SEAL in alone.notes[1]
@@ -105,7 +105,7 @@ def test_forged_figures_differ_from_those_of_the_journal(
     forge(pack, name)
     sealed_again(pack)
     alone, held = verify_pack(pack), desk.verify_pack(pack)
-    assert "comes out again" not in f"{alone} {held}"
+    assert "is reproduced" not in f"{alone} {held}"
     assert [finding.what for finding in held.findings] == [f"table {name}"]
     # The evidence has the journal's hash of the lines.
     if name == "lines":

@@ -21,7 +21,9 @@ def test_the_hash_follows_the_content() -> None:
 
 @pytest.mark.parametrize("source", [{"window_days": 10}, {}, "rules.toml", 5])
 def test_invalid_rules_are_refused_by_name(source: Any) -> None:
-    with pytest.raises(SettingsError, match=f"a {type(source).__name__} is no Rules - give Rules"):
+    with pytest.raises(
+        SettingsError, match=f"a {type(source).__name__} is not a Rules object - give Rules"
+    ):
         match_references(
             arrow([line("a", "1", "x")]), arrow([expectation("r", "PAY-1", "1")]), rules=source
         )

@@ -127,7 +127,7 @@ def test_a_wrong_table_is_refused_in_the_same_words(name: str, said: dict[str, A
 def test_an_invalid_engine_or_place_is_refused(said: dict[str, Any]) -> None:
     assert said["nowhere"].startswith("InputError: into: on Spark the result is written")
     assert said["no path"].startswith("TableError: lines:")
-    assert said["no engine"].startswith("InputError: engine: int is no Spark session")
+    assert said["no engine"].startswith("InputError: engine: int is not a Spark session")
 
 
 def test_a_connect_server_gives_the_same_rows(folder: Path) -> None:

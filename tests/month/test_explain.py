@@ -143,7 +143,7 @@ def test_each_question_has_its_words_and_its_folder() -> None:
 def test_without_a_reference_no_question_is_asked() -> None:
     explanation = explained("a", [line("a", "33", "thanks")], [expectation("r1", A, "100")])
     assert explanation.outcome == "unreferenced"
-    assert says(explanation, "reading") == ["the text is read as no code that is expected"]
+    assert says(explanation, "reading") == ["the text contains no expected code"]
     assert says(explanation, "questions") == ["not applicable: no reading could prove the line"]
     assert says(explanation, "outcome") == ["no reference"]
 

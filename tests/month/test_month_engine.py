@@ -70,7 +70,7 @@ def test_an_invalid_address_is_refused(tmp_path: Path, address: str) -> None:
     with pytest.raises(SettingsError, match=r"engine\.address is not an address") as caught:
         load_settings(folder)
     assert "local[2]" in str(caught.value.do)
-    with pytest.raises(InputError, match="is no address of Spark"):
+    with pytest.raises(InputError, match="is not a Spark address"):
         session_of(address)
 
 
@@ -139,5 +139,5 @@ def test_a_place_without_an_engine_is_refused(month_end: Workspace, tmp_path: Pa
 
 
 def test_an_object_that_is_not_a_session_is_refused(month_end: Workspace) -> None:
-    with pytest.raises(InputError, match="engine: int is no Spark session"):
+    with pytest.raises(InputError, match="engine: int is not a Spark session"):
         month_end.reconcile("2026-10", engine=3)

@@ -193,7 +193,7 @@ def test_cancelling_leaves_unattempted_actions_ready(
     go_on.set()
     assert panel.wait()
     assert said(panel.frame()).startswith("Cancelled after 1")
-    assert "4 not tried: ready, and nothing was sent" in said(panel.frame())
+    assert "4 not tried: still ready; nothing was sent" in said(panel.frame())
     assert len(sent(practice)) == 1
     assert len(actions.list(state="ready")) == 4
 

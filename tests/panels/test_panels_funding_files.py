@@ -278,7 +278,7 @@ def test_a_request_remarked_on_meanwhile_is_in_no_file(
     Workspace(paying.workspace.folder).funding.marked_sent(row["reference"], "paid by phone")
     sent = files(panel, monkeypatch)
     frame = confirm(panel)
-    assert "some requests got a remark by ana.lyst meanwhile; no file was made" in said(frame)
+    assert "ana.lyst remarked on some of the requests meanwhile; no file was made" in said(frame)
     assert sent == []
     assert paying.journaled("payment_file.made") == []
 

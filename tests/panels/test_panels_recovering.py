@@ -141,7 +141,7 @@ def test_a_credit_without_a_reference_is_placed_in_the_panel(month: Practice) ->
     )
     frame = panel.press("accept", chosen=loose["entry_id"])
     (field,) = [field for field in frame.fields if field.name == "belongs_to"]
-    assert "give the reference of its expectation" in field.error
+    assert "give the reference of the expectation" in field.error
     (code,) = month.workspace.sql(
         "SELECT v.reference_code AS code FROM virtual_bank_accounts AS v"
         " JOIN statement_entries AS e ON e.entry_id = ? AND e.currency = v.currency LIMIT 1",

@@ -145,7 +145,7 @@ def test_a_request_without_amounts_is_named_and_not_posted() -> None:
     made = books(fee_requests=[fee(crypto=None)], statements=[account(complete=False)])
     assert len(made.postings) == 0
     assert made.notes == (
-        f"no balance of {OWN} is asserted: its statements are not complete, proved",
+        f"no balance of {OWN} is asserted: its statements are not complete and proved",
         "PAY-2026-004417 is not posted: its amounts are not recorded; sync it",
     )
 

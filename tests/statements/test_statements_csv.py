@@ -114,7 +114,7 @@ def test_a_file_that_is_not_a_bank_statement_is_refused(tmp_path: Path, text: st
 
 def test_a_profile_without_an_amount_column_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, '[columns]\nbooking_date = ["Date"]\n', "bad.toml")
-    with pytest.raises(StatementError, match="no column of amounts"):
+    with pytest.raises(StatementError, match="no amount column"):
         load_profile(path)
 
 

@@ -285,7 +285,7 @@ def test_a_header_of_an_unknown_bank_is_not_taken_for_a_total(tmp_path: Path) ->
 def test_a_repeated_header_is_skipped_and_a_different_one_refused(tmp_path: Path) -> None:
     bank = BANKS["lloyds"].splitlines()
     again = read_file(write(tmp_path, "\n".join([*bank[:2], bank[0], *bank[2:]]), "a.csv"))
-    assert [(p.line, p.what) for p in again.problems] == [(3, "left out: the header again")]
+    assert [(p.line, p.what) for p in again.problems] == [(3, "left out: the header is repeated")]
     assert again.statements["proved"].to_pylist() == [True]
     swapped = bank[0].replace("Debit Amount,Credit Amount", "Credit Amount,Debit Amount")
     with pytest.raises(StatementError, match=r"b\.csv line 3: another table begins"):

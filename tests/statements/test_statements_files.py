@@ -258,7 +258,10 @@ def test_a_folder_or_archive_without_files_is_an_error(tmp_path: Path) -> None:
     (folder / "deeper").mkdir(parents=True)
     archive = tmp_path / "empty.zip"
     zipfile.ZipFile(archive, "w").close()
-    for path, said in ((folder, "no file is in that folder"), (archive, "no file is in that arch")):
+    for path, said in (
+        (folder, "the folder contains no file"),
+        (archive, "the archive contains no"),
+    ):
         with pytest.raises(StatementError, match=said):
             read_statements([path])
 

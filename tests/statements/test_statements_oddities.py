@@ -361,7 +361,9 @@ def test_an_unreadable_document_refuses_the_whole_file(
     assert said in caught.value.what
     assert step in caught.value.do
     if second.startswith("<Document>"):
-        with pytest.raises(StatementError, match="document 1 in it is no bank statement") as other:
+        with pytest.raises(
+            StatementError, match="document 1 in it is not a bank statement"
+        ) as other:
             documents(tmp_path, "<Document><Other/></Document>", FIRST.partition("\n")[2])
         assert not isinstance(other.value, UnknownFormat)
 

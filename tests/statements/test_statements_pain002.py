@@ -267,17 +267,17 @@ ORDERED = {
         (report(payment("pay-1 ", "RJCT"), at=EARLY, original=" pay-abc"), "rejected", ""),
         (report(payment("PAY-1", "ACSP"), at=EARLY, original="Pay-Abc"), "accepted", ""),
         (report(payment("PAY-1", "RJCT", amount="25000.01"), at=EARLY), "contradicted",
-         "said of EUR 25,000.01"),
+         "but for EUR 25,000.01"),
         (report(payment("PAY-1", "RJCT"), at=EARLY).replace('"EUR"', '"USD"'), "contradicted",
-         "said of USD 25,000.00"),
+         "but for USD 25,000.00"),
         (report(payment("PAY-1", "RJCT", iban="NL79TEST0000000002"), at=EARLY), "contradicted",
-         "said of another account"),
+         "but for another account"),
         (report(payment("PAY-1", "RJCT"), at="2026-11-02T07:59:59Z"), "contradicted",
-         "said before the file was made"),
+         "but dated before the file was made"),
         (report(file_status="RJCT", at="2026-10-01T08:00:00Z"), "contradicted",
-         "said before the file was made"),
+         "but dated before the file was made"),
         (report(payment("PAY-1", "RJCT"), at=EARLY).replace(
-            "PmtInfId>PAY-ABC", "PmtInfId>PAY-OTHER"), "contradicted", "said of another batch"),
+            "PmtInfId>PAY-ABC", "PmtInfId>PAY-OTHER"), "contradicted", "but for another batch"),
         (report(payment("PAY-1", "RJCT"), at=EARLY).replace(
             "PmtInfId>PAY-ABC", "PmtInfId>NOTPROVIDED"), "rejected", ""),
         # Some banks give only the batch's id, or their own id for the file.
@@ -286,7 +286,7 @@ ORDERED = {
         (report(payment("PAY-1", "ACSP"), at=EARLY).replace(
             "OrgnlMsgId>PAY-ABC", "OrgnlMsgId>EB-7"), "accepted", ""),
         (report(payment("PAY-1", "RJCT"), at=EARLY).replace(
-            "OrgnlMsgId>PAY-ABC", "OrgnlMsgId>EB-7"), "contradicted", "said of another file"),
+            "OrgnlMsgId>PAY-ABC", "OrgnlMsgId>EB-7"), "contradicted", "but for another file"),
     ],
 )  # fmt: skip
 def test_a_report_that_differs_from_the_order_is_contradicted(

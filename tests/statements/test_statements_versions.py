@@ -94,7 +94,7 @@ def test_of_versions_of_equal_rank_one_counts_in_any_order_and_both_are_reported
         proved, _ = desk.only_proof()
         assert not proved
         assert len({name for (name,) in desk.booked()}) == 1
-        assert "has it otherwise and neither is the newer one" in str(reports[-1])
+        assert "states it differently and neither version is newer" in str(reports[-1])
         for call in (*calls, *calls[-2::-1]):
             again = desk.add(*call)
             assert (again.entries_new, again.entries_changed) == (0, 0)

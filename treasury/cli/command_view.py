@@ -74,7 +74,7 @@ class CommandView:
 
 
 def pass_view(function: Command) -> Command:
-    """Pass a command a `CommandView`, made of its options `--format` and `--as-of`, if any."""
+    """Pass a command a `CommandView`, made from its options `--format` and `--as-of`, if any."""
 
     @click.pass_context
     @wraps(function)

@@ -28,14 +28,14 @@ _WIDTH: Final = 240
 _FOLDED: Final = 200_000
 """Maximum size of a table with wrapped texts, in characters."""
 _TEXT_LEAST: Final = 20
-"""Minimum width of a wrapped column of sentences, in characters."""
+"""Minimum width of a wrapped text column, in characters."""
 _GAP: Final = 2
 _INDENT: Final = 4
 _TOGETHER: Final = 1_000
 """Number of lines written at a time."""
 _MONTH: Final = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _WHOLE: Final = re.compile(
-    r"[A-Z][A-Z0-9]{1,9} -?[0-9][0-9,.]*"  # an amount with its currency
+    r"[A-Z][A-Z0-9]{1,9} -?[0-9][0-9,.]*"  # An amount with its currency.
     rf"|\b[0-9]{{1,2}} {_MONTH}(?: [0-9]{{4}})?(?: [0-9]{{2}}:[0-9]{{2}}(?: [A-Z]{{2,5}}\b)?)?"
     r"|\b[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?: [A-Z]{2,5}\b)?"
     r"|\b[0-9][0-9,]* (?:TARGET|calendar|business) days?\b"
@@ -47,7 +47,7 @@ _BLANK: Final = "\u00a0"
 
 
 class _Grid(msgspec.Struct, frozen=True):
-    """A table as clean text; `to_right` marks the columns of amounts."""
+    """A table as clean text; `to_right` marks the amount columns."""
 
     title: str
     names: Sequence[str]
@@ -133,7 +133,7 @@ def _say_left_out(names: Sequence[str], width: int) -> None:
 
 
 def terminal_width() -> int | None:
-    """Return the terminal's width, by $COLUMNS first; None if output is redirected."""
+    """Return the terminal's width, from $COLUMNS first; None if output is redirected."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns):
         return int(columns)
@@ -163,7 +163,7 @@ def echo_folded(text: str, *, err: bool = False) -> None:
 
 
 def _left_out(grid: _Grid, spare: Sequence[str], width: int) -> list[str] | None:
-    """Return the spare columns to omit so that the other columns fit; None if these do not fit.
+    """Return the spare columns to omit so that the other columns fit; None if those do not fit.
 
     Empty columns are omitted first.
     """

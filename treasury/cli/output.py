@@ -88,7 +88,7 @@ def print_rows(
             import pyarrow.parquet as pq
 
             if sys.stdout.isatty():
-                raise InputError("Parquet is not for a terminal", do="add > FILE.parquet")
+                raise InputError("Parquet cannot be shown on a terminal", do="add > FILE.parquet")
             sink = io.BytesIO()
             pq.write_table(table, sink)
             sys.stdout.buffer.write(sink.getvalue())

@@ -1,9 +1,9 @@
 """Simulate payments that the practice company's people made on the past month's last TARGET day.
 
-One payment file pays ten requests. The bank carries out most orders, rejects one, reports another
-name for one payee, and does not answer one. The colleague ines remarks on the rejected order, and
-jonas answers. All steps use the same code as real work: the funding panel, the bank's reports, the
-journal.
+One payment file pays ten requests. The bank carries out most orders, rejects one, reports a
+different name for one payee, and does not answer one. The colleague ines remarks on the rejected
+order, and jonas answers. All steps use the same code as real work: the funding panel, the bank's
+reports, the journal.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ _ASK: Final = (
     "ask the provider for the balance at the cut-off and close with its answer as the reason;"
     " next month sync shortly before and after its end"
 )
-_FULL: Final = "run `treasury sync --full`; ask the provider where the amount stays missing"
+_FULL: Final = "run `treasury sync --full`; if the amount stays missing, ask the provider"
 _EXPLAIN: Final = "ask the provider what it was; find the credit or transfer that no record shows"
 
 _Row = dict[str, Any]
@@ -99,7 +99,7 @@ def _month_balances(r: Reconciliation, zone: ZoneInfo) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=BALANCES)
 
 
-# Bank accounts
+# The balances of bank accounts.
 
 
 def _bank_rows(r: Reconciliation) -> Iterator[_Row]:
@@ -134,7 +134,7 @@ def _bank_rows(r: Reconciliation) -> Iterator[_Row]:
             "undecided": total(undecided),
             "undecided_lines": len(undecided),
             "proved": proved,
-            # An account with incomplete statements blocks the close by another item.
+            # An account with incomplete statements blocks the close through its own open item.
             "blocks": bool(row["complete"] and unexplained),
             "proved_by": "statements" if proved else "nothing yet",
             "problem": row["problem"]
@@ -144,7 +144,7 @@ def _bank_rows(r: Reconciliation) -> Iterator[_Row]:
 
 
 def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Decimal]]:
-    """Return the sums of movements by account, currency and direction, with separate charges."""
+    """Return the sums of movements by account, currency and direction; charges are separate."""
     sums_by_account: dict[tuple[str, str], dict[tuple[str, bool], Decimal]] = defaultdict(dict)
     keys = ["statement_account", "currency", "direction", "line_class"]
     table = lines.select(keys).append_column("amount", wide(lines["amount"]))
@@ -155,7 +155,7 @@ def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Deci
     return sums_by_account
 
 
-# Custodial wallets
+# The balances of custodial wallets.
 
 
 class _End(msgspec.Struct, frozen=True):
@@ -259,7 +259,7 @@ def level_of(row: Mapping[str, Any]) -> Decimal:
 def _converted(
     r: Reconciliation, account: str, asset: str, ends: tuple[datetime, datetime]
 ) -> Decimal:
-    """Return the coins from proved conversions of the month."""
+    """Return the coins that the month's proved conversions brought."""
     return total(
         row["converted"]
         for row in r.conversions.arrow.to_pylist()

@@ -85,7 +85,7 @@ class ChecklistStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Checklist(Tables, msgspec.Struct, frozen=True):
-    """The steps of a close in order, the lock last; `sql` is the SQL of the outcomes."""
+    """The steps of a close in order, the lock last; `sql` is the SQL that computes the outcomes."""
 
     title: str
     steps: tuple[ChecklistStep, ...]
@@ -166,7 +166,7 @@ def _balances(closing: Closing) -> ChecklistStep:
 
 
 def _rolled(closing: Closing) -> ChecklistStep:
-    """Return the step of the roll-forward; one that does not balance has raised an error before."""
+    """Return the roll-forward's step; if it did not balance, an error was raised before."""
     if closing.is_unread:
         return ChecklistStep(title="Roll-forward", found=UNREAD, is_asked=False)
     parts = [

@@ -1,9 +1,9 @@
 """A month as its close shows it: the answer with all inputs of the checklist and the report.
 
 An open month is computed from the current records. A closed month is computed from the records at
-the commit that its close names. If another version of the models closed it, the stored answers are
-read instead. In all cases the result is a `Closing`, so checklist, page, workbook and evidence pack
-need no distinction.
+the commit that its close names. If a different version of the models closed it, the stored answers
+are read instead. In all cases the result is a `Closing`, so checklist, page, workbook and evidence
+pack need no distinction.
 """
 
 from __future__ import annotations
@@ -112,13 +112,13 @@ class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """A month's answer with its balances, its open items and its roll-forward.
 
-    `balances` as in BALANCES, `waits` as in FUNDING_TIMES, `sql` the SQL of the outcomes.
-    `stored_waits` are the waits that a close stored; for other months they are computed on demand.
-    The coins are computed on demand too, unless one is measured: `measured_coins` then exist from
-    the start. The same applies to `limited_exposure` if money with the provider has a limit.
-    `period` is the close that locked the month, None while it is open; `preparation` waits for a
-    second person's signature. `stored_by` is set for a month that another version of the models
-    closed: it says which part was read from the stored answers.
+    `balances` as in BALANCES, `waits` as in FUNDING_TIMES, `sql` is the SQL that computes the
+    outcomes. `stored_waits` are the waits that a close stored; for other months they are computed
+    on demand. The coins are computed on demand too, unless one is measured: `measured_coins` then
+    exist from the start. The same applies to `limited_exposure` if money with the provider has a
+    limit. `period` is the close that locked the month, None while it is open; `preparation` waits
+    for a second person's signature. `stored_by` is set for a month that a different version of the
+    models closed: it says which part differs, so that the stored answers are used.
     """
 
     r: Reconciliation
@@ -142,7 +142,7 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
 
     @property
     def sql(self) -> str:
-        """The SQL of the outcomes; `r.sql(STEP)` returns that of a step."""
+        """The SQL that computes the outcomes; `r.sql(STEP)` returns the SQL of a step."""
         return self.r.matches.sql
 
     def sheets(self) -> Mapping[str, Table]:
@@ -325,7 +325,7 @@ _STORED_PARTS: Final = {
 def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
     """Return a closed month as it was closed.
 
-    It is recomputed from its pinned commit and the journal up to its close. If another version
+    It is recomputed from its pinned commit and the journal up to its close. If a different version
     of the models closed it and the result differs, the stored answers of that version are returned,
     and `stored_by` explains it. Raise JournalError if it differs with the same models, and
     WorkspaceDamaged if the stored answers were changed.
@@ -382,7 +382,7 @@ def verify_period(journal: Journal, lake: Lake, period: Period) -> VerifiedMonth
 
 
 def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> Closing:
-    """Return the month with the stored answers of its close in place of the computed ones."""
+    """Return the month with its close's stored answers instead of the computed ones."""
     # Only closed months have stored answers, so the period is set.
     assert closing.period is not None
 
@@ -418,7 +418,7 @@ def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> 
             corrections=as_stored("corrections", rolled.corrections.arrow),
         ),
         stored_by="closed by an earlier version of the models; verified by what it stored"
-        f" ({apart}: this version answers otherwise)",
+        f" ({apart}: this version gives a different result)",
     )
 
 

@@ -1,4 +1,4 @@
-"""Hashes of the inputs of an answer and of the files made from it, to be verified a year later.
+"""Hashes of an answer's inputs and of the files made from it, for verification a year later.
 
 The hash of a table is computed from its values, column by column, so recomputing the same rows
 gives the same hash. `evidence.json` lists the inputs of the close and every file of its pack; its
@@ -33,7 +33,7 @@ TABLES: Final = (
 )  # fmt: skip
 _PACKAGE: Final = "treasury"
 DISTRIBUTION: Final = "treasury-toolkit"
-"""The name on PyPI, where `treasury` is another project's."""
+"""The name on PyPI, where the name `treasury` belongs to another project."""
 _STEP: Final = 50_000
 _FEW: Final = 500
 """The number of values that are checked to see whether a column has many repeated values."""
@@ -141,7 +141,7 @@ def encode(evidence: Evidence) -> bytes:
 
 @cache
 def code_of() -> Code:
-    """Return the running version."""
+    """Return the version of the running code."""
     digest = hashlib.sha256()
     package = resources.files(_PACKAGE)
     sources = [source for room in _ROOMS for source in _sources(package / room, f"/{room}")]
@@ -165,7 +165,7 @@ def _sources(folder: Traversable, path: str) -> Iterable[tuple[str, Traversable]
 
 
 def fingerprints(r: Reconciliation) -> tuple[Fingerprint, ...]:
-    """Return the hashes of every table of the answer, then of the outcomes' SQL and the rules."""
+    """Return the hash of each of the answer's tables, then of the outcomes' SQL and the rules."""
     query = hashlib.sha256(r.matches.sql.encode()).hexdigest()
     return (
         *table_marks({name: getattr(r, name).arrow for name in TABLES}),
@@ -210,12 +210,12 @@ def _as_json(column: pa.ChunkedArray) -> bytes:
 
 
 def _quoted_texts(values: pa.Array) -> pa.Array | None:
-    """Return the JSON text between quotes of each value; None for other types or with escapes."""
+    """Return each value's JSON text without quotes; None for other types or if it needs escapes."""
     kind = values.type
     if not (pa.types.is_decimal(kind) or pa.types.is_date32(kind) or pa.types.is_string(kind)):
         return None
     if len(values) > _FEW and len(values.slice(0, _FEW).unique()) < _FEW // 2:
-        # The JSON of a repeated text is made once.
+        # A repeated text is encoded as JSON only once.
         encoded = values.dictionary_encode()
         texts = _quoted_texts(encoded.dictionary)
         return None if texts is None else texts.take(encoded.indices)
@@ -228,7 +228,7 @@ def _quoted_texts(values: pa.Array) -> pa.Array | None:
 
 
 def _bare_texts(values: pa.Array) -> pa.Array | None:
-    """Return integers and lists of texts as JSON; None for other types or with escapes."""
+    """Return integers and lists of texts as JSON; None for other types or if escapes are needed."""
     kind = values.type
     if pa.types.is_integer(kind):
         return pc.fill_null(values.cast(pa.string()), "null")

@@ -104,13 +104,13 @@ def _change_words(fields: list[dict[str, Any]]) -> tuple[str, str]:
     if any(field["change"] == "new" for field in fields):
         return "new", "arrived after the close"
     if any(field["change"] == "back" for field in fields):
-        return "new", "its statement, withdrawn before, was added again"
+        return "new", "its statement had been withdrawn and was added again"
     if any(field["change"] == "vanished" for field in fields):
         return "gone", "its statement was withdrawn"
     if any((field["field"], field["after"]) == _SUPERSEDED for field in fields):
-        return "gone", "a later statement has not got it"
+        return "gone", "a later statement does not contain it"
     if any((field["field"], field["before"]) == _SUPERSEDED for field in fields):
-        return "new", "a later statement has it again"
+        return "new", "a later statement contains it again"
     changed = [
         f"{field['field']} was {field['before']}, is {field['after']}"
         for field in fields
@@ -166,7 +166,7 @@ def _row(
 
 
 def _entries(knowledge: Knowledge, ids: set[str]) -> dict[str, dict[str, Any]]:
-    """Return these lines on our own accounts in their current form, also superseded ones."""
+    """Return these lines on our own accounts in their current form, including superseded ones."""
     rows = knowledge.snapshot.select(
         step_sql("treasury.close.steps", "entries_of_ids"), {"ids": sorted(ids)}
     ).to_pylist()

@@ -1,4 +1,4 @@
-"""The recorded inputs of a close, from which its answer is computed again; reopening a month.
+"""The recorded inputs of a close, from which its answer is recomputed; reopening a month.
 
 A close names the lake's commit, the journal's end, the rules and the settings of its answer. A
 reconciliation depends only on these inputs and on the models (the SQL steps and their code). A
@@ -118,7 +118,7 @@ def _coin_history(lake: Lake, basis: Basis, decided: Decided) -> CoinHistory:
         return history
     last = max(before, key=lambda period: period.month)
     answers = read_answers(lake.workspace, last.close)
-    # The coins were not measured when that month was closed.
+    # When that month was closed, the coins were not measured.
     if _COIN_LOTS_STORED not in answers:
         return history
     lots, events = answers[_COIN_LOTS_STORED], answers[_COIN_EVENTS_STORED]
@@ -138,7 +138,7 @@ def _corrections(
 
     @cache
     def lines_of(booked: str, known_in: str) -> pa.Table:
-        """Return the lines of one month as they were known at the close of another."""
+        """Return a month's lines as they were known when a later month was closed."""
         period = closed.get(known_in)
         if period is not None and period.month == booked:
             return read_answers(lake.workspace, period.close)["lines"]
@@ -158,7 +158,7 @@ def _corrections(
 def reopen_period(journal: Journal, month: Month, reason: str, *, actor: Actor) -> Period:
     """Reopen the last closed month; earlier months stay closed, as later ones open with them."""
     if not reason.strip():
-        raise InputError("a month is reopened with a reason", do="give the reason")
+        raise InputError("reopening a month needs a reason", do="give the reason")
 
     def build(decided: Decided) -> tuple[list[Draft], Decided]:
         closed = closed_periods(decided.entries)
@@ -170,8 +170,8 @@ def reopen_period(journal: Journal, month: Month, reason: str, *, actor: Actor) 
         last = max(closed)
         if str(month) != last:
             raise ActionRefused(
-                f"{last} is closed after {month} and begins with what the months"
-                " before it ended with",
+                f"{last} is closed after {month} and opens with the closing of the months before"
+                " it",
                 do=f"reopen {last} first: treasury periods reopen {last} --reason …",
             )
         body = {"month": str(month), "reason": reason.strip(), "closes": period.entry.seq}
@@ -217,7 +217,7 @@ def reconcile(basis: Basis) -> Reconciliation:
 
 
 def outcomes_hash(lines: pa.Table) -> str:
-    """Return SHA-256 over the outcome of each line of the month."""
+    """Return the SHA-256 of the month's line outcomes."""
     return rows_hash(lines.select(_OUTCOME))
 
 
@@ -284,7 +284,7 @@ def _totals_apart(close: Close, end: MonthEnd) -> str:
 
 
 def not_as_closed(period: Period, differing: str) -> JournalError:
-    """Return the error for a closed month with another result by the same models."""
+    """Return the error for a closed month that gives a different result with the same models."""
     return JournalError(
         f"the close of {period.month} cannot be reproduced: {differing} differs from entry "
         f"{period.entry.seq} of the journal",

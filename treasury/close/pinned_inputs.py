@@ -40,9 +40,9 @@ _BESIDE: Final = frozenset(
 )
 """The tables that the report reads in addition to the tables of the steps."""
 _GROUP: Final = 100_000
-"""The rows per row group of a file."""
+"""Number of rows per row group of a file."""
 _READ: Final = 20_000
-"""The rows that are read at a time for writing."""
+"""Number of rows that are read at a time for writing."""
 
 
 def write_inputs(basis: Basis, folder: Path) -> dict[str, int]:

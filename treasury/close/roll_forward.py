@@ -99,7 +99,7 @@ class MonthEnd(Tables, msgspec.Struct, frozen=True, eq=False):
 
     @property
     def nbytes(self) -> int:
-        """The bytes in its tables."""
+        """The size of the tables in bytes."""
         return self.positions.nbytes + self.shares.nbytes
 
     def totals(self) -> dict[tuple[str, str], Decimal]:
@@ -108,7 +108,7 @@ class MonthEnd(Tables, msgspec.Struct, frozen=True, eq=False):
         return {(row["kind"], row["currency"]): row["open_sum"] for row in sums.to_pylist()}
 
     def tables(self) -> dict[str, pa.Table]:
-        """Return its tables, as a close stores them."""
+        """Return the tables, as a close stores them."""
         return {"positions": self.positions, "shares": self.shares}
 
 
@@ -125,7 +125,7 @@ class RollForward(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def sql(self) -> str:
-        """The SQL of the outcomes, which runs for both ends of the month."""
+        """The SQL that computes the outcomes; it runs for both ends of the month."""
         return step_sql("outcomes")
 
     def __repr__(self) -> str:
@@ -133,7 +133,7 @@ class RollForward(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def nbytes(self) -> int:
-        """The bytes in its tables."""
+        """The size of the tables in bytes."""
         return self.totals.arrow.nbytes + self.items.arrow.nbytes
 
     @cached_property

@@ -65,7 +65,7 @@ def prepare_month(
             journaled = journaled_ledger(decided.entries, standing.close, standing.entry)
             if ledger is not None and ledger != journaled:
                 raise ActionRefused(
-                    f"{standing.month} is prepared with another ledger, or with none",
+                    f"{standing.month} is prepared with a different ledger, or with none",
                     do=f"withdraw that first: treasury close {standing.month} --withdraw "
                     "--reason …",
                 )
@@ -98,7 +98,8 @@ def prepare_month(
                 "time_zone": question.zone.key,
                 "accounts": msgspec.to_builtins(question.accounts),
             },
-            roll_forward=[  # amounts as decimal text
+            # Amounts are written as decimal text.
+            roll_forward=[
                 {
                     name: value_text(value) if isinstance(value, Decimal) else value
                     for name, value in row.items()
@@ -186,7 +187,7 @@ def withdraw_preparation(
 ) -> period_history.Preparation:
     """Withdraw a preparation, with a reason, so that the month can be prepared again."""
     if not reason.strip():
-        raise InputError("a preparation is withdrawn with a reason", do="give the reason")
+        raise InputError("withdrawing a preparation needs a reason", do="give the reason")
 
     def build(decided: Decided) -> tuple[list[Draft], period_history.Preparation]:
         preparation = _standing(decided, month)

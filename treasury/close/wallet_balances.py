@@ -28,15 +28,17 @@ from treasury.month.reconciliation import Reconciliation
 _ZERO: Final = Decimal(0)
 _UNPROVED: Final = "service says delivered"
 _ADD: Final = "add an explorer export: `treasury wallets add FILE --chain … --address …`"
-_STATE: Final = "state a balance of it: `treasury wallets balance …`"
+_STATE: Final = "state its balance: `treasury wallets balance …`"
 _LIST: Final = "add the explorer's list of transactions, which names gas: `treasury wallets add`"
 _WIDER: Final = "add an export that covers the whole month and the day of the stated balance"
-_ASK_PROVIDER: Final = "ask the provider where the coins went; do not close over it"
+_ASK_PROVIDER: Final = (
+    "ask the provider where the coins went; do not close the month before you know"
+)
 _EXPLAIN: Final = "look the wallet up on an explorer, and explain what no record shows"
 
 _Row = dict[str, Any]
 _Key = tuple[str, str, str]
-"""Chain, address and asset; upper and lower case of an address are the same."""
+"""Chain, address and asset; the case of an address does not matter."""
 
 _DELIVERED: Final = step_sql("treasury.close.steps", "wallets/wallet_deliveries")
 _EVIDENCE: Final = step_sql("treasury.close.steps", "wallets/stated_evidence")

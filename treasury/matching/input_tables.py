@@ -39,9 +39,9 @@ class Field(msgspec.Struct, frozen=True):
     required: bool = False
     values: tuple[str, ...] = ()
     is_account: bool = False
-    """Whether it holds accounts, compared in the form of `core.identifiers.plain_account`."""
+    """Whether the column has accounts, compared in the form of `core.identifiers.plain_account`."""
     is_reference: bool = False
-    """Whether it may contain a code; a table needs at least one such column."""
+    """Whether the column may contain a code; a table needs at least one such column."""
     may_be_list: bool = False
     """Whether a row may be a list of texts, one per line."""
 
@@ -189,7 +189,7 @@ def _arrow(source: TableLike, name: str) -> pa.Table:
 
 
 def _converted(source: Any) -> pa.Table:
-    # A DuckDB relation, then pandas: neither library has to be imported for the check.
+    # These checks recognise a DuckDB relation, then pandas, without importing either library.
     if hasattr(source, "to_arrow_table"):
         return source.to_arrow_table()
     if hasattr(source, "iloc"):

@@ -63,7 +63,7 @@ class Matches(Tables, msgspec.Struct, frozen=True, eq=False):
     line_class; amounts are in the line's currency. `expectations`: expectation_id, state, received,
     remaining, last_entry_id. `allocations`: entry_id, expectation_id, amount. `candidates`:
     entry_id, expectation_id, tier, score, reason, rank, lost, group_id. `sql` is the composed query
-    of the outcomes, `rules_hash` the hash of the applied rules.
+    that computes the outcomes, `rules_hash` the hash of the applied rules.
     """
 
     lines: Table
@@ -261,7 +261,7 @@ def _database(rules: Rules, *, one_thread: bool) -> duckdb.DuckDBPyConnection:
     """Open a database in memory, with the tables of the rules."""
     connection = duckdb_engine.connect(one_thread=one_thread)
     connection.execute("SET preserve_insertion_order = false")
-    # Expectations are read in place, and a scan of Arrow cannot apply every filter of a join.
+    # Expectations are read in place, and an Arrow scan cannot apply every filter of a join.
     connection.execute("SET disabled_optimizers = 'join_filter_pushdown'")
     pipeline.load(connection, _standing_tables(rules), kind="")
     return connection
@@ -291,7 +291,7 @@ def read_decisions(decisions: TableLike | None) -> pa.Table:
     _require_said(table.filter(is_ignored), "reason")
     settling = table.filter(pc.not_equal(table["verdict"], "reject"))
     ignored = pc.is_in(settling["entry_id"], table.filter(is_ignored)["entry_id"].combine_chunks())
-    _unique(settling.filter(ignored), "entry_id", "decisions", "keep the verdict that holds")
+    _unique(settling.filter(ignored), "entry_id", "decisions", "keep the valid verdict")
     # One verdict per pair: no second accept, and no accept together with a reject.
     rejected = table.filter(pc.equal(table["verdict"], "reject"))
     pair = ["entry_id", "expectation_id"]
@@ -299,7 +299,7 @@ def read_decisions(decisions: TableLike | None) -> pa.Table:
         [settling.filter(pc.invert(ignored)).select(pair), rejected.group_by(pair).aggregate([])]
     )
     pairs = pc.binary_join_element_wise(*stated_pairs.columns, " for ")
-    _unique(pa.table({"pair": pairs}), "pair", "decisions", "keep the verdict that holds")
+    _unique(pa.table({"pair": pairs}), "pair", "decisions", "keep the valid verdict")
     return table
 
 

@@ -155,14 +155,14 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Letters and digits as written, each with the one that it may mean. Letters of other scripts
     are compared by Unicode's confusables."""
     max_alike: Count = 20
-    """A damaged text that fits more codes than this is no evidence, unless the amount agrees."""
+    """A damaged text that fits more codes than this is not evidence, unless the amount agrees."""
     window_days: Count = 30
     """Without a reference, a line is suggested up to this many days after the request was made, and
     a refund up to this many days after the payment."""
     max_same_code: Size = 20
     """If a code has more expectations than this, a person decides; `max_candidates` of them are
     considered, and as many with the line's amount. If more expectations than this are one slip
-    away, only the first are considered."""
+    (typing error) away, only the first are considered."""
     max_candidates: Size = 5
     """Maximum number of candidates of a line."""
     max_lessons: Size = 4
@@ -184,11 +184,11 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Our deadline: an approved request is due at the end of this many TARGET days after its
     approval (policy)."""
     theirs_target_days: Count = 1
-    """Their deadline: the service reacts to a standard SEPA payment within this many TARGET
-    days."""
+    """The provider's deadline: the service reacts to a standard SEPA payment within this many
+    TARGET days."""
     unreferenced_hours: Count = 48
-    """Their deadline for a virtual-account credit without its reference, in hours (weekends
-    included)."""
+    """The provider's deadline for a virtual-account credit without its reference, in hours
+    (weekends included)."""
     late_target_days: Count = 2
     """After its due date, a payment is late for this many TARGET days, then missing."""
     conversion_band: Decimal = Decimal(2)
@@ -255,7 +255,7 @@ def check_rules(rules: Rules) -> Rules:
     """Return the rules unchanged; raise SettingsError unless they are `Rules` with valid values."""
     if not isinstance(rules, Rules):
         raise SettingsError(
-            f"rules: a {type(rules).__name__} is no Rules",
+            f"rules: a {type(rules).__name__} is not a Rules object",
             do="give Rules(window_days=20), or load_rules(path) of a file",
         )
     return _read(msgspec.to_builtins(rules, builtin_types=(Decimal,)), "rules: ")

@@ -20,7 +20,7 @@ from treasury.core.tables.schemas import grouped_schema, table_of
 Needs: TypeAlias = Literal["nothing", "amount", "amount_or_payer", "exact_sum", "person"]
 """The requirement of a tier, in addition to the text, for a match without a person:
 
-- `nothing`: the text is enough unless a question speaks against it.
+- `nothing`: the text is enough unless a question raises a doubt.
 - `amount`: exactly the amount that the expectation still expects.
 - `amount_or_payer`: that amount or, if no amount is expected, a known payer.
 - `exact_sum`: several references, with expectations that add up to the line.

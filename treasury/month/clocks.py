@@ -1,8 +1,8 @@
-"""Due dates and lateness, for our payments and the service's, in days of each payment rail.
+"""Due dates and lateness of our payments and the service's, in the days of each payment rail.
 
-SEPA settles on TARGET days. No other rail has a configured calendar, so the others count calendar
-days and are labelled so. A bank date has no hour: periods in hours start at the end of that day in
-the reporting time zone, so that no payment is called late too early.
+SEPA settles on TARGET days. Other rails have no configured calendar, so they count calendar days,
+and the screen names the unit. A bank date has no hour: periods in hours start at the end of that
+day in the reporting time zone, so that no payment is called late too early.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Stage = Literal["expected", "late", "missing"]
 
 
 class Rail(msgspec.Struct, frozen=True):
-    """A payment rail and its settlement days; `unit` is the name of this day on screen."""
+    """A payment rail and its settlement days; `unit` is the word for such a day on screen."""
 
     unit: Literal["TARGET day", "calendar day"]
 
@@ -48,12 +48,12 @@ def rail_of(currency: str | None) -> Rail:
 
 
 def reacts_by(booked: date, rules: Rules, *, rail: Rail, instant: bool = False) -> date:
-    """Return the day by the end of which the service should react to a booking."""
+    """Return the last day on which the service's reaction to a booking is in time."""
     return booked if instant else rail.add(booked, rules.theirs_target_days)
 
 
 def placed_by(booked: date, rules: Rules, zone: ZoneInfo) -> datetime:
-    """Return the time by which the provider should assign a credit without its reference."""
+    """Return the time by which the provider should assign a credit that lacks its reference."""
     return end_of(booked, zone) + timedelta(hours=rules.unreferenced_hours)
 
 
@@ -64,7 +64,7 @@ def end_of(day: date, zone: ZoneInfo) -> datetime:
 
 
 def stage_of(due: date | None, today: date, rules: Rules, rail: Rail) -> Stage:
-    """Return `expected` to the end of `due`, then `late` for some days, then `missing`."""
+    """Return `expected` until the end of `due`, then `late` for some days, then `missing`."""
     if due is None or today <= due:
         return "expected"
     return "late" if rail.between(due, today) <= rules.late_target_days else "missing"

@@ -2,13 +2,13 @@
 
 The part of a balance change that no known transfer explains was converted. Booking dates and the
 service's processing times decide which credits must or may belong to it. A credit is certain only
-if every explanation contains it. The explanations of a few credits are all their combinations; of
-many, only consecutive runs in the order of their due times. The implied rate is fiat divided by
-coins. It contains rate and fee together, because the service states neither.
+if every explanation contains it. If there are few credits, every combination of them is tried; if
+there are many, only consecutive runs in the order of their due times. The implied rate is fiat
+divided by coins. It contains rate and fee together, because the service states neither.
 
-A credit that a person assigned to an account joins that account's queue only if the verdicts on the
-other credits stay as they were. Otherwise it is reported as not shown in any balance, so that a
-wrong assignment changes nothing else.
+A credit that a person assigned to an account joins that account's queue only if the results for the
+other credits do not change. Otherwise it is reported as not shown in any balance, so that a wrong
+assignment changes nothing else.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from treasury.month.clocks import end_of, placed_by, rail_of, reacts_by
 
 UNLOCKED: Final = ("VERIFIED", "NOT_REQUIRED")
 _NEARBY: Final = timedelta(days=7)
-"""How far from an interval a recorded rate may be and still be compared with it."""
+"""Maximum time between an interval and a recorded rate that is compared with it."""
 _PROVED: Final = ("proved", "proved_as_group")
 _WAITING: Final = ("not_yet_credited", "held_kyc")
 _AT_MOST: Final = 12
@@ -104,10 +104,10 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Explained(msgspec.Struct, frozen=True):
-    """The explanations of a balance change by credits.
+    """The sets of credits that may explain a balance change.
 
     An explanation is a set of credits with matching fiat. The credits `sure` are in every
-    explanation, `maybe` in some. `least` and `most` are the fiat of the smallest and of the largest
+    explanation, `maybe` in some. `least` and `most` are the smallest and the largest fiat sum of an
     explanation.
     """
 
@@ -167,10 +167,11 @@ def _unfitting_credits(
     queue: list[Pending],
     decided: list[Pending],
 ) -> list[Pending]:
-    """Return the credits assigned by people that contradict the proof of other credits.
+    """Return the person-assigned credits that contradict the proof of other credits.
 
-    All are accepted if every credit is proved with them. Otherwise the credits are accepted with
-    which all others stay proved, and then the ones that leave the others unchanged.
+    If all of them together leave every other credit proved, none is returned. Otherwise they are
+    tried one by one: a credit fits if all others are proved with it, or else if it makes none of
+    the others less certain.
     """
     if not decided:
         return []
@@ -182,7 +183,7 @@ def _unfitting_credits(
             after = _standing(rows_of([*fitting, credit]))
             if has_to_prove:
                 fits = _all_proved(after, fitting)
-            # A proved credit stays proved, and a credit waits only if it waited before.
+            # A proved credit must stay proved, and no credit may start to wait.
             else:
                 ids = [proved.entry_id for proved in fitting]
                 fits = all(after.get(entry, 1) >= before.get(entry, 1) for entry in ids)
@@ -320,7 +321,7 @@ class _Balance(msgspec.Struct):
         )
 
     def not_shown(self, credits_apart: Iterable[Pending]) -> list[Conversion]:
-        """Return a row per credit that people assigned to the account and its balance lacks."""
+        """Return a row per credit that people assigned to the account but its balances lack."""
         return [
             self._row(
                 "not_shown",
@@ -393,7 +394,7 @@ class _Balance(msgspec.Struct):
     def _unexplained(
         self, pool: list[Pending], must: list[Pending], measured: dict[str, Any]
     ) -> Conversion:
-        """Return the row of a change that no credits explain.
+        """Return the row for a change that no credits explain.
 
         The provider's report may be incomplete, no credits exist, or the rate is implausible.
         """
@@ -468,8 +469,8 @@ class _Balance(msgspec.Struct):
     def _band(self, opened: datetime, closed: datetime) -> tuple[Decimal, Decimal] | None:
         """Return the lowest and the highest plausible fiat per coin.
 
-        They are the rates recorded around the interval, or the nearest one, widened by the band of
-        the rules. If the rules declare the pair one to one, both are 1.
+        They are the rates recorded around the interval, or the nearest one, widened by the band
+        that the rules allow. If the rules declare the pair one to one, both are 1.
         """
         if f"{self.account['currency']}/{self.account['asset']}" in self.rules.one_to_one:
             return Decimal(1), Decimal(1)
@@ -507,12 +508,12 @@ def _explained(
     must: Sequence[Pending],
     edge: int,
 ) -> _Explained | None:
-    """Return the credits with a sum within the window of fiat, or None if there are none.
+    """Return the sets of credits with a sum within the fiat window, or None if no set fits.
 
-    Up to `_AT_MOST` credits are tried in every combination. Of more, only consecutive runs are
-    tried that start among the first `edge` credits or right after them. Explanations that contain
-    all of `must` are preferred. A credit is sure only if every explanation contains it, late ones
-    too.
+    Up to `_AT_MOST` credits are tried in every combination. If there are more, only consecutive
+    runs that start among the first `edge` credits, or right after them, are tried. Explanations
+    that contain all of `must` are preferred; the others are late. A credit is sure only if every
+    explanation contains it, including the late ones.
     """
     due = frozenset(pool.index(c) for c in must)
     if len(pool) <= _AT_MOST:

@@ -110,7 +110,7 @@ def _difference(row: _Row, today: Today, **columns: Any) -> Difference:
 
 
 def _held_request(row: _Row, today: Today) -> dict[str, Any]:
-    """Return the columns of a request that the service is processing, or should be."""
+    """Return the columns of a request that the service is processing, or should be processing."""
     rail = rail_of(row["rail_currency"])
     due = reacts_by(row["since"], today.rules, rail=rail, instant=bool(row["is_instant"]))
     past = rail.between(due, today.day)
@@ -186,7 +186,7 @@ def _missing_line(row: _Row, today: Today) -> dict[str, Any]:
 
 
 def misdirected_step(row: _Row) -> str:
-    """Return what to do about a row of `misdirected_lines`; it may have been refunded."""
+    """Return what to do about a row of `misdirected_lines`; its money may have been refunded."""
     if row["refunded_on"]:
         return f"A credit of {_day(row['refunded_on'])} may be the money back; decide it first"
     if row["changed_on"]:

@@ -1,9 +1,9 @@
-"""Requests that wait for their funds: state, due date and next step in the words of the desk.
+"""Requests that wait for their funds: their state, due date and next step in words.
 
-The SQL step `funding` finds what the bank shows. This module adds the due dates of our side and of
-the service, and the next step. Bank details stay hidden until a request is approved. A colleague's
-remark ("marked sent", "will not fund") is shown with the state, but is not evidence. A request that
-left in a payment file is IN FILE, and must not be paid, until the bank shows it or a person decides
+The SQL step `funding` finds what the bank shows. This module adds our due dates, the service's due
+dates, and the next step. Bank details stay hidden until a request is approved. A colleague's remark
+("marked sent", "will not fund") is shown with the state, but is not evidence. A request that a
+payment file contains is IN FILE, and must not be paid, until the bank shows it or a person decides
 otherwise. A request with a transaction hash entered here is HASH PROPOSED until the service has it.
 """
 
@@ -66,7 +66,7 @@ _LEFT_US: Final = waiting_on("service's")
 _UNPAID: Final = waiting_on("ours")
 """States in which we must act, so that our due date applies."""
 IN_FILE = "IN FILE"
-"""The request left in a payment file, and the bank does not show it yet."""
+"""A payment file contains the request, and the bank does not show it yet."""
 WITH_THE_BANK = "WITH THE BANK"
 """The bank has answered, and has neither rejected nor debited the payment yet."""
 REJECTED = "REJECTED"
@@ -121,7 +121,7 @@ def _row(request: _Row, rules: Rules, today: date, remark: _Row | None) -> Fundi
             leaves = remark["execution"] or remark["filed_at"].date()
             due = rail.add(leaves, rules.ours_target_days)
             overdue = rail.between(due, min(today, request["evidence_to"]))
-    # The rail's days since the service should have reacted.
+    # Silence is counted in the rail's days since the service should have reacted.
     is_sent = state in _LEFT_US and request["sent_on"] is not None
     silent_since = rail.between(_reacts_by(request, rules), today) if is_sent else 0
     names = ("beneficiary", "iban") if on_ramp else ("wallet_chain", "wallet_address")
@@ -171,7 +171,8 @@ def _remarked_state(request: _Row, remark: _Row | None) -> str:
     if _is_in_file(request, remark, answer):
         return _state_at_bank(request, answer)
     if answer is not None and state in {"PAY", "RETURNED"}:
-        # The file was withdrawn too, but the statements must still cover the day of the rejection.
+        # The payment is in no file now, but the statements must still cover the day of its
+        # rejection.
         state = state if _state_at_bank(request, answer) == REJECTED else "CHECK BANK"
     return "WILL NOT FUND" if remark["mark"] == "will_not_fund" else state
 
@@ -202,7 +203,7 @@ def _bank_answer(request: _Row, remark: _Row | None) -> OrderAnswer | None:
 def _is_back(request: _Row, made: datetime) -> bool:
     """Return whether a payment in a file has come back since.
 
-    A file made after the day of the returned debit contains another payment.
+    A file made after the day of the returned debit contains a new payment.
     """
     back: date | None = request["returned_on"] if request["state"] == "RETURNED" else None
     debited: date | None = request["came_back_of"]
@@ -211,7 +212,7 @@ def _is_back(request: _Row, made: datetime) -> bool:
 
 
 def _state_at_bank(request: _Row, answer: OrderAnswer | None) -> str:
-    """Return the state of a payment in a file by the bank's answer, while no line shows it.
+    """Return the state of a payment in a file from the bank's answer, while no line shows it.
 
     It is REJECTED, and may be paid again, only if the statements cover the day of the rejection and
     show no debit, and nothing is pending.
@@ -257,7 +258,7 @@ _PAYEE_WORDS: Final = {
 
 
 def _is_in_file(request: _Row, remark: _Row, answer: OrderAnswer | None) -> bool:
-    """Return whether a payment left in a file, or has a bank's answer, and no line shows it yet."""
+    """Return whether a payment is in a file, or has a bank's answer, and no line shows it yet."""
     if request["state"] == "CHECK BANK" and (request["maybe_on"] or request["pending"]):
         return False
     if answer is not None and answer.stage != "rejected":
@@ -290,7 +291,7 @@ REMARK_WORDS: Final = {"marked_sent": "marked sent", "will_not_fund": "will not 
 
 
 def _remarked_step(step: str, state: str, remark: _Row | None) -> str:
-    """Return the next step: ask the colleague who marked it as sent, or else the state's."""
+    """Return the next step: ask the colleague who marked it as sent, or else the state's step."""
     if remark is None or remark["mark"] != "marked_sent" or state not in _UNPAID:
         return step
     return f"Marked sent by {remark['marked_by']}: ask before you pay, no bank line shows it yet"
@@ -315,7 +316,7 @@ _DEBIT_WORDS = {
 
 
 def _payment_words(request: _Row) -> str:
-    """Return in words what the bank, or for an off-ramp the service, shows of the payment."""
+    """Describe the payment as the bank shows it, or for an off-ramp as the service shows it."""
     if request["ramp_type"] != "ON_RAMP":
         if request["hash_of"]:
             return f"hash of {request['hash_of']}"

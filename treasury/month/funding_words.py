@@ -36,9 +36,9 @@ READ_FOR_FUNDING: Final = ("funding", "open_debits")
 STORED_FOR_FUNDING: Final = (PAYMENT_STATUSES.name,)
 """The tables of the lake that are read in addition to the steps."""
 _DAY: Final = timedelta(days=1)
-"""Days before a file was made on which a bank in another time zone may book its debit."""
+"""A bank in another time zone may book a file's debit this long before the file's day."""
 _ALIKE: Final = step_sql("treasury.month.queries", "funding_alike")
-"""The groups: a step's new column splits them until this query lists it as a request's own."""
+"""The query that groups requests by all columns that it does not list as a request's own."""
 _SPOKEN_FOR: Final = """\
 SELECT f.* FROM funding AS f JOIN funding_alike AS a ON a.spoken_for = f.request_id
 """
@@ -50,9 +50,9 @@ def with_answers(
 ) -> dict[str, dict[str, Any]]:
     """Return the remarks by request, each with `answers`, the bank's answers to its payments.
 
-    An answer comes with the time at which its payment left in a file; it is None without an answer.
-    Both times are in `zone`, in which bank days are counted. `debited` is the day of a debit of one
-    of its files that no person has assigned to a payment yet.
+    An answer comes with the time at which the payment's file was made; it is None without an
+    answer. Times are in `zone`, in which bank days are counted. `debited` is the day of a debit of
+    one of its files that no person has assigned to a payment yet.
     """
     messages = {name for row in remarks.values() for name in row["order_messages"] or () if name}
     if not messages:

@@ -154,7 +154,7 @@ class Run:
             return
         rows = make(self.connection, msgspec.structs.replace(step, name=_ANEW), rowless)
         table = self.connection.table
-        # The new input may have other columns than the old one.
+        # The columns of the new input may differ from those of the old one.
         stood_in = self._given.pop(name, None) is not None
         if (
             rows == before

@@ -13,7 +13,7 @@ from treasury.matching.rules import Rules
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """A question about a month of a company's desk, at the time `as_of`, under these rules."""
+    """A question about a company's month, at the time `as_of` and under these rules."""
 
     month: Month
     as_of: datetime

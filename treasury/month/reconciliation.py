@@ -69,10 +69,10 @@ _ALL: Final = {**steps_of(PACKAGE), **steps_of(MONTH_PACKAGE)}
 STEPS: tuple[Step, ...] = pipeline.stored(
     pipeline.in_order(_ALL, (*RESULTS, *steps_of(MONTH_PACKAGE)))
 )
-"""The steps of matching over the month's own texts and lines, and the steps of a month's tables."""
+"""The matching steps over the month's own texts and lines, and the steps of the month's tables."""
 MATCHING = needed(STEPS, *RESULTS, *_KNOWLEDGE)
 _STORED = needed(STEPS, "bank_lines", "fee_requests")
-"""The steps that show if any record is stored for the month."""
+"""The steps that show whether any record is stored for the month."""
 _DECIDED = (
     Field("entry_id", TEXT),
     Field("verdict", TEXT),
@@ -112,7 +112,7 @@ _ANSWERS_OF: Final = {
     "fee_accruals": "fee_accruals",
     "fee_totals": "fee_totals",
 }
-"""The tables of a reconciliation that are rows of one step, with that step."""
+"""The reconciliation tables that have the rows of a single step, each with that step."""
 READ_FOR_ANSWER = (*_ANSWERS_OF.values(), *READ_FOR_VIEW, *READ_FOR_FUNDING)
 """The steps that supply rows of an answer."""
 
@@ -284,7 +284,7 @@ def reconcile_month(
 
 
 def matched_in_full(answer: Reconciliation) -> Reconciliation:
-    """Return the answer with `matches` that contain every stored line, also settled ones."""
+    """Return the answer with `matches` that contain every stored line, including settled ones."""
     if answer.basis is None or not answer.is_partial:
         return answer
     return worked_out(answer.basis).answer
@@ -298,7 +298,7 @@ class Matched(Tables, msgspec.Struct, frozen=True, eq=False):
 
     @property
     def nbytes(self) -> int:
-        """The bytes in its tables."""
+        """The size of the tables in bytes."""
         return self.matches.nbytes + sum(table.nbytes for table in self.tables.values())
 
 
@@ -310,7 +310,7 @@ class WorkedOut(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def nbytes(self) -> int:
-        """The bytes in its tables."""
+        """The size of the tables in bytes."""
         tables = self.answer.sheets().values()
         return self.matched.nbytes + sum(table.arrow.nbytes for table in tables)
 

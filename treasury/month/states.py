@@ -1,9 +1,9 @@
 """The states of requests, lines, transfers, credits, actions, limits and findings, in one table.
 
 `states.csv` has a row for each state that a source uses: its word on screen, the kind of its open
-item, the kind after the due date, the side with the due date that applies, and whether the request
-may be paid. `items/item_kinds.csv` adds to each kind who acts next, whether it blocks a close and
-what to do.
+item, the kind after the due date, whose due date applies (ours, the service's or the bank's), and
+whether the request may be paid. `items/item_kinds.csv` adds to each kind who acts next, whether it
+blocks a close and what to do.
 """
 
 from __future__ import annotations
@@ -56,5 +56,5 @@ PAYABLE: Final = frozenset(row.state for row in FUNDING_STATES.values() if row.p
 
 
 def waiting_on(clock: Clock) -> frozenset[str]:
-    """Return the states of requests in which a due date of this side applies."""
+    """Return the request states in which this side's due date applies."""
     return frozenset(row.state for row in FUNDING_STATES.values() if row.clock == clock)

@@ -20,7 +20,7 @@ and downloads. A subclass defines
 
 A decision takes two presses. The handler of the first press calls `ask(pending)` with a
 `PendingDecision`, which is shown as a `step` and has a `nonce` as the step's key. The second press
-sends that key in `press.step`; with another key it has no effect. While a step is open, no other
+sends that key in `press.step`; with any other key it has no effect. While a step is open, no other
 step can begin, and Go back returns to the button that opened it. All data is in the lake and the
 journal; a panel stores only the state of its screen.
 """

@@ -39,7 +39,7 @@ class ApprovalsPanel(ListPanel):
     title: ClassVar[str] = "Approvals"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # In a read-only workspace, this raises the error here and not at a press.
+        # In a read-only workspace, this raises the error now, before any button is pressed.
         self._actions = desk.actions
         self._of_actions = False
         self._updates_at_service: dict[str, RequestUpdate] = {}
@@ -53,7 +53,7 @@ class ApprovalsPanel(ListPanel):
         list_words = "actions are open" if self._of_actions else "ramp requests await approval"
         return f"<approvals panel: {self._page.total} {list_words}>"
 
-    # Display
+    # Display: the list, its notes, buttons and fields.
 
     def listing(self) -> Listing:
         """Return the ramp requests that await approval, or the open actions."""
@@ -116,7 +116,7 @@ class ApprovalsPanel(ListPanel):
         settled = update is not None and update.settled
         return request_row(row, lines, settled=settled)
 
-    # Presses
+    # Handlers of button presses.
 
     def presses(self) -> Presses:
         """Return the handlers of the decisions, the two steps, and the buttons of the lists."""
@@ -223,7 +223,7 @@ class ApprovalsPanel(ListPanel):
 
         self.carry_out(f"Checking {pending.name}", task, failed, "Nothing was sent.")
 
-    # State
+    # Changes to the panel's state.
 
     def forget(self) -> None:
         """Drop the statuses that were read from the service, because the lake has them now."""

@@ -96,7 +96,7 @@ class _PendingFile(PendingDecision, frozen=True, kw_only=True):
     requests: tuple[str, ...]
     execution: date
     rejected: Mapping[str, int] = {}
-    """For each request, the journal number of its previous file if the bank rejected that."""
+    """For each request, the journal number of its previous file if the bank rejected that file."""
 
     def step(self, now: datetime) -> StepBlock:
         """Return the step: each payment, their total, the account and the day."""
@@ -174,7 +174,7 @@ class FundingPanel(ListPanel):
     title: ClassVar[str] = "Funding"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # In a read-only workspace, this raises the error here and not at a press.
+        # In a read-only workspace, this raises the error now, before any button is pressed.
         self._actions = desk.actions
         self._changed: tuple[tuple[str, str], ...] = ()
         self._more_changed = 0
@@ -184,7 +184,7 @@ class FundingPanel(ListPanel):
     def __repr__(self) -> str:
         return f"<funding panel: {self._page.total} requests>"
 
-    # Display
+    # Display: the list, its notes, buttons and fields.
 
     def listing(self) -> Listing:
         """Return the requests that wait for funds, most overdue first."""
@@ -247,7 +247,7 @@ class FundingPanel(ListPanel):
             InputField("reason", "Reason", "For a remark"),
         )
 
-    # Presses
+    # Handlers of button presses.
 
     def presses(self) -> Presses:
         """Return the handlers of the buttons with two steps."""
@@ -331,7 +331,7 @@ class FundingPanel(ListPanel):
         remark = getattr(self._desk.funding, verb)
         rows = self.chosen_rows()
         for row in rows:
-            # Check all before writing any.
+            # All remarks are checked before the first one is written.
             remark(row["request"], reason, dry_run=True)
         remarks = [remark(row["request"], reason) for row in rows]
         self._chosen.clear()
@@ -341,7 +341,7 @@ class FundingPanel(ListPanel):
             Text(f"{row['reference']}: {format_amount(row['send'], row['currency'])}")
             for row in rows
         ]
-        apart = Text("A remark is no evidence: the state follows the bank's statement.", "quiet")
+        apart = Text("A remark is not evidence: the state follows the bank's statement.", "quiet")
         self.tell(status(f"{title} by {remarks[0].by}: {len(rows)}", *lines, apart))
 
     def confirm(self, pending: _PendingFile | _PendingPayee | _PendingHash, press: Press) -> None:
@@ -410,10 +410,10 @@ class FundingPanel(ListPanel):
         advice = Text("Next: upload it at the bank once, release it, then mark as sent", "strong")
         self.tell(self.finish(status(f"Made {name}", *lines, advice)))
 
-    # State
+    # Changes to the panel's state.
 
     def _attempt(self, order: _PendingFile) -> int:
-        """Return the first number of a payment file of these orders that has no bank's answer.
+        """Return the first number of a file of these orders whose file no bank has answered.
 
         Otherwise the new file would have the id of an answered file, and count as answered too.
         """

@@ -64,7 +64,7 @@ class MatchesPanel(LookingPanel):
     not_worked_out: ClassVar[str] = "Not matched again"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # In a read-only workspace, this raises the error here and not at a press.
+        # In a read-only workspace, this raises the error now, before any button is pressed.
         self._actions = desk.actions
         self._list_name: _ListName = "lines"
         self._line: dict[str, Any] | None = None
@@ -74,10 +74,10 @@ class MatchesPanel(LookingPanel):
     def __repr__(self) -> str:
         return f"<matches panel: {self._tables['open_lines'].num_rows} lines to settle>"
 
-    # Display
+    # Display: the list, its notes, buttons and fields.
 
     def listing(self) -> Listing:
-        """Return the lines, the candidates of one, or the decisions."""
+        """Return the lines, the candidates of one line, or the decisions."""
         listing = _LISTINGS[self._list_name]
         if self._list_name == "lines" and not self._has_lines:
             return msgspec.structs.replace(listing, empty=_NO_LINES)
@@ -148,7 +148,7 @@ class MatchesPanel(LookingPanel):
         belongs = InputField("belongs_to", "Belongs to", hint)
         return (reason, belongs, InputField("to", "Assign to", "A colleague"))
 
-    # Presses
+    # Handlers of button presses.
 
     def presses(self) -> Presses:
         """Return the handlers of the decisions, the two steps, and the buttons of the lists."""
@@ -236,7 +236,7 @@ class MatchesPanel(LookingPanel):
             raise InputError(
                 f"belongs_to: is missing; {len(without)} of the chosen lines have no proposed"
                 " match",
-                do="give the reference of its expectation, or choose only lines with a candidate",
+                do="give the reference of the expectation, or choose only lines with a candidate",
             )
         of_pair = verb in {"accept", "reject", "undo"}
         return Verdict(
@@ -268,7 +268,7 @@ class MatchesPanel(LookingPanel):
             return alert(message.title, error, *message.lines, Text("The list is not refreshed."))
         return message
 
-    # State
+    # Changes to the panel's state.
 
     def recover(self) -> None:
         """Match again, and show the lines."""
@@ -301,7 +301,7 @@ def list_tables(knowledge: Knowledge, decisions: Sequence[Decision]) -> dict[str
         }
 
 
-# Rows
+# Conversion of records to rows of the list.
 
 
 def _line_label(row: Mapping[str, Any]) -> str:

@@ -27,19 +27,19 @@ class PanelWorkspace(Protocol):
 
     @property
     def settings(self) -> Settings:
-        """The settings."""
+        """The settings of the workspace."""
 
     @property
     def journal(self) -> Journal:
-        """People's decisions."""
+        """The journal of people's decisions."""
 
     @property
     def actions(self) -> Actions:
-        """The actions at the services."""
+        """The facade for actions at the services."""
 
     @property
     def matches(self) -> Deciding:
-        """Verdicts on bank lines."""
+        """The facade for verdicts on bank lines."""
 
     def snapshot(self) -> Snapshot:
         """Return the last commit of the lake."""
@@ -49,7 +49,7 @@ class PanelWorkspace(Protocol):
 
     @property
     def funding(self) -> Marking:
-        """Remarks on requests that wait for funds."""
+        """The facade for remarks on requests that wait for funds."""
 
     def awaiting_funds(self) -> Table:
         """Return the requests that wait for funds."""
@@ -59,7 +59,7 @@ class PanelWorkspace(Protocol):
 
     @property
     def items(self) -> Carrying:
-        """Remarks on open items."""
+        """The facade for remarks on open items."""
 
     def open_items(self, month: str | Month | None = None) -> OpenItems:
         """Return everything unsettled in a month; default: the last one that ended."""

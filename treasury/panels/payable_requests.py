@@ -85,7 +85,8 @@ def payable_table(waiting: pa.Table, source: QuerySource | Snapshot) -> pa.Table
     texts = []
     for row in changed.select(["was", "now", "name"]).to_pylist():
         since = "we first saw it" if row["name"] is None else f"{clean(row['name'])} was paid"
-        changes = changed_details(row["was"], row["now"])  # Empty if only blanks differ.
+        # The text is empty if only blanks differ.
+        changes = changed_details(row["was"], row["now"])
         texts.append("; ".join(f"{change}, since {since}" for change in changes) or None)
     words = pa.array(texts, TEXT)
     tables.add(worded=changed.select(["name", "ids"]).append_column("words", words))

@@ -36,7 +36,7 @@ _KNOWN_HOW: Final = {
 def request_row(
     row: Mapping[str, Any], news: Iterable[Text] = (), *, settled: bool = False
 ) -> ListRow:
-    """Return the row of a list for a record of `ramp_requests` and its newer updates `news`."""
+    """Return the list row for a record of `ramp_requests` and its newer updates `news`."""
     request = RampSeen.from_row(row)
     gross, fee, net, crypto = _amounts(request)
     creator = request.created_by or "an unknown user"

@@ -40,7 +40,7 @@ class SyncPanel(ListPanel):
     title: ClassVar[str] = "Sync"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # In a read-only workspace, this raises the error here and not at a press.
+        # In a read-only workspace, this raises the error now, before any button is pressed.
         self._actions = desk.actions
         self._synced_at: datetime | None = None
         self._failure: Message | None = None
@@ -49,10 +49,10 @@ class SyncPanel(ListPanel):
     def __repr__(self) -> str:
         return f"<sync panel: {self._age()}>"
 
-    # Display
+    # Display: the list, its notes, buttons and fields.
 
     def listing(self) -> Listing:
-        """Return every table of the services, the longest unchanged one last."""
+        """Return every table of the services, the most recently changed one first."""
         return Listing(
             caption="Tables of the services",
             query="SELECT * FROM ages",
@@ -67,7 +67,7 @@ class SyncPanel(ListPanel):
         )
 
     def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
-        """Return the ages, from the commits."""
+        """Return the age of each table, computed from the commits."""
         query = 'SELECT "at", kind, versions FROM commits ORDER BY number'
         commits = snapshot.sql(query).to_pylist()
         changed: dict[str, tuple[int, datetime]] = {}
@@ -97,7 +97,7 @@ class SyncPanel(ListPanel):
         return (age, Text(watching, "quiet")) if watching and not trouble else (age,)
 
     def banners(self) -> tuple[Message, ...]:
-        """Return the last errors of this panel's sync and of the watch, until a sync succeeds."""
+        """Return this panel's last sync error and the watch's last error, until a sync succeeds."""
         watching, trouble = self._watching()
         messages = [] if self._failure is None else [self._failure]
         if trouble:
@@ -134,10 +134,10 @@ class SyncPanel(ListPanel):
             return str(error), True
         return sentence, bool(sentence) and not sentence.startswith(_WELL)
 
-    # Presses
+    # Handlers of button presses.
 
     def presses(self) -> Presses:
-        """Return the handlers for a partial and a full sync, in addition to that of all tables."""
+        """Return the handlers for a partial sync and a full comparison, in addition to the sync."""
         return {
             "full": partial(self._sync, full=True),
             "some": lambda press: self._sync(

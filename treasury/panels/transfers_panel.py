@@ -84,7 +84,7 @@ class TransfersPanel(LookingPanel):
     title: ClassVar[str] = "Transfers"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # In a read-only workspace, this raises the error here and not at a press.
+        # In a read-only workspace, this raises the error now, before any button is pressed.
         self._actions = desk.actions
         self._list_name: _ListName = "transfers"
         self._waiting = 0
@@ -104,14 +104,14 @@ class TransfersPanel(LookingPanel):
         """Return the ids of the service's record, or of a bank line."""
         return (row.get("transfer_id") or row.get("id"), row.get("out_id"), row.get("in_id"))
 
-    # Display
+    # Display: the list, its notes, buttons and fields.
 
     def listing(self) -> Listing:
         """Return the transfers, the legs, or the accounts while a form is open."""
         return _LISTINGS[self._list_name]
 
     def tools(self) -> tuple[Button, ...]:
-        """Return the three kinds of new transfer."""
+        """Return a button for each of the three kinds of new transfer."""
         labels = {name: f"New {kind.partition('_')[0]} transfer…" for name, kind in _KINDS.items()}
         return tuple(
             Button(name, label, pressed=self._form == name or None)
@@ -156,7 +156,7 @@ class TransfersPanel(LookingPanel):
             for name, hint in hints.items()
         )
 
-    # Presses
+    # Handlers of button presses.
 
     def presses(self) -> Presses:
         """Return the handlers of the lists, of the forms, and of the two steps."""
@@ -262,7 +262,7 @@ _HINTS: Final = {
 }
 
 
-# Rows
+# Conversion of records to rows of the list.
 
 
 def _money(row: Mapping[str, Any], amount: str, unit: str) -> str:

@@ -136,7 +136,7 @@ def _names_of_postings(postings: pa.Table, name: Callable[[str, str], str]) -> p
 
 
 def write_beancount(books: Accounting, path: Path, accounts: LedgerAccounts | None = None) -> Path:
-    """Write the same entries as a Beancount file that asserts the statements' balances.
+    """Write the entries as a Beancount file that asserts the statements' balances.
 
     The account names follow from the roles (`beancount.toml`); the metadata `ledger` has the ledger
     account from `accounts`.
@@ -171,7 +171,7 @@ def _beancount(books: Accounting, accounts: LedgerAccounts) -> Iterator[str]:
 
 
 def _booked(postings: pa.Table, start: int) -> pa.Array:
-    """Return some postings as lines; the head of an entry precedes its first posting."""
+    """Return a part of the postings as lines; an entry's head precedes its first posting."""
     rows = postings.slice(start, _BATCH)
     before = postings["entry"].slice(start - 1, 1) if start else pa.chunked_array([[""]])
     former = pa.chunked_array([*before.chunks, *rows["entry"].slice(0, rows.num_rows - 1).chunks])

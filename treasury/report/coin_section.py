@@ -24,8 +24,8 @@ from treasury.report.grids import (
 
 _WORDS: Final = {
     "cost": "lower of cost and value",
-    "reserves": "value, the difference to reserves",
-    "profit_and_loss": "value, the difference to profit and loss",
+    "reserves": "value, with the difference posted to reserves",
+    "profit_and_loss": "value, with the difference posted to profit and loss",
     "weighted_average": "weighted average",
     "fifo": "first in, first out",
     "none": "the new basis",
@@ -37,7 +37,7 @@ _RECOGNISED: Final = ("opening", "reversed", "acquired", "transferred", "dispose
 
 
 def coins_section(coins: CoinAccounts) -> Section:
-    """Return the section; it has no figure."""
+    """Return the section on coins, which has no figure."""
     known = coins.disclosed.arrow.filter(pc.is_valid(coins.disclosed.arrow["value"])).to_pylist()
     worth = [(row["value"], row["currency"]) for row in known]
     grids = filled(

@@ -24,7 +24,7 @@ from treasury.report.report_page import page_environment
 _TEMPLATE: Final = "confirmation.html"
 _BLANK: Final = Cell()
 _NO_YEAR: Final = 0
-"""Dates of the reporting year are written without it. This year never occurs, so all are complete.
+"""A year that never occurs. Dates of the reporting year omit the year, so here all show it.
 """
 
 

@@ -96,7 +96,7 @@ def records(frame: Frame, columns: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def together(frame: Frame, amount: str, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Return `records`, but with table rows that differ only in their amount summed.
+    """Return `records`, but sum up table rows that differ only in their amount.
 
     The column `rows` has the number of rows in a sum. Rows without an amount are not summed.
     """

@@ -141,7 +141,7 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
     }
     if closing.ledger is not None:
         tables["ledger"] = closing.ledger.lines.arrow
-    if len(closing.bridge.rows) > LONGEST_SHEET:  # Otherwise only the workbook would have it.
+    if len(closing.bridge.rows) > LONGEST_SHEET:  # The workbook then lacks these rows.
         tables["in_transit_bridge"] = closing.bridge.rows.arrow
     return tables
 

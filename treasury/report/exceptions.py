@@ -155,7 +155,7 @@ def _finding(
 
 
 def _candidates(r: Reconciliation, entries: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return the candidates of some lines, best first."""
+    """Return the candidates of each of these lines, best first."""
     if not entries:
         return {}
     table = r.matches.candidates.arrow
@@ -167,7 +167,7 @@ def _candidates(r: Reconciliation, entries: Sequence[str]) -> dict[str, list[dic
 
 
 def _references(r: Reconciliation, records: Collection[str | None]) -> dict[str, str]:
-    """Return the references of these expectations that the tables of the reconciliation have."""
+    """Return these expectations' references, as far as the reconciliation's tables have them."""
     references: dict[str, str] = {}
     if not records:
         return references
@@ -188,7 +188,7 @@ def _references(r: Reconciliation, records: Collection[str | None]) -> dict[str,
 
 def decisions_section(r: Reconciliation, zone: ZoneInfo) -> Section:
     """Return people's decisions about lines of the month and requests: who, what, why."""
-    # A line that a rule classified is no decision; the section on assumptions lists the rules.
+    # A rule that classifies a line is not a decision; the section on assumptions lists the rules.
     closed = pc.and_(
         pc.equal(r.lines.arrow["outcome"], "ignored"), pc.is_null(r.lines.arrow["rule_name"])
     )
@@ -218,7 +218,7 @@ def _remarks_grid(r: Reconciliation, zone: ZoneInfo) -> Grid:
     rows = [] if remarks is None else remarks.to_pylist()
     references = _references(r, {row["request_id"] for row in rows})
     return make_grid(
-        "Remarks on ramp requests; a remark is no evidence",
+        "Remarks on ramp requests; a remark is not evidence",
         "Who | When | Request | Remark | Payment file",
         rows,
         lambda row: (

@@ -41,7 +41,7 @@ _LACK_A_RATE: Final = (_RATE_ABSENT, "not provable: no file has")
 
 
 def fees_section(r: Reconciliation, fees: Fees, *, is_unread: bool = False) -> Section:
-    """Return the section; its figure is `fees_and_rate`."""
+    """Return the section on fees, with the figure `fees_and_rate`."""
     lead = f"{fees_words(fees)}, by the day of completion."
     if not len(fees.requests):
         none = f"{UNREAD}." if is_unread else "No request completed in the month."
@@ -87,7 +87,7 @@ def _fee_total_row(row: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def _checked(to_check: int, without: int) -> str:
-    """Return a note with the numbers of fees to check and of fees without an expected amount."""
+    """Return a note that counts the fees to check and the fees without an expected amount."""
     parts = ((to_check, "to check"), (without, "not computed"))
     return ", ".join(f"{number} {word}" for number, word in parts if number)
 
@@ -156,7 +156,7 @@ def conversion_costs_section(costs: ConversionCosts, *, is_unread: bool = False)
     grids = [
         make_grid(
             "Conversions by pair and month",
-            "Pair | Month | >Conversions | >Given | >Stated fee | >Difference to the reference"
+            "Pair | Month | >Conversions | >Given | >Stated fee | >Difference from the reference"
             " | >bp | >From, bp | >To, bp | >Cost",
             costs.by_pair.arrow,
             partial(_pair_row, _absences(costs)),
@@ -233,7 +233,7 @@ def _points(basis_points: Decimal | None) -> Cell:
 
 
 def gas_section(gas: GasCosts) -> Section:
-    """Return the section; it has no figure."""
+    """Return the section on gas, which has no figure."""
     if not len(gas.each):
         return Section("gas", "Gas", *NOTES["no_gas"])
     coins = tuple(

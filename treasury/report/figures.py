@@ -204,7 +204,7 @@ def fees_by_month_words(trend: Frame) -> str:
 
 @drawn
 def conversion_costs(costs: Frame) -> Figure:
-    """Draw the difference to the reference rates by pair, in basis points, with its range.
+    """Draw the difference from the reference rates by pair, in basis points, with its range.
 
     `costs` as in `ConversionCosts.by_pair`.
     """
@@ -230,7 +230,7 @@ def conversion_costs(costs: Frame) -> Figure:
     axes.invert_yaxis()
     least, most = axes.get_xlim()
     axes.set_xlim(least, most + 0.6 * max(most - least, 1.0))
-    axes.set_title("Difference to the reference by pair: basis points of the converted amount")
+    axes.set_title("Difference from the reference by pair: basis points of the converted amount")
     legend(axes, [("the line is the range of single conversions", INK["muted"])])
     return figure
 
@@ -266,7 +266,7 @@ def _pair_label(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> st
 
 
 def aged_items(items: Iterable[OpenItem], at: date) -> list[dict[str, Any]]:
-    """Return the items with amounts in totals, with their age on a day in calendar days."""
+    """Return the items that totals include, with their age in calendar days on a given day."""
     return [
         {
             "currency": item.currency,

@@ -77,7 +77,7 @@ class Section(msgspec.Struct, frozen=True):
 
 
 def make_cell(text: object, note: object = "", tone: str = "") -> Cell:
-    """Build a cell of outside text."""
+    """Build a cell from outside text."""
     return Cell(clean(text), clean(note), tone)
 
 
@@ -88,7 +88,7 @@ def amount_cell(
     absent: str | None = None,
     note: object = "",
 ) -> Cell:
-    """Build a cell of an amount with its currency; `absent` is shown if it is missing."""
+    """Build a cell for an amount with its currency; `absent` is shown if it is missing."""
     is_absent = row[name] is None and absent is not None
     return make_cell(absent if is_absent else amount_words(row[name], row[currency]), note)
 
@@ -111,7 +111,7 @@ def make_grid(
     widths: tuple[int, ...] = (),
     most: int = MOST_ROWS_SHOWN,
 ) -> Grid:
-    """Build a table with `heads` like `One | Two | >Number`; rows beyond `most` are counted.
+    """Build a table with `heads` like `One | Two | >Number`; rows beyond `most` are only counted.
 
     `cells` returns the cells of a row; a value that is not a `Cell` becomes its text.
     """

@@ -38,7 +38,7 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
     r, zone = closing.r, closing.zone
     steps = checklist(closing)
     blocking = len(closing.items.blocking)
-    exception = exception_words(closing.items)  # Empty unless only proofs are missing.
+    exception = exception_words(closing.items)  # The text is empty unless only proofs are missing.
     headline = f"Blocked by {count(blocking, 'item')}" if blocking else "Ready to close"
     if closing.period is not None:
         carried = len(closing.items)

@@ -152,7 +152,7 @@ _CHANGED: Final = "details changed, compare them first: "
 
 
 def funding_view(rows: pa.Table, *, zone: ZoneInfo) -> pa.Table:
-    """Return requests awaiting funds for display: text only, in the desk's columns."""
+    """Return requests awaiting funds for display: text only, in the columns of the screen."""
     as_stored = ("state", "direction", "reference", "to", "seen")
     displayed = [
         {
@@ -194,7 +194,7 @@ def close_words(items: OpenItems) -> str:
 
 
 def waiting_words(items: OpenItems) -> str:
-    """Return the number of items that are proposed to be carried and not accepted yet."""
+    """Return in words how many items are proposed to be carried but not accepted yet."""
     waiting = sum(item.proposed_by is not None for item in items.blocking)
     verb = "waits" if waiting == 1 else "wait"
     return (
@@ -237,7 +237,7 @@ def open_words(items: OpenItems) -> str:
 
 
 def _items_table(items: OpenItems, width: int | None) -> list[str]:
-    """Return a line for each kind and currency, sorted by who acts next; the counts add up."""
+    """Return a line per kind and currency, by who acts next; together they count every item."""
     if not len(items):
         return [_row("OPEN", open_words(items))]
     lines = [f"{_row('OPEN', open_words(items))}   treasury exceptions"]
@@ -346,7 +346,7 @@ FACTS: Final = grouped_schema(
     (INTEGER, "blocking", "oldest"),
     (TEXT, "clock", "command"),
 )
-"""The columns of the facts. `items` and `blocking` are numbers of all and of blocking items.
+"""The columns of the facts. `items` and `blocking` count all items and blocking items.
 
 `amount` is null if there is money in and money out; then `coming` and `going` have the amounts.
 """

@@ -56,7 +56,7 @@ _BRIDGED: Final = {
     "credit": "virtual-account credit",
     "own_transfer": "own transfer",
 }
-"""The words for the kinds of a bridge's rows."""
+"""The words for the kinds of bridge rows."""
 _KINDS: Final = {"bank": "bank", "custodial": "custodial wallet", "company": "company wallet"}
 _ROLLED: Final = (
     "opening", "new", "matched", "reopened", "cancelled", "blocked", "adjusted", "closing",
@@ -94,7 +94,7 @@ def sections(closing: Closing) -> list[Section]:
     ]
 
 
-# Accounts and blocking items
+# The sections on accounts and open items.
 
 
 def _accounts(closing: Closing) -> Section:
@@ -229,7 +229,7 @@ def _item_row(item: OpenItem, year: int) -> tuple[object, ...]:
     )
 
 
-# Money in transit
+# The section on money in transit.
 
 
 def _in_transit(closing: Closing) -> Section:
@@ -282,7 +282,7 @@ def _bridge(bridge: TransitBridge) -> Grid:
 
 
 def _summed(steps: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Mapping[str, Any]]:
-    """Return the sum of each kind and currency, which are the figures that the bridge connects."""
+    """Return the sums by kind and currency, which the bridge connects."""
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for step in steps:
         groups.setdefault((step["kind"], step["currency"]), []).append(step)
@@ -397,7 +397,7 @@ def _collection_row(row: Mapping[str, Any]) -> tuple[object, ...]:
     )
 
 
-# Basis of the report
+# The section on the basis of the report.
 
 
 def _assumptions(closing: Closing) -> Section:
@@ -415,7 +415,7 @@ def _assumptions(closing: Closing) -> Section:
     notes = (
         f"Days and months are those of {closing.zone.key}; a bank's date has no hour.",
         "Both legs of an own transfer are one amount.",
-        "Only booked lines count. Matched: a whole reference proves it and nothing contradicts.",
+        "Only booked lines count. Matched: a whole reference proves it, no fact contradicts it.",
         "Fees belong to the month in which a request completed (SUCCEEDED).",
         "Coins sent to a company wallet: delivered by the service, unless evidence was added.",
         "Ledger: not provided." if closing.ledger is None else "Ledger: compared, see Accounts.",

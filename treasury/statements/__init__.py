@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     )
 
 TABLES = (*STATEMENT_TABLES, *STATUS_TABLES, *WALLET_TABLES)
-"""Tables filled from files and entries of people: statements, bank answers, wallet evidence."""
+"""Tables filled from files or by people: statements, bank answers, wallet evidence."""
 
 __all__ = [
     "CHECKS", "COVERAGE", "STATEMENTS", "STATEMENT_ENTRIES", "TABLES", "AddReport",

@@ -116,7 +116,7 @@ class Tally:
     def signed(
         self, opening: StatementBalance, closing: StatementBalance
     ) -> list[tuple[StatementBalance, StatementBalance]]:
-        """Return signs for unsigned balances with which the sum holds; plus is tried first."""
+        """Return the signs of unsigned balances with which the sum holds; plus is tried first."""
         moved = EXACT.subtract(self.credits, self.debits)
         return [
             (first, last)
@@ -139,7 +139,7 @@ class Tally:
         *,
         is_page: bool = False,
     ) -> tuple[bool, str]:
-        """Return whether the statement is proved, and as text the sum or every failure.
+        """Return whether the statement is proved, and the sum or every failure as text.
 
         With `is_page` another page follows, so the interim balance at the end closes this page.
         """

@@ -1,4 +1,4 @@
-"""Ids of entries, equal whenever and in whichever file a movement is read.
+"""Ids of entries: a movement has the same id in every file and each time it is read.
 
 The first part of an id is a hash: of the bank's reference and the amount, or of the movement's
 content if there is no reference. The second part is the booking day, the third a counter of equal
@@ -57,7 +57,7 @@ class Ordinals:
         return 0
 
     def next_all(self, keys: Sequence[int]) -> Iterable[int]:
-        """Return the counters of several keys, of which most are new."""
+        """Return the counters of several keys, most of which are new."""
         fresh = set(keys)
         if (
             len(fresh) < len(keys)
@@ -99,7 +99,7 @@ _LISTS: Final = frozenset({"remittance", "structured_references"})
 
 
 def entry_id(row: EntryRow, own_reference: str | None, ordinals: Ordinals) -> str:
-    """Return the id of a complete row. `own_reference` is a bank's reference only of this row.
+    """Return the id of a complete row. `own_reference` is a bank's reference that no other row has.
 
     Amount and day are part of the id too: banks restart their counters, and repeat a reference on a
     charge or a return.

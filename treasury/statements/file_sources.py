@@ -149,7 +149,7 @@ def _in_folder(folder: Path) -> Iterator[Document]:
             is_empty = False
             yield from _unpacked(plain_file(path, is_asked_for=False))
     if is_empty:
-        raise StatementError(f"{folder}: no file is in that folder", do="check the path")
+        raise StatementError(f"{folder}: the folder contains no file", do="check the path")
 
 
 def _matching(pattern: str) -> Iterator[Document]:
@@ -292,7 +292,7 @@ def _members(document: Document, depth: int, budget: _Budget) -> Iterator[Docume
         with archive:
             members = [m for m in archive.infolist() if not m.filename.endswith("/")]
             if not members:
-                raise StatementError(f"{document.name}: no file is in that archive", do=_DO)
+                raise StatementError(f"{document.name}: the archive contains no file", do=_DO)
             if any(member.filename == _WORKBOOK for member in members):
                 raise UnknownFormat(
                     f"{document.name}: an Excel workbook, which is not read",
@@ -382,7 +382,10 @@ class _Bounded:
         self._count = 0
 
     def read(self, size: int, /) -> bytes:
-        """Return at most `size` bytes. Raises StatementError for a broken or too large archive."""
+        """Return at most `size` bytes.
+
+        Raises StatementError if the archive is broken or too large.
+        """
         try:
             chunk = self._source.read(size)
         except _BROKEN as error:

@@ -47,7 +47,7 @@ class Job(msgspec.Struct, frozen=True):
     """A file to read, and the path to which its rows are written."""
 
     path: bytes
-    """In the file system's encoding, because a file name need not be UTF-8."""
+    """The path in the file system's encoding, because a file name need not be UTF-8."""
     out: str
     terms: FileTerms
 

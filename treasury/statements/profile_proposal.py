@@ -72,7 +72,7 @@ def propose_profile(
     Raises
     ------
     StatementError
-        If no column of days or amounts is found.
+        If no day column or no amount column is found.
     InputError
         If an answer is unknown.
 
@@ -135,13 +135,14 @@ def sketch_profile(path: Path) -> str:
 
 
 _SKETCH: Final = """\
-# The columns of days and amounts in {name} are not recognised. Name them below:
-# a header as the file has it or, without headers, #1 for the first column; then keep this as
-# a file in the workspace's folder profiles, or read with --profile.
+# The day and amount columns in {name} are not recognised. Name them below: a header as the file has
+# it or, without headers, #1 for the first column; then keep this as a file in the workspace's
+# folder profiles, or read with --profile.
 name = "my bank"
 needs = []                 # headers that only this bank's files have together
 day_order = "dmy"          # dmy, mdy or ymd
-# shape = "dta"            # without headers: d day, a amount, t text, * anything, a letter a cell
+# shape = "dta"            # without headers: d day, a amount, t text, * anything, one letter per
+# cell
 
 [columns]
 booking_date = []

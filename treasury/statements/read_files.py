@@ -127,7 +127,7 @@ def read_statements(
 def read_batches(
     path: Path, *, profiles: Sequence[Profile] = (), account: str | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the entries of one file of any size in batches of some thousand rows.
+    """Yield one file's entries in batches of some thousand rows, whatever its size.
 
     Rows may be yielded before a fault is found: only after the last batch is the file known to be
     complete. `is_twin` is not set.

@@ -113,7 +113,7 @@ class StatementDraft:
     ) -> None:
         """Complete rows, passed as columns in the statement's currency, and add their amounts.
 
-        `names` has the names of the other parties, if ids use another spelling than the column.
+        `names` has the other parties' names, if ids use a spelling that differs from the column.
         """
         count, before = len(positions), self.rows
         self.rows += count

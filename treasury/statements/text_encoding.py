@@ -130,7 +130,7 @@ _HINT: Final = 0.25
 
 
 def region_of(iban: str) -> str:
-    """Return the part of Europe of an IBAN's country; empty if it is not one of the parts."""
+    """Return the part of Europe that an IBAN's country is in; empty for other countries."""
     return _COUNTRIES.get(iban[:2], "")
 
 

@@ -227,9 +227,9 @@ def test_a_matching_payee_needs_no_step(filed: Filed) -> None:
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ({"amount": "24999.99"}, "said of EUR 24,999.99"),
-        ({"iban": "NL79TEST0000000002"}, "said of another account"),
-        ({"at": "2026-10-28T09:00:00Z"}, "said before the file was made"),
+        ({"amount": "24999.99"}, "but for EUR 24,999.99"),
+        ({"iban": "NL79TEST0000000002"}, "but for another account"),
+        ({"at": "2026-10-28T09:00:00Z"}, "but dated before the file was made"),
     ],
 )
 def test_a_rejection_of_another_payment_makes_no_payment_payable(
@@ -256,7 +256,7 @@ def test_an_answer_in_other_letters_is_one_to_this_file(filed: Filed) -> None:
 
 def test_a_file_is_taken_back_by_another_person_than_its_maker(filed: Filed) -> None:
     void = filed.desk.funding.void_file
-    with pytest.raises(InputError, match="with a reason"):
+    with pytest.raises(InputError, match="needs a reason"):
         void(FILE, " ", actor=BERT)
     with pytest.raises(ActionRefused, match=r"made payments-1\.xml and cannot withdraw it"):
         void(FILE, "lost", actor=ANNA)
@@ -292,7 +292,7 @@ def test_a_close_match_is_accepted_by_a_second_person_and_holds_for_iban_and_nam
     assert "accept-payee" in filed.row["next_step"]
     with pytest.raises(ActionRefused, match=r"anna made payments-1\.xml and cannot accept"):
         funding.accept_payee(name, "compared", actor=ANNA)
-    with pytest.raises(InputError, match="with a reason"):
+    with pytest.raises(InputError, match="needs a reason"):
         funding.accept_payee(name, " ", actor=BERT)
     planned = funding.accept_payee(name, "called them", actor=BERT, dry_run=True)
     assert filed.row["at_bank"] == "payee"
@@ -338,7 +338,7 @@ def test_a_close_match_without_a_name_is_accepted_for_its_file_only(filed: Filed
 @pytest.mark.parametrize(
     ("status", "why"),
     [
-        ("RVNM", "the bank knows another name for its IBAN - do not release it"),
+        ("RVNM", "the bank knows the payee's IBAN by another name - do not release it"),
         ("RVNA", "the bank could not verify its payee"),
         ("RCVC", "found the payee's name as ordered"),
         ("ACSP", "the bank has not verified its payee"),

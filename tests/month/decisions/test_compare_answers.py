@@ -231,7 +231,7 @@ def test_invalid_rules_change_nothing(desk: Workspace) -> None:
         desk.rules.save(path, "a slip", actor=ANNA)
     with pytest.raises(SettingsError, match="does not exist"):
         desk.rules.preview(desk.folder / "none.toml")
-    with pytest.raises(InputError, match="with a reason"):
+    with pytest.raises(InputError, match="needs a reason"):
         desk.rules.save(Rules(), " ", actor=ANNA)
     assert (desk.folder / RULES_FILE).read_text() == text
     assert desk.journal.entries() == []

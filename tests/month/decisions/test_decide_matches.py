@@ -96,7 +96,7 @@ def test_a_rejected_suggestion_is_not_suggested_again(
 @pytest.mark.acceptance
 def test_a_line_closed_with_a_reason_is_no_longer_open(desk: Workspace, lines: Lines) -> None:
     line = first_line(lines, "unreferenced")["entry_id"]
-    with pytest.raises(InputError, match="with a reason"):
+    with pytest.raises(InputError, match="needs a reason"):
         desk.matches.ignore(line, reason=" ", actor=ANNA)
     desk.matches.ignore(line, reason="a refund that was settled by phone", actor=ANNA)
     assert line_of(desk, line)["outcome"] == "ignored"
@@ -337,7 +337,8 @@ def test_a_decision_on_a_line_that_left_its_statement_can_be_undone(
     later = clock_at(desk, "2026-11-03T08:00:00+00:00")
     edit(later, "statement_entries", "entry_id", line, entry_status="SUPERSEDED")
     assert (
-        later.matches.list().arrow.to_pylist()[0]["moved"] == "the line is in no statement any more"
+        later.matches.list().arrow.to_pylist()[0]["moved"]
+        == "no statement contains the line any more"
     )
     later.matches.undo(line, actor=BERT)
     assert later.matches.list().arrow.to_pylist() == []

@@ -71,7 +71,7 @@ def test_a_request_in_a_file_is_not_paid_again_until_the_file_was_not_uploaded(
     (row,) = desk.funding.list().arrow.to_pylist()
     assert (row["mark"], row["file"], row["filed_by"]) == ("marked_sent", "payments-1.xml", "anna")
     desk.funding.undo(request["reference"], actor=BERT)
-    with pytest.raises(InputError, match="with a reason"):
+    with pytest.raises(InputError, match="needs a reason"):
         desk.funding.not_uploaded(request["reference"], " ", actor=BERT)
     with pytest.raises(ActionRefused, match=r"anna made payments-1\.xml and cannot withdraw it"):
         desk.funding.not_uploaded(request["reference"], "lost", actor=ANNA)
@@ -102,7 +102,7 @@ def test_only_the_named_remark_is_undone(desk: Workspace) -> None:
 
 def test_a_remark_needs_a_reason_and_a_waiting_request(desk: Workspace) -> None:
     waiting = next(row for row in desk.awaiting_funds().arrow.to_pylist() if row["state"] == "PAY")
-    with pytest.raises(InputError, match="with a reason"):
+    with pytest.raises(InputError, match="needs a reason"):
         desk.funding.will_not_fund(waiting["reference"], " ", actor=ANNA)
     with pytest.raises(InputError, match="no ramp request has the reference or id 'PAY-0'"):
         desk.funding.will_not_fund("PAY-0", "no longer wanted", actor=ANNA)

@@ -197,7 +197,7 @@ def test_order_filters_formats_and_additional_columns_have_no_effect(
 
 REFUSED: Sequence[tuple[Typed, str]] = (
     ({"Decision": "Accept: PAY-0000-000000"}, "there is no choice 'Accept: PAY-0000-000000'"),
-    ({"Decision": CLOSE}, "a line is ignored with a reason"),
+    ({"Decision": CLOSE}, "ignoring a line needs a reason"),
     ({"Decision": CLOSE, "Reason": "=A1"}, "holds a formula"),
     ({"Decision": CLOSE, "Reason": "because " * 200}, "Reason is longer than 1,000 characters"),
     ({"Decision": ACTS["assign"]}, "no person is named"),

@@ -114,7 +114,7 @@ def test_limits_that_are_not_in_force_are_found_by_the_doctor(
 
 
 def test_an_invalid_limit_or_a_missing_reason_is_refused(limits: Limits, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="with a reason"):
+    with pytest.raises(InputError, match="needs a reason"):
         limits.propose(" ", actor=ANNA)
     with pytest.raises(ActionRefused, match="no limits are proposed"):
         limits.accept(actor=BERT)

@@ -2,7 +2,7 @@
 
 A command that moves money first shows the full text and the totals by currency, then asks for
 confirmation; a script confirms by `--yes`. The decision is journaled in the name of the person at
-this shell; no option sets another name.
+this shell; no option sets a different name.
 """
 
 from __future__ import annotations

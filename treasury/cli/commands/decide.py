@@ -57,12 +57,12 @@ def _say_decided(verdict: str, *decisions: Decision, dry_run: bool) -> None:
     for decision in decisions:
         if decision.closed_month:
             echo_folded(
-                f"  {decision.closed_month} is closed and stays closed: it posts in"
+                f"  {decision.closed_month} is closed and stays closed: the decision posts in"
                 f" {decision.posts_to}"
             )
 
 
-# Verdicts on bank lines
+# Commands for verdicts on bank lines.
 
 
 @click.group()
@@ -256,7 +256,7 @@ def match_undo(
     _say_decided("undone", undo(seq=planned.undoes, dry_run=dry_run), dry_run=dry_run)
 
 
-# Open items in a sheet
+# The command that reads a decision sheet.
 
 
 @click.command()
@@ -304,7 +304,7 @@ def _print_plan(view: CommandView, plan: SheetPlan) -> None:
         echo_folded(clean(f"also changes: {effect}"))
 
 
-# Remarks on ramp requests
+# Commands for remarks on ramp requests.
 
 
 @click.group()
@@ -432,7 +432,7 @@ def request_list(view: CommandView) -> None:
     view.rows(remarks, layout="remarks", title="Remarks")
 
 
-# Rules
+# Commands for the rules.
 
 
 @click.group()
@@ -451,7 +451,9 @@ def rules_preview(view: CommandView, file: str) -> None:
         return
     view.rows(effect.totals.arrow, title="Lines that would move")
     view.rows(effect.lines.arrow, layout="moved_lines", title="Each line")
-    view.rows(effect.requests.arrow, layout="requests_due", title="Requests with another due date")
+    view.rows(
+        effect.requests.arrow, layout="requests_due", title="Requests with a different due date"
+    )
     if len(effect.closed):
         echo_folded(f"{len(effect.closed)} lines of closed months stay as they were closed")
 
@@ -477,7 +479,7 @@ def rules_history(view: CommandView) -> None:
         echo_folded("rules.toml was changed by hand since: save it to journal it")
 
 
-# Periods
+# Commands for closed months.
 
 
 @click.group()
@@ -534,7 +536,7 @@ def periods_verify(view: CommandView, month: str) -> None:
         view.rows(verified.facts())
 
 
-# Two answers
+# The command that compares two answers.
 
 
 @click.command()

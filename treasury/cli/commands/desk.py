@@ -175,7 +175,7 @@ def awaiting_funds(view: CommandView) -> None:
 @click.option("--per-request", is_flag=True, help="Show one row per request instead of totals.")
 @click.option("--by", metavar="NAME[,NAME…]", help="Sums by month, direction, pair, network, …")
 @click.option(
-    "--trend", is_flag=True, help="Show each month's sums and the change to the month before."
+    "--trend", is_flag=True, help="Show each month's sums and the change from the month before."
 )
 @click.option("--cost", is_flag=True, help="Show conversion costs by the reference rates, by pair.")
 @click.option("--gas", is_flag=True, help="Show gas paid by company wallets, by use and coin.")

@@ -232,11 +232,13 @@ class _Answers:
                 do=f"see `treasury statements profile {file}`",
             )
         if rows and account is None and not all(row["account"] for row in rows) and self._asks:
-            account = click.prompt("The file names no account; its IBAN")
+            account = click.prompt("The file names no account. IBAN of its account")
             reading = read_statements([file], account=account)
         states_currency = all(row["currency"] for row in reading.statements)
         if currency is None and self._asks and not states_currency:
-            currency = click.prompt("The file states no currency; the account's", default="EUR")
+            currency = click.prompt(
+                "The file states no currency. Currency of the account", default="EUR"
+            )
         if account is not None and currency is not None:
             reading = read_statements([file], account=account, currencies={account: currency})
         checks = check_statements(reading).to_pylist()

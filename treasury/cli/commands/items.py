@@ -28,7 +28,7 @@ _names_argument = click.argument("names", nargs=-1, required=True, metavar="ITEM
 
 
 def deciding_options(function: Command) -> Command:
-    """Add the view, `--month` and `--dry-run` to a decision about items."""
+    """Add `--month` and `--dry-run` to a command about items, and pass it a `CommandView`."""
     return month_option(dry_run_option(pass_view(function)))
 
 
@@ -50,7 +50,7 @@ def items() -> None:
 @click.option(
     "--ledger",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The ledger with which the month is prepared, for items about differences to it.",
+    help="The ledger with which the month is prepared, for items about differences from it.",
 )
 @deciding_options
 def items_carry(view: CommandView, names: tuple[str, ...], **terms: Any) -> None:

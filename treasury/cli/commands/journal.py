@@ -99,14 +99,18 @@ def head(view: CommandView) -> None:
 
 @journal.command()
 @click.option(
-    "--head", "ends", multiple=True, metavar="NUMBER:HASH", help="An end that was noted elsewhere."
+    "--head",
+    "ends",
+    multiple=True,
+    metavar="NUMBER:HASH",
+    help="A journal end that was noted elsewhere.",
 )
 @click.option(
     "--heads",
     "files",
     multiple=True,
     type=click.Path(exists=True),
-    help="A file of such ends, or the folder where each close publishes them.",
+    help="A file of noted journal ends, or the folder where each close publishes them.",
 )
 @click.option(
     "--keys",
@@ -115,7 +119,7 @@ def head(view: CommandView) -> None:
 )
 @print_options
 def verify(view: CommandView, ends: Sequence[str], files: Sequence[str], keys: str | None) -> None:
-    """Verify every entry against the chain, its signature, and ends noted elsewhere.
+    """Verify every entry against the chain, its signature, and journal ends noted elsewhere.
 
     Shows changed, removed or moved entries, the first noted end that is missing, and who signed.
     Exits with 1 if a signature is invalid.
@@ -192,7 +196,7 @@ def make(view: CommandView, place: str | None) -> None:
 @key.command()
 @pass_view
 def show(view: CommandView) -> None:
-    """Show your public key, and its owner by the policy."""
+    """Show your public key, and its owner according to the policy."""
     from treasury.journal.signing import load_key
 
     place = _place(view)

@@ -180,7 +180,7 @@ def pull(view: CommandView) -> None:
 @lake.command("push")
 @pass_view
 def push(view: CommandView) -> None:
-    """Upload files that only this desk has to the lake's home: the lake, staged work, pins.
+    """Upload files that only this workspace has to the lake's home: the lake, staged work, pins.
 
     Commands that write do this automatically; run it the first time, and after being offline.
     """
@@ -202,7 +202,7 @@ def _sharing(view: CommandView) -> Sharing:
 @click.option("--commit", type=int, help="The commit's number; default: the last one.")
 @pass_view
 def pin(view: CommandView, why: str, commit: int | None) -> None:
-    """Keep a commit readable permanently, file by file."""
+    """Keep a commit's files permanently, so that it stays readable."""
     workspace = view.workspace
     pinned = workspace.lake.pin(why, workspace.now(), commit=commit)
     echo_folded(f"commit {pinned.commit.number} of {pinned.commit.at:%F %T}Z is kept: {pinned.why}")

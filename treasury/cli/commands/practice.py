@@ -65,7 +65,7 @@ _seed_option = click.option("--seed", type=int, default=7, show_default=True, he
 
 
 def _bounds(text: str) -> tuple[Decimal, Decimal]:
-    """Return the smallest and the largest amount of `100,1000000`."""
+    """Return the bounds in a text such as `100,1000000`."""
     least, _, most = text.partition(",")
     try:
         return Decimal(least), Decimal(most)
@@ -86,12 +86,14 @@ def _parsed_by(parse: Callable[[str], object]) -> Callable[..., object]:
 @click.option("--profile", type=Choice(PROFILES), default="spec", show_default=True)
 @_scenario_option
 @click.option(
-    "--bank-files", type=click.Path(file_okay=False), help="Also write the bank's files there."
+    "--bank-files",
+    type=click.Path(file_okay=False),
+    help="Also write the bank's files to this folder.",
 )
 @click.option(
     "--explorer-files",
     type=click.Path(file_okay=False),
-    help="Also write the explorers' exports of the company's wallets there.",
+    help="Also write the explorers' exports of the company's wallets to this folder.",
 )
 @click.option(
     "--truth",
@@ -266,7 +268,7 @@ def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
             do="name another folder with --workspace for the practice company",
         )
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    # The options with which the existing practice company was created.
+    # The existing practice company was created with these options.
     made_by = next((line.removeprefix(_MARK) for line in lines if line.startswith(_MARK)), "")
     if made_by not in {"", company.options}:
         raise InputError(

@@ -63,7 +63,7 @@ class Day(click.ParamType[date]):
 @click.option(
     "--tables", metavar="NAMES", help="Only these tables, separated by commas; default: all."
 )
-@click.option("--since", type=Day(), help="List records created from this day on again.")
+@click.option("--since", type=Day(), help="Re-list records created from this day on.")
 @click.option(
     "--full",
     is_flag=True,

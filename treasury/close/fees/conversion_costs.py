@@ -1,7 +1,7 @@
 """The cost of conversions by the reference rates: the stated fee, and a difference in the rate.
 
 Both sides of a conversion are valued on its day. Their difference is the stated fee plus a
-difference to the reference rate. That difference contains the provider's spread and the market's
+difference from the reference rate. That difference contains the provider's spread and the market's
 movement since the rate was published. Only a rate with a time near the conversion excludes the
 movement: the difference is then called *in the rate*, otherwise it is named after the publisher.
 Values are kept as integer numerators over one denominator until they are shown. A month has many
@@ -46,7 +46,7 @@ _BASIS_POINTS: Final = pa.decimal128(38, 2)
 _BEYOND: Final = 10**19
 """Maximum amount, so that differences of amounts fit into a table too."""
 _LONGEST: Final = timedelta(days=7)
-"""Maximum time between two balances for a conversion between them to have a day for its rate."""
+"""Maximum time between two balances; if it is longer, the conversion's day is unknown."""
 
 _MARKET: Final = "(spread and market movement)"
 IN_THE_RATE: Final = "in the rate"
@@ -54,7 +54,7 @@ TO_REFERENCE: Final = f"difference to the ECB reference {_MARKET}"
 TO_OWN_RATE: Final = f"difference to the company's rate {_MARKET}"
 TO_ASSUMED_RATE: Final = f"difference to the assumed rate {_MARKET}"
 TO_SEVERAL: Final = f"difference to the reference {_MARKET}"
-"""The name for a cross of company and ECB rates, and for sums of several kinds."""
+"""The name of a difference from crossed company and ECB rates, and of mixed sums."""
 
 _BY_PUBLISHER: Final = {
     frozenset[str](): TO_ASSUMED_RATE,
@@ -115,7 +115,7 @@ NOT_VALUED: Final = [
     "converted_on", "source", "reference", "pair", "given", "given_currency", "received",
     "received_currency", "not_valued",
 ]  # fmt: skip
-"""The columns that are shown of a conversion without a value."""
+"""The columns shown for a conversion without a value."""
 
 
 RECORDED: Final = grouped_schema(
@@ -130,9 +130,9 @@ RECORDED: Final = grouped_schema(
 )
 """One row per conversion as recorded: its amounts and its `day`.
 
-`fiat` is the amount that left or entered an account. It contains the fee if it was given, and not
-if it was received. `at` is the time, if it is known. `problem` is why it cannot be valued at any
-rate.
+`fiat` is the amount that left or entered an account. Fiat that was given includes the fee; fiat
+that was received does not. `at` is the time, if it is known. `problem` is why it cannot be valued
+at any rate.
 """
 _Asked = tuple[str, str, date, datetime | None]
 """Fiat currency, coin, day, and the time if there are rates with a time."""
@@ -153,7 +153,7 @@ class CostSum(msgspec.Struct, frozen=True):
 
 
 class ConversionCosts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The cost of the conversions of some months.
+    """The cost of conversions in a range of months.
 
     `each` has a row per conversion, as in CONVERSION_COSTS. `by_pair` is as in COSTS_BY_PAIR.
     `sums` are the totals, separately for differences in the rate. `rests_on` names the sources of
@@ -212,7 +212,7 @@ def request_conversions(requests: pa.Table) -> pa.Table:
 
 
 def account_conversions(r: Reconciliation, *, is_last: bool = True) -> pa.Table:
-    """Return the conversions of virtual accounts up to the month's end, also unproved ones.
+    """Return the conversions of virtual accounts up to the month's end, including unproved ones.
 
     The columns are those of RECORDED. An interval between two balances counts in the month in which
     it ends. An interval around the end of the last requested month is included as unproved; in
@@ -282,11 +282,11 @@ def conversion_costs(recorded: pa.Table, rates: ReferenceRates) -> ConversionCos
 
 
 class _Values:
-    """The values given and received in conversions, as numerators by their terms' denominators.
+    """The values given and received in conversions, as numerators over their rates' denominators.
 
     `rows` are the row numbers of conversions with a value; all other lists are in this order.
-    `converted` is the converted part, without a fee taken before. `not_valued` has the reason for
-    each conversion without a value, and is empty for the others.
+    `converted` is the converted part, without a fee taken beforehand. `not_valued` has the reason
+    for each conversion without a value, and is empty for the others.
     """
 
     def __init__(self, conversions: int) -> None:
@@ -357,7 +357,7 @@ class _Appraisal:
         return values
 
     def _asked(self, recorded: pa.Table) -> tuple[list[_Asked], list[int]]:
-        """Return the distinct pairs, days and times that need rates, and each conversion's."""
+        """Return the distinct pairs, days and times that need rates; each conversion's index."""
         pair = ["fiat_currency", "crypto_currency"]
         codes = {code for name in pair for code in recorded[name].unique().to_pylist()}
         with_instants = set(filter(self._rates.has_instants, codes))
@@ -387,7 +387,7 @@ class _Appraisal:
 
 
 def _lacking(fiat: int | None, fee: int | None, crypto: int | None, day: date | None) -> str:
-    """Return why an input of a conversion's value is missing; usually empty."""
+    """Return which input of a conversion's value is missing; usually empty."""
     if fiat is None or fee is None or crypto is None:
         stated = (("fiat", fiat), ("fee", fee), ("crypto", crypto))
         missing = " and no ".join(name for name, amount in stated if amount is None)
@@ -396,7 +396,7 @@ def _lacking(fiat: int | None, fee: int | None, crypto: int | None, day: date | 
 
 
 def difference_against(rates: Iterable[ReferenceRate]) -> str:
-    """Return the name of the difference to these rates."""
+    """Return the name of the difference from these rates."""
     published = [rate for rate in rates if rate.source]
     if published and all(rate.has_instant for rate in published):
         return IN_THE_RATE
@@ -404,7 +404,7 @@ def difference_against(rates: Iterable[ReferenceRate]) -> str:
 
 
 def difference_of_sum(names: Iterable[str]) -> str:
-    """Return the name of a sum of differences; either all or none are *in the rate*."""
+    """Return the name of the summed differences; either all or none are *in the rate*."""
     (name, *others) = set(names)
     return TO_SEVERAL if others else name
 
@@ -434,7 +434,7 @@ class _Terms(msgspec.Struct, frozen=True):
 
 
 class _Sum:
-    """Exact sums of values of conversions: numerators by denominator."""
+    """Exact sums of conversion values: numerators by denominator."""
 
     def __init__(self) -> None:
         self.conversions = 0
@@ -442,7 +442,7 @@ class _Sum:
         self._parts: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 4)
 
     def add(self, values: _Values, places: Sequence[int], denominator: int) -> None:
-        """Add conversions with values over one denominator."""
+        """Add conversions whose values have the same denominator."""
         self.conversions += len(places)
         part = self._parts[denominator]
         summed = (values.given, values.received, values.fee, values.converted)
@@ -531,7 +531,7 @@ def _each(recorded: pa.Table, pairs: pa.ChunkedArray, values: _Values) -> pa.Tab
 def _pair_rows(
     groups: Mapping[tuple[str, str, str], _Sum], without: Mapping[tuple[str, str], int]
 ) -> list[tuple[Any, ...]]:
-    """Return the sums by month and pair in order, also for a pair without any value."""
+    """Return the sums by month and pair in order, including pairs without any value."""
     rows = []
     counted: set[tuple[str, str]] = set()
     valued = {(month, pair) for month, pair, _ in groups}
@@ -540,7 +540,7 @@ def _pair_rows(
         own = groups.get((month, pair, difference_is))
         if own is None:
             if key in valued:
-                # Its conversions without a value are counted in the rows of the sums.
+                # The pair's rows with sums count its conversions without a value.
                 continue
             rows.append((*key, 0, REPORTING, *(None,) * 9, "", without[key]))
             continue

@@ -1,8 +1,8 @@
-"""Recalculated fees, by the tier's percentage or the service's calculator, and their comparison.
+"""Fees recalculated by the tier's percentage or the service's calculator, and compared.
 
 A difference of one minor unit is shown with the rounding that explains it. A larger difference is
-marked for a check.
-The conversion rate is compared with the pair's other requests of the same day.
+marked for a check. The conversion rate is compared with those of the pair's other requests on the
+same day.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _findings(table: pa.Table, places: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return each fee's finding for its variance; `places` are the currencies' decimals."""
     variance = table["variance"]
     size = pc.abs(variance)
-    # Only amounts from a cent to a thousand, with two decimals, have the same text in a column.
+    # Arrow formats only these amounts as `finding` does: two decimals, a cent to a thousand.
     is_short = pc.and_(pc.greater(size, Decimal("0.01")), pc.less(size, 1000))
     size = pc.if_else(pc.and_(is_short, pc.equal(places, 2)), size, None)
     size = pc.if_else(pc.equal(size, pc.round(size, 2)), size, None).cast(pa.decimal128(5, 2))
@@ -179,9 +179,9 @@ def _rounding(row: Mapping[str, Any], fee: Decimal) -> str:
 
 
 def rates_of_others(requests: pa.Table) -> dict[str, pa.ChunkedArray]:
-    """Return the number of the pair's other requests that day, their median rate, and the distance.
+    """Return the number of the pair's other requests that day, their median rate, and a distance.
 
-    The distance is in basis points.
+    It is the distance of the request's own rate from the median, in basis points.
     """
     rated, places = distinct_rows(requests, _RATED)
     days: defaultdict[tuple[Any, ...], list[Decimal]] = defaultdict(list)
@@ -200,7 +200,7 @@ def _others(
 ) -> tuple[int, Decimal | None, Decimal | None]:
     if rate is None or len(rates) < 2:
         return 0, None, None
-    # The exact median of the sorted rates, without the one at `own`.
+    # This is the exact median of the sorted rates without the one at `own`.
     own = bisect_left(rates, rate)
     half, odd = divmod(len(rates) - 1, 2)
     places = (half,) if odd else (half - 1, half)

@@ -107,7 +107,7 @@ class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def row(self) -> dict[str, Any]:
-        """The sums by the columns of SUMS."""
+        """The sums as a row with the columns of SUMS."""
         return dict(zip(SUMS.names, msgspec.structs.astuple(self), strict=True))
 
 
@@ -152,7 +152,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
 
     @cached_property
     def costs(self) -> ConversionCosts:
-        """The cost of conversions, of requests and of virtual accounts."""
+        """The cost of the conversions by requests and by virtual accounts."""
         *earlier, last = self.answers()
         recorded = [
             request_conversions(self.recorded.arrow),
@@ -229,7 +229,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
 
     @cached_property
     def trend(self) -> Table:
-        """The sums of each month, even without requests, and the change to the month before.
+        """The sums of each month, even without requests, and the change from the month before.
 
         `fee_change` is in the fiat currency, `rate_change_bp` in basis points.
         """
@@ -387,7 +387,7 @@ _SUMMED: Final = ("fiat_gross", "fee", "fiat_net", "expected_fee", "variance")
 
 
 def _summed(requests: pa.Table, names: tuple[str, ...]) -> list[tuple[tuple[str, ...], FeeTotal]]:
-    """Return the sums of the requests by the values of `names`, the fiat currency first, sorted."""
+    """Return the requests' sums grouped by fiat currency, then by `names`, and sorted by them."""
     keys = {name: pc.fill_null(requests[name], "") for name in names}
     has_fee = pc.is_valid(requests["fee"])
     nothing = pa.scalar(None, AMOUNT)

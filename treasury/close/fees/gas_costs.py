@@ -73,7 +73,7 @@ _ABSENT: Final = "no reference rate"
 
 
 class GasCosts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The cost of the gas of some months; `each` as in GAS_PAYMENTS, `by_use` as in GAS_COSTS.
+    """The cost of gas in a range of months: `each` as in GAS_PAYMENTS, `by_use` as in GAS_COSTS.
 
     `coins` has the sum per coin. `value` is the value in euros of gas with a reference rate, None
     without any. `rests_on` names the sources of the rates and their last day.
@@ -99,7 +99,7 @@ class GasCosts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def months_asked(months: Months, zone: ZoneInfo) -> pa.Table:
-    """Return the start and end of a range of months as a table of one row, which the steps read."""
+    """Return the start and end of a month range as a one-row table, which the steps read."""
     row = (zone.key, months.first.start(zone), months.last.end(zone))
     return table_of([row], grouped_schema((TEXT, "zone"), (INSTANT, "month_start", "month_end")))
 

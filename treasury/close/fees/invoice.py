@@ -89,7 +89,7 @@ def tie_invoice(fees: Fees, path: Path) -> Tied:
     The file has the columns reference, fee, currency and, optionally, vat. Raise InputError, naming
     the file and the line, if a line cannot be read.
     """
-    # A payment reference of two requests identifies neither of them.
+    # A payment reference that two requests share identifies neither of them.
     by_name: dict[str, Mapping[str, Any]] = {}
     twice: set[str] = set()
     for row in fees.rows:

@@ -1,4 +1,4 @@
--- One row per kind and currency, with the sums of its expectations' movements, and the open and blocked numbers.
+-- One row per kind and currency, with the sums of its expectations' movements, and how many are open and blocked.
 SELECT
     kind, currency,
     count(*) FILTER (WHERE opening <> 0) AS opening_items,

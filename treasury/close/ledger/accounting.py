@@ -38,20 +38,20 @@ ROLES: Final = {
     "bank": "one of our accounts with statements",
     "provider": "the provider's account on which credits to our virtual IBANs are booked",
     "wallet": "coins of one asset, in custody and in company wallets",
-    "on-ramp in transit": "fiat sent for coins that have not come yet",
+    "on-ramp in transit": "fiat sent for coins that have not arrived yet",
     "off-ramp in transit": "fiat owed to us for coins that were sold",
-    "collections": "credits to virtual accounts, what customers paid",
+    "collections": "credits to virtual accounts, which customers paid",
     "conversion": "one currency given for another, both legs",
     "ramp fees": "a currency given for another, both legs",
     "payment differences": "amounts by which completed on-ramp requests were underpaid",
-    "bank charges": "what banks charged",
+    "bank charges": "charges taken by banks",
     "own transfers": "money in transit between own accounts",
     "transfers out": "coins sent to others",
     "transfers in": "coins received from others",
-    "other business": "lines that rules or people set apart",
+    "other business": "lines that a rule or a person excluded from matching",
     "opening": "balances at the beginning of the month",
     "suspense": "lines without an explanation so far",
-    "coins": "what coins of one asset are carried at",
+    "coins": "the carrying amount of one asset's coins",
     "coin gains": "proceeds of coin disposals above the carrying amount",
     "coin losses": "proceeds of coin disposals below the carrying amount",
     "gas": "coins that company wallets paid for gas, at their value",
@@ -128,7 +128,7 @@ class KnownBalance(msgspec.Struct, frozen=True):
 
 
 class Accounting(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """A month's entries: one row per leg in `postings`, and the balances that they must give.
+    """A month's entries: one row per leg in `postings`, and the balances that they must result in.
 
     `notes` lists what could not be posted or asserted, and why.
     """
@@ -223,7 +223,7 @@ def accounting(
 
 
 def _carried(legs: Iterable[BookLeg], on: date) -> Iterator[KnownBalance]:
-    """Return the carrying amounts of coins on a day, as balances that the entries must give."""
+    """Return the coins' carrying amounts on a day, as balances that the entries must result in."""
     return (KnownBalance(leg.role, leg.of, leg.currency, on, leg.amount) for leg in legs)
 
 
@@ -370,14 +370,17 @@ def _statement_balances(
             opening.append(KnownBalance(*account, r.month.previous.last, first))
             closing.append(KnownBalance(*account, r.month.last, last))
         else:
-            notes.append(f"no balance of {of} is asserted: its statements are not complete, proved")
+            notes.append(
+                f"no balance of {of} is asserted: its statements are not complete and proved"
+            )
     return tuple(opening), tuple(closing)
 
 
 def _corrections(r: Reconciliation, corrections: pa.Table | None) -> Iterator[BookEntry]:
     """Yield the entries for late decisions about lines that a closed month has posted.
 
-    The part in transit was not in the closed month's books, so the opening states it as they do.
+    The closed month's books do not have the corrected part in transit, so an opening entry takes it
+    out of the opening balance.
     """
     if corrections is None or not corrections.num_rows:
         return
@@ -403,7 +406,7 @@ def _corrections(r: Reconciliation, corrections: pa.Table | None) -> Iterator[Bo
 
 
 def _lines_alone(r: Reconciliation, lines: pa.Table) -> list[BookEntry]:
-    """Return the entry of each of these lines, without the shares of several expectations."""
+    """Return each line's entry, without the shares of several expectations."""
     rows = _numbered(lines.append_column("remittance", pa.nulls(lines.num_rows, TEXT)))
     nothing = r.virtual_accounts.arrow.schema.empty_table()
     tables = _line_tables(rows, r.matches.allocations.arrow.slice(0, 0), nothing)
@@ -440,7 +443,7 @@ def _negated(leg: BookLeg) -> BookLeg:
 
 
 def _conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[BookEntry]:
-    """Yield entries of coins from proved conversions; the sweep books their euros."""
+    """Yield entries of coins from proved conversions; `conversion_sweep` lines book the euros."""
     for row in r.conversions.arrow.to_pylist():
         if row["state"] not in _PROVED or not row["converted"] or row["closed_at"] is None:
             continue
@@ -470,8 +473,8 @@ def _transfers(r: Reconciliation, zone: ZoneInfo, notes: list[str]) -> Iterator[
             continue
         if not row["is_told"]:
             notes.append(
-                f"transfer {row['transfer_id']} is posted as of others: the wallet on the other"
-                " side is not known; the wallet's explorer export shows it"
+                f"transfer {row['transfer_id']} is posted as a transfer with others: the wallet on"
+                " the other side is not known; the wallet's explorer export shows it"
             )
         way = "out" if out else "in"
         leg = BookLeg("wallet", asset, amount.copy_negate() if out else amount, asset)

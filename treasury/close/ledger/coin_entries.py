@@ -1,7 +1,7 @@
 """Measured coins in double entry: the postings of each movement of a pool, in one currency.
 
 The role `coins` has the carrying amount. An acquisition and the proceeds of a disposal are posted
-against `conversion` (or a transfer's role); the difference to the carrying amount is a gain or a
+against `conversion` (or a transfer's role); the difference from the carrying amount is a gain or a
 loss. Gas is a disposal; its proceeds are the expense `gas`. The fee of a request is not part of
 these postings, but posted to `ramp fees`. A coin with a problem is left out and listed, because a
 wrong entry is worse than none.

@@ -173,7 +173,7 @@ def _key(account: str, currency: str) -> _Key:
     return plain_account(account), currency.upper()
 
 
-# The ledger's file
+# Reading the ledger's file.
 
 
 def _names(rows: Sequence[_Row]) -> dict[_Key, _Key]:
@@ -197,13 +197,13 @@ def _by_account(
             raise InputError(
                 f"{path}, line {line.number}: {clean(line.values['account'])!r:.60} in {key[1]}"
                 f" is on line {ledger_lines[key].number} already",
-                do="give each account one line a currency",
+                do="give each account one line per currency",
             )
         ledger_lines[key] = line
     return ledger_lines
 
 
-# Ledger accounts that are roles of our own export
+# Comparison by ledger accounts that our own export posts to.
 
 
 def _own_books(
@@ -230,7 +230,7 @@ def _bank_names(r: Reconciliation, accounts: LedgerAccounts) -> dict[_Key, _Key]
     return {name: account for name, (account, *others) in accounts_by_name.items() if not others}
 
 
-# The comparison
+# Comparison by the balances of our accounts.
 
 
 def _compared(row: _Row, line: CsvLine | None, way: _Way) -> _Row:
@@ -286,8 +286,8 @@ def _covered(
 def _posted(key: _Key, line: CsvLine, books: _OwnBooks, rows: Sequence[_Row]) -> _Row:
     """Compare an account of our own export with the month's postings to it.
 
-    The export contains the movements of wallets, not their balances. The ledger's amount may be
-    either.
+    The export contains the movements of wallets, not their balances. The ledger may state either
+    amount.
     """
     currency, ledger, expected = key[1], line.values["balance"], books.posted[key]
     balances = [
@@ -327,7 +327,7 @@ def _unknown(line: CsvLine) -> _Row:
     }
 
 
-# Money in transit
+# Money in transit to and from accounts.
 
 
 def _on_the_way(r: Reconciliation, books: _OwnBooks, posted: frozenset[_Key]) -> _Way:

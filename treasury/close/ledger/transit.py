@@ -69,7 +69,7 @@ def paid_for(r: Reconciliation) -> pa.Table:
 
 
 def begun_before(r: Reconciliation, zone: ZoneInfo) -> Iterator[BookEntry]:
-    """Yield the opening entries of money in transit at the beginning of the month."""
+    """Yield the opening entries for money in transit when the month begins."""
     if r.basis is None:
         return
     parameters = {"first": r.month.first, "start": r.month.start(zone), "zone": zone.key}

@@ -167,16 +167,18 @@ def _why(kind: str, figures: _Figures, status: str) -> str:
         case "off_ramp":
             _, journal, expected = (figures[name] for name in _FIGURES)
             if not journal:
-                return "not completed: it waits for its money, and nothing is owed yet"
+                return "not completed: the request waits for its money, and nothing is owed yet"
             if journal == expected:
                 return "completed, and its money is not matched: owed to us"
             if status in REQUEST_UNDONE:
-                return f"ended as {status}: the books have money of it that no completion explains"
+                return f"ended as {status}: the books have money for it that no completion explains"
             return "completed: the received amount differs from the expected one"
         case "off_ramp_coins":
-            return "coins that left: the journal owes their money once it completes"
+            return "coins that left: their money is owed once the request completes"
         case "credit":
-            return "a customer's credit that is no coins yet: in collections in the journal"
+            return (
+                "a customer's credit, not yet converted to coins: the journal has it in collections"
+            )
         case _:
             return "between own accounts: one leg is booked, the other is not"
 
@@ -186,12 +188,12 @@ def _why_on_ramp(figures: _Figures, status: str) -> str:
     if not report and not journal:
         if status == "SUCCEEDED":
             return "completed with less than its amount: the rest is not paid"
-        return "not paid: the request still waits for it"
+        return "not paid: the request still waits for its money"
     if report == journal:
         more = ", and a part of it is not paid" if expected else ""
         return f"paid, and not delivered{more}"
     if status in REQUEST_UNDONE:
-        return f"paid, and ended as {status}: the books have not got its money back"
+        return f"paid, and ended as {status}: the books do not show its money coming back"
     if not report and journal < 0:
         return "completed, and its payment is not decided: the line is in suspense"
     if not journal:

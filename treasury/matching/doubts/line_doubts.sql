@@ -1,4 +1,4 @@
--- read through
+-- read through as a view, not stored.
 -- One row per line, question and reason why a person has to decide: the rows of `question_doubts` and of
 -- `exhausted_requests`.
 SELECT entry_id, question, why FROM question_doubts

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 SPARK_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.decimalOperations.allowPrecisionLoss": "false",  # a difference keeps 18 places
-    "spark.sql.ansi.enabled": "true",  # an overflow or a text that is no number is an error
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",  # A difference keeps 18 decimals.
+    "spark.sql.ansi.enabled": "true",  # Overflows and invalid numbers are errors.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 """Settings under which a Spark session gives the same results as DuckDB."""
 
 
 def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | None = None) -> str:
-    """Return the step's SELECT in another dialect of SQLGlot.
+    """Return the step's SELECT in another SQL dialect that SQLGlot knows.
 
     `called` maps tables that the step reads to their names in the other engine. Raises InputError
     if a construct has no equivalent.

@@ -2,7 +2,7 @@
 
 A result depends only on the files of a commit, the decisions and the arguments, so results with
 equal inputs are computed once. The latest result is always kept, earlier ones up to a number of
-bytes. A changed file has another key.
+bytes. A changed file changes the key.
 """
 
 from __future__ import annotations

@@ -39,16 +39,16 @@ class Step(msgspec.Struct, frozen=True):
     name: str
     sql: str
     is_stored: bool = True
-    """True if its rows are stored in a table, false if it is a view."""
+    """True if the step's rows are stored in a table, false if the step is a view."""
 
     @property
     def reads(self) -> frozenset[str]:
-        """The steps and tables in its FROM and JOIN clauses."""
+        """The steps and tables in the step's FROM and JOIN clauses."""
         return frozenset(_mentioned_in(self.sql))
 
     @property
     def mentions(self) -> Mapping[str, int]:
-        """The number of times that its text selects from each step or table."""
+        """The number of times that the step's text selects from each step or table."""
         return _mentioned_in(self.sql)
 
 
@@ -210,7 +210,7 @@ _COLUMNS: Final[dict[str, str]] = {}
 
 
 def make(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collection[str]) -> int:
-    """Run a step and return its number of rows; for a view, 1 for any number."""
+    """Run a step and return its row count; a view counts as one row."""
     name, columns = quoted(step.name), _COLUMNS.get(step.sql)
     if columns is not None and is_rowless(connection, step.sql, rowless):
         connection.execute(f"CREATE TEMP TABLE {name} ({columns})")

@@ -1,4 +1,4 @@
--- read through
+-- read through as a view, not stored.
 -- One row per line and expectation that the line is about, even if the expectation does not receive its money:
 -- the accepted expectation, else the one that the line names.
 SELECT entry_id, expectation_id

@@ -1,4 +1,4 @@
--- read through
+-- read through as a view, not stored.
 -- One row per line that names an expectation in full, with the columns of `several_reference_lines`.
 SELECT entry_id, code, other_code, tier, named, viable, any_id, contradiction
 FROM several_reference_lines

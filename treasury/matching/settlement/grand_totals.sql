@@ -1,4 +1,4 @@
--- read through
+-- read through as a view, not stored.
 -- One row per expectation that received money, with the total of all its lines, including its shares of divided
 -- lines, and the day and id of the last line.
 SELECT

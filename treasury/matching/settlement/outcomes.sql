@@ -1,4 +1,4 @@
--- read through
+-- read through as a view, not stored.
 -- One row per line, with the outcome that follows from its ground.
 SELECT
     line.entry_id,

@@ -40,7 +40,8 @@ class SparkMatches(msgspec.Struct, frozen=True, eq=False):
     """The outcome of every line and the state of every expectation, as tables written by Spark.
 
     The columns are those of `Matches`; amounts are in the line's currency. `sql` is the composed
-    query of the outcomes, in DuckDB's dialect, `rules_hash` the hash of the applied rules.
+    query that computes the outcomes, in DuckDB's dialect; `rules_hash` is the hash of the applied
+    rules.
     """
 
     lines: Any

@@ -44,12 +44,12 @@ def session_of(engine: Any, token: Secret | None = None) -> Any:
         if hasattr(engine, "sql") and hasattr(engine, "createDataFrame"):
             return engine
         raise InputError(
-            f"engine: {type(engine).__name__} is no Spark session",
+            f"engine: {type(engine).__name__} is not a Spark session",
             do="give a session, its address, or nothing for DuckDB",
         )
     if not is_spark_address(engine):
         raise InputError(
-            f"engine: {engine.partition(';')[0]!r:.80} is no address of Spark",
+            f"engine: {engine.partition(';')[0]!r:.80} is not a Spark address",
             do=f"write {SPARK_ADDRESSES}, or nothing for DuckDB",
         )
     try:
@@ -72,7 +72,7 @@ def session_of(engine: Any, token: Secret | None = None) -> Any:
             reason = reason.replace(token.reveal(), "…")
         raise InputError(
             f"engine: there is no Spark at {engine.partition(';')[0]!r:.80} ({reason})",
-            do="start it (a master of this machine needs Java 17), or correct the address",
+            do="start it (a master on this machine needs Java 17), or correct the address",
         ) from None
 
 
@@ -124,7 +124,7 @@ def spark_columns(schema: pa.Schema) -> str:
 
 
 def spark_types(schema: pa.Schema) -> dict[str, str]:
-    """Return Spark's type of each column of an Arrow table."""
+    """Return the Spark type of each column in an Arrow table."""
     return {field.name: _spark_type(field.type) for field in schema}
 
 

@@ -1,4 +1,4 @@
--- read through
+-- read through as a view, not stored.
 -- One row per line and field, with its text as words: one space replaces every run of characters that cannot be
 -- part of a token. Tokens consist of letters, digits, hyphens, dots and slashes. Invisible characters and
 -- combining marks do not end a token; an invisible character at the edge of a token is removed. A text without

@@ -1,8 +1,8 @@
 """Terms that `policy.toml` proposes and two people put in force through the journal.
 
 Editing the file alone changes nothing, and an answer for an earlier time uses the terms of that
-time. The person who proposed terms cannot accept them. If the policy allows one person, the
-proposer may, and the entry records that one person did both.
+time. The person who proposed terms cannot accept them. If the policy allows one person to do both,
+the proposer may accept them, and the journal entry records this.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class TermsKind(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgreedTerms(msgspec.Struct, frozen=True):
-    """Proposed terms and the person who accepted them, or None before that."""
+    """Proposed terms and the person who accepted them (None before the acceptance)."""
 
     content: dict[str, Any]
     seq: int
@@ -140,7 +140,7 @@ class TermsVerbs:
         """
         kind = self.kind
         if not reason.strip():
-            raise InputError(f"{kind.name} are changed with a reason", do="give the reason")
+            raise InputError(f"a change of the {kind.name} needs a reason", do="give the reason")
         who = actor or self._journal.who()
         content = kind.content(self._policy())
 
@@ -199,7 +199,7 @@ class TermsVerbs:
         return self._listed(self._decided())
 
     def _decided(self) -> Decided:
-        """Return the decisions of people made up to the time of the question (`until`)."""
+        """Return people's decisions up to the time of the question (`until`)."""
         return read_decided(self._journal, until=self._until)
 
     def _decide(self, drafts: Callable[[Decided], Sequence[Draft]], who: Actor) -> Table:
@@ -225,7 +225,7 @@ def standing_rows(
     *,
     without: str = "",
 ) -> pa.Table:
-    """Return the rows of the terms in force and of the waiting terms.
+    """Return a row for each of the terms in force and the waiting terms.
 
     `without` are the words for a proposal that removes all terms.
     """

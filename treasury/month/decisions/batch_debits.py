@@ -32,10 +32,10 @@ def orders_paid(
     """Return the requests of a payment file that a debit pays: all that the bank has not rejected.
 
     Raise InputError if the file was never made. Raise ActionRefused if the line is not a debit, is
-    not exactly the amount that these requests wait for, or neither names the file nor has a reason.
-    A payment that the bank rejected as a duplicate was paid by another debit. If the file was
-    uploaded twice, this debit may have paid it, and a reason is required. `accepted` are pairs of
-    an accepted line and its requests.
+    not exactly the amount that these requests wait for, or does not name the file and no reason is
+    given. A payment that the bank rejected as a duplicate was paid by another debit. If the file
+    was uploaded twice, this debit may have paid it, and a reason is required. `accepted` are pairs
+    of an accepted line and its requests.
     """
     orders = {
         request: file
@@ -50,11 +50,13 @@ def orders_paid(
         )
     line = knowledge.line_rows([line_id])[line_id]
     if line["direction"] != "DBIT":
-        raise ActionRefused(f"the line {line_id} is not a debit", do="give the debit of the file")
+        raise ActionRefused(
+            f"the line {line_id} is not a debit", do="give the line that is the file's debit"
+        )
     payers = {plain_account(file.payer) for file in orders.values() if file.payer}
     if payers - {plain_account(line["statement_account"])}:
         raise ActionRefused(
-            f"the line {line_id} is no debit of the account that {clean(file_name)} pays from,"
+            f"the line {line_id} is not a debit of the account that {clean(file_name)} pays from,"
             f" {clean(', '.join(payers))}",
             do="give the debit of that account, or accept the line for the requests that it pays",
         )
@@ -72,7 +74,7 @@ def orders_paid(
     if outcome["outcome"] == "matched" and outcome["expectation_id"] not in orders:
         raise ActionRefused(
             f"the line {line_id} is matched already: {outcome['reason']}",
-            do="reject what is wrong in the match first, with a reason",
+            do="reject the wrong match first, with a reason",
         )
     apart = [request for request in paid if rows[request]["remaining"] != rows[request]["amount"]]
     if apart:
@@ -95,7 +97,7 @@ def orders_paid(
     if not reason.strip() and not ids.named(line).whole:
         raise ActionRefused(
             f"the line {line_id} does not name {clean(file_name)}",
-            do="give as the reason how you know that it belongs to this file",
+            do="state in the reason how you know that it belongs to this file",
         )
     return paid
 
@@ -119,6 +121,7 @@ def _ordered(
         raise ActionRefused(
             f"the line {line['entry_id']} would also pay what the bank rejected in "
             f"{clean(file.name)} as a duplicate",
-            do="give as the reason how you know that this debit paid it; otherwise ask the bank",
+            do="state in the reason how you know that this debit paid it; if you do not know, ask"
+            " the bank",
         )
     return tuple(sorted(ordered))

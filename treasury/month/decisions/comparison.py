@@ -2,8 +2,8 @@
 
 A reconciliation depends on records, decisions and rules alone. The comparison starts from the first
 answer and replaces records, decisions and rules one after the other by those of the second. If a
-line changes at one of these steps, the step is the cause. A change by records is ascribed to the
-line itself, to its expectations or to other lines.
+line changes at one of these steps, the step is the cause. If records are the cause, the change is
+attributed to the line itself, to its expectations or to other lines.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MOVES: Final = grouped_schema(
         "why",
     ),
 )
-"""One row per bank line with another outcome or expectation.
+"""One row per bank line with a different outcome or expectation.
 
 `from_outcome` is null for a new line, `to_outcome` for a line that was removed.
 
@@ -75,7 +75,7 @@ class Comparison(Tables, msgspec.Struct, frozen=True, eq=False):
 
     @property
     def sql(self) -> str:
-        """The SQL of the outcomes; both answers run it on their own inputs."""
+        """The SQL that computes the outcomes; both answers run it on their own inputs."""
         return step_sql("outcomes")
 
     def __len__(self) -> int:
@@ -122,7 +122,7 @@ def compare_bases(a: Basis, b: Basis) -> Comparison:
 
 
 def moves_between(first: Knowledge, last: Knowledge, cause: str) -> pa.Table:
-    """Return the lines of all months that change when `cause` is replaced; columns as in MOVES."""
+    """Return the lines of all months that change if the input `cause` is replaced; as in MOVES."""
     return _moves(first, last, ((cause, first, last),), lambda _: True)
 
 
@@ -208,7 +208,7 @@ def _cause_of_move(entry: str, cause: str, first: Knowledge, last: Knowledge) ->
     changes = moved(facts, line_facts(after), {}, last.rules)
     if changes:
         return "line changed", "; ".join(changes)
-    # The records that the line belonged to before or belongs to now.
+    # The line's former record or its present record may have changed.
     records = (run.outcomes[entry]["expectation_id"] for run in (first, last))
     for name in dict.fromkeys(record for record in records if record):
         before, after = (run.expectation_rows.get(name) for run in (first, last))

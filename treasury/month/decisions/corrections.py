@@ -112,8 +112,9 @@ def correction_rows(
 ) -> pa.Table:
     """Return the corrections made by late decisions, with the columns of CORRECTIONS.
 
-    `before` and `after` are, by line, the lines of the month in which the bank booked it. A line
-    that was not known at any close is left out, because no amount was posted for it.
+    `before` and `after` map each decided line to the lines of its booking month, without and with
+    the decision. A line that was not known at any close is left out, because no amount was posted
+    for it.
     """
     rows = []
     for decision in decisions:
@@ -165,7 +166,7 @@ def _of_line(
 
 
 def _verdicts(entries: Iterable[Entry], until: int | None) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the verdicts on a line after its entries up to `until`."""
+    """Return the verdicts on a line that result from its journal entries up to `until`."""
     entries_until = [entry for entry in entries if until is None or entry.seq <= until]
     decisions = standing(entries_until)
     return [(made.verb, made.expectations) for made in decisions if made.verb in _WORDS]

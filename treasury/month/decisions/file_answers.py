@@ -25,9 +25,10 @@ FILE_ANSWERS: Final = grouped_schema(
     (INSTANT, "said_at"),
     (TEXT, "report", "original_message_id", "request"),
 )
-"""`file` and `request` are empty if the status belongs to no payment made here.
+"""`file` and `request` are empty if the payment was not made in this workspace.
 
-`amount`, in `currency`, is the ordered amount by the bank's report; `report` is the report's id.
+`amount`, in `currency`, is the ordered amount according to the bank's report; `report` is the
+report's id.
 """
 _OUTCOMES: Final = {
     "received": "pending",

@@ -26,7 +26,7 @@ from treasury.statements.pain.file_ids import FileIds
 from treasury.statements.pain.order_answers import OrderAnswer, order_answer, stored_statuses
 
 IN_FILE: Final = "file"
-"""The verdict on a debit that pays the requests of a payment file by the file's id."""
+"""The verdict for a debit that the payment file's id matches to the file's requests."""
 _CURRENCY: Final = "EUR"
 """The currency of payment files."""
 _DAY: Final = timedelta(days=1)
@@ -46,7 +46,7 @@ def decisions_in_force(snapshot: Snapshot, entries: Iterable[Entry]) -> pa.Table
 
 
 def in_force(snapshot: Snapshot, entries: Iterable[Entry], decided: pa.Table) -> pa.Table:
-    """Return people's decisions on bank lines, and those that follow from ids of payment files."""
+    """Return people's decisions on bank lines, and those that follow from payment file ids."""
     orders: dict[str, dict[str, PaymentFile]] = {}
     for request, files in history.files_made(entries).items():
         for file in files:
@@ -70,7 +70,7 @@ def in_force(snapshot: Snapshot, entries: Iterable[Entry], decided: pa.Table) ->
 def order_stages(snapshot: Snapshot, orders: Mapping[str, PaymentFile]) -> dict[str, str]:
     """Return the bank's stage for each payment in a file, if the bank has answered.
 
-    `orders` are the files by the request that each contains. The stages are those of `OrderAnswer`.
+    `orders` maps each request to the file that contains it. The stages are those of `OrderAnswer`.
     """
     statuses = stored_statuses(snapshot.select, (file.message_id for file in orders.values()))
     stages: dict[str, str] = {}
@@ -106,7 +106,7 @@ def _file_debits(
     orders: Mapping[str, Mapping[str, PaymentFile]],
     decided: pa.Table,
 ) -> Iterator[tuple[str, Mapping[str, Any], Sequence[str]]]:
-    """Yield each payment file with a certain debit, the line, and the requests that it pays."""
+    """Yield each payment file whose debit is certain, the debit's line, and the paid requests."""
     files = {name: next(iter(own.values())) for name, own in orders.items()}
     names_by_id: dict[str, list[str]] = {}
     for name, file in files.items():
@@ -132,7 +132,7 @@ def _file_debits(
         (name,), ((line, _),) = names, own
         paid = _paid_by(snapshot, orders[name], line)
         others = [other for other in lines if other is not line]
-        # Payments of the file that were also booked separately
+        # References of the payments, to find any that the bank also booked separately.
         references = FileIds(orders[name][request].reference for request in paid)
         if (
             paid
@@ -146,7 +146,7 @@ def _file_debits(
 def _paid_by(
     snapshot: Snapshot, orders: Mapping[str, PaymentFile], line: Mapping[str, Any]
 ) -> Sequence[str]:
-    """Return the requests of a file that a debit with its id pays; none in case of doubt."""
+    """Return the requests of a file that a debit with the file's id pays; none in case of doubt."""
     file = next(iter(orders.values()))
     stages = order_stages(snapshot, orders)
     paid = sorted(request for request in orders if stages.get(request) != "rejected")

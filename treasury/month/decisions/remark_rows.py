@@ -36,12 +36,12 @@ REQUEST_REMARKS: Final = grouped_schema(
 """One row per request with a remark, in a payment file, or with a hash; other columns are empty.
 
 `hash_state` is as in `GivenHash`. `file` is the payment file that contains it, journaled at
-`file_seq` and to be executed on `execution`. The lists have an element per file that the request
-left in, earlier ones included. `order_messages` and `order_references` are the ids of the file and
-of the payment, by which the bank answers. `orders_made` is when the file was made. `order_amounts`
-(EUR) and `order_accounts` are the amount and the IBAN, empty if they were not journaled.
-`payees_accepted` are banks' names for the payee that people accepted. `rejections_alone` is
-true if the bank reports rejected payments only.
+`file_seq` and to be executed on `execution`. The lists have an element per file that contained the
+request, including earlier files. `order_messages` and `order_references` are the ids of the file
+and of the payment, by which the bank answers. `orders_made` is when the file was made.
+`order_amounts` (EUR) and `order_accounts` are the amount and the IBAN, empty if they were not
+journaled. `payees_accepted` are banks' names for the payee that people accepted. `rejections_alone`
+is true if the bank reports rejected payments only.
 """
 
 

@@ -61,7 +61,7 @@ _NOT_CLOSE: Final = {
     "": ("the bank has not verified its payee", "wait for the bank's answer, and add it"),
     "match": ("the bank found the payee's name as ordered", "there is nothing to accept"),
     "none": (
-        "the bank knows another name for its IBAN",
+        "the bank knows the payee's IBAN by another name",
         "do not release it; have two people verify the details again, outside the file",
     ),
     "not_possible": (
@@ -148,10 +148,10 @@ class Marking:
     ) -> Remark:
         """Mark the payment file of the request as not uploaded, so that the request may be paid.
 
-        Another person than the author of the file must do this. If the policy allows one person,
-        the author may, and the entry records that one person did both. Raise ActionRefused if no
-        payment file contains the request, or if the bank has answered to its payment without
-        rejecting it.
+        Someone other than the file's author must do this. If the policy allows one person to do
+        both, the author may do it, and the journal entry records this. Raise ActionRefused if no
+        payment file contains the request, or if the bank has given any answer but a rejection for
+        its payment.
 
         >>> t.funding.not_uploaded("PAY-2026-005358", "the upload was cancelled at the bank")
         """
@@ -162,8 +162,8 @@ class Marking:
     ) -> list[str]:
         """Withdraw a payment file that was not uploaded, so that its requests may be paid again.
 
-        Another person than the author of the file must do this. If the policy allows one person,
-        the author may, and the entry records that one person did both.
+        Someone other than the file's author must do this. If the policy allows one person to do
+        both, the author may do it, and the journal entry records this.
 
         Parameters
         ----------
@@ -184,8 +184,8 @@ class Marking:
         Raises
         ------
         ActionRefused
-            If the bank has answered about a payment without rejecting it, the file is not in force,
-            or the author may not withdraw it alone.
+            If the bank has given any answer but a rejection for a payment, the file is not in
+            force, or the author may not withdraw it alone.
 
         Examples
         --------
@@ -193,7 +193,7 @@ class Marking:
         """
         who, reason = actor or self._journal.who(), reason.strip()
         if not reason:
-            raise InputError("a payment file is withdrawn with a reason", do="give the reason")
+            raise InputError("withdrawing a payment file needs a reason", do="give the reason")
 
         def build(decided: Decided) -> tuple[list[Draft], list[str]]:
             inside = {
@@ -203,7 +203,7 @@ class Marking:
             }
             if not inside:
                 raise ActionRefused(
-                    f"no request is in a payment file {clean(name)[:80]!r} any more",
+                    f"the payment file {clean(name)[:80]!r} no longer contains any request",
                     do="run `treasury request list` to see the files that are in force",
                 )
             alone = self._is_alone(next(iter(inside.values())), who)
@@ -225,9 +225,9 @@ class Marking:
     ) -> AcceptedPayee:
         """Accept the bank's name for a payee, if the bank found it to match closely.
 
-        Another person than the author of the payment file must do this. If the policy allows one
-        person, the author may, and the entry records that one person did both. The acceptance
-        applies to this IBAN, this payee's name and this name at the bank, in later files too.
+        Someone other than the payment file's author must do this. If the policy allows one person
+        to do both, the author may do it, and the journal entry records this. The acceptance applies
+        to this IBAN, this payee's name and this name at the bank, in later files too.
 
         Parameters
         ----------
@@ -260,7 +260,7 @@ class Marking:
         who, reason = actor or self._journal.who(), reason.strip()
         if not reason:
             raise InputError(
-                "a payee's name is accepted with a reason", do="give the reason: how you compared"
+                "accepting a payee's name needs a reason", do="give the reason: how you compared"
             )
         row = self._find(request)
 
@@ -275,7 +275,8 @@ class Marking:
                 raise ActionRefused(
                     f"{clean(file.name)} was journaled without its payees: an acceptance for"
                     f" {name} would not be limited to its IBAN",
-                    do="compare the names before the release, and release it or not at the bank",
+                    do="compare the names first, then decide at the bank whether to release the"
+                    " payment",
                 )
             known_as = clean(answer.payee_name)
             pair = (file.payee_iban, file.payee, answer.payee_name)
@@ -293,7 +294,7 @@ class Marking:
             if alone and not self._one_person():
                 raise ActionRefused(
                     f"{who.name} made {clean(file.name)} and cannot accept that its bank knows"
-                    f" {clean(file.payee)} as {known_as or 'somebody of a similar name'}",
+                    f" {clean(file.payee)} as {known_as or 'somebody with a similar name'}",
                     do="have a colleague compare and accept it",
                 )
             accepted = AcceptedPayee(
@@ -330,7 +331,7 @@ class Marking:
         return alone
 
     def _require_unanswered(self, file: PaymentFile, name: str) -> None:
-        """Raise ActionRefused if the bank has answered about a payment without rejecting it."""
+        """Raise ActionRefused if the bank has given any answer but a rejection for a payment."""
         answer = self._answer(file)
         if answer is not None and answer.stage != "rejected":
             raise ActionRefused(
@@ -366,7 +367,7 @@ class Marking:
         Returns
         -------
         Remark
-            The undoing, as a remark.
+            The undo entry, as a remark.
 
         Raises
         ------
@@ -382,7 +383,7 @@ class Marking:
         )
 
     def list(self) -> Table:
-        """Return a row per request with a remark, a payment file or a transaction hash from here.
+        """Return a row per request with a remark, or a payment file or transaction hash from here.
 
         The columns are those of REQUEST_REMARKS, with `order_amounts` in EUR, and two more. `seq`
         is the place of the remark in the journal, null for a request without a remark.
@@ -435,7 +436,7 @@ class Marking:
     ) -> Remark:
         who, reason = actor or self._journal.who(), reason.strip()
         if not reason and word != "undo":
-            raise InputError("a remark is made with a reason", do="give the reason")
+            raise InputError("a remark needs a reason", do="give the reason")
         row = self._find(request)
         intended = [] if intended_seq is None else [intended_seq]
 
@@ -455,7 +456,7 @@ class Marking:
         errors as the method of that name.
         """
         if not reason.strip():
-            raise InputError("a remark is made with a reason", do="give the reason")
+            raise InputError("a remark needs a reason", do="give the reason")
         row = self._find(request)
         return self._plan(decided, mark, row, reason.strip(), who=who, intended=[])
 
@@ -545,7 +546,7 @@ def _check(
         )
     if word == "will_not_fund" and file is not None:
         raise ActionRefused(
-            f"{name} left in {clean(file.name)} by {file.by}, and may be paid by it",
+            f"{name} is in {clean(file.name)}, made by {file.by}, and may be paid by it",
             do="if the file was not uploaded, report that first: treasury request not-uploaded",
         )
     if row["status"] not in _WAITING[word]:

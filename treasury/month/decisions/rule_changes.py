@@ -1,4 +1,4 @@
-"""Changes of the rules: their effect on all stored records is shown before they are saved.
+"""Changes to the rules: their effect on all stored records is shown before they are saved.
 
 The file `rules.toml` contains the rules in force. The journal contains every saved version with its
 effect, so that an answer for an earlier time uses the rules of that time.
@@ -43,10 +43,10 @@ _WAITS: Final = ("state", "due", "overdue", "silent")
 class Preview(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The effect of new rules on the stored records.
 
-    `lines` are the bank lines with another outcome, with the columns of `comparison.MOVES`;
-    `totals` their sums, as in `comparison.TOTALS`. `requests` are waiting requests with another due
-    date or delay. `closed` are lines of closed months that the new rules would match otherwise;
-    they keep the rules of their close.
+    `lines` are the bank lines with a different outcome, with the columns of `comparison.MOVES`;
+    `totals` their sums, as in `comparison.TOTALS`. `requests` are waiting requests with a different
+    due date or delay. `closed` are lines of closed months that the new rules would match
+    differently; they keep the rules of their close.
     """
 
     rules: Rules
@@ -67,7 +67,7 @@ class Preview(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def sql(self) -> str:
-        """The SQL of the outcomes, which reads the rules from a table."""
+        """The SQL that computes the outcomes; it reads the rules from a table."""
         return step_sql("outcomes")
 
     def __repr__(self) -> str:
@@ -113,7 +113,7 @@ class Changing:
         return load_rules(self._path) if os.path.lexists(self._path) else Rules()
 
     def is_journaled(self) -> bool:
-        """Return whether `rules.toml` is as last saved; False after an edit by hand.
+        """Return whether `rules.toml` is as last saved; a manual edit makes this False.
 
         >>> t.rules.is_journaled()
         """
@@ -201,7 +201,7 @@ class Changing:
         >>> t.rules.save("new_rules.toml", "the bank changed its transaction codes")
         """
         if not reason.strip():
-            raise InputError("rules are changed with a reason", do="give the reason")
+            raise InputError("a change of the rules needs a reason", do="give the reason")
         require_present(self._until)
         rules = read_rules(new)
         # Rules given as an object are written without defaults; a person's file is kept as it is.

@@ -43,11 +43,11 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _Rule = Callable[["Check", Wish, dict[str, Any]], Sequence[str]]
-"""Refuses a wish, or returns the facts that contradict it but are outweighed by its reason."""
+"""Refuses a requested decision, or returns the facts against it that its reason outweighs."""
 
 
 class Check:
-    """Checks wishes in order: an amount that a wish claims is not available to later wishes."""
+    """Checks requested decisions in order; an amount that one claims is not left for later ones."""
 
     def __init__(self, knowledge: Knowledge, decided: Decided, stand: Sequence[Decision]) -> None:
         self._knowledge = knowledge
@@ -56,7 +56,7 @@ class Check:
         self._claimed: dict[str, Decimal] = {}
 
     def all(self, wishes: Sequence[Wish]) -> list[Body | None]:
-        """Return the journal entry's content per wish, or None if the decision exists."""
+        """Return each requested decision's journal content, or None if the decision exists."""
         ids = [wish.entry_id for wish in wishes]
         repeated = next((id_ for id_ in ids if ids.count(id_) > 1), None)
         if repeated is not None:
@@ -66,9 +66,9 @@ class Check:
         return [*map(self._granting(ids), wishes)]
 
     def each(self, wishes: Sequence[Wish]) -> list[Body | TreasuryError | None]:
-        """Return per wish its journal entry's content, its refusal, or None if it exists.
+        """Return each decision's journal content, its refusal, or None if the decision exists.
 
-        A refused wish claims no amount.
+        A refused decision claims no amount.
         """
         grant = self._granting([wish.entry_id for wish in wishes])
         answers: list[Body | TreasuryError | None] = []
@@ -82,14 +82,14 @@ class Check:
         return answers
 
     def _granting(self, ids: Sequence[str]) -> Callable[[Wish], Body | None]:
-        """Return a function that checks a wish on these lines and returns its content."""
+        """Return a function that checks a decision on these lines and returns its content."""
         lines = self._knowledge.line_rows(ids)
         known_from = self._knowledge.known_from(ids) if self._closed else {}
 
         def grant(wish: Wish) -> Body | None:
             line = lines.get(wish.entry_id)
             booked = line["booking_date"] if line else None
-            # The line is in no statement any more, so the undone decision has the date.
+            # No statement contains the line any more, so its date is that of the undone decision.
             if line is None:
                 undone = next((d for d in self._stand if d.seq == wish.undoes), None)
                 text = (undone.facts.get("line") or {}).get("booking_date") if undone else None
@@ -110,7 +110,7 @@ class Check:
             if any(states_wish(decision, wish) for decision in self._stand):
                 return None
             require_undecided(wish, self._stand)
-            # `find_line` found it.
+            # `find_line` has found the line, so it exists.
             assert line is not None
             despite = _RULES[wish.verb](self, wish, line)
         rows = self._knowledge.expectation_rows
@@ -146,7 +146,7 @@ class Check:
         }
 
     def accept(self, wish: Wish, line: dict[str, Any]) -> Sequence[str]:
-        """Return the facts that contradict an acceptance; refuse it if it then lacks a reason."""
+        """Return the facts that contradict an acceptance; refuse it if these require a reason."""
         if (line["entry_status"] or "BOOK") != "BOOK":
             raise ActionRefused(
                 f"the line {line['entry_id']} is not booked yet ({line['entry_status']})",
@@ -165,7 +165,7 @@ class Check:
                 raise ActionRefused(
                     f"the line {line['entry_id']} is in {line['currency']}, {row['code']} in"
                     f" {row['currency']}",
-                    do="it cannot be received there: ask the provider, or close the line with a"
+                    do="the two cannot be matched: ask the provider, or close the line with a"
                     " reason",
                 )
         _require_divided(wish, line, rows)
@@ -174,7 +174,7 @@ class Check:
         if why and not wish.reason:
             raise ActionRefused(
                 f"the line {wish.entry_id} cannot be accepted without a reason: {'; '.join(why)}",
-                do="give as the reason why it is right nevertheless",
+                do="state in the reason why it is right nevertheless",
             )
         return why
 
@@ -184,14 +184,14 @@ class Check:
         if outcome["outcome"] in {"matched", "duplicate"} and not wish.reason:
             raise ActionRefused(
                 f"the line {wish.entry_id} is {outcome['outcome']} by its reference",
-                do="give as the reason why that is wrong",
+                do="state in the reason why that is wrong",
             )
         return ()
 
     def ignore(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
         """Refuse to ignore a matched line: its request would look unpaid and be paid again."""
         if not wish.reason:
-            raise InputError("a line is ignored with a reason", do="give the reason")
+            raise InputError("ignoring a line needs a reason", do="give the reason")
         outcome = self._knowledge.outcomes[wish.entry_id]
         if outcome["outcome"] == "matched":
             raise ActionRefused(
@@ -204,11 +204,11 @@ class Check:
     def assign(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
         """Check that a colleague is named and that the line still needs a decision."""
         if not wish.to:
-            raise InputError("no person is named", do="give the person the line is for")
+            raise InputError("no person is named", do="give the person who should decide the line")
         outcome = self._knowledge.outcomes[wish.entry_id]
         if outcome["outcome"] not in NEEDS_A_PERSON:
             raise ActionRefused(
-                f"the line {wish.entry_id} is {outcome['outcome']}: no decision is open",
+                f"the line {wish.entry_id} is {outcome['outcome']}: it needs no decision",
                 do="run `treasury match open` to see the lines that need a decision",
             )
         return ()
@@ -247,7 +247,7 @@ class Check:
         outcome: dict[str, Any],
         rows: list[dict[str, Any]],
     ) -> Iterable[str]:
-        """Yield a contradiction if the line exceeds the amount that earlier wishes leave over."""
+        """Yield a contradiction if the line exceeds the amount that earlier decisions leave."""
         if any(row["direction"] != line["direction"] for row in rows):
             return
         if wish.shares:
@@ -293,9 +293,9 @@ def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]
     if not wish.shares:
         if len(rows) > 1 and standing:
             raise ActionRefused(
-                f"the line {wish.entry_id} of {worth} is for several, and"
-                f" {', '.join(standing)} take any amount",
-                do="divide it: write CODE=AMOUNT for each, together the amount of the line",
+                f"the line {wish.entry_id} of {worth} is for several expectations, and"
+                f" {', '.join(standing)} have no fixed amount",
+                do="divide it: write CODE=AMOUNT for each; the amounts must add up to the line",
             )
         return
     for code, share in wish.shares.items():
@@ -303,14 +303,14 @@ def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]
             raise InputError(
                 f"the share of {clean(code)}, {share}, has more decimals than "
                 f"{line['currency']} allows",
-                do="give each share in whole cents, together the amount of the line",
+                do="give each share in whole cents; the shares must add up to the line",
             )
     shares = total(wish.shares.values())
     if any(share <= 0 for share in wish.shares.values()) or shares != line["amount"]:
         raise InputError(
             f"the shares come to {format_amount(shares, line['currency'])}, the line"
             f" {wish.entry_id} is {worth}",
-            do="give each a share above zero, together the amount of the line",
+            do="give each a share above zero; the shares must add up to the line",
         )
 
 
@@ -330,7 +330,7 @@ def require_undecided(wish: Wish, stand: Sequence[Decision]) -> None:
 
 
 def states_wish(decision: Decision, wish: Wish | Decision) -> bool:
-    """Return whether a decision in force is equal to a wish."""
+    """Return whether a decision in force is equal to a requested one."""
     names = ("verb", "entry_id", "expectations", "to")
     is_same = all(getattr(decision, name) == getattr(wish, name) for name in names)
     return is_same and decision.shares == dict(wish.shares)

@@ -1,4 +1,4 @@
-"""The facts of a decision as its author saw them, and later changes of these facts.
+"""The facts of a decision as its author saw them, and later changes to these facts.
 
 A decision about a bank line stays in force. If the line or the expectation changes later, the
 change is shown with both values.
@@ -26,7 +26,10 @@ _LINE: Final = (
 )
 _TEXTS: Final = ("end_to_end_id", "creditor_reference", "remittance", "counterparty_name")
 _EXPECTATION: Final = ("kind", "code", "amount", "currency", "direction", "account", "status")
-_ABSENT: Final = {"line": "the line is in no statement any more", "request": "the record is gone"}
+_ABSENT: Final = {
+    "line": "no statement contains the line any more",
+    "request": "the record is gone",
+}
 
 
 def line_facts(row: Mapping[str, Any]) -> dict[str, str]:

@@ -57,10 +57,10 @@ class Deciding:
     """Decisions of people about bank lines, as `t.matches`: each method checks and journals them.
 
     `entry_id` is a bank line's id or the start of one. An expectation is a request or virtual
-    account, by id, payment reference or start of an id. `actor` is the person who decides (default:
-    the person at the login). With `dry_run` a method checks the decision, returns it and writes
-    nothing. Raises InputError for an unknown or ambiguous id. `knowledge` returns the matching that
-    results from a set of decisions.
+    account, named by its id, the start of its id, or its payment reference. `actor` is the person
+    who decides (default: the person at the login). With `dry_run` a method checks the decision,
+    returns it and writes nothing. Raises InputError for an unknown or ambiguous id. `knowledge`
+    returns the matching that results from a set of decisions.
 
     >>> t.matches.accept("4f2a91c0", "PAY-2026-005358", reason="amount and payee agree")
     """
@@ -89,7 +89,7 @@ class Deciding:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Decision:
-        """Accept that a line pays an expectation, several, or a share of each.
+        """Accept that a line pays one expectation, several, or a share of each.
 
         A line of a closed month may be decided; the decision posts to the open month `posts_to`.
 
@@ -118,8 +118,8 @@ class Deciding:
         InputError
             If an id is unknown.
         ActionRefused
-            If currency or direction differ, the line is decided otherwise, or shares or a required
-            reason are missing.
+            If currency or direction differs, a different decision on the line exists, or shares or
+            a required reason are missing.
 
         Examples
         --------
@@ -154,7 +154,7 @@ class Deciding:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Sequence[Decision]:
-        """Accept the group of equal payments of a line, each for its assigned expectation.
+        """Accept a line's group of equal payments, each for its assigned expectation.
 
         A group is a set of lines and requests with the same amount, in which matching has assigned
         a request to each line.
@@ -324,7 +324,7 @@ class Deciding:
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Decision:
-        """Undo the last decision on a line, or on a line and expectation; the previous one applies.
+        """Undo the last decision on a line, or on its expectation; the previous one applies again.
 
         Parameters
         ----------
@@ -344,7 +344,7 @@ class Deciding:
         Returns
         -------
         Decision
-            The undoing, with the undone decision's place in `undoes`.
+            The undo decision, with the undone decision's place in `undoes`.
 
         Raises
         ------
@@ -389,11 +389,11 @@ class Deciding:
         return self._decide(wishes, actor, dry_run=dry_run)[0]
 
     def look(self) -> tuple[Knowledge, _Standing]:
-        """Return the matching under the decisions in force, and these decisions by time."""
+        """Return the matching that the decisions in force give, and these decisions by time."""
         return self.known_under(self._read())
 
     def known_under(self, decided: Decided) -> tuple[Knowledge, _Standing]:
-        """Return the matching under these decisions, and those in force about lines."""
+        """Return the matching that these decisions give, and the decisions in force about lines."""
         stand = standing(decided.entries)
         return self._knowledge(decided), stand
 
@@ -404,10 +404,10 @@ class Deciding:
         wishes: Sequence[Wish],
         who: Actor,
     ) -> Sequence[PlannedVerdict | TreasuryError]:
-        """Return for each wish the verdict that it would add to `decided`, or its refusal.
+        """Return for each requested decision the verdict it would add to `decided`, or its refusal.
 
-        `known` is the result of `known_under(decided)`. No entry is written. A refused wish claims
-        no amount, so the other wishes are checked without it.
+        `known` is the result of `known_under(decided)`. No entry is written. A refused decision
+        claims no amount, so the others are checked without it.
         """
         knowledge, stand = known
         bodies = Check(knowledge, decided, stand).each(wishes)

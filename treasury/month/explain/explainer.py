@@ -43,7 +43,7 @@ from treasury.month.reconciliation import step_sql as matching_sql
 _Row: TypeAlias = Mapping[str, Any]
 _PACKAGE: Final = "treasury.month.explain"
 _READ: Final = needed(STEPS, *RESULTS, "bank_lines", "line_deciders")
-"""The steps that the queries of this folder read, and the steps behind them."""
+"""The steps that this folder's queries read, and the steps that those need."""
 _QUESTIONS: Final = {
     int(row["number"]): row["question"]
     for row in package_rows("treasury.matching", "doubts/questions.csv")

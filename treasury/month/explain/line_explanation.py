@@ -48,8 +48,9 @@ class LineExplanation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
 
     `stages` is the whole explanation in words. `forms`: the text as written and as compared.
     `readings`: each expectation that the text may name, and how it was read. `questions`: the seven
-    questions of the contract and their answers. `candidates` and `allocations`: as in `Matches`,
-    with the reference of each expectation. `outcome`, `expectation_id` and `reason` are the result.
+    questions that matching asks about each line, and their answers. `candidates` and `allocations`:
+    as in `Matches`, with the reference of each expectation. `outcome`, `expectation_id` and
+    `reason` are the result.
     """
 
     entry_id: str
@@ -64,7 +65,7 @@ class LineExplanation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
     expectation_id: str | None
     reason: str
     sql: str
-    """The query of the outcomes."""
+    """The query that computes the outcomes."""
     zone: ZoneInfo
 
     def time_zone(self) -> ZoneInfo:

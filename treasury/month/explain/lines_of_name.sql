@@ -1,4 +1,6 @@
--- One row per bank line with an id that begins with a name, or else the one with the nearest id. Not stored.
+-- One row per bank line with an id that begins with a name, or else the line with the nearest id.
+--
+-- The rows are not stored.
 SELECT entry_id, booking_date, starts_with(entry_id, $name) AS is_meant
 FROM bank_lines
 QUALIFY starts_with(entry_id, $name)

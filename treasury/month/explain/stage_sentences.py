@@ -18,7 +18,7 @@ _FIELDS: Final = {
     "creditor_reference": "creditor reference",
 }
 _READINGS_IN_WORDS: Final = 5
-"""Maximum number of readings in words; the table of readings has all."""
+"""Maximum number of readings that are written out; the table of readings has all."""
 
 
 def line_sentences(line: _Row) -> Iterator[_Sentence]:
@@ -42,7 +42,7 @@ def form_sentences(forms: Collection[_Row]) -> Iterator[_Sentence]:
 def reading_sentences(readings: Sequence[_Row]) -> Iterator[_Sentence]:
     """Yield a sentence per reading, the strongest first, with its proof and contradiction."""
     if not readings:
-        yield "reading", "", "the text is read as no code that is expected"
+        yield "reading", "", "the text contains no expected code"
     for reading in readings[:_READINGS_IN_WORDS]:
         damaged = f", {reading['damage']}" if reading["needs"] == "person" else ""
         parts = [f"{reading['words']}{damaged}", f"proves {reading['proves']}"]
@@ -60,7 +60,7 @@ def reading_sentences(readings: Sequence[_Row]) -> Iterator[_Sentence]:
 def question_sentences(
     questions: Collection[tuple[int | None, str, bool, bool, str]],
 ) -> Iterator[_Sentence]:
-    """Yield a sentence per answered question, or one with the reason why none applies."""
+    """Yield a sentence per answered question, or one that says why no question applies."""
     if not any(is_asked for _, _, is_asked, _, _ in questions):
         yield "questions", "", next(answer for *_, answer in questions)
         return

@@ -1,4 +1,4 @@
--- One row per reference field of the explained line: its text as written and as compared. Not stored.
+-- One row per reference field of the explained line: its text as written and as compared. The rows are not stored.
 SELECT
     form.field,
     CASE form.field

@@ -1,4 +1,6 @@
--- One row per expectation that the explained line's text may name, the strongest reading first. Not stored.
+-- One row per expectation that the explained line's text may name, the strongest reading first.
+--
+-- The rows are not stored.
 SELECT
     pair.expectation_id, expectation.code AS reference, tier.words, tier.proves, tier.needs, pair.damage,
     pair.expected, expectation.currency, pair.contradiction

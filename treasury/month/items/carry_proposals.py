@@ -31,10 +31,10 @@ _CLOSES: Final = 2
 
 
 class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
-    """A proposal to carry an item, and the person who accepted it, or None before that.
+    """A proposal to carry an item, and the person who accepted it (None before the acceptance).
 
     `proposal` is the proposal's place in the journal. `alone` is true if the same person proposed
-    and accepted, which a policy of one person allows. `closes` are the months that were closed with
+    and accepted, which a one-person policy allows. `closes` are the months that were closed with
     the acceptance.
     """
 
@@ -78,7 +78,7 @@ def acceptances(entries: Iterable[Entry]) -> dict[str, Acceptance]:
     """Return the current proposals by the id of their item, with the person who accepted each.
 
     People cannot accept their own proposals, in any spelling of their name, unless the entry states
-    a policy of one person.
+    a one-person policy.
     """
     stand: dict[str, Acceptance] = {}
     everything = tuple(entries)

@@ -48,7 +48,7 @@ ListItems = Callable[[str | Month | None, Decided, Path | None], OpenItems]
 _Body = dict[str, Any] | None
 """The content of a journal entry about an item, or None if the journal has the same already."""
 _Wording = Callable[[OpenItem, Acceptance | None, Decided], _Body]
-"""Returns that content for an item, from its proposal to carry it and all decisions."""
+"""Returns such a content for an item, from its carry proposal and all decisions."""
 
 
 class Carrying:
@@ -144,9 +144,9 @@ class Carrying:
     ) -> OpenItems:
         """Accept another person's proposal to carry items past the close.
 
-        If the policy allows one person, proposer and accepter may be the same; the acceptance is
-        then marked as signed alone. Raise ActionRefused if an item has no proposal, its proposal
-        has lapsed, or the proposer may not accept it.
+        If the policy allows it, one person may propose and accept; the acceptance is then marked as
+        signed alone. Raise ActionRefused if an item has no proposal, its proposal has lapsed, or
+        the proposer may not accept it.
 
         >>> t.items.accept("PAY-1042")
         """
@@ -227,7 +227,7 @@ class Carrying:
         return Table(table, zone=self._zone)
 
     def list(self, month: str | Month | None = None) -> Table:
-        """Return every proposal to carry an item, and if it still applies; columns as in CARRIED.
+        """Return every proposal to carry an item, with its standing; columns as in CARRIED.
 
         >>> t.items.list("2026-10")
         """
@@ -332,7 +332,7 @@ class Carrying:
             items = self._list_items(month, decided, ledger)
             if str(items.month) in closed_periods(decided.entries):
                 raise ActionRefused(
-                    f"{items.month} is closed, with what was carried then",
+                    f"{items.month} is closed, with the items that were carried then",
                     do="carry the items that are still open in the next month: --month "
                     f"{items.month.next}",
                 )
@@ -357,7 +357,7 @@ class Carrying:
 
 def _require(text: str, wording: str, name: str) -> None:
     if not text.strip() or not text.isprintable():
-        raise InputError(f"an item is carried with {wording}, on one line", do=f"give the {name}")
+        raise InputError(f"carrying an item needs {wording}, on one line", do=f"give the {name}")
 
 
 def _proposed(

@@ -91,7 +91,7 @@ def effects_between(
 ) -> Effects:
     """Return the items that a decision changes, except those of the `subjects` (bank line ids).
 
-    `knowledge` is the matching before and after. It has the reason of each change, and the lines
+    `knowledge` is the matching before and after. It has the reason for each change, and the lines
     that change from one settled outcome to another.
     """
     moves = {row["entry_id"]: row for row in moves_between(*knowledge, "decision").to_pylist()}
@@ -102,7 +102,7 @@ def effects_between(
         if name in decided or _facts_shown(was) == _facts_shown(becomes):
             continue
         item = becomes or was
-        # The item is open before or after the decision.
+        # Each id belongs to an item that is open before or after the decision.
         assert item is not None
         move = moves.get(item.entry_id or "") if item.item_id == f"line:{item.entry_id}" else None
         why = becomes.next_step if becomes is not None else "settled by the decision"

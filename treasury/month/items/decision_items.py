@@ -1,4 +1,4 @@
-"""Open items of our own work: actions, notices, decisions with changed facts, late items."""
+"""Open items about our own work: actions, notices, decisions with changed facts, late items."""
 
 from __future__ import annotations
 

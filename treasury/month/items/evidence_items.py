@@ -1,4 +1,4 @@
-"""Open items of the evidence: statements, balances, the ledger, services, the journal."""
+"""Open items about the evidence: statements, balances, the ledger, services, the journal."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def journal_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def statement_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per account without proved statements for the month, or one if none exists."""
+    """Yield an item per account without proved statements, or one if no account is declared."""
     rows = facts.r.statements.arrow.to_pylist()
     if not rows:
         yield make_item(

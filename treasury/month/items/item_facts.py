@@ -93,7 +93,7 @@ class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         return self.month.end(self.zone)
 
     def select(self, query: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        """Return the rows of a query of the lake; none if the answer has no lake."""
+        """Query the lake and return the rows; none if the answer has no lake."""
         basis = self.r.basis
         return [] if basis is None else basis.snapshot.select(query, params).to_pylist()
 
@@ -108,8 +108,8 @@ class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         return self.synced_at is not None and self.r.as_of - self.synced_at > STALE_AFTER
 
     def is_alike(self, other: Facts) -> bool:
-        """Return whether both have the same facts, and so the same open items."""
-        # The answer is compared by its own tables.
+        """Return whether `other` has the same facts, and so the same open items."""
+        # Answers are compared by their tables.
         _, *beside = self.__struct_fields__
         return self.r.has_tables_of(other.r) and all(
             getattr(self, name) == getattr(other, name)
@@ -122,7 +122,7 @@ class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
 
 
 def table_rows(table: pa.Table | None) -> list[dict[str, Any]]:
-    """Return the rows of a table of the facts; none if the table is missing."""
+    """Return the rows of a table in the facts; none if the table is missing."""
     return [] if table is None else table.to_pylist()
 
 
@@ -163,19 +163,19 @@ def make_item(
 
 
 def money_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the amount of a row with its currency, and the clock of the currency's rail."""
+    """Return a row's amount and currency, and the currency's payment rail."""
     currency = row["currency"]
     return {"rail": rail_of(currency), "amount": row["amount"], "currency": currency or ""}
 
 
 def begun_on(facts: Facts, item: OpenItem, since: date | None) -> OpenItem:
-    """Return the item with another day on which it began."""
+    """Return the item with a different start day."""
     rail = TARGET if item.clock == TARGET.unit else CALENDAR
     return msgspec.structs.replace(item, **_beginning(facts, since, rail))
 
 
 def _beginning(facts: Facts, since: date | None, rail: Rail) -> dict[str, Any]:
-    """Return the month and day on which an item began, and its age on the clock of its rail."""
+    """Return the month and day on which an item began, and its age in the days of its rail."""
     return {
         "month": str(Month.of(since or facts.month.last)),
         "since": since,

@@ -56,13 +56,13 @@ class ItemKind(msgspec.Struct, frozen=True):
 
 _ROWS: Final = package_rows("treasury.month.items", "item_kinds.csv")
 KINDS: Final = {row["name"]: convert(row, ItemKind) for row in _ROWS}
-"""Every kind by its name, in the order of the first screen within its turn."""
+"""Every kind by its name; kinds with the same `turn` are in the order of the first screen."""
 _BY_WORD: Final = {
     **{screen_code(kind.label): name for name, kind in KINDS.items()},
     **{outcome: name for name, outcome in STORED_WORDS.items()},
     **{name: name for name in KINDS},
 }
-"""The name of each kind by the word on screen in snake_case, its outcome and its stored name."""
+"""Each kind's stored name by its stored name, its outcome, or its screen word in snake_case."""
 
 
 def kind_named(word: str) -> str:

@@ -25,7 +25,7 @@ REMARKED: Final = "item.remarked"
 SETTLED_BY_REMARK: Final = frozenset({"field_new"})
 """Kinds of items that a person only has to look at; any remark settles the item."""
 _SHOWN: Final = 3
-"""The maximum number of remarks shown, the last ones; `treasury items remarks` lists all."""
+"""How many of the last remarks are shown; `treasury items remarks` lists all."""
 
 ITEM_REMARKS: Final = grouped_schema(
     (INTEGER, "seq"),

@@ -1,4 +1,4 @@
-"""Open items of bank lines: every booked line up to the month's end that needs a person."""
+"""Open items about bank lines: every booked line up to the month's end that needs a person."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def line_items(facts: Facts) -> Iterator[OpenItem]:
     """Yield an item per unexplained line, including lines of earlier months.
 
     The excess of a matched line over the expected amount is an item too, and so is each payment of
-    the month that the bank booked later. Its money is counted in the item of the request that
-    it settles, if there is one.
+    the month that the bank booked later. The money of such a payment is counted in the item of the
+    request that it settles, if there is one.
     """
     differences = {row["entry_id"]: row for row in facts.differences if row["state"] in LINE_STATES}
     for line in facts.open_lines.to_pylist():

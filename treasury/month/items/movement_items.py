@@ -1,4 +1,4 @@
-"""Open items of moving money: conversions, transfers between own accounts, other transfers."""
+"""Open items about moving money: conversions, transfers between own accounts, other transfers."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
     proposed_by: str | None = None
     accepted_by: str | None = None
     accepted_alone: bool = False
-    """Whether one person proposed and accepted, which a policy of one person allows."""
+    """Whether one person proposed and accepted, which a one-person policy allows."""
     accepted_amount: Decimal | None = None
     accepted_state: str | None = None
     owner: str | None = None
@@ -103,7 +103,7 @@ def items_table(items: Iterable[OpenItem]) -> pa.Table:
 
 
 def items_of(table: pa.Table) -> tuple[OpenItem, ...]:
-    """Return the items of a table with the columns of OPEN_ITEMS, in its order."""
+    """Return the items in a table with the columns of OPEN_ITEMS, in its order."""
     items = []
     for row in table.to_pylist():
         waits = row["blocks"] == "until accepted" and row["accepted_by"] is None

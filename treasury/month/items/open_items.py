@@ -45,7 +45,7 @@ _SHORTEST: Final = 4
 _MOST_NAMES: Final = 5
 """Maximum number of ids in an error."""
 _OF_MONEY: Final = ("line", "request", "transfer", "conversion")
-"""Subjects that are an amount of money; other subjects may have none."""
+"""Subjects that always have an amount of money; other subjects may have none."""
 _OF_ANY_MONTH: Final = ("unknown_outcome", "done_twice")
 _Way: TypeAlias = Literal["in", "out", ""]
 
@@ -53,11 +53,11 @@ _Way: TypeAlias = Literal["in", "out", ""]
 class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
     """The items of one kind in one currency: a line of the first screen.
 
-    `blocking` is the number of items that prevent the close, `carried` of the items that two people
-    have accepted, `unstated` of the items without an amount in their record, and `earlier` of bank
+    `blocking` counts the items that prevent the close, `carried` those that two people have
+    accepted, `unstated` those without an amount in their record, and `earlier` those about bank
     lines of earlier months. `coming`, `going` and `standing` are the sums of money that comes in,
-    goes out, or does neither; None without any amount. `next_step` is that of a single item, or
-    else that of the kind.
+    goes out, or does neither; None without any amount. `next_step` is that of the item if the group
+    has only one, or else that of the kind.
     """
 
     kind: str
@@ -114,7 +114,7 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
 class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
     """The open items of a month, by who acts next, then by kind, then the oldest first.
 
-    `sql` is the SQL of the outcomes behind the items of bank lines.
+    `sql` is the SQL that computes the outcomes behind the items about bank lines.
     """
 
     month: Month
@@ -150,7 +150,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
     ) -> OpenItems:
         """Return the items of a kind, turn, month of origin, way of blocking or subject.
 
-        Raise InputError for an unknown kind; its word on screen is as good as its name.
+        A kind is given by its name or its word on screen. Raise InputError for an unknown kind.
         """
         of = None if month is None else str(month)
         kind = None if kind is None else kind_named(kind)
@@ -284,11 +284,11 @@ def _listed(facts: Facts) -> list[OpenItem]:
 
 
 def _counted(facts: Facts) -> list[OpenItem]:
-    """Return all items, each once, and for shared money the item that counts it."""
+    """Return all items, each once; items that share money name the one that counts it."""
     items: dict[str, OpenItem] = {}
     for build in _BUILDERS:
         for item in build(facts):
-            # These may have moved money in any month.
+            # Items of these kinds may have moved money in any month.
             begun = item.since is None or item.since <= facts.month.last
             if begun or item.kind in _OF_ANY_MONTH:
                 items.setdefault(item.item_id, item)

@@ -1,4 +1,4 @@
-"""Open items of ramp requests: one per request that is not settled, in its strongest state.
+"""Open items about ramp requests: one per request that is not settled, in its strongest state.
 
 Requests that wait for funds take their text from `awaiting_funds`, others from `differences`. If an
 undecided line may be the payment of a request, its money is counted in the line's item only, up to
@@ -25,7 +25,7 @@ from treasury.month.states import FUNDING_STATES, states_of
 _Row = Mapping[str, Any]
 
 _BY_A_LINE: Final = ("check_bank", "sent_wrong", "paid_early", "awaits_line", "settled_since")
-"""Kinds of items with money that may also be that of an open line."""
+"""Kinds of items whose money may also be in an open line."""
 _DIFFERENCES: Final = states_of("difference")
 _DOUBTS: Final = states_of("doubt")
 """Doubts about a request, which override its other states."""
@@ -35,7 +35,7 @@ _ORDERS: Final = states_of("order")
 _PAYOUTS: Final = (
     "awaits_line", "paid_not_completed", "payout_due", "payout_missing", "payout_not_provable",
 )  # fmt: skip
-"""Kinds in which an off-ramp's amount is the expected payout; in others it is what we send."""
+"""Kinds in which an off-ramp's amount is the expected payout; in others it is the sent coins."""
 _REQUESTS: Final = step_sql("treasury.month.items.steps", "begun_requests")
 
 

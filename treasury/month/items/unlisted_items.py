@@ -1,8 +1,8 @@
-"""Open items of records that a sync could not see, or that their service no longer lists.
+"""Open items about records that a sync could not see, or that their service no longer lists.
 
-A full comparison with the services marks missing records. The service may have settled,
-moved or lost such a record. It must not be paid until the provider has explained it. The item
-replaces any other item of the record.
+A full comparison with the services marks missing records. The service may have settled, moved or
+lost such a record. It must not be paid until the provider has explained it. The item replaces any
+other item about the record.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FOUND: Final = states_of("finding")
 
 
 def unseen_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per finding of the syncs up to the question, such as an unknown field."""
+    """Yield an item per sync finding up to the question's time, such as an unknown field."""
     if facts.r.basis is None:
         return
     snapshot = facts.r.basis.snapshot
@@ -56,7 +56,7 @@ def _source_item(
     state: str = "NOT LISTED",
     **others: Any,
 ) -> OpenItem:
-    """Return the item of a finding; it began on the day on which the finding was stored."""
+    """Return the item for a finding; it began on the day on which the finding was stored."""
     since = facts.day(row["since"])
     return make_item(facts, kind, f"source:{place}", state=state, since=since, **others)
 

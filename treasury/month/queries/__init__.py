@@ -1,1 +1,1 @@
-"""SQL queries of single tables and facts that are not steps of a month."""
+"""SQL queries for single tables and facts, which are not steps of a month."""

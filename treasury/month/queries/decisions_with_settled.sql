@@ -1,6 +1,6 @@
 -- One row per decision about a bank line.
 --
--- A settled line that takes part in matching again has the decision that it was accepted for its request.
+-- A settled line that takes part in matching again is listed as accepted for its request.
 FROM decisions
 UNION ALL BY NAME
 SELECT l.entry_id, l.expectation_id, 'accept' AS verdict, 'settled' AS reason

@@ -1,4 +1,4 @@
--- One row per expectation to which a line of the answer is matched, or of which it is a candidate.
+-- One row per expectation that a line of the answer is matched to, or that is a candidate for such a line.
 SELECT s.* FROM expectation_states AS s
 WHERE s.expectation_id IN (
     SELECT a.expectation_id

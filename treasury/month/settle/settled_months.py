@@ -88,7 +88,7 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
         except PermissionError as error:
             raise disk.denied(path) from error
         except (OSError, msgspec.DecodeError):
-            # Another version wrote it, or the write was interrupted; it is rebuilt.
+            # A different version wrote the file, or the write was interrupted: it is rebuilt.
             return None
         if (
             (contents.terms, contents.closes) != (terms, self.closes)

@@ -30,7 +30,7 @@ from treasury.month.kept_run import Run
 from treasury.month.settle.settled_months import SettledMonths
 
 DATABASE: Final = "settled"
-"""The name of the database of settled records on the connection of this run."""
+"""The name under which this run's connection attaches the settled records."""
 _SETTLE_PACKAGE: Final = "treasury.month.settle"
 _SOURCES: Final = {
     "settled_lines": "settling_lines",
@@ -60,7 +60,7 @@ _PAID: Final = (
     "provisional_pairs", "reference_pairs", "inexact_readings", "sent_amounts", "payable_amounts",
     "neighbour_codes",
 )  # fmt: skip
-"""The step of amounts paid by decisions, and the steps that use it.
+"""The step that computes the amounts paid by decisions, and the steps that use it.
 
 While texts are read, no amount counts as paid; these steps run again afterwards.
 """
@@ -78,8 +78,8 @@ _RECORDS: Final = {
 }
 """The tables that settled records are left out of.
 
-For each: its id column, the table of settled ids, the id's column there, and the column with the
-time at which a row was written.
+For each: its id column, the table of settled ids, the id column of that table, and the column with
+the time at which a row was written.
 """
 _CURRENT: Final = ("statement_entries", "ramp_requests")
 """The tables in which newer rows replace older ones.
@@ -234,7 +234,7 @@ def _words(steps: tuple[Step, ...]) -> frozenset[str]:
 
 
 def _with_settling(every: Sequence[Step], targets: Iterable[str]) -> tuple[Step, ...]:
-    """Return the steps of a month and the steps of settling that the targets need."""
+    """Return the month steps and the settling steps that the targets need."""
     return in_order({step.name: step for step in every} | dict(_SETTLE), targets)
 
 

@@ -56,7 +56,7 @@ def read_lake(
     except AnalysisException as error:
         raise StorageError(
             f"the cluster does not find the lake ({first_line(error)})",
-            do='set [engine] lake = "…" to the place where it does; for a home, push first',
+            do='set [engine] lake = "…" to the path where it does; if it has a home, push first',
         ) from error
 
 
@@ -94,7 +94,7 @@ def _scan(session: Any, stored: StoredTable | None, schema: pa.Schema) -> Any:
 
 
 def _files(session: Any, files: list[StoredFile], stored: StoredTable, schema: pa.Schema) -> Any:
-    """Return the rows of one partition; only the path of a file shows whether its rows are open."""
+    """Return the rows of one partition; if files lack the column OPEN, their path gives it."""
     is_open = files[0].is_open
     inside = pa.schema(
         field

@@ -62,7 +62,7 @@ def month_on_spark(
 ) -> Reconciliation:
     """Answer the month in a Spark session; raise the errors of `worked_out`.
 
-    All matches are written to `into`, if it is given. Otherwise the tables of steps are below
+    All matches are written to `into`, if it is given. Otherwise the steps' tables are stored below
     `folder` until the run ends. The cluster reads the records at `lake`.
     """
     require_begun(basis.question)
@@ -112,7 +112,7 @@ def _answer(
         home.execute(f'DELETE FROM "{name}"')  # noqa: S608 - a step's name
         home.execute(f'INSERT INTO "{name}" BY NAME FROM brought')
         home.unregister("brought")
-    # Dropped so that reading another table of the lake fails instead of finding no rows.
+    # The view is dropped, so that reading any other lake table fails instead of finding no rows.
     for view in basis.snapshot.views():
         home.execute(f"DROP VIEW {duckdb_engine.quoted(view)}")
     funding = {

@@ -1,1 +1,1 @@
-"""Tracing one payment from end to end: its steps ("hops"), with evidence or without."""
+"""Tracing one payment from end to end: its steps ("hops"), each with its evidence or a gap."""

@@ -1,4 +1,4 @@
-"""The hops of a trace (the steps of a payment's way), each made from one stored record."""
+"""The hops of a trace (the steps of a payment's path), each made from one stored record."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def exchange(request: _Row) -> Iterator[Hop]:
         so_far = "" if succeeded else "not completed yet; "
         yield Hop("Conversion", "as recorded", f"{so_far}as recorded, {says}")
     else:
-        yield Hop("Conversion", "conflict", f"{says}: recalculating it gives another result")
+        yield Hop("Conversion", "conflict", f"{says}: recalculating it gives a different result")
 
 
 def paid_out(request: _Row, events: list[dict[str, Any]]) -> Iterator[Hop]:

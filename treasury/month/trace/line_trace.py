@@ -27,7 +27,7 @@ class LineHops(Records):
             of_request = RequestHops(self.connection, self.question, self.remarks)
             return of_request.read(line["expectation_id"])
         hops = [bank_line(line), reference(line)]
-        # A payment of ours that went wrong has the next step of its difference.
+        # If our payment went wrong, the next step is the one for that difference.
         wrong = self.row("SELECT * FROM misdirected_lines WHERE entry_id = ?", entry_id)
         step = LINE_STEPS.get(line["outcome"], "") if wrong is None else misdirected_step(wrong)
         # Without a matched virtual account, use the account with the IBAN that the line reached.

@@ -1,6 +1,6 @@
-"""One payment from end to end: each hop with its evidence, or what is missing since when.
+"""One payment from end to end: each hop with its evidence, or since when it is missing.
 
-A hop is a step of the payment's way, such as a debit or a delivery. A trace starts from a
+A hop is a step of the payment's path, such as a debit or a delivery. A trace starts from a
 reference, an account, an amount, a hash or an id. It uses stored records only, and marks each hop
 for which no evidence is possible.
 """
@@ -61,7 +61,7 @@ HOPS: Final = grouped_schema(
 class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The trace of one payment, or the `choices` if several payments have the given name.
 
-    `hops` are in the order of the payment's way, and `next_step` is what to do now.
+    `hops` are in the order of the payment's path, and `next_step` is what to do now.
     `provider_text()` is a message for the provider with references, amounts, dates and hashes, and
     without our own files.
     """

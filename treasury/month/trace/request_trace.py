@@ -113,7 +113,7 @@ class RequestHops(Records):
             yield _own_hop("Remark", says, remark["marked_at"])
 
     def _bank_of(self, request: Row) -> Iterator[Hop]:
-        """Yield the hops of a request's bank lines, or one with the last day of the statements."""
+        """Yield hops of a request's bank lines, or one that says how far the statements reach."""
         lines = self.rows(sql_of("lines_of_request"), request["id"], request["id"])
         for line in lines:
             yield bank_line(line)
@@ -176,7 +176,7 @@ class RequestHops(Records):
             yield Hop("Blockchain", "missing", says, since=self.day(request["approved_at"]))
 
     def _on_chain(self, request: Row) -> Iterator[Hop]:
-        """Yield hops of a request's coins that explorer exports of company wallets show or lack."""
+        """Yield hops for a request's coins that exports of company wallets show or lack."""
         hash_, coin = request["blockchain_transaction_hash"], request["crypto_currency"]
         rows = self.rows(sql_of("hash_movements"), hash_)
         of_hash = self.row(sql_of("hash_due"), hash_, coin)
@@ -200,7 +200,9 @@ class RequestHops(Records):
             at, evidence = row["moved_at"], f"explorer export {row['file_name']}"
             yield Hop("Wallet", state, says, at=at, amount=amount, currency=unit, evidence=evidence)
         if covering and to is not None and not rows:
-            says = f"the chain does not show {words(request['crypto_amount'], asset)} come to {to}"
+            says = (
+                f"the chain does not show {words(request['crypto_amount'], asset)} arriving at {to}"
+            )
             since = request["completed_at"].date()
             evidence = f"explorer export {covering['file_name']}"
             yield Hop("Wallet", "missing", says, since=since, evidence=evidence)

@@ -26,7 +26,7 @@ class TraceParts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sql_of(name: str) -> str:
-    """Return the SQL of a query by the name of its file."""
+    """Return a query's SQL by its file name."""
     return step_sql("treasury.month.trace.queries", name)
 
 

@@ -2,7 +2,8 @@
 
 A frame is plain data and is rebuilt for each change. The page updates only the elements that
 differ, so the focus and half-typed text stay. The order of the blocks is fixed. A step to confirm
-is always below the buttons that propose, so Confirm never appears in the place of Approve.
+is always below the buttons that propose an action, so Confirm never appears in the place of
+Approve.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class ListRow(msgspec.Struct, frozen=True):
 
 
 class TableBlock(msgspec.Struct, frozen=True):
-    """One page of rows, of which one or several can be chosen; `chosen` holds their keys."""
+    """One page of rows to choose one or several from; `chosen` holds their keys."""
 
     caption: str
     columns: tuple[Heading, ...]
@@ -107,7 +108,7 @@ class Detail(msgspec.Struct, frozen=True):
 
 
 def detail(name: str, *lines: Text) -> Detail:
-    """Build a detail of these lines."""
+    """Build a detail from these lines."""
     return Detail(name, lines)
 
 
@@ -153,7 +154,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
-    """All elements of a panel; `focus` names the one to focus if the panel has the focus.
+    """All elements of a panel; `focus` names the element that gets the focus if the panel has it.
 
     `banners` are warnings above the list that stay as long as they apply. `views` are the panel's
     lists, one of which is shown. If `form` changes, the fields are emptied, because their text was

@@ -90,7 +90,7 @@ class ListPanel(Panel):
         """The name of the open form; empty if none is open."""
         self.refresh()
 
-    # Defined by subclasses
+    # Methods that subclasses define.
 
     def listing(self) -> Listing:
         """Return the list that is shown; subclasses define it."""
@@ -121,7 +121,7 @@ class ListPanel(Panel):
         return ()
 
     def more_notes(self) -> tuple[Text, ...]:
-        """Return more notes below the title."""
+        """Return additional notes to show below the title."""
         return ()
 
     def presses(self) -> Presses:
@@ -132,7 +132,7 @@ class ListPanel(Panel):
         """Carry out the confirmed decision; subclasses with decisions define it."""
         raise NotImplementedError
 
-    # For programs
+    # The list for programs.
 
     @property
     def sql(self) -> str:
@@ -164,15 +164,15 @@ class ListPanel(Panel):
         table = table.drop_columns([name for name in table.column_names if name == "raw"])
         return csv_text(table.column_names, rows_of(table))
 
-    # Display
+    # Display: the list, its notes, buttons and fields.
 
     def frame(self) -> Frame:
-        """Return the current frame, with times by the desk's clock."""
+        """Return the current frame, with times in the workspace's time zone."""
         with desk_clock(self._zone):
             return self.content()
 
     def content(self) -> Frame:
-        """Return the list, the buttons that propose, and below them the step to confirm."""
+        """Return the list, the buttons that propose actions, and below them the step to confirm."""
         page, work, listing, pending = self._page, self._work, self.listing(), self._pending
         step = None if pending is None else pending.step(self._desk.settings.now())
         idle = work is None and step is None
@@ -225,7 +225,7 @@ class ListPanel(Panel):
         has_more = (page.number + 1) * page.size < page.matching
         return Pager(text, back=page.number > 0, on=has_more)
 
-    # Presses
+    # Handlers of button presses.
 
     def handlers(self) -> Presses:
         """Return the handler of each press."""
@@ -290,7 +290,7 @@ class ListPanel(Panel):
         self.hand_over(press, name, "text/csv", self.csv())
         self._message = status(f"Downloaded {name}", Text(f"all {self._page.total:,} rows"))
 
-    # The two steps of a decision
+    # The two steps of a decision.
 
     def ask(self, pending: PendingDecision) -> None:
         """Show the step that confirms a decision."""
@@ -333,7 +333,7 @@ class ListPanel(Panel):
             self.refresh()
             return message
 
-    # State
+    # Changes to the panel's state.
 
     def after_sync(self) -> None:
         """Update the panel's own state after a successful sync; the rows are refreshed anyway."""
@@ -377,7 +377,7 @@ class ListPanel(Panel):
         )
 
     def chosen_rows(self) -> list[dict[str, Any]]:
-        """Return the chosen rows of all pages; raise InputError if none is chosen, or one gone."""
+        """Return the chosen rows of all pages. Raise InputError without any, or if one is gone."""
         listing = self.listing()
         if not self._chosen:
             raise InputError("No row is chosen", do="choose in the list, then press again")
@@ -405,5 +405,5 @@ def _buttons(buttons: tuple[Button, ...], *, enabled: bool) -> tuple[Button, ...
 
 
 def view_buttons(labels: Mapping[str, str], *shown: str) -> tuple[Button, ...]:
-    """Return a button for each list; the button of a shown list is pressed."""
+    """Return a button for each list; the shown list's button appears pressed."""
     return tuple(Button(name, label, pressed=name in shown) for name, label in labels.items())

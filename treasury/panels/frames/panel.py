@@ -77,7 +77,7 @@ class Panel(anywidget.AnyWidget):
         self._is_broken = False
         self.on_msg(self._receive)
 
-    # Defined by subclasses
+    # Methods that subclasses define.
 
     def frame(self) -> Frame:
         """Return the current frame."""
@@ -87,7 +87,7 @@ class Panel(anywidget.AnyWidget):
         """Return the handlers by press. They run under the lock, so slow work must use `start`."""
         raise NotImplementedError
 
-    # For users
+    # Methods for users of a panel.
 
     def press(
         self,
@@ -112,7 +112,7 @@ class Panel(anywidget.AnyWidget):
             thread.join(seconds)
         return thread is None or not thread.is_alive()
 
-    # Internals
+    # Internal methods.
 
     def _receive(self, _: object, content: object, __: object) -> None:
         """Handle a message from the page."""
@@ -137,7 +137,8 @@ class Panel(anywidget.AnyWidget):
         elif press.name == "part":
             self._send_part(press)
         elif press.name == "retry":
-            if self._work is None:  # The work in progress continues.
+            # While work is in progress, Retry has no effect.
+            if self._work is None:
                 self._message, self._is_broken = None, False
                 self.recover()
         elif press.name == "hello" or self._work is None:
@@ -174,7 +175,7 @@ class Panel(anywidget.AnyWidget):
         """Whether no work is in progress."""
         return self._work is None
 
-    # Errors and downloads
+    # Errors, downloads and background work.
 
     def fail(self, title: str, error: TreasuryError, *before: Text) -> Message:
         """Show an error in the panel, and at the field that its text begins with."""
@@ -231,7 +232,8 @@ class Panel(anywidget.AnyWidget):
                 except TreasuryError as error:
                     try:
                         message = explain(error)
-                    except TreasuryError as again:  # The list cannot be refreshed either.
+                    except TreasuryError as again:
+                        # Refreshing the list after the failure has failed too.
                         message = self._message or alert("That did not work", error)
                         stays = Text(f"The list is not refreshed: {again.what}", "warn")
                         message = msgspec.structs.replace(message, lines=(*message.lines, stays))
@@ -241,7 +243,7 @@ class Panel(anywidget.AnyWidget):
                     self._ended(self._message)
                     raise
 
-        # Not a daemon: a stopping kernel waits for the answer to a sent call.
+        # The thread is not a daemon, so a stopping kernel waits for the answer to a sent call.
         self._thread = threading.Thread(target=carry_out, name="treasury-panel")
         self._thread.start()
 

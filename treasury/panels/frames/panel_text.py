@@ -19,7 +19,7 @@ from treasury.core.text import visible
 from treasury.core.wording import instant_words
 
 _CLOCK: Final[ContextVar[tzinfo]] = ContextVar("clock", default=UTC)
-"""The time zone of the desk of the active panel."""
+"""The time zone of the active panel's workspace."""
 
 LONGEST: Final = 2_000
 
@@ -38,7 +38,7 @@ def literal(content: object) -> Any:
 
 @contextmanager
 def desk_clock(zone: tzinfo) -> Iterator[None]:
-    """Show instants in a desk's time zone during the block."""
+    """Show instants in a workspace's time zone within the `with` block."""
     before = _CLOCK.set(zone)
     try:
         yield
@@ -47,7 +47,7 @@ def desk_clock(zone: tzinfo) -> Iterator[None]:
 
 
 def instant(moment: datetime | None) -> str:
-    """Return `2026-11-02 09:00:05 CET`, by the desk's clock; empty for None."""
+    """Return `2026-11-02 09:00:05 CET`, in the workspace's time zone; empty for None."""
     if moment is None:
         return ""
     return instant_words(moment.astimezone(_CLOCK.get()), "%Y-%m-%d %H:%M:%S")

@@ -22,7 +22,7 @@ class QuerySource(Protocol):
     """A source of pages: a snapshot of the lake, or Arrow tables."""
 
     def sql(self, query: str, params: list[Any] | None = None) -> pa.Table:
-        """Return the rows of one SELECT of ours."""
+        """Run one SELECT of this package and return its rows."""
 
 
 class ArrowTables:
@@ -41,7 +41,7 @@ class ArrowTables:
             self._connection.unregister("arrow")
 
     def sql(self, query: str, params: list[Any] | None = None) -> pa.Table:
-        """Return the rows of one SELECT of ours."""
+        """Run one SELECT of this package and return its rows."""
         with self._connection.cursor() as cursor:
             return duckdb_engine.rows(cursor, query, params)
 
@@ -75,7 +75,7 @@ def read_page(
     number: int = 0,
     size: int = SIZE,
 ) -> QueryPage:
-    """Return page `number` of the rows that contain `search` in one of the columns `searched`.
+    """Return page `number` of the rows in which a column of `searched` contains `search`.
 
     `query`, `order` and `searched` are our own SQL; `search` is a person's text, passed as a
     parameter. A page past the end becomes the last one.
@@ -106,6 +106,6 @@ _AMOUNT: Final = re.compile(
 def count_rows(
     source: QuerySource | Snapshot, query: str, where: str = "true", params: Sequence[str] = ()
 ) -> int:
-    """Return the number of rows of a table or query of ours that meet a condition of ours."""
+    """Count the rows of a table or query that meet a condition; both are trusted SQL."""
     counted = source.sql(f"SELECT count(*) FROM {query} WHERE {where}", list(params))  # noqa: S608
     return int(counted.column(0)[0].as_py())

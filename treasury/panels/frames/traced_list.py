@@ -1,9 +1,9 @@
 """A read-only list with a trace for each row, computed from the lake and the journal.
 
-A subclass defines the tables (`tables`) and the ids with which the trace of a row may begin
-(`names`). The tables are recomputed in the background, if the lake or the journal has changed. A
-trace is shown as a step that can only be closed. Its Copy button copies `Trace.provider_text`,
-which contains no data from our own files.
+A subclass defines the tables (`tables`) and the ids that a row's trace may begin with (`names`).
+The tables are recomputed in the background, if the lake or the journal has changed. A trace is
+shown as a step that can only be closed. Its Copy button copies `Trace.provider_text`, which
+contains no data from our own files.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class LookingPanel(ListPanel):
         self._tables: dict[str, pa.Table] = {}
         super().__init__(desk, size=size)
 
-    # Defined by subclasses
+    # Methods that subclasses define.
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
         """Return the tables of the lists; subclasses define them."""
@@ -80,7 +80,7 @@ class LookingPanel(ListPanel):
         """Return the ids of a row that a trace may begin with, the best one first."""
         raise NotImplementedError
 
-    # Display
+    # Display: the list, its notes, buttons and fields.
 
     def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
         """Return the current tables."""
@@ -88,10 +88,10 @@ class LookingPanel(ListPanel):
         return ArrowTables(**self._tables)
 
     def bar(self) -> tuple[Button, ...]:
-        """Return the button for one row."""
+        """Return the button that traces one row."""
         return (Button("trace", "Trace", "primary"),)
 
-    # Presses
+    # Handlers of button presses.
 
     def presses(self) -> Presses:
         """Return the handler that traces one row."""
@@ -127,7 +127,7 @@ class LookingPanel(ListPanel):
 
         self.start("Following the payment", task, "Not traced", _NOTHING)
 
-    # State
+    # Changes to the panel's state.
 
     def recover(self) -> None:
         """Compute the tables again in any case, and show the first list."""

@@ -83,7 +83,7 @@ class PendingRequests(PendingDecision, frozen=True, kw_only=True):
 
     @property
     def confirmed(self) -> Confirmation:
-        """The first confirmation; the only one of a decision about one request."""
+        """The first confirmation; a decision about one request has no other."""
         return self.all[0]
 
     @property

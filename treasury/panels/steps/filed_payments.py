@@ -45,7 +45,8 @@ def note_file(
         remarked = sorted({clean(remarks[request].by) for request in names if request in remarks})
         if remarked:
             raise ActionRefused(
-                f"some requests got a remark by {', '.join(remarked)} meanwhile; no file was made",
+                f"{', '.join(remarked)} remarked on some of the requests meanwhile; no file"
+                " was made",
                 do="look at the list again",
             )
         again = rejected or {}

@@ -18,7 +18,7 @@ from treasury.panels.frames.panel_text import instant
 
 
 class RequestUpdate(msgspec.Struct, frozen=True):
-    """An update of a request at a version; `settled` if the request needs no decision any more."""
+    """An update of a request at a version; `settled` if the request no longer needs a decision."""
 
     lines: tuple[Text, ...]
     version: int | None

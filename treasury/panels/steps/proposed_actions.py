@@ -183,7 +183,7 @@ def batch_message(result: BatchResult, verb: str) -> Message:
         lines.append(Text(f"{action.id} waits for {more} more to approve it: {action.text}"))
     if result.untried:
         count = len(result.untried)
-        lines.append(Text(f"{count:,} not tried: ready, and nothing was sent", "warn"))
+        lines.append(Text(f"{count:,} not tried: still ready; nothing was sent", "warn"))
     title = f"{verb}: {len(executed):,} done"
     if result.cancelled:
         title = f"Cancelled after {len(result.ran):,}"
@@ -192,7 +192,7 @@ def batch_message(result: BatchResult, verb: str) -> Message:
     return Message(title, tuple(lines), "alert" if failed else "status")
 
 
-# The effect of each verb
+# The function that carries out each verb.
 
 
 def _approve(desk: PanelWorkspace, pending: PendingActions, work: Work) -> Message:
@@ -212,7 +212,7 @@ def _execute(desk: PanelWorkspace, pending: PendingActions, work: Work) -> Messa
 def _end(
     verb: str, title: str, desk: PanelWorkspace, pending: PendingActions, work: Work
 ) -> Message:
-    """Close actions permanently by a verb of `t.actions`, `reject` or `withdraw`."""
+    """Close actions permanently by the method `reject` or `withdraw` of `t.actions`."""
     work.pass_the_point("Writing it to the journal")
     end, reason = getattr(desk.actions, verb), pending.reason or ""
     ended = [end(action_id, reason) for action_id in pending.batch.ids]

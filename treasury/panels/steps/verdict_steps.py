@@ -155,7 +155,9 @@ def sentence(decision: Decision) -> str:
     reason = f" Reason: {clean(decision.reason)}." if decision.reason else ""
     closed = decision.closed_month
     posting = (
-        f" {closed} is closed and stays closed: it posts in {decision.posts_to}." if closed else ""
+        f" {closed} is closed and stays closed: the decision posts in {decision.posts_to}."
+        if closed
+        else ""
     )
     object_words = _line(line) if line else f"line {clean(decision.entry_id)}"
     return f"{words.asks} {object_words}{about}.{reason}{posting}"

@@ -21,7 +21,7 @@ _Row = Mapping[str, Any]
 
 
 def exposure_section(exposure: ProviderExposure, *, is_unread: bool = False) -> Section:
-    """Return the section; its figure is `exposure_by_day`."""
+    """Return the section on exposure, with the figure `exposure_by_day`."""
     title = "With the provider"
     if is_unread:
         return Section("exposure", title, "Unknown: the services have not been read.")

@@ -1,6 +1,6 @@
 """Execute the notebook of a close for a month, with the rows of each figure, for its pack.
 
-It is the same notebook in which people work, executed by papermill. It reads the workspace without
+It is the notebook in which people work, executed by papermill. It reads the workspace without
 writing to it. Its output differs between runs, so the pack guarantees only its hash.
 """
 
@@ -33,7 +33,7 @@ def require_papermill() -> None:
 def run_notebook(workspace: Path, month: Month, to: Path, *, ledger: Path | None = None) -> Path:
     """Execute the close's notebook on a workspace and write it with outputs to `to`.
 
-    `ledger` is the ledger that it compares; for a closed month, the one of its close is used.
+    `ledger` is the ledger that the notebook compares; a closed month uses the ledger of its close.
     Raises InputError if papermill is missing, StorageError if a cell fails.
     """
     require_papermill()

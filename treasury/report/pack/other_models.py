@@ -1,4 +1,4 @@
-"""Checks of a pack that another version of the models made, with results that differ now.
+"""Checks of a pack that a different version of the models made, with results that differ now.
 
 Such a pack can be recomputed only by the version that made it. For a prepared or closed month, the
 journal has hashes of some tables: the outcomes of the lines, the roll-forward, and the tables
@@ -32,14 +32,14 @@ _PACK_NAMES: Final = {
     "coin_unproved": "coins_unproved",
     "exposure_positions": "exposure",
 }
-"""Names in a pack of tables that a close stores under another name."""
+"""Pack names of the tables that a close stores under a different name."""
 _NOT_IN_PACK: Final = frozenset({"coin_lots", "coin_events", "positions", "shares"})
 """Tables that a close stores for later months."""
 _JOURNALED: Final = "differs from what the close journaled"
 
 
 def has_other_models(code: Code) -> bool:
-    """Return True if a pack was made by another version of the models."""
+    """Return True if a pack was made by a different version of the models."""
     return code.models != code_of().models
 
 
@@ -117,7 +117,7 @@ def proved_by_journal(tables: Sequence[str]) -> str:
 def compare_with_journal(
     folder: Path, evidence: Evidence, lake: Lake
 ) -> tuple[list[Finding], list[str]]:
-    """Compare a pack of other models with the tables that have hashes in the journal."""
+    """Compare a pack made by other models with the tables that have hashes in the journal."""
     close = close_in(evidence)
     notes = [version_needed(evidence.code)]
     if close is None:

@@ -141,7 +141,8 @@ def _evidence(
 ) -> Evidence:
     """Return the evidence without file hashes; write a given ledger into `folder`."""
     r = closing.r
-    assert r.basis is not None  # The basis has the commit.
+    # The evidence needs the commit that the basis names.
+    assert r.basis is not None
     question = r.basis.question
     ledger = closing.ledger_file
     if ledger is not None:
@@ -175,7 +176,7 @@ def _evidence(
 
 
 def _bank_files(closing: Closing) -> dict[str, str]:
-    """Return the SHA-256 of every bank file of the month's statements, by its name."""
+    """Return the SHA-256 of each bank file behind the month's statements, by its name."""
     assert closing.r.basis is not None
     with closing.r.basis.snapshot.connection() as connection:
         files = connection.execute(

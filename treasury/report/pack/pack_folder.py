@@ -47,7 +47,7 @@ class ClosePack(Tables, msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sql(self) -> str:
-        """The query of the outcomes."""
+        """The query that computes the outcomes."""
         return self.checklist.sql
 
     def sheets(self) -> Mapping[str, Table]:
@@ -98,7 +98,7 @@ def write_close(
         raise StorageError(
             f"the close of {closing.r.month} cannot be written to {folder}:"
             f" {error.strerror or error}",
-            do="free or name another folder, then run the command again",
+            do="free the folder or name another one, then run the command again",
         ) from error
     return ClosePack(
         folder=folder,
@@ -131,7 +131,7 @@ def _require_ours(folder: Path) -> None:
 
 
 def _take_place(new: Path, folder: Path, former: Path) -> None:
-    """Replace the previous folder by the new one; on failure the previous one stays."""
+    """Replace the previous folder with the new one; on failure the previous one stays."""
     if not folder.exists():
         new.rename(folder)
         return

@@ -159,7 +159,7 @@ def _ledger(folder: Path, evidence: Evidence) -> LedgerFile | None:
 
 
 def compare_again(evidence: Evidence, closing: Closing, notes: list[str]) -> list[Finding]:
-    """Return the files that are not reproduced; for packs of other code, tables that differ."""
+    """Return files that are not reproduced; for packs made by other code, tables that differ."""
     same_code = evidence.code == code_of()
     if not same_code:
         notes.append(
@@ -193,7 +193,7 @@ def compare_again(evidence: Evidence, closing: Closing, notes: list[str]) -> lis
 
 
 def _unlike_evidence(evidence: Evidence, folder: Path) -> Iterator[Finding]:
-    """Yield tables that differ from the evidence, for packs of other code.
+    """Yield tables that differ from the evidence, for packs made by other code.
 
     The code that a pack names proves nothing, because anyone can seal a pack again.
     """
@@ -213,7 +213,7 @@ def _differing(sealed: Mapping[str, Any], computed: Mapping[str, Any]) -> list[s
 
 
 def _carried(closing: Closing) -> Iterator[Finding]:
-    """Check amounts from other months: they must tie, and close with this month's figures."""
+    """Check amounts from other months: they must tie, and end with this month's totals."""
     r, rolled = closing.r, closing.rolled
     assert r.basis is not None
     totals = {

@@ -3,8 +3,8 @@
 With only the folder, the reconciliation is recomputed from the pack's own inputs and every file is
 made again. This runs in a process with limits, because the folder may come from anyone. With a
 workspace, the reconciliation is also recomputed from the pinned commit and the journal, so that a
-change of both inputs and evidence is detected. If another version of the models made the pack and
-the results differ now, it is compared with the journal's hashes instead (`other_models`).
+change of both inputs and evidence is detected. If a different version of the models made the pack
+and the results differ now, it is compared with the journal's hashes instead (`other_models`).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Verified(Tables, msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         if self.holds:
             sealed = f"{clean(self.month)}: {count(self.files, 'file')} as sealed"
-            again = f"comes out again {self.against}"
+            again = f"is reproduced {self.against}"
             head = f"{sealed}; {again if self.is_recomputed else 'not computed again'}"
         else:
             head = f"{clean(self.month)}: {count(len(self.findings), 'difference')} {self.against}"
@@ -143,7 +143,7 @@ def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing
 
 
 def _journaled(evidence: Evidence, journal: Journal) -> Iterator[Finding]:
-    """Check that the journal agrees with the evidence, with an unbroken chain up to there."""
+    """Check that the journal agrees with the evidence, with its chain unbroken up to there."""
     period = evidence.period
     signed = period or evidence.preparation or None
     head = evidence.journal if signed is None else signed.entry

@@ -19,7 +19,7 @@ LONGEST: Final = 120
 
 
 def browser() -> str | None:
-    """Return the first installed browser of the list."""
+    """Return the first browser in the list that is installed."""
     return next((path for name in _BROWSERS if (path := shutil.which(name))), None)
 
 

@@ -76,7 +76,7 @@ def read_sealed(folder: Path) -> tuple[Evidence, list[Finding]]:
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise InputError(f"{path} cannot be read: {clean(error):.200}", do=_DO) from None
     except RecursionError:
-        raise InputError(f"{path} cannot be read: it is nested too deep", do=_DO) from None
+        raise InputError(f"{path} cannot be read: it is nested too deeply", do=_DO) from None
     if evidence.format != FORMAT:
         raise InputError(
             f"{path}: version {clean(evidence.code.version)} of treasury made a pack of form"
@@ -96,7 +96,7 @@ def _implausible(evidence: Evidence) -> Iterator[Finding]:
         if not _is_plausible(value):
             yield Finding(EVIDENCE, f"{name.replace('_', ' ')} is beyond what a pack can hold")
     if evidence.period is not None and evidence.period.month != evidence.month:
-        yield Finding(EVIDENCE, "period is of another month")
+        yield Finding(EVIDENCE, "period belongs to a different month")
 
 
 def _is_plausible(value: object) -> bool:

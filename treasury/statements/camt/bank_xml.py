@@ -152,7 +152,7 @@ class Cut:
             raise self._refused("its elements are nested too deeply")
 
     def _joined_spaces(self, more: list[str]) -> str:
-        """Merge the namespaces of the open elements with more; the innermost declaration wins."""
+        """Merge the open elements' namespaces with further ones; the innermost declaration wins."""
         declared = [*chain(*self._declared), *more]
         if sum(map(len, declared)) > _MOST_SPACES:
             raise self._refused("its namespaces are longer than any bank's")

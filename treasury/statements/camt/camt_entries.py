@@ -89,7 +89,7 @@ def movement(
 
 
 def shares(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[Share], str | None]:
-    """Return the parts of the entry, and a text that says how the parts miss its amount.
+    """Return the parts of the entry, and a text that says how their sum differs from its amount.
 
     A single detail gets the whole amount: its own amount may be before charges or in another
     currency. In a batch each detail states its own part. Details without an amount share the
@@ -135,7 +135,7 @@ def _with_silent(
     everything = tuple(range(len(parts) + len(silent)))
     whole = [Share(entry.amount, entry.direction, everything)]
     if not parts or (len(parts) == 1 and remainder == 0):
-        # All details describe a single movement.
+        # All details together describe one movement of the whole amount.
         return whole, None
     if remainder < 0:
         return whole, mismatch
@@ -152,7 +152,7 @@ def _after_charges(
     parts: Sequence[Share],
     remainder: Decimal,
 ) -> list[Share] | None:
-    """Return the parts less charges, if the charges explain the difference to the entry.
+    """Return the parts less charges, if the charges explain the difference from the entry.
 
     Charges of a detail belong to its part, and charges of the entry are a separate part.
     """
@@ -215,7 +215,7 @@ def _stated(fields: ElementValues, currency: str, names: Sequence[str] = _STATED
 
 
 def merged(details: Sequence[ElementValues]) -> ElementValues:
-    """Return the values of several details of an entry as those of one detail.
+    """Merge the values of several details of an entry into those of one detail.
 
     A column has a value if all details agree on it; texts and references are joined. Differing ids
     are added to the text, where matching searches them.
@@ -258,7 +258,7 @@ _OF_ONE_DETAIL: Final = frozenset(
 def entry_row(
     entry: CamtMovement, fields: ElementValues, part: Share, head: StatementHead, *, alone: bool
 ) -> EntryRow:
-    """Return the row of an entry or of one of its details, without ids, position and raw text."""
+    """Return the row for an entry or one of its details, without ids, position and raw text."""
     texts = fields.working
     row = EntryRow(**fields.columns)  # type: ignore[arg-type]  # the paths name text columns only
     row.account = head.account
@@ -313,7 +313,7 @@ _OTHER_AMOUNTS: Final = frozenset(
 
 
 def _add_other_amounts(row: EntryRow, fields: ElementValues, *, alone: bool) -> None:
-    """Add charges, instructed amount and exchange rate; those of the entry only to its only row."""
+    """Add charges, instructed amount and exchange rate, also from the entry if it has one row."""
     texts = fields.working
     for level in ("", "entry_") if alone else ("",):
         if row.charges_amount is None:

@@ -125,7 +125,7 @@ class CamtFile(BankFile):
                 do="give a statement as the bank sends it",
             )
         raise StatementError(
-            f"{self.file_name}: document {self._documents} in it is no bank statement (camt.052,"
+            f"{self.file_name}: document {self._documents} in it is not a bank statement (camt.052,"
             " .053 or .054)",
             do="cut the file where that document begins, and add both parts; nothing was stored",
         )

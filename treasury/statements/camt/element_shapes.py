@@ -1,4 +1,4 @@
-"""Fast extraction of values from XML text: a bank repeats its elements with other values.
+"""Fast extraction of values from XML text: a bank repeats its elements with different values.
 
 An element without comments, CDATA and stray `>` can be split at `<` and `>` into alternating text
 and tags. The sequence of tags is its *shape*. The positions of the values are computed once per

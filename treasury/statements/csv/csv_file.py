@@ -58,7 +58,7 @@ _MOST_OTHERS: Final = 10_000
 
 
 class CsvFile(BankFile):
-    """One CSV file being read. `account` is used if it names none, `currencies` if it states none.
+    """One CSV file being read; `account` and `currencies` are used if the file states none.
 
     Raises StatementError if no profile fits and none can be proposed. A file read by a proposed
     profile has a note, and is not proved.
@@ -149,7 +149,8 @@ class CsvFile(BankFile):
             also = f"; its letters fit {others} too" if question is not None else ""
             self.note(f"not UTF-8; read as {text.encoding.title()}{also}")
         if layout is not None and question is not None and layout.is_proposed:
-            # Other questions quote texts, which depend on the code page, so it is asked first.
+            # Other questions quote texts, which depend on the code page, so the code page is asked
+            # first.
             layout = msgspec.structs.replace(layout, questions=(question,))
         if layout is None:
             raise UnknownFormat(
@@ -174,7 +175,7 @@ class CsvFile(BankFile):
         return islice(self._text.rows(layout.delimiter), layout.header + 1, None)
 
     def _open_questions(self) -> list[CsvQuestion]:
-        """Determine the decimal sign and the sign of amounts by the balances, else by an answer.
+        """Determine the decimal sign and the amounts' signs from the balances, else from an answer.
 
         Return the questions that are still open.
         """
@@ -231,8 +232,8 @@ class CsvFile(BankFile):
     def _derive_signs(self) -> list[Unshown] | None:
         """Derive the direction of every amount, if each balance connects to the one before it.
 
-        Return the oldest rows, of which no balance shows the direction. Return None if a balance
-        does not connect, or if the balances connect in both orders of the rows.
+        Return the oldest rows, whose direction no balance shows. Return None if a balance does not
+        connect, or if the balances connect in both orders of the rows.
         """
         rows, columns = self._rows, self._rows.layout.columns
         before, found = rows.positive, []
@@ -284,7 +285,7 @@ class CsvFile(BankFile):
         return self._shown(self._below())
 
     def _shown(self, shown_rows: Iterable[CsvRow]) -> str:
-        """Return some rows as text for a question."""
+        """Return sample rows as text for a question."""
         rows = self._rows
         shown = (
             f"line {row.line}: {' '.join((*rows.texts(row), amount))[:_LONGEST_SHOWN]}"
@@ -302,7 +303,7 @@ class CsvFile(BankFile):
             words = " or ".join(repr(answer.word) for answer in question.answers)
             self.note(f"{question.text} ({question.name}: {words})")
         self.end(
-            "none of its rows is read before that is answered:"
+            "its rows are not read before this question is answered:"
             f" treasury statements profile {self.file_name}"
         )
 
@@ -471,7 +472,7 @@ class CsvFile(BankFile):
                 draft.lost(f"line {line}", why, line)
         if self.lost_count > len(self._lost):
             more = self.lost_count - len(self._lost)
-            next(iter(drafts.values())).problem("", f"and {more} rows more that cannot be read")
+            next(iter(drafts.values())).problem("", f"and {more} more rows that cannot be read")
         return drafts
 
     def _draft(self, key: Key, course: Course) -> StatementDraft:

@@ -59,7 +59,7 @@ class Layout(msgspec.Struct, frozen=True):
     unused: tuple[tuple[str, str], ...] = ()
     """Header and first value of each column that a proposed layout leaves out."""
     is_card: bool = False
-    """Whether a proposed layout is for a card, of which purchases may be positive."""
+    """Whether a proposed layout is for a card, whose purchases may be positive amounts."""
 
 
 def layout_of(lines: Sequence[str], profiles: Iterable[Profile], file_name: str) -> Layout | None:

@@ -27,7 +27,7 @@ from treasury.statements.field_values import account_number
 _ONE_WORD: Final = frozenset({"net", "netto", "id", "gross", "brutto"})
 """Words that must be the whole header, not a part of a longer one."""
 _SEVERAL: Final = frozenset({"text", "amount", "debit", "credit", "currency", "counterparty_name"})
-"""Roles that several columns may claim, of which one column is chosen."""
+"""Roles that several columns may fit; one of the columns is then chosen."""
 _CARDS: Final = frozenset({"visa", "mastercard", "maestro", "amex", "vpay", "americanexpress"})
 _KINDS: Final = {
     "booking_date": "d", "value_date": "d-", "amount": "a", "debit": "a-", "credit": "a-",
@@ -41,7 +41,7 @@ _KINDS: Final = {
 def proposal(lines: Sequence[str], file_name: str, answers: Mapping[str, str]) -> Layout | None:
     """Return the most likely layout of an unknown file, with the open questions.
 
-    Return None if no column of days or amounts is found. `answers` maps names of questions to
+    Return None if no day column or no amount column is found. `answers` maps names of questions to
     answers.
     """
     tables = [
@@ -252,7 +252,7 @@ def _names_cards(table: CsvTable) -> bool:
 def _is_card(table: CsvTable) -> bool:
     """Return whether the table lists the movements of a card.
 
-    A column of merchants is enough if there is no balance, or if most amounts are unsigned: a bank
+    A merchant column is enough if there is no balance, or if most amounts are unsigned: a bank
     account lists payments with a minus, and a card's balance may be its debt.
     """
     amounts = [text for place in table.columns.get("amount", ()) for text in table.texts(place)]

@@ -169,7 +169,7 @@ def _kind(what: str, why: str) -> CsvQuestion:
 
 
 def _side_accounts(table: CsvTable, headers: Sequence[str], side: str) -> int | None:
-    """Return a column with one side's account of a journal in every row."""
+    """Return a column in which every row has the debit or credit account of a journal entry."""
     other = "credit" if side == "debit" else "debit"
     for place, header in enumerate(headers):
         texts = table.texts(place)
@@ -189,13 +189,13 @@ _LEDGER: Final = re.compile(r"[0-9]{3,8}(?![0-9.,'])", re.ASCII)
 
 
 def _amount_question(table: CsvTable) -> CsvQuestion | None:
-    """Choose the columns of amounts from which alone the balances follow; otherwise ask."""
+    """Choose the amount columns if only they lead to the balances; otherwise ask."""
     distinct: dict[tuple[tuple[str, ...], ...], Columns] = {}
     for choice in _amount_choices(table):
         values = tuple(tuple(table.values(place)) for (place,) in choice.values())
         distinct.setdefault(values, choice)
     choices = list(distinct.values())
-    # A company's ledger has debit and credit the other way round than a bank.
+    # Debit and credit in a company's ledger are the reverse of those in a bank statement.
     swapped = [
         {"debit": choice["credit"], "credit": choice["debit"]}
         for choice in choices
@@ -233,7 +233,7 @@ def _fee_question(table: CsvTable) -> CsvQuestion | None:
     if not has_fees or is_after_fees:
         return None
     answers = (
-        Answer("in", "the amount is what moved, with the fee in it", {"fee_included": True}),
+        Answer("in", "the amount is the sum that moved, including the fee", {"fee_included": True}),
         Answer("on top", "the fee moved in addition", {"fee_included": False}),
     )
     return CsvQuestion("fee", f"is {table.shown(place)} in the amount?", answers)
@@ -381,7 +381,7 @@ def _one_column(table: CsvTable, role: str, places: Sequence[int], text: str) ->
 
 
 def _text_question(table: CsvTable) -> CsvQuestion | None:
-    """Ask which column is the text if none is recognised; its references would be lost."""
+    """Ask which column is the text if none is recognised; otherwise references would be lost."""
     if any(map(table.texts, table.columns.get("text", ()))):
         return None
     used = {place for places in table.columns.values() for place in places}
@@ -401,7 +401,7 @@ def _text_question(table: CsvTable) -> CsvQuestion | None:
     answers.append(Answer("none", "none of them", {"columns": {"text": ()}}))
     if not places:
         return None
-    return CsvQuestion("text", "which column is what a payment is for?", tuple(answers))
+    return CsvQuestion("text", "which column says what a payment is for?", tuple(answers))
 
 
 def _day_question(table: CsvTable) -> CsvQuestion | None:
@@ -418,7 +418,7 @@ def _day_question(table: CsvTable) -> CsvQuestion | None:
 def _day_order(table: CsvTable) -> tuple[_Order, bool]:
     """Return the order of day, month and year, and whether the file shows it.
 
-    A part above twelve shows it, and so do points; headers in other languages than English mean
+    A part above twelve shows it, and so do points; headers in a language other than English mean
     that the day is first.
     """
     found: set[tuple[int, int]] = set()
@@ -453,7 +453,7 @@ def decimal_question(shown: str) -> CsvQuestion:
         Answer(".", "a point: 1.234 is less than two", {"decimal": "."}),
     )
     return CsvQuestion(
-        "decimal", f"thousands or decimals, which sign is for decimals? {shown}", answers
+        "decimal", f"thousands or decimals: which sign is the decimal sign? {shown}", answers
     )
 
 

@@ -41,7 +41,7 @@ _EXACT: Final = Context(prec=80)
 _MINUS: Final = frozenset({"-", "\u2212"})
 _AMOUNTS: Final = ("amount", "debit", "credit", "balance", "balance_before", "fee")
 MOVED: Final = ("amount", "debit", "credit")
-"""Roles of columns with the amount moved."""
+"""Roles of columns that have the moved amount."""
 _DECIDES: Final = (*_AMOUNTS, "sign", "currency", "status")
 """Roles that a row must not lack: without them it would be read as another movement."""
 
@@ -88,7 +88,7 @@ class CsvRows:
         """Whether the amounts of the file show the decimal sign."""
         self.positive = layout.profile.positive
         self.oldest: Literal["", "in", "out"] = ""
-        """The answer for rows of which the balances do not show the direction."""
+        """The answer for rows whose direction the balances do not show."""
         self.unknown_status: Literal["PDNG", "BOOK"] = "PDNG"
         """Status given to a row with an unknown word for its status."""
         self.states_signs = False
@@ -186,8 +186,8 @@ class CsvRows:
     def _is_header_again(self, row: CsvRow, day: str) -> bool:
         """Return whether a row repeats the table's header.
 
-        Raises InputError for the header of another table, StatementError for the same columns in
-        another order.
+        Raises InputError for the header of another table, StatementError for the same columns in a
+        different order.
         """
         if not is_header(row):
             return False
@@ -198,8 +198,8 @@ class CsvRows:
                     f"{self._file_name} line {row.line}: another table begins: {day[:40]!r}",
                     do="put each table into its own file; the file was not stored",
                 )
-            raise InputError(f"{day[:40]!r} and no amount in it, as in a header")
-        self._note(row, "left out: the header again")
+            raise InputError(f"{day[:40]!r} without an amount in the row, as in a header")
+        self._note(row, "left out: the header is repeated")
         return True
 
     def _check_count(self, row: CsvRow) -> None:
@@ -294,7 +294,7 @@ class CsvRows:
         try:
             return amount_in(text, self.decimal) if text else None
         except InputError:
-            # An amount in another notation than the file's may be misread, so it is ignored.
+            # An amount that is not in the file's notation may be misread, so it is ignored.
             return None
 
     def _moved(self, row: CsvRow, day: str) -> CsvMovement:
@@ -398,7 +398,7 @@ class CsvRows:
         return name or self.cell(row, "payee_name" if is_debit else "payer_name")
 
     def _is_total(self, row: CsvRow, day: str) -> bool:
-        """Return whether a row without a day is a total: amounts, and at most labels of them."""
+        """Return whether a row without a day is a total: it has amounts, and no text but labels."""
         words = [text for text in map(cell, row.cells) if text and not is_amount(text)]
         if not words:
             return True

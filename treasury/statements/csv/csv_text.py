@@ -98,7 +98,7 @@ class CsvText:
             yield unfinished
 
     def rows(self, delimiter: str) -> Iterator[CsvRow]:
-        """Yield the rows from the start."""
+        """Yield the rows of the file, from its first line on."""
         return rows_of(self.lines(), delimiter, self._file_name)
 
     def bank_regions(self, account: str) -> set[str]:

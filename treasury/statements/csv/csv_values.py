@@ -95,7 +95,7 @@ def _date(year: str, month: str, day: str, text: str) -> date:
 
 
 def is_day(text: str) -> bool:
-    """Return whether a cell is a day in some order."""
+    """Return whether a cell is a day in any known order."""
     for order in ("dmy", "mdy"):
         try:
             day_in(text, order)
@@ -203,7 +203,7 @@ def amount_in(text: str, decimal: str) -> Decimal:
 
 
 def _total_in(text: str, decimal: str) -> Decimal:
-    """Return the total in a cell such as `702.00<br />2.00<br />700.00`, which has its parts too.
+    """Return the total in a cell such as `702.00<br />2.00<br />700.00`, which also has the parts.
 
     Raises InputError if no amount in it is the sum of the others.
     """

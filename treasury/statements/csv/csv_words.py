@@ -18,7 +18,7 @@ IN: Final = frozenset(_ROW["in"])
 STATUS: Final = {word: code for code, words in _WORDS["status"].items() for word in words}
 LABELS: Final = {word: role for role, words in _WORDS["label"].items() for word in words}
 BALANCES: Final = frozenset(_WORDS["label"]["opening"] + _WORDS["label"]["closing"])
-"""Labels of rows that have a day but state a balance in the column of amounts."""
+"""Labels of rows that have a day but state a balance in the amount column."""
 HEADERS: Final[dict[str, list[str]]] = _WORDS["header"]
 OTHER: Final[dict[str, list[str]]] = _WORDS["other"]
 """Words in headers that distinguish similar columns, and statements from other tables."""

@@ -47,7 +47,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     name: str
     columns: dict[str, _Headers]
     needs: _Headers = ()
-    """Required headers, which identify the bank's files; by default the first one of each role."""
+    """Required headers, which identify the bank's files; default: the first header of each role."""
     day_order: Literal["dmy", "mdy", "ymd"] = "dmy"
     decimal: Literal["", ",", "."] = ""
     """Decimal sign; if empty, it is derived from the file."""
@@ -67,9 +67,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def __post_init__(self) -> None:
         unknown = sorted(set(self.columns) - set(ROLES))
         if unknown:
-            raise ValueError(f"profile {self.name}: {unknown[0]!r} is not a role of a column")
+            raise ValueError(f"profile {self.name}: {unknown[0]!r} is not a column role")
         if not ("amount" in self.columns or {"debit", "credit"} & set(self.columns)):
-            raise ValueError(f"profile {self.name}: no column of amounts")
+            raise ValueError(f"profile {self.name}: no amount column")
         if "booking_date" not in self.columns:
             raise ValueError(f"profile {self.name}: no column booking_date")
 

@@ -26,8 +26,8 @@ from treasury.statements.explorer.wallet_tables import evidence_key
 class WalletExport(msgspec.Struct, frozen=True, kw_only=True):
     """A wallet's export. With `shows_gas` it has the gas of every transaction of the wallet.
 
-    `native` is the only coin in it, empty for the plain form. `content` has its bytes; errors call
-    a position `word`, which is `line` or `row`.
+    `native` is the only coin in it, empty for the plain form. `content` has its bytes; `word` is
+    what errors call a position, `line` or `row`.
     """
 
     path: Path
@@ -39,7 +39,7 @@ class WalletExport(msgspec.Struct, frozen=True, kw_only=True):
     content: bytes
 
     def where(self, line: ExportLine) -> str:
-        """Return file and position of a line, for an error message."""
+        """Return the file and position of a line, for an error message."""
         return f"{self.path}, {self.word} {line.place}"
 
     def require_sound(self) -> None:

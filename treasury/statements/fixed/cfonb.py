@@ -120,7 +120,7 @@ class CfonbFile(FixedFile):
         self._raws.append(record.text)
         try:
             if _account_of(record, draft.head.currency) != self._account:
-                raise InputError("the new balance is of another account")
+                raise InputError("the new balance belongs to another account")
             draft.balances.append(_balance(record, "CLBD", draft.head.currency))
         except InputError as error:
             draft.problem(f"line {record.line}", error.what, record.line)
@@ -128,19 +128,19 @@ class CfonbFile(FixedFile):
         self.complete(draft.finish("\n".join(self._raws)), draft)
 
     def _flush(self) -> Iterator[EntryRow]:
-        """Return the row of the entry with complete records."""
+        """Return the row of the current entry, whose records are complete."""
         records, self._entry = self._entry, []
         if not records or self._draft is None:
             return
         first, draft = records[0], self._draft
         try:
             if _account_of(first, draft.head.currency) != self._account:
-                raise InputError("it is of another account than the statement")
+                raise InputError("its account is not the statement's")
             row = _entry_of(first, draft.head.currency)
             for record in records[1:]:
                 record.require_width(CfonbFile.width)
                 if _account_of(record, draft.head.currency) != self._account:
-                    raise InputError(f"line {record.line} is of another account")
+                    raise InputError(f"line {record.line} belongs to another account")
                 if record.text[48:118].strip():
                     _add_more(row, record.text[45:48].strip(), record.text[48:118])
         except InputError as error:
@@ -162,8 +162,8 @@ def _currency_of(record: FixedRecord, currency: str | None) -> str:
 def _account_of(record: FixedRecord, currency: str | None = None) -> str:
     """Return branch, currency and account number, which each record repeats.
 
-    The bank code is not included: banks that merged write another code in some movements (direct
-    debits, fees) that are part of the statement all the same.
+    The bank code is not included: banks that merged write a different code in some movements
+    (direct debits, fees) that are part of the statement all the same.
     """
     return f"{record.text[11:16]}{_currency_of(record, currency)}{record.text[21:32]}"
 
@@ -217,7 +217,7 @@ def _add_more(row: EntryRow, qualifier: str, text: str) -> None:
     match qualifier:
         case "" | "LIB" | "LCC":
             row.remittance = (*row.remittance, text.strip())
-        # The second half of a text of 140 characters, which may be split within a word.
+        # This is the second half of a text of 140 characters, which may be split within a word.
         case "LC2":
             *before, last = row.remittance or ("",)
             row.remittance = (*before, f"{last}{text}".strip())

@@ -193,7 +193,7 @@ class CodaFile(FixedFile):
         return statement.draft
 
     def _flush(self) -> Iterator[EntryRow]:
-        """Return the rows of the entry with complete records."""
+        """Return the rows of the current entry, whose records are complete."""
         records, self._entry = self._entry, []
         if not records:
             return
@@ -234,7 +234,7 @@ class CodaFile(FixedFile):
 def _movement_of(
     parts: Sequence[Sequence[FixedRecord]], currency: str | None
 ) -> tuple[EntryRow, list[EntryRow]]:
-    """Return the row of an entry and the rows of its payments, with the texts of details."""
+    """Return an entry's row and its payments' rows, with the texts of details."""
     parent = _entry_of(parts[0], currency)
     payments: list[EntryRow] = []
     for part in parts[1:]:
@@ -251,7 +251,7 @@ def _movement_of(
 
 
 def _parts(records: Sequence[FixedRecord]) -> list[list[FixedRecord]]:
-    """Return the records of an entry and of each of its details.
+    """Return the records of an entry, and those of each detail.
 
     Raises InputError for an incomplete record.
     """
@@ -263,14 +263,14 @@ def _parts(records: Sequence[FixedRecord]) -> list[list[FixedRecord]]:
         elif not parts:
             raise InputError(f"line {record.line}: a record 21 is missing before it")
         elif record.text[2:6] != parts[0][0].text[2:6]:
-            raise InputError(f"line {record.line} is of another entry")
+            raise InputError(f"line {record.line} belongs to another entry")
         else:
             parts[-1].append(record)
     return parts
 
 
 def _amount_of(text: str) -> Decimal:
-    """Return an amount of fifteen digits, of which three are decimals.
+    """Return an amount of fifteen digits, three of which are decimals.
 
     Raises InputError for anything else.
     """
@@ -355,7 +355,7 @@ def _add_texts(row: EntryRow, records: Sequence[FixedRecord]) -> None:
 
 
 def _add_detail_texts(row: EntryRow, records: Sequence[FixedRecord]) -> None:
-    """Add the texts of a detail that is not a payment: the payer's words may be only there."""
+    """Add the texts of a detail that is not a payment: only they may have the payer's words."""
     detail = EntryRow()
     _add_texts(detail, records)
     for text in (*detail.remittance, detail.additional_information or ""):

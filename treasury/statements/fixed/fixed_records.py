@@ -77,7 +77,7 @@ class FixedFile(BankFile):
         """Hold a record until its entry is complete."""
         self._entry.append(record)
         if len(self._entry) > self.most_records:
-            raise self.refused(record, f"more than {self.most_records} records of one entry")
+            raise self.refused(record, f"more than {self.most_records} records in one entry")
 
     def refused(self, record: FixedRecord, why: str) -> StatementError:
         """Return the error that refuses the whole file."""

@@ -60,7 +60,7 @@ _PARTY_PATTERNS: Final = tuple(
         ("RACH.:", r"(?i:\brach\.:\s*(\w{4,34});\s*(?:od|dla):)\s*([^;]+);"),
     )
 )
-"""Patterns of single banks: what identifies the bank, and the other party's account and name.
+"""Patterns of single banks: a sign of the bank, and the other party's account and name.
 """
 _LEADING_IBAN: Final = re.compile(r"([A-Z]{2}\d\d[A-Z]{4}[A-Z0-9]{6,26}) ([^\n]+)\n")
 _NO_VALUE: Final = re.compile(r"[\s/]*")
@@ -131,7 +131,7 @@ def _cut(
 def _cut_alike(
     pattern: re.Pattern[str], texts: Sequence[str]
 ) -> tuple[tuple[str, ...], Sequence[_Row]] | None:
-    """Return the same for texts that have the keys of the first text in the same order."""
+    """Return the columns of texts that all have the first text's keys in the same order."""
     count, keys = len(texts), tuple(pattern.findall(texts[0]))
     pieces = pattern.split("\n".join(texts)) if keys else []
     if not keys or pieces[1::2] != list(keys) * count:
@@ -345,7 +345,7 @@ def _remitted(value: str) -> tuple[str, str]:
 
 
 def _free(texts: Sequence[str]) -> Columns:
-    """Read texts of no known dialect, line by line; some banks name the other party in them."""
+    """Read texts of unknown dialects line by line; some banks name the other party in them."""
     details: Columns = {
         "remittance": [tuple(filter(None, map(str.strip, text.split("\n")))) for text in texts]
     }

@@ -250,7 +250,7 @@ def _account(text: str, currency: str | None) -> str:
 
 
 def _number(block: _Block) -> tuple[int, int]:
-    """Return the numbers of the statement and of its page; 0 if they are missing."""
+    """Return the statement number and the page number; 0 if they are missing."""
     number, _, page = block.tags.get("28", "").strip().partition("/")
     return count_in(number) or 0, count_in(page) or 0
 

@@ -22,7 +22,7 @@ from treasury.statements.statement_draft import StatementDraft, StatementHead
 
 
 def movement_columns(draft: StatementDraft, movements: MtMovements) -> Columns:
-    """Return the columns of some movements of a statement, without empty columns.
+    """Return the non-empty columns of some of a statement's movements.
 
     A movement that cannot be read is recorded in the draft as lost.
     """
@@ -59,7 +59,7 @@ def _only(movements: MtMovements, places: Sequence[int]) -> MtMovements:
 def _columns(
     head: StatementHead, lines: Lines, movements: MtMovements
 ) -> tuple[Columns, list[str | None] | None]:
-    """Return the columns, and the names of the other parties if ids use another spelling."""
+    """Return the columns, and the other parties' names if ids use a different spelling."""
     count = len(lines.sides)
     columns = details_of(movements.texts, movements.numbered)
     working: Columns = {name: columns.pop(name) for name in WORKING if name in columns}
@@ -207,7 +207,7 @@ def _add_amounts(columns: Columns, lines: Lines, working: Columns) -> None:
                 of_amount = _column(columns, f"{name}_currency", count)
                 of_amount[at] = currency or columns["currency"][at]
         if amounts["rate"]:
-            # `raw` keeps the text.
+            # A rate that cannot be read is left empty, because `raw` has its text.
             with suppress(InputError):
                 rate = parse_amount(amounts["rate"].strip().replace(",", "."))
                 _column(columns, "exchange_rate", count)[at] = rate

@@ -153,7 +153,7 @@ def _join_lookalikes(
             is_none = at in inner_closings or (is_closed and not _BALANCE_BEGINS.match(texts[at]))
             is_inner = previous in _TEXTS and is_none
         elif is_dash[at]:
-            # After a dash within a text more lines follow; after the end of a message none.
+            # More lines follow a dash within a text, but not a dash that ends the message.
             has_more = main == "61" and previous in _TEXTS and bool(texts[at].strip())
             is_inner = has_more or _goes_on(main, after)
         else:
@@ -166,7 +166,7 @@ def _join_lookalikes(
         if tag not in _EXPLAINS:
             main = "" if tag == END else tag
     for at in reversed(inner):
-        # Below a balance or in a head a dash does not end the message.
+        # Below a balance or in a head, a dash does not end the message.
         if tags[at - 1] in _TEXTS or at - 1 in inner:
             texts[at - 1] += f"\n-{texts[at]}" if is_dash[at] else f"\n:{tags[at]}:{texts[at]}"
         for column in (tags, texts, lines, envelopes):
@@ -231,7 +231,7 @@ _FOLLOWERS: Final = {
     "25": frozenset({"28", "28C", "34F", "13C", "13D", "60F", "60M"}),
     "28": frozenset({"34F", "13C", "13D", "60F", "60M"}),
 }
-"""Fields that may follow a head field below a text; before others the line belongs to the text."""
+"""Fields that may follow each head field below a text; otherwise the head is a line of the text."""
 _CLOSINGS: Final = frozenset({"62F", "62M"})
 _STARTS: Final = frozenset({"20", "25", "25P", "28", "28C", "60F", "60M", "940", "942"})
 """Fields at the beginning of a message; movements after them belong to this message."""
@@ -246,7 +246,7 @@ _NOT_A_BEGINNING: Final = re.compile(
 
 
 def _last_beginning(text: str) -> int:
-    """Return where the last field begins that text of the next chunk may continue."""
+    """Return the position of the last field, which the next chunk of text may continue."""
     at = len(text)
     while (at := text.rfind("\n", 0, at)) > 0:
         if _BREAK.match(text, at) and not _NOT_A_BEGINNING.match(text, at):

@@ -1,4 +1,4 @@
-"""Values of SWIFT's fields 60 to 65 and 61: balances, and the line of a movement."""
+"""Values of SWIFT's fields: balances (60, 62, 64, 65), and the line of a movement (61)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Lines(msgspec.Struct, frozen=True):
 
 
 def lines_of(texts: Sequence[str]) -> Lines:
-    """Return the parts of some fields 61. Raises InputError for a field in another form."""
+    """Return the parts of several fields 61. Raises InputError for a text of any other form."""
     together = "\n".join(texts)
     rows = _LINES.findall(together) if together.count("\n") < len(texts) else []
     more: dict[int, str] = {}
@@ -166,7 +166,7 @@ def amount_of(text: str) -> Decimal:
 
 
 def with_currency(text: str | None) -> tuple[Decimal | None, str | None]:
-    """Return amount and currency of a text such as `EUR11,85`; None for any other text."""
+    """Return the amount and currency of a text such as `EUR11,85`; None for any other text."""
     matched = _MONEY.match(text or "")
     if matched is None:
         return None, None

@@ -2,7 +2,7 @@
 
 In the line of a debit the bank repeats the file's id, in its ISO 20022 field or in a text. It may
 break the id, change its case, append text, or cut it off at the end of the field. A complete id
-proves that the debit is the file's; a longer id with the same beginning is another id. The
+proves that the debit is the file's; a longer id with the same beginning is a different id. The
 beginning alone proves nothing, but then the file must not be paid again, because the debit may be
 that file's.
 """
@@ -18,7 +18,7 @@ import msgspec
 _IDS: Final = ("message_id", "payment_information_id")
 _TEXTS: Final = ("end_to_end_id", "creditor_reference", "remittance", "additional_information")
 _BEGINNING: Final = 9
-"""Number of first characters that distinguish ids: PAY and six characters of the file's hash."""
+"""Number of leading characters that distinguish ids: PAY and six characters of the file's hash."""
 
 
 class NamedFiles(msgspec.Struct, frozen=True):
@@ -27,7 +27,7 @@ class NamedFiles(msgspec.Struct, frozen=True):
     whole: frozenset[str]
     """Ids that occur completely, even if line breaks or blanks interrupt them."""
     perhaps: frozenset[str]
-    """Ids of which the line has at least the beginning; the rest may be missing or different."""
+    """Ids whose beginning is in the line; the rest may be missing or different."""
 
 
 class FileIds:
@@ -44,7 +44,7 @@ class FileIds:
         self._plain_start = commonprefix(list(self._beginnings))  # noqa: RUF071 - as above
 
     def named(self, line: Mapping[str, Any]) -> NamedFiles:
-        """Return the ids in a line.
+        """Return the payment file ids in a line.
 
         The line has the columns `message_id`, `payment_information_id`, `end_to_end_id`,
         `creditor_reference`, `remittance` and `additional_information`, each text or None.

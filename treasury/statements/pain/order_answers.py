@@ -1,10 +1,10 @@
-"""The result of all answers of the bank about one payment of a payment file.
+"""The combined result of the bank's answers about one payment in a payment file.
 
 A bank answers several times, about the whole file, its batch or a payment, and its reports may be
 added in any order. A later answer overrides an earlier one, and an answer about the payment
 overrides an answer about the file. A rejection is final unless a later answer, or an answer of
 another level, contradicts it: a payment both rejected and accepted is undecided. A rejection is not
-final either if it names another amount, account or batch, or is older than the file.
+final either if it names a different amount, account or batch, or is older than the file.
 """
 
 from __future__ import annotations
@@ -157,15 +157,15 @@ def _strangeness(
     for name, word in (("original_message_id", "file"), ("original_batch_id", "batch")):
         other = named_reference(row[name])
         if other and folded_id(other) != folded_id(message_id):
-            return f"said of another {word}"
+            return f"but for another {word}"
     said = row["created_at"]
     stated, currency = row["amount"], row["currency"] or "EUR"
     if None not in {stated, amount} and (stated, currency) != (amount, "EUR"):
-        return f"said of {format_amount(stated, currency)}"
+        return f"but for {format_amount(stated, currency)}"
     account = plain_account(row["creditor_account"] or "")
     if account and payee_iban and account != plain_account(payee_iban):
-        return "said of another account"
-    return "said before the file was made" if said and made and said < made else ""
+        return "but for another account"
+    return "but dated before the file was made" if said and made and said < made else ""
 
 
 def _of_money(

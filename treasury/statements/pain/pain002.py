@@ -122,7 +122,7 @@ class StatusReportFile(BankFile):
             problem = "a payment status report that names no payment file"
             step = "fetch the file from the bank again; the file was not stored"
         else:
-            problem = "a document in it is no payment status report"
+            problem = "a document in it is not a payment status report"
             step = "cut the file where that document begins, and add both parts; nothing was stored"
         raise StatementError(f"{self.file_name}: {problem}", do=step)
 

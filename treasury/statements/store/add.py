@@ -1,8 +1,8 @@
 """Adding bank files to the lake, in one commit for all files of a call.
 
 Adding is safe to repeat. A stored movement is only changed by a better version: booked instead of
-pending, proved instead of not proved, or other content in a later statement (`movement_identity`).
-The rows are staged on disk until all comparisons are done.
+pending, proved instead of not proved, or different content in a later statement
+(`movement_identity`). The rows are staged on disk until all comparisons are done.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def add_statements(
     workers: int | None = None,
     kept_input: KeptInput | None = None,
 ) -> AddReport:
-    """Read files of bank statements and add what is new in one commit.
+    """Read bank statement files and add the new statements and movements in one commit.
 
     `declared` maps each account of the company to `own_bank` or `provider_report`, `currencies`
     to its currencies; a single currency is used if a file states none. `account` is used for files
@@ -222,8 +222,8 @@ def _alike_problem(file_name: str, days: Sequence[date]) -> Problem:
     count = "1 movement has" if len(days) == 1 else f"{len(days)} movements have"
     named = ", ".join(map(str, days[:_MOST_NAMED])) + (" ..." if len(days) > _MOST_NAMED else "")
     what = (
-        f"{count} the amount of one that is known from another export, on its day in other words or"
-        f" on another day ({named}): if they are the same, withdraw one of the two statements;"
+        f"{count} the same amount as one known from another export, but different words or a"
+        f" different day ({named}): if they are the same, withdraw one of the two statements;"
         " until then a person matches them"
     )
     return Problem(file_name, "", what)
@@ -259,7 +259,7 @@ def _write_statuses(writer: Writer, files: Iterable[StatementFile]) -> tuple[int
 def _staged(
     staging: Staging, reading: Iterable[StatementFile | Problem]
 ) -> tuple[list[StatementFile], list[Problem]]:
-    """Stage the rows of the files; return the files without them, and notes on other files."""
+    """Stage the rows of the files; return the files without rows, and notes on other files."""
     files: list[StatementFile] = []
     skipped: list[Problem] = []
     nothing = STATEMENT_ENTRIES.row_schema.empty_table()
@@ -269,7 +269,7 @@ def _staged(
             continue
         if file.format == GUESSED:
             raise StatementError(
-                f"{file.name}: a CSV of a bank without a profile",
+                f"{file.name}: a CSV from a bank that has no profile",
                 do=f"save what `treasury statements profile {file.name}` proposes, then add it",
             )
         staging.add(file.batches(), is_export=file.format.startswith("CSV"))

@@ -109,14 +109,14 @@ def _between(before: StatementFacts, facts: StatementFacts) -> Continuity | None
 def _overlapping(closed: Sequence[StatementFacts]) -> Iterator[tuple[int, str]]:
     """Return the reasons against statements that begin within another one and end after it.
 
-    If the balance continues, the two share a day but no movement. A statement with all its days in
-    another one, such as a day in a statement of the month, is no contradiction.
+    If the balance continues, the two share a day but no movement. A statement whose days are all in
+    another one, such as a daily statement within a monthly one, is not a contradiction.
     """
     ends = {(facts.last, facts.closing) for facts in closed}
     for at, facts in enumerate(closed):
         if (facts.first, facts.opening) in ends:
             continue
-        # Statements sorted by end: those that end before this one ends, but not before it begins.
+        # Sorted by end, these statements end before this one ends, but not before it begins.
         start = bisect_left(closed, (facts.first, 0), key=_ended)
         end = bisect_left(closed, (facts.last, 0), key=_ended)
         for before in closed[start:end]:
@@ -132,7 +132,7 @@ def _overlapping(closed: Sequence[StatementFacts]) -> Iterator[tuple[int, str]]:
 
 
 def _numbered_alike(closed: Sequence[StatementFacts]) -> Iterator[tuple[int, str]]:
-    """Return the reasons against statements that repeat a number with other content.
+    """Return the reasons against statements that repeat a number with different content.
 
     Pages of one statement share a number too, and some banks always write the same number: then the
     balance continues, or the account has no other number.

@@ -1,9 +1,9 @@
 """Coverage: the days of each account for which proved statements form an unbroken chain.
 
-Only on covered days a missing payment certainly was not made. A statement continues a chain if it
-overlaps the chain, or if it opens with the chain's closing balance and no statement is missing
-between them. The bank's counter shows whether one is missing, or the setting on which days the bank
-writes none. A balance confirmed by a person bridges the days of a dormant account.
+Only on covered days is it certain that a missing payment was not made. A statement continues a
+chain if it overlaps the chain, or if it opens with the chain's closing balance and no statement is
+missing between them. The bank's counter shows whether one is missing, or the setting on which days
+the bank writes none. A balance confirmed by a person bridges the days of a dormant account.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MONTH_COVERAGE: Final = grouped_schema(
 `balance` is the constant balance during a month without a statement.
 """
 
-_LONGEST_WEEKEND: Final = 5  # From the Thursday before Easter to the Tuesday after it.
+_LONGEST_WEEKEND: Final = 5  # The days go from the Thursday before Easter to the Tuesday after it.
 _DAY: Final = timedelta(days=1)
 
 _CONFIRMED: Final = "confirmed balance"
@@ -69,7 +69,7 @@ def coverage(
     Parameters
     ----------
     statements
-        Rows of the table `statements` that count.
+        Rows of the table `statements`, without withdrawn and replaced ones.
     accounts
         The declared accounts.
     confirmations
@@ -134,7 +134,7 @@ def month_coverage(
     confirmations: pa.Table | None,
     month: Month,
 ) -> pa.Table:
-    """Return whether proved statements cover a month of each account, as MONTH_COVERAGE."""
+    """Return for each account whether proved statements cover a month; as MONTH_COVERAGE."""
     groups = _Groups(statements, accounts, confirmations)
     rows = []
     for key in groups.keys:
@@ -281,7 +281,7 @@ def _chain(
 
 
 def _follows(before: StatementFacts, facts: StatementFacts, days: StatementDays | None) -> bool:
-    """Return whether no statement is missing between two without a common day."""
+    """Return whether no statement is missing between two statements that share no day."""
     if not facts.continues(before):
         return False
     if _is_confirmed(before) or _is_confirmed(facts) or days == "movements":

@@ -36,17 +36,17 @@ class MovementVersion(msgspec.Struct, gc=False):
     is_twin: bool = False
     place: int | None = None
     is_total: bool = False
-    """Whether it is a total replaced by details from another message (`batch_details`)."""
+    """Whether the movement is a total that another message's details replace (`batch_details`)."""
     is_detail: bool = False
-    """Whether it is one of the details that replace a total."""
+    """Whether the movement is one of the details that replace a total."""
 
     @property
     def is_booked(self) -> bool:
-        """Return whether it is booked, itself or by its details."""
+        """Return whether the movement is booked, itself or by its details."""
         return self.status == "BOOK" or self.is_total
 
     def differs(self, stored: MovementVersion) -> bool:
-        """Return whether its content differs from the stored version."""
+        """Return whether the movement's content differs from the stored version."""
         content = (self.raw, self.is_booked, self.statement.proved)
         return content != (stored.raw, stored.is_booked, stored.statement.proved)
 
@@ -65,8 +65,8 @@ class MovementVersion(msgspec.Struct, gc=False):
 class MovementRegister:
     """The stored movements, and their changes by incoming rows.
 
-    In the end `chosen` has the versions to write by id, and `patches` the stored movements of which
-    only status or twin flag changes.
+    In the end `chosen` has the versions to write by id, and `patches` the stored movements whose
+    status or twin flag alone changes.
     """
 
     def __init__(self, stored: Iterable[MovementVersion]) -> None:
@@ -92,7 +92,7 @@ class MovementRegister:
             content = content_of(row.entry_id)
             key = content, row.booked, row.status
             if key not in candidates:
-                # Many equal rows search the movements stored before only once, which keeps the time
+                # Equal rows search the previously stored movements only once, which keeps the time
                 # linear.
                 candidates[key] = _candidates(row, list(self._known[content].values()))
             counterpart = unchanged.get(at) or next(
@@ -114,7 +114,7 @@ class MovementRegister:
         return used
 
     def keep_superseded(self, rows: Iterable[MovementVersion]) -> None:
-        """Add the rows of a version that does not count; rows only in it are superseded."""
+        """Add the rows of a version that does not count; rows that only it has are superseded."""
         unmatched: dict[tuple[str, date], deque[MovementVersion]] = {}
         for row in rows:
             key = content, booked = content_of(row.entry_id), row.booked
@@ -221,7 +221,7 @@ class MovementRegister:
 def _candidates(
     row: MovementVersion, versions: Sequence[MovementVersion]
 ) -> Iterator[MovementVersion]:
-    """Return the stored movements that a row may be: its statement's first, pending ones last."""
+    """Return the stored movements that a row may be: those of its statement first, pending last."""
     statement = row.statement
     for version in versions:
         if (
@@ -238,7 +238,7 @@ def _candidates(
 
 
 def _was_pending(before: MovementVersion, after: MovementVersion) -> bool:
-    """Return whether one is the pending state of the other; the day may have changed."""
+    """Return whether one movement is the pending state of the other; the day may have changed."""
     if before.is_booked or not after.is_booked or before.status == "INFO":
         return False
     return timedelta(0) <= after.booked - before.booked <= _PENDING_AT_MOST

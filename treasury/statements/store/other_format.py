@@ -22,7 +22,7 @@ _ONE_DAY: Final = timedelta(days=1)
 
 
 class DaysByFormat:
-    """The statements that count, by account and day."""
+    """The statements whose movements count, by account and day."""
 
     def __init__(self, statements: Iterable[StatementFacts]) -> None:
         self._days: dict[tuple[str | None, date], list[StatementFacts]] = defaultdict(list)
@@ -30,7 +30,7 @@ class DaysByFormat:
             self.add(facts)
 
     def add(self, facts: StatementFacts) -> None:
-        """Add a statement that counts."""
+        """Add a statement whose movements count."""
         for day in _days(facts):
             self._days[facts.account, day].append(facts)
 
@@ -102,7 +102,7 @@ def _days(facts: StatementFacts) -> Iterable[date]:
 
 
 def _has_all(holder: StatementFacts, facts: StatementFacts) -> bool:
-    """Return whether the other statement has all its days, or the same two balances."""
+    """Return whether `holder` has all days of the statement `facts`, or the same two balances."""
     if holder.first <= facts.first and facts.last <= holder.last:
         return True
     between = (facts.opening, facts.closing, facts.last)

@@ -51,7 +51,7 @@ PART: Final = (
     "list_contains(inferred, 'amount') AND charges_amount IS NULL AND instructed_amount IS NULL"
     " AND NOT contains(position, '/')"
 )
-"""SQL condition for a sole detail with another amount than the entry: its texts cover a part."""
+"""SQL condition for a sole detail whose amount differs from the entry's: its texts cover a part."""
 
 EXPORT_COLUMNS: Final = (
     "entry_id", "statement_id", "account", "currency", "booking_date", "direction", "amount",
@@ -61,7 +61,7 @@ EXPORT_COLUMNS: Final = (
 """Columns by which rows of CSV exports are compared."""
 
 RAW_HASH: Final = "md5(translate(raw, e' \\t\\r\\n', ''))"
-"""SQL expression of the same hash for a stored row, to see whether its text is unchanged."""
+"""SQL expression of a stored row's text hash, to see whether the text is unchanged."""
 
 _SPACES: Final = b" \t\r\n"
 _AT_ONCE: Final = 4 << 20

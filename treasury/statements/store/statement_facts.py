@@ -1,8 +1,8 @@
 """Facts of a statement for comparison with its neighbours.
 
 The proof of a statement, the coverage of days and the comparison of movements use the same rule: a
-statement continues another if it opens with its closing balance; the bank's counter shows whether a
-statement is missing between the two.
+statement continues another if its opening balance is the other's closing balance; the bank's
+counter shows whether a statement is missing between the two.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class StatementFacts(msgspec.Struct, frozen=True):
 
     @property
     def is_final(self) -> bool:
-        """Return whether it is a proved statement of bookings and so has all movements."""
+        """Return whether the statement has bookings and is proved, and so has all movements."""
         return self.proved and not self.is_provisional
 
     @property
     def is_csv(self) -> bool:
-        """Return whether it is a CSV export, of which a person chose the days and the time."""
+        """Return whether the statement is a CSV export, whose days and time a person chose."""
         return self.format.startswith("CSV")
 
     @property
@@ -76,19 +76,19 @@ class StatementFacts(msgspec.Struct, frozen=True):
 
     @property
     def is_provisional(self) -> bool:
-        """Return whether it is a report of movements that a later statement will repeat."""
+        """Return whether the statement is a report, whose movements a later statement repeats."""
         return self.format in {"camt.052", "camt.054", "MT942"}
 
     def covers(self, account: str | None, day: date) -> bool:
-        """Return whether it has every movement of the account on a day."""
+        """Return whether the statement has every movement of the account on a day."""
         return self.is_final and self.account == account and self.first <= day <= self.last
 
     def continues(self, before: StatementFacts) -> bool:
-        """Return whether it opens with the closing balance of `before`."""
+        """Return whether the statement opens with the closing balance of `before`."""
         return before.closing is not None and self.opening == before.closing
 
     def has_next_number(self, before: StatementFacts) -> bool:
-        """Return whether it follows `before` directly by the bank's counter."""
+        """Return whether the statement follows `before` directly by the bank's counter."""
         return before.sequence is not None and self.sequence == before.sequence + 1
 
     def missing_numbers(self, before: StatementFacts) -> range:
@@ -123,7 +123,7 @@ class StatementFacts(msgspec.Struct, frozen=True):
         )
 
     def _continues_on_its_last_day(self, before: StatementFacts) -> bool:
-        """Return whether it continues `before` on the same day without repeating its movements."""
+        """Return whether the statement continues `before` that day without repeating movements."""
         moved = before.opening != before.closing
         return (
             self.continues(before)

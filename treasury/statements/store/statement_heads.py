@@ -39,7 +39,7 @@ class Versions(msgspec.Struct, frozen=True):
     """Comparison of rows for statements with several versions."""
 
     superseded: frozenset[tuple[str, str]] = frozenset()
-    """Id and file hash of each version that is or was stored, and of its rivals."""
+    """Id and file hash of each version ever stored, and of its rivals (competing versions)."""
     hashes: Mapping[tuple[int, str], str] = {}
     """Hash of the rows of each version, by file number and statement id."""
     extended: frozenset[tuple[str, int, int]] = frozenset()
@@ -63,11 +63,11 @@ class Heads(msgspec.Struct, frozen=True):
     listed: tuple[_Row, ...]
     """The incoming statements in the order of the files, each with its `state`."""
     repeated: frozenset[str]
-    """Ids of statements that count, but whose movements are stored in another format."""
+    """Ids of statements that are valid, but whose movements are stored in another format."""
 
     @property
     def counting(self) -> dict[str, StatementFacts]:
-        """Return all statements that count after this call."""
+        """Return all statements whose movements count after this call."""
         rows = {**self.stored, **{key: self.incoming[key] for key in self.came.accepted}}
         return {key: facts_of(row) for key, row in rows.items()}
 
@@ -102,7 +102,7 @@ def heads_of(
 def _beside_others(
     counting: Mapping[str, _Row], declared: Currencies, lacking: Collection[str]
 ) -> dict[str, _Row]:
-    """Return the statements that count, by id, with the proof after comparison with the others."""
+    """Return the statements that count, by id, with their proof after comparing them all."""
     remarks = doubts(counting.values(), declared, lacking)
     return {
         key: doubted(row, remarks.get(place)) for place, (key, row) in enumerate(counting.items())
@@ -144,7 +144,7 @@ class IncomingStatements:
         self.overtaken: dict[tuple[int, str], None] = {}
         """Versions whose movements are all in another version."""
         self.outvoted: dict[tuple[int, str], None] = {}
-        """Versions replaced by a rival; their rows are stored as superseded."""
+        """Versions replaced by a competing version; their rows are stored as superseded."""
         self.corrected: set[str] = set()
         """Ids of statements with a stored version that no longer counts."""
         self.repeats: dict[tuple[int, str], list[StatementFacts]] = {}
@@ -282,7 +282,7 @@ def doubts(
 
 
 def find_rivals(rows: Sequence[_Row], movements: Mapping[tuple[str, str], Counter[str]]) -> None:
-    """Set the rivals among versions that are read together and not stored.
+    """Set the rivals of each version among those that are read together and not stored.
 
     `movements` counts the texts of each version's movements, by the file's SHA-256 and the
     statement's id.
@@ -324,8 +324,8 @@ def rivals_of(row: Mapping[str, Any]) -> str:
     more = len(row["rivals"]) - len(names)
     others = ", ".join([*names, *([f"{more} more"] if more else [])])
     return (
-        f"{others} has it otherwise and neither is the newer one: withdraw it, then add the file"
-        " that is right"
+        f"{others} states it differently and neither version is newer: withdraw it, then add"
+        " the right file"
     )
 
 
@@ -333,7 +333,7 @@ _LACKING: Final = "some of its movements are no longer stored: add its file agai
 
 
 def _stored(writer: Writer) -> dict[str, _Row]:
-    """Return the stored statements that count, by id."""
+    """Return the stored statements whose movements count, by id."""
     rows = writer.read(STATEMENTS, HEAD, COUNTING).to_pylist()
     return {row["statement_id"]: row for row in rows}
 
@@ -356,7 +356,7 @@ def doubted(row: _Row, remark: Continuity | None) -> _Row:
 
 
 def _alone(row: _Row) -> _Row:
-    """Return a stored statement with the proof that it had before a doubt."""
+    """Return a stored statement with the proof that it had before a doubt was added."""
     if row["doubt"] is None:
         return dict(row)
     return {**row, "proved": True, "proof": row["proof"].removeprefix(f"{row['doubt']}; ")}

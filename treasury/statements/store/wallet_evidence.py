@@ -54,7 +54,7 @@ class WalletEvidence(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
 
 
 def require_company_wallet(lake: Lake, chain: str, address: str) -> WalletPlace:
-    """Return the wallet in the spelling of the service.
+    """Return the wallet as the service spells it.
 
     Raises InputError if the company has no such wallet.
     """
@@ -104,7 +104,7 @@ def add_export(
     if export.native and further:
         raise InputError(
             f"{file} shows {export.native} alone, not {', '.join(sorted(further))}",
-            do="add the export of its tokens too",
+            do="add the wallet's token export too",
         )
     covered_assets = sorted({*(row["asset"] for row in rows), *further, export.native} - {""})
     if not covered_assets:
@@ -138,7 +138,7 @@ def add_export(
                 f"{file} lacks {format_amount(movement['amount'], movement['asset'])} of"
                 f" {movement['moved_at']:%Y-%m-%d %H:%M} UTC, hash {movement['transaction_hash']},"
                 f" which {movement['file_name']} has",
-                do="export again without a filter; add with replace where this one is right",
+                do="export again without a filter; if this export is right, add it with replace",
             )
         wallet_conflicts.require_moved(writer, export, {row["movement_id"] for row in dropped})
         is_whole = export.shows_gas and place.native_coin in covered_assets
@@ -150,7 +150,7 @@ def add_export(
             raise InputError(
                 f"{file} lacks the gas of {payment['transaction_hash']},"
                 f" {payment['published']} {payment['coin']}, which {payment['file_name']} has",
-                do="export again without a filter; add with replace where this one is right",
+                do="export again without a filter; if this export is right, add it with replace",
             )
         other = wallet_conflicts.disagreeing_payments(writer, gas)
         if other and not replace:
@@ -159,7 +159,7 @@ def add_export(
                 f"{export.path}, {export.word} {payment['line']}: gas of"
                 f" {payment['transaction_hash']} is {wallet_conflicts.gas_words(payment)}, and"
                 f" {wallet_conflicts.gas_words(stored)} in {stored['file_name']}",
-                do="correct the one that is wrong; add with replace where this one is right",
+                do="correct the wrong export; if this one is right, add it with replace",
             )
         writer.vanish(WALLET_MOVEMENTS, _table(WALLET_MOVEMENTS, dropped).select(["movement_id"]))
         writer.vanish(WALLET_GAS, _table(WALLET_GAS, unpaid).select(["payment_id"]))

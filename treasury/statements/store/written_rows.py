@@ -5,7 +5,7 @@ the remaining rows are compared one by one (`movement_identity`), some ten thous
 of equal content are compared together.
 """
 
-# ruff: noqa: S608 - names, numbers, days and hashes of our own are all that is put into queries
+# ruff: noqa: S608 - only our own names, numbers, days and hashes are put into queries
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _PART: Final = {
 
 
 def versions_of(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Table]) -> Versions:
-    """Look up the stored rows like the incoming ones, and compare the versions of statements.
+    """Look up stored rows that resemble incoming ones, and compare the versions of statements.
 
     `files` has the statements of the incoming rows, one table per file.
     """
@@ -147,7 +147,7 @@ def write_rows(
 
 
 def doubtful_rows(staging: Staging) -> dict[int, list[date]]:
-    """Return by file the days of written rows that may be stored movements in other words."""
+    """Return by file the days of written rows that may describe stored movements in other words."""
     found: dict[int, list[date]] = defaultdict(list)
     query = "SELECT file, booking_date FROM doubtful JOIN came USING (file, place) ORDER BY ALL"
     for file, day in staging.run(query).fetchall():
@@ -156,7 +156,7 @@ def doubtful_rows(staging: Staging) -> dict[int, list[date]]:
 
 
 def moved_days(staging: Staging) -> dict[int, list[tuple[date, date]]]:
-    """Return by file both days of each row that is a stored movement of another day."""
+    """Return by file both days of each row that matches a stored movement with a different day."""
     found: dict[int, list[tuple[date, date]]] = defaultdict(list)
     query = "SELECT file, booking_date, known_date FROM moved_rows ORDER BY ALL"
     for file, day, known_day in staging.run(query).fetchall():

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def reading_options(function: Command) -> Command:
-    """Add FILES and the option `--account`."""
+    """Add the argument FILES and the option `--account` to a command."""
     option = click.option(
         "--account", metavar="IBAN", help="Account of files that name none (CSV)."
     )
@@ -226,7 +226,9 @@ def propose(
         click.echo(sketch_profile(Path(file)))
         view.context.exit(1)
     profile = proposal.profile
-    status = "known already" if proposal.is_known else "proposed; look whether it reads right"
+    status = (
+        "known already" if proposal.is_known else "proposed; check that it reads the file correctly"
+    )
     toml = to_toml(profile)
     if proposal.questions:
         # While questions are open the profile is printed as comments, so that nobody uses a copy of

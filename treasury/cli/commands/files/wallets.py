@@ -27,7 +27,10 @@ def wallets() -> None:
 @click.option("--from", "first", metavar="DAY", help="First day of the export.")
 @click.option("--to", "last", metavar="DAY", help="Last day of the export.")
 @click.option(
-    "--asset", "assets", multiple=True, help="An asset that the export covers without movements."
+    "--asset",
+    "assets",
+    multiple=True,
+    help="An asset that the export covers although it has no movement in it.",
 )
 @click.option("--source", default="", help="The source of the file, if it is not an explorer.")
 @click.option(
@@ -35,7 +38,7 @@ def wallets() -> None:
     "columns",
     multiple=True,
     metavar="NAME=HEADING",
-    help="The file's heading of a column.",
+    help="The file's heading for a column.",
 )
 @click.option("--replace", is_flag=True, help="Overwrite conflicting rows of earlier exports.")
 @pass_view
@@ -62,7 +65,9 @@ def add_file(view: CommandView, file: Path, columns: tuple[str, ...], **evidence
 @click.argument("asset")
 @_chain_option
 @_address_option
-@click.option("--at", required=True, metavar="DAY", help="A day, at its end, or an instant.")
+@click.option(
+    "--at", required=True, metavar="DAY", help="A day, for the balance at its end, or an instant."
+)
 @click.option("--source", required=True, help="Where the balance was read; stored with your name.")
 @pass_view
 def state_balance(view: CommandView, balance: str, asset: str, **where: Any) -> None:

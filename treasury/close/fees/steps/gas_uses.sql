@@ -1,4 +1,4 @@
--- One row per gas payment in the given months and request or transfer with its hash.
+-- One row per gas payment in the given months, and per request or transfer with its hash.
 --
 -- A gas payment whose hash no record has is one row.
 SELECT

@@ -1,4 +1,5 @@
--- read through: one row per record behind an entry: a line and its expectations, or a request.
+-- read through as a view, not stored.
+-- One row per record behind an entry: a line and its expectations, or a request.
 SELECT entry_no, 1 AS part, 0 AS place, entry_id AS source_id FROM line_amounts
 UNION ALL
 SELECT entry_no, 2, 0, expectation_id FROM line_amounts WHERE expectation_id IS NOT NULL

@@ -1,6 +1,6 @@
 -- One row per bank line: its signed amount, the explained part, and the role against which that part is posted.
 --
--- A line of several expectations has no such role, because each of its shares has its own.
+-- A line that pays several expectations has no such role, because each of its shares has its own.
 SELECT
     p.entry_no, p.entry_id, p.booking_date, p.role, p.account, p.currency, p.direction, p.amount, p.contra,
     CASE

@@ -1,4 +1,5 @@
--- read through: one row per leg of a bank line.
+-- read through as a view, not stored.
+-- One row per leg of a bank line.
 --
 -- The line's amount is posted to its account, the explained part against its role, and the rest to suspense.
 SELECT entry_no, 1 AS part, 0 AS place, role, account, currency, amount, coalesce(expectation_id, entry_id) AS subject_id

@@ -1,4 +1,5 @@
--- read through: one row per leg of a completed request.
+-- read through as a view, not stored.
+-- One row per leg of a completed request.
 --
 -- Fiat becomes coins, or coins become fiat that is owed to us. Both legs are posted against the role `conversion`.
 SELECT

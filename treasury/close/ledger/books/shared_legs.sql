@@ -1,4 +1,5 @@
--- read through: one row per share of a line that is split between expectations, in the order of the shares.
+-- read through as a view, not stored.
+-- One row per share of a line that is split between expectations, in the order of the shares.
 SELECT
     l.entry_no, s.place, l.currency, s.expectation_id,
     CASE

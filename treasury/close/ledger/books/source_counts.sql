@@ -1,4 +1,5 @@
--- read through: one row per entry, with the number of records behind it.
+-- read through as a view, not stored.
+-- One row per entry, with the number of records behind it.
 SELECT e.turn, count(s.source_id) AS sources
 FROM book_entries AS e
 LEFT JOIN entry_sources AS s ON s.entry_no = e.entry_no

@@ -1,4 +1,4 @@
--- One row per request, credit or transfer with money in transit: the net of its postings to a role in transit.
+-- One row per request, credit or transfer with money in transit: the net sum of its postings to a role in transit.
 --
 -- Both legs of a transfer between own accounts are one transfer.
 SELECT

@@ -1,4 +1,4 @@
--- One row per request with money in transit at the beginning of a month, which begins on $first.
+-- One row per request with money in transit at the beginning of the month that starts on $first.
 WITH allocated AS (
     SELECT a.expectation_id, CAST(sum(a.amount) AS DECIMAL(38, 18)) AS amount,
         min(e.booking_date) AS since

@@ -147,7 +147,7 @@ class Measurement(TermsVerbs):
             known = sorted({*_COINS, *self._coins()} - CURRENCIES)
             for coin in coins.measured:
                 if coin not in known:
-                    problem = "is a currency" if coin in CURRENCIES else "is no coin that is known"
+                    problem = "is a currency" if coin in CURRENCIES else "is not a known coin"
                     raise InputError(
                         f"{POLICY_FILE}: coins.measured.{coin} {problem}; nothing was proposed",
                         do=f"name one of {', '.join(known)}",
@@ -156,9 +156,9 @@ class Measurement(TermsVerbs):
         for place, opening in enumerate(coins.openings if coins else (), 1):
             if opening.day >= today:
                 raise InputError(
-                    f"{POLICY_FILE}: the opening {place} of [[coins.openings]] is of {opening.day},"
-                    " which has not ended",
-                    do="state it at the end of a month that has",
+                    f"{POLICY_FILE}: the opening {place} of [[coins.openings]] is for"
+                    f" {opening.day}, which has not ended",
+                    do="state the opening at the end of a month that has ended",
                 )
         return super().propose(reason, actor=actor)
 

@@ -86,7 +86,7 @@ first of the next month. A pool without coins has one row with zero amounts.
 DISCLOSED: Final = "not set: disclosure only"
 _ASSUMED: Final = "an assumption, not a fair value"
 _LOOK: Final = "look at both: an acquisition, a disposal or an opening is missing or wrong"
-_REOPEN: Final = "look at it; where it is right now, reopen the month that counted it"
+_REOPEN: Final = "look at it; if it is right now, reopen the month that counted it"
 _KEEP: Final = 'keep pool = "entity" of [coins] in policy.toml, or reopen the months before'
 _UNPLACED: Final = "`treasury coins show --unproved` names each, and what to do"
 _ZERO: Final = Decimal(0)
@@ -241,7 +241,7 @@ class _Draft:
         self.lots: list[_Row] = []
         self.notes: list[str] = []
 
-    # Coins that are measured
+    # Calculation of measured coins.
 
     def measure(
         self,
@@ -332,8 +332,8 @@ class _Draft:
             for row in stated:
                 if row["day"] >= ended:
                     self.notes.append(
-                        f"the opening of {coin} at {row['day']} is not used: {Month.of(ended)} was"
-                        " closed with what it ended with"
+                        f"the opening of {coin} at {row['day']} is not used: the closing of"
+                        f" {Month.of(ended)}, which is closed, is used instead"
                     )
             after = [event for event in events if event["happened_on"] > ended]
             # If the company is one pool now, it has all lots. Empty pools have no lots.
@@ -379,7 +379,10 @@ class _Draft:
             problem, step = "opening and movements do not come to the closing", _LOOK
         quantity = walk.coins(month.closing_quantity)
         if not problem and terms.pool == "wallet" and not month.pool and quantity:
-            problem, step = "the month before was closed as one pool, and pools are wallets", _KEEP
+            problem, step = (
+                "the month before was closed with one pool, and now each wallet is a pool",
+                _KEEP,
+            )
         if not problem:
             problem = self._against_balances(terms, month.pool, quantity, start)
             step = _LOOK if problem else ""
@@ -415,9 +418,9 @@ class _Draft:
         if lacking or not proved:
             wallets = count(len(lacking), "wallet")
             self.notes.append(
-                f"{coin} is not held against balances: {wallets} of it not proved"
+                f"{coin} is not compared with balances: {wallets} of it not proved"
                 if lacking
-                else f"{coin} is not held against balances: none is proved"
+                else f"{coin} is not compared with balances: no balance is proved"
             )
             return ""
         crossed = [row for row in start.crossings if is_entity or row["holder"] == pool]
@@ -462,7 +465,7 @@ class _Draft:
             problem=problem, next_step=step,
         )  # fmt: skip
 
-    # Coins that are disclosed
+    # Rows of disclosed coins.
 
     def disclose(self, measured: set[str]) -> None:
         """Add a row per balance of a coin that is not measured, at the last reference rate."""
@@ -527,7 +530,7 @@ def _is_recorded(event: _Row) -> bool:
 
 
 def _counted_as(event: _Row, terms: CoinTerms) -> tuple[Any, ...]:
-    """Return the values of an event that change a pool; with pools per wallet, also the wallets."""
+    """Return the values of an event that change a pool; with pools per wallet, the wallets too."""
     told = tuple(event[name] for name in ("kind", "quantity", "consideration", "currency"))
     sides = {"acquired": ("to_holder",), "disposed": ("from_holder",)}
     holders = sides.get(event["kind"], ("from_holder", "to_holder"))

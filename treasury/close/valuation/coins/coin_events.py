@@ -1,4 +1,4 @@
-"""Proved events by which coins came to the company or left it, each once.
+"""Proved events by which coins came to the company or left it, each listed once.
 
 SQL steps read requests, transfers and movements on the chain; the coins of a virtual account come
 from proved conversions between two balances. As in the journal, a conversion counts in the month of
@@ -27,7 +27,7 @@ from treasury.month.reconciliation import MONTH_PACKAGE, Reconciliation
 PACKAGE: Final = "treasury.close.valuation.coins.steps"
 _TARGETS: Final = ("coin_events", "coin_crossings")
 STEPS: Final = in_order({**steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, _TARGETS)
-"""The steps that give the events of the records, and the steps of the month they read."""
+"""The steps that find the events in the records, and the month's steps that these read."""
 _PROVED: Final = ("proved", "proved_as_group")
 COIN_EVENTS: Final = grouped_schema(
     (TEXT, "event_id", "contra", "coin"),

@@ -62,7 +62,7 @@ class AveragePool:
         return (Lot(day, quantity, before - self.carrying),)
 
     def restate(self, carrying: int, day: date) -> None:  # noqa: ARG002 - an average has no days
-        """Set another carrying amount for all coins."""
+        """Set a new carrying amount for all coins."""
         self._amount, self._divisor, self._base = carrying, 1, self.quantity
 
     def lots(self, day: date) -> tuple[Lot, ...]:
@@ -114,7 +114,7 @@ class FifoPool:
         return _rounded(self._whole + self._parts)
 
     def acquire(self, lot: Lot) -> None:
-        """Add a lot behind those of its day and earlier."""
+        """Add a lot after the lots of the same day and of earlier days."""
         layer = _Layer(lot, len(self._layers), lot.quantity)
         insort(self._layers, layer, lo=self._spent, key=lambda each: each.turn)
         self.quantity += lot.quantity
@@ -144,7 +144,7 @@ class FifoPool:
         return tuple(released)
 
     def restate(self, carrying: int, day: date) -> None:
-        """Set another carrying amount for all coins, as one lot of that day."""
+        """Set a new carrying amount for all coins, as one lot of that day."""
         lot = Lot(day, self.quantity, carrying)
         self._clear()
         self.acquire(lot)

@@ -1,8 +1,8 @@
 """One coin from its opening through the months: pools, movements per event, and month ends.
 
-A month opens with the closing of the month before. A difference to the value that is recognised at
-a month's end either changes the carrying amount for good, or is reversed on the first of the next
-month. All amounts are whole cents and all quantities whole units; see `coin_pool`.
+A month opens with the closing of the month before. A difference from the value that is recognised
+at a month's end either changes the carrying amount for good, or is reversed on the first of the
+next month. All amounts are whole cents and all quantities whole units; see `coin_pool`.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _OPENING: Final = (
     "state what was there in [[coins.openings]] of policy.toml, or add what shows it coming"
 )
 _OF_EVENT: Final = ("kind", "event_id", "contra", "reference", "source_id")
-"""The fields of an event that its movement has too."""
+"""The fields that a movement copies from its event."""
 _CONTRA: Final = {
     "cost": "coin impairment",
     "reserves": "coin reserve",
     "profit_and_loss": "coin revaluation",
 }
-"""The role against which a difference to the value is posted, by kind of measurement."""
+"""The role against which a difference from the value is posted, by kind of measurement."""
 _Row = Mapping[str, Any]
 
 
@@ -54,7 +54,7 @@ class CoinTerms(msgspec.Struct, frozen=True):
 class StartingLot(msgspec.Struct, frozen=True):
     """Coins of a pool at the end of the month before the first.
 
-    If `acquired_on` is None, it is not a lot but a difference to the value without a quantity,
+    If `acquired_on` is None, it is not a lot but a difference from the value without a quantity,
     which is reversed on the first of the month.
     """
 
@@ -194,7 +194,7 @@ class CoinPostings:
                 rows.append(StartingLot(name, None, Decimal(0), cents_amount(holding.difference)))
         return tuple(rows)
 
-    # One month
+    # The calculation of one month.
 
     def _walk(self, month: Month, events: Iterable[_Row]) -> None:
         self.months, self.movements = {}, []
@@ -222,7 +222,7 @@ class CoinPostings:
             self._end(name, holding, month)
 
     def _placed(self, event: _Row, side: str) -> str | None:
-        """Return the pool of one side of an event; None if it is not known.
+        """Return the pool on one side of an event; None if it is not known.
 
         With one pool for the company, every exchange belongs to it, from any wallet.
         """
@@ -333,7 +333,7 @@ class CoinPostings:
         }
         self._note(name, event, 0, difference)
 
-    # Shared parts
+    # Functions that several steps use.
 
     def _consideration(self, name: str, event: _Row) -> Valued | None:
         """Return an event's price in the reporting currency, or else the value of its coins."""

@@ -1,4 +1,4 @@
-"""Money in accounts at the provider: coins in custody, and credits that are not coins yet.
+"""Money in accounts at the provider: coins in custody, and credits not yet converted to coins.
 
 A balance at a time is the last observed balance, changed by the known movements since. If two
 observations show a conversion between them, the lower of both levels is certain and the rest is in
@@ -39,9 +39,9 @@ _ZERO: Final = Decimal(0)
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 _WAITING: Final = {state: CONVERSION_STATES[state] for state in ("not_yet_credited", "held_kyc")}
 _ASK: Final = "ask the provider; next time sync shortly before and after"
-_FULL: Final = "run `treasury sync --full`; ask the provider where the amount stays missing"
+_FULL: Final = "run `treasury sync --full`; if the amount stays missing, ask the provider"
 _RANK: Final = {"matched": 0, "suggested": 1, "unreferenced": 2, "duplicate": 3, "conflict": 4}
-"""The order in which one of several rows for the same share of a line is chosen."""
+"""The order of preference among several rows for the same share of a line."""
 _MAY_BE_ELSEWHERE: Final = ("conflict", "decided otherwise")
 """Credits that may never become coins of the account they reached."""
 
@@ -128,7 +128,7 @@ class _Teller:
     def _converted(
         self, opening: _Row, closing: _Row | None, until: datetime | None, converted: Decimal
     ) -> Iterator[HeldAmount]:
-        """Yield the unexplained difference of two observations, in doubt from the first on."""
+        """Yield the unexplained difference between two observations, from the first one on."""
         begin = opening["moment"]
         if not converted or closing is None or until == begin:
             return
@@ -156,7 +156,7 @@ class _Teller:
         )  # fmt: skip
 
 
-# Credits of virtual accounts
+# Virtual account credits as spans.
 
 
 def credit_spans(
@@ -202,7 +202,7 @@ def credit_spans(
 
 
 class _Named(msgspec.Struct):
-    """What the conversions say about a credit.
+    """The evidence about a credit from conversions.
 
     It has the balance that certainly contains the coins of the credit, the first balance that may
     contain them, and the credit's waiting state.
@@ -242,7 +242,7 @@ def _unnamed(conversions: Iterable[Conversion]) -> dict[_Balance, list[datetime]
 
 
 def _once(credits_: Iterable[_Row]) -> list[_Row]:
-    """Return each share of a line once; a share assigned to another account counts there."""
+    """Return each share of a line once; a share assigned to another account counts for that one."""
     ordered = sorted(
         credits_,
         key=lambda row: (row["entry_id"], _RANK.get(row["outcome"], len(_RANK)), row["account_id"]),
@@ -261,7 +261,7 @@ def _of_credit(span: HeldAmount, own: _Named, resolved: datetime | None) -> Iter
     converted = own.converted
     left_by = "" if converted is None else "converted: its coins are in the balance"
     if own.not_shown:
-        problem = "given to this account by a person; its balances do not hold it"
+        problem = "assigned to this account by a person; its balances do not show it"
         yield doubted(span, problem, "look at the decision again: undo it, or ask the provider")
     elif own.perhaps is not None and (converted is None or own.perhaps < converted):
         until = converted or (None if resolved is None else max(resolved, own.perhaps))

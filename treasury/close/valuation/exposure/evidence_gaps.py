@@ -33,7 +33,7 @@ def gap_spans(
     """Yield a span per source that was not read up to `at`; `read_at` is the last sync."""
     is_past = at == r.month.end(zone)
     last = (at - timedelta(microseconds=1)).astimezone(zone).date()
-    # A bank has booked all payments of a day only after the day.
+    # A bank has booked all of a day's payments only when the day is over.
     if not is_past:
         last -= timedelta(days=1)
     yield from _services(at, zone, read_at, is_past=is_past)

@@ -41,7 +41,7 @@ def _plain(policy: Policy) -> dict[str, Any]:
 class ExposureLimits(TermsVerbs):
     """Decisions by which two people put limits on money with the provider in force.
 
-    They are `t.exposure_limits`. Tables have a row per limit, in the row's `currency`.
+    They are available as `t.exposure_limits`. Tables have a row per limit, in the row's `currency`.
 
     >>> t.exposure_limits.propose("board decision of 12 November")
     """

@@ -74,7 +74,7 @@ class HeldAmount(msgspec.Struct, frozen=True, kw_only=True):
         return self.evidence.replace(AT, moment_words(self.seen_at, zone))
 
     def stands_at(self, at: datetime) -> bool:
-        """Return whether the amount counts at a time."""
+        """Return whether the amount is held at a time."""
         has_come = self.since <= at if self.goes_on else self.since < at
         return has_come and (self.until is None or self.until > at)
 
@@ -93,7 +93,7 @@ def doubted(span: HeldAmount, problem: str, next_step: str) -> HeldAmount:
 
 
 class Peak(msgspec.Struct, frozen=True):
-    """The largest amount, and the first time right after which it was held, or the end itself."""
+    """The largest amount, and when it was first reached: right after a change, or at the end."""
 
     amount: Decimal | Fraction
     at: datetime
@@ -108,7 +108,7 @@ class DayEnd(msgspec.Struct, frozen=True):
 
 
 def standing(spans: Iterable[HeldAmount], at: datetime) -> list[HeldAmount]:
-    """Return the spans that count at a time."""
+    """Return the spans whose amounts are held at a time."""
     return [span for span in spans if span.stands_at(at)]
 
 
@@ -127,7 +127,7 @@ class Move(NamedTuple):
 
 
 def moves_of(spans: Iterable[HeldAmount], further: Iterable[Move] = ()) -> list[Move]:
-    """Return arrivals and departures in order of time; departures come first."""
+    """Return arrivals and departures by time; at the same time, departures come first."""
     moves = list(further)
     for span in spans:
         if span.amount is None:
@@ -144,7 +144,7 @@ _PLACE: Final = itemgetter(0, 1)
 
 
 def amounts_by_day(moves: Sequence[Move], ends: Iterable[tuple[date, datetime]]) -> list[DayEnd]:
-    """Return the amounts at the end of each day, which is given with its time."""
+    """Return the amounts at the end of each day; `ends` has each day and the time of its end."""
     sums: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
     days: list[DayEnd] = []
     at = 0
@@ -202,7 +202,7 @@ def _levels(
 ) -> Iterator[tuple[datetime, Mapping[str, Decimal]]]:
     """Yield sums by currency right after each change from `begin` on, and the sums at `end`.
 
-    Arrivals at `end` count after it; money that continues counts at it.
+    Money that arrives at `end` is not counted then, but money that continues is.
     """
     sums: dict[str, Decimal] = defaultdict(Decimal)
     at = 0

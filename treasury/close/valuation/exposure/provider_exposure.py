@@ -49,7 +49,7 @@ READ: Final = (
 STEPS: Final = stored(
     in_order({**steps_of(MATCHING_PACKAGE), **steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, READ)
 )
-"""The steps that give the movements, and the steps of matching and the month they read."""
+"""The steps that find the movements, and the steps of matching and of the month that these read."""
 EXPOSURE: Final = grouped_schema(
     (TEXT, "kind", "reference", "state"),
     (amount_in("currency"), "amount", "in_doubt"),
@@ -272,7 +272,7 @@ def _told(
     """Return the spans and plain moves of the money with the provider from an answer's records.
 
     A request without exceptions has no spans but plain moves: a month has many such requests, and
-    no money of them is left at its end.
+    none of their money is left at its end.
     """
     assert r.basis is not None
     question = r.basis.question
@@ -322,7 +322,7 @@ class _Draft:
         self._day = (at - timedelta(microseconds=1)).astimezone(zone).date()
         """The day of the time; midnight belongs to the day that it ends."""
 
-    # Positions
+    # The rows of the positions table.
 
     def positions(self, known_to: datetime) -> list[dict[str, Any]]:
         """Return a row per amount; rows in doubt for the same reason are combined."""
@@ -414,7 +414,7 @@ class _Draft:
         worth = (Fraction(amount) * rate for amount, rate in rated if rate is not None)
         return sum(worth, Fraction(0))
 
-    # Days
+    # The rows of the days table.
 
     def days(self) -> list[dict[str, Any]]:
         """Return the amounts at the end of each day of the month up to the given time."""
@@ -444,7 +444,7 @@ class _Draft:
             )  # fmt: skip
         return rows
 
-    # Sums
+    # The rows of the totals table.
 
     def totals(
         self, positions: Sequence[_Row], days: Sequence[_Row], limits: pa.Table | None
@@ -529,7 +529,7 @@ class _Draft:
             amounts.append((amount, currency))
         return _rounded(self._exact(amounts, self._day))
 
-    # Ages
+    # The rows of the ages table.
 
     def ages(self, positions: Sequence[_Row]) -> list[dict[str, Any]]:
         """Return the proved amounts by age, the oldest last."""
@@ -559,7 +559,7 @@ def _rounded(worth: Fraction) -> Decimal:
 
 
 def _day_ends(days: Iterable[_Row], scope: str) -> list[Decimal]:
-    """Return the amount of a scope at the end of each day that has any."""
+    """Return a scope's amount at the end of each day on which it has one."""
     of_scope = (
         (row["day"], row["amount"])
         for row in days

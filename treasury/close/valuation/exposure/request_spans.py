@@ -100,7 +100,7 @@ class _Teller:
         """Return when the request first had a status."""
         return next((turn["moment"] for turn in self._turns if turn["status"] == status), None)
 
-    # On-ramp: fiat that was debited
+    # Spans of an on-ramp: the fiat that was debited.
 
     def debited(self, lines: Sequence[_Row]) -> Iterator[HeldAmount]:
         """Yield the fiat sent for the request, line by line."""
@@ -177,7 +177,7 @@ class _Teller:
             is_open = line["standing"] == "closed" and completed is None and span.is_proved
             yield from self._by_status(span) if is_open else (span,)
 
-    # Off-ramp: coins that were sent, then a payout
+    # Spans of an off-ramp: the sent coins, then the payout.
 
     def sent(self, lines: Sequence[_Row]) -> Iterator[HeldAmount]:
         """Yield the sent coins until completion, then the net amount until it is paid out."""
@@ -270,7 +270,7 @@ class _Teller:
                 problem = f"a credit of {maybe_on} may be its payout"
                 yield from _doubted_from(span, end_of(maybe_on, self._zone), problem, _DECIDE)
 
-    # The state of an amount, by the service's status at the time
+    # The state of an amount by the service's status at that time.
 
     def _by_status(self, whole: HeldAmount) -> Iterator[HeldAmount]:
         """Yield the span in parts: in transit, in process, stuck, blocked."""

@@ -1,6 +1,6 @@
--- One row per line and rival request (question 7). A rival is an open request of which exactly the line's
--- amount is left after its other payments, without doubtful payments; or a request for this amount that is paid
--- by less than half. A request that another payment completes exactly is no rival.
+-- One row per line and rival request (question 7). A rival is an open request of which exactly the line's amount is
+-- left after its other payments, without doubtful payments; or a request for this amount that is paid by less than
+-- half. A request that another payment completes exactly is not a rival.
 WITH own_payments AS (
     SELECT v.expectation_id, CAST(sum(v.amount) AS DECIMAL(38, 18)) AS paid
     FROM provisional_pairs AS v

@@ -1,4 +1,4 @@
--- read through
+-- read through as a view, not stored.
 -- One row per field, as words with one space between them. Separators are removed. Any other punctuation
 -- becomes the word "|", so that words are not joined across it.
 SELECT

@@ -1,4 +1,4 @@
--- read through
+-- read through as a view, not stored.
 -- One row per line and expectation that it names in full, or by a structured reference with valid check digits,
 -- without the pairs that a person rejected. `given_by`: the step that read the code.
 SELECT entry_id, expectation_id, code, 'named_expectations' AS given_by

@@ -1,4 +1,4 @@
--- read through
+-- read through as a view, not stored.
 -- One row per line that names an expectation which receives its money, with the reason in words.
 SELECT
     share.entry_id,

@@ -1,4 +1,4 @@
--- read through
+-- read through as a view, not stored.
 -- One row per expectation and amount that pays it exactly: the whole amount or the rest. Settled requests are
 -- included, stopped requests are not.
 WITH remaining AS (

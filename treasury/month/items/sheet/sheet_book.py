@@ -75,7 +75,7 @@ _STEPS: Final = package_text("treasury.month.items.sheet", "sheet_guide.txt").sp
 def decision_book(
     rows: Sequence[DecisionRow], month: Month, about: str, as_of: datetime, zone: str
 ) -> tuple[Workbook, dict[str, pa.Table]]:
-    """Return the workbook of these rows of a month's open items, and the tables of its sheets."""
+    """Return a workbook with these open items of a month, and the tables of its sheets."""
     columns = tuple(
         msgspec.structs.replace(column, choices=_LIST_FORMULA.format(item=_ITEM_COLUMN))
         if column.title == DECISION
@@ -133,6 +133,6 @@ def _row(row: DecisionRow, month: Month) -> dict[str, Any]:
         "candidates": row.candidates,
         "remark": "; ".join(filter(None, (item.remark, carry))),
         "seen": f"{month} {row.seen}",
-        # These columns are for input.
+        # These columns are empty, because people fill them in.
         **dict.fromkeys(("owner", "expected_by", "proposed_by")),
     }

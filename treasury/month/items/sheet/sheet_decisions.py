@@ -49,7 +49,7 @@ from treasury.month.standing_knowledge import Knowledge
 
 _Outcome: TypeAlias = Literal["to be journaled", "stands already", "refused"]
 _ForeseenEffects: TypeAlias = Callable[[Decided, Sequence[Draft], Month], Effects]
-"""Returns the effects of planned journal entries on other open items of a month."""
+"""Returns the effects of planned journal entries on a month's other open items."""
 _WRITE_AGAIN: Final = "write the sheet again: treasury exceptions --sheet FILE"
 _VERDICTS: Final = ("accept", "accept_group", "reject", "ignore", "assign")
 """The choices about a bank line; other choices are remarks on requests or about carrying."""
@@ -61,9 +61,9 @@ _TOTALS: Final = pa.schema(
 class SheetVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the sheet and its result.
 
-    `why` is why it is refused, or since when its decision exists; for a row to be journaled, it is
-    the contradictions that its reason outweighs. `act` is a key of ACTS, if a choice was made.
-    `owner` and `expected_by` are given by the row, and empty otherwise.
+    `why` is the reason for its refusal, or says since when its decision exists. For a row to be
+    journaled, it lists the contradictions that the row's reason outweighs. `act` is a key of ACTS,
+    if a choice was made. `owner` and `expected_by` are as in the row, or empty.
     """
 
     row: int
@@ -102,7 +102,7 @@ class SheetPlan(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The results of a sheet, row by row; each amount is in its row's currency.
 
     `effects` are the open items that change outside the sheet; None if they were not requested.
-    `sql` is the SQL of the outcomes behind the items of bank lines.
+    `sql` is the SQL that computes the outcomes behind the items about bank lines.
     """
 
     file: str
@@ -129,7 +129,7 @@ class SheetPlan(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def table(self) -> Table:
-        """One row per row of the sheet with a choice."""
+        """One row per sheet row that has a choice."""
         rows = [msgspec.structs.asdict(verdict) for verdict in self.verdicts]
         return Table(pa.Table.from_pylist(rows, schema=_ROWS))
 
@@ -335,10 +335,10 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         verdicts = []
         for row in filled:
             answered = planned.get(row.item_id) or answers[row.number]
-            # Each choice was planned.
+            # Every choice is in `planned`, so only answers are left in `answers`.
             assert isinstance(answered, _Answer)
             verdicts.append(_verdict(row, rows.get(row.item_id), answered))
-            # The other lines of a group follow the row in which it was chosen.
+            # The other lines of a group follow the row in which the group was chosen.
             verdicts += [
                 _verdict(one.row, one.shown, planned[one.row.item_id])
                 for one in chosen
@@ -383,7 +383,7 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return answers
 
     def _draft(self, one: _Chosen, decided: Decided, who: Actor) -> Draft | None:
-        """Return the entry of a remark or a choice about carrying, or None if it already exists."""
+        """Return the entry for a remark or a choice about carrying; None if it already exists."""
         item, row = one.shown.item, one.row
         if one.choice.act == "accept_carry":
             return self.carrying.plan_acceptance(decided, item, who)
@@ -400,7 +400,7 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         if str(month) in closed_periods(decided.entries):
             raise ActionRefused(
                 f"{month.title} is closed: its open items are in the list of the next month",
-                do=f"write a sheet of that: treasury exceptions {month.next} --sheet FILE",
+                do=f"write a sheet for that month: treasury exceptions {month.next} --sheet FILE",
             )
 
 
@@ -410,7 +410,7 @@ def _with_groups(
     rows: Mapping[str, DecisionRow],
     groups: Mapping[str, Mapping[str, str]],
 ) -> list[_Chosen]:
-    """Extend the choice of a group to its lines with an empty row."""
+    """Apply the choice of a group to those of its lines whose own rows are empty."""
     with_rows = {row.item_id for row in filled}
     completed = []
     for one in chosen:
@@ -440,7 +440,10 @@ def _whole_groups(
             answer = answers.get(item_id)
             if item_id in otherwise:
                 number = otherwise[item_id]
-                problem = f"row {number} decides a line of this group otherwise: leave one empty"
+                problem = (
+                    f"row {number} decides a line of this group differently: leave one of"
+                    " the two empty"
+                )
             elif answer is None:
                 problem = f"{item_id}, a line of the group, is not among the open items"
             elif answer.outcome == "refused":
@@ -477,7 +480,7 @@ def _answering(
         shown = rows.get(row.item_id)
         if problem := _moved(row, month, shown):
             return _Answer("refused", problem)
-        # Otherwise `_moved` has refused it.
+        # `_moved` refuses a row whose item does not exist, so the item exists here.
         assert shown is not None
         for choice in reversed(shown.choices):
             if row.decision in {choice.label, choice.words}:
@@ -495,9 +498,12 @@ def _misplaced(row: FilledRow, month: Month, named: Mapping[str, int]) -> str:
     if not row.item_id or not row.seen:
         return f"its {TITLES['item_id']} or {TITLES['seen']} is empty or was changed"
     if row.month != str(month):
-        return f"it belongs to {row.month}, but most rows belong to {month}: use one sheet for each"
+        return (
+            f"it belongs to {row.month}, but most rows belong to {month}: use one sheet for"
+            " each month"
+        )
     if named[row.item_id] > 1:
-        return f"its item is decided in {named[row.item_id]} rows: leave one"
+        return f"its item is decided in {named[row.item_id]} rows: keep one"
     return ""
 
 

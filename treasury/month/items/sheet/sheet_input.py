@@ -84,7 +84,7 @@ def read_sheet(source: Path | bytes, name: str = "") -> tuple[str, tuple[FilledR
         problem = "has several sheets" if sheets else "has no sheet"
         raise InputError(f"{name} {problem} with the columns {titles}", do=_WRITE_AGAIN)
     sheet, (first, places) = sheets[0]
-    # Cells merged at or below the titles hide the values of the others.
+    # Merged cells at or below the titles hide the values of all but the first.
     for merged in sheet.merged:
         corners = _RANGE.fullmatch(merged)
         if corners is None or int(corners[4]) >= first:
@@ -100,7 +100,7 @@ def read_sheet(source: Path | bytes, name: str = "") -> tuple[str, tuple[FilledR
 
 
 def _head(sheet: WorkbookSheet) -> tuple[int, Mapping[str, int]] | None:
-    """Return the row of titles and the position of each column; None if it is no decision sheet."""
+    """Return the title row and the position of each column; None if it is not a decision sheet."""
     for number, cells in sorted(sheet.rows.items()):
         titles = [(clean(cell.text).casefold(), at) for at, cell in sorted(cells.items())]
         named = [title for title, _ in titles]

@@ -47,7 +47,7 @@ ACTS: Final = {
 }
 """The possible choices, with the words that a row's hash covers."""
 _SHOWN_LABELS: Final = {ACTS["ignore"]: "Ignore: it belongs to nothing that is expected"}
-"""The words on the sheet, where they differ from the label that is hashed."""
+"""The words on the sheet, if they differ from the label that is hashed."""
 SHOWN_ACTS: Final = {act: _SHOWN_LABELS.get(label, label) for act, label in ACTS.items()}
 """The possible choices, with their words in the sheet."""
 _REMARKS: Final[Mapping[str, tuple[str, ...]]] = {

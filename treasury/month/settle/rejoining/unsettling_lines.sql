@@ -1,4 +1,4 @@
--- One row per settled line that has another result now, because of new records.
+-- One row per settled line that has a different result now, because of new records.
 --
 -- An example is a line with money that was returned. Matching may have learned from the line how to match others. If
 -- there is such a row, matching therefore reads all records.

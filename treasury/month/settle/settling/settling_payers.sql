@@ -1,6 +1,6 @@
 -- One row per payer's account and settled request, for at most two requests of each account.
 --
--- Two requests show already that the account pays for several.
+-- Two requests already show that the account pays for several.
 SELECT k.party, k.expectation_id AS owner, k.since
 FROM (
     SELECT expectation_id, party, min(since) AS since

@@ -1,7 +1,7 @@
 -- One row per virtual account, with its credits in the month.
 --
--- Of a line that a person divided, only the shares of this account are counted. If no report of the provider's account
--- covers the month, the credits are NOT PROVABLE.
+-- If a person divided a line, only this account's shares are counted. If no report of the provider's account covers the
+-- month, the credits are NOT PROVABLE.
 SELECT
     v.id AS virtual_bank_account_id,
     v.name,

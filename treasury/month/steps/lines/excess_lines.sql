@@ -1,4 +1,4 @@
--- One row per matched line above its expected amount, with the excess, if it has not been returned.
+-- One row per matched line above its expected amount, with the excess that was not returned.
 SELECT
     l.entry_id, l.booking_date, l.direction,
     CAST(l.amount - coalesce(b.amount, 0) - l.matched_amount AS DECIMAL(38, 18)) AS amount,

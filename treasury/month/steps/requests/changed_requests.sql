@@ -1,5 +1,4 @@
--- One row per on-ramp request with an amount that was changed on or after the day of our wire and now differs from
--- the amount that we wired.
+-- One row per on-ramp request whose amount was changed on or after the day of our wire and differs from the wired one.
 --
 -- `changed_as` is the service's own note of the change.
 SELECT

@@ -1,7 +1,7 @@
 -- One row per on-ramp request, with the money that had left for it by the month's end, up to its amount.
 --
--- The sum contains the request's lines until then, also lines returned later. For a request that ended after
--- the month it also contains lines that only the request's final status contradicts.
+-- The sum contains the request's lines until then, including lines returned later. For a request that ended after the
+-- month it also contains lines that only the request's final status contradicts.
 SELECT
     p.request_id,
     min(p.booking_date) AS left_on,

@@ -1,8 +1,8 @@
 -- One row per declared account, with its balance at the end of the month.
 --
 -- It is the balance of the first statement that closed after the month, less the account's later lines in any
--- statement.
--- Lines of a statement that opened with this closing balance on the day it closed came after it.
+-- statement. If another statement opened with this closing balance on the same day, its lines are later than the
+-- balance.
 WITH nearest AS (
     SELECT m.account, m.currency, m.statement_id, m.closing_balance, m.last_day, a.month_last
     FROM month_statements AS m CROSS JOIN asked AS a

@@ -1,6 +1,6 @@
 -- One row per transfer between two accounts of the service, and whether a balance contradicts it.
 --
--- The transfer is of the month, still open, or contradicted.
+-- The transfer was made in the month, is still open, or is contradicted.
 SELECT
     t.id AS transfer_id, t.status, t.asset, t.amount,
     t.sender_account_id, t.receiver_account_id,

@@ -1,4 +1,4 @@
--- read through
+-- read through as a view, not stored.
 -- One row per bank line, request or transfer and amount by which it can be found.
 SELECT 'line' AS kind, entry_id AS id, amount, currency FROM bank_lines
 UNION ALL

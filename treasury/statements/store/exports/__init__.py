@@ -1,1 +1,1 @@
-"""Movements that overlapping CSV exports describe in other words or date on another day."""
+"""Movements that overlapping CSV exports describe in different words or date differently."""

@@ -1,4 +1,4 @@
-"""Rows of CSV exports that are stored movements with another day, and contradicting exports.
+"""Rows of CSV exports that match stored movements with a different day, and contradictory exports.
 
 Two proved exports that share days are checked together: the opening balance of the first plus all
 rows of both must give the closing balance of the last. If this holds only when a row with the
@@ -7,7 +7,7 @@ although the day differs. If it does not hold at all, the new export is not prov
 balances, or with uncovered days between the two exports, a person decides.
 """
 
-# ruff: noqa: S608 - names of our own tables are all that is put into queries
+# ruff: noqa: S608 - only names of our own tables are put into queries
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOST_DAYS: Final = 10
 
 
 class MovedRow(msgspec.Struct, frozen=True):
-    """A row of the new export, and a stored movement of another day that may be the same."""
+    """A row of the new export, and a stored movement with a different day that may be the same."""
 
     place: int
     entry_id: str
@@ -50,7 +50,11 @@ class MovedRow(msgspec.Struct, frozen=True):
 
     @property
     def may_be_same(self) -> bool:
-        """Return whether one export has the other's day but not its row; without balances, both."""
+        """Return whether the two may be one movement.
+
+        One export must cover the day of the other's row without having the row. If no balances are
+        stated, this must hold for both exports.
+        """
         days = (self.is_in_known_days, self.is_in_new_days)
         return any(days) if self.states_balance else all(days)
 
@@ -72,7 +76,7 @@ class ComparedExports(msgspec.Struct, frozen=True):
     moved: Decimal
 
     def holds(self, without: Decimal = Decimal(0)) -> bool:
-        """Return whether first balance + rows = last balance, `without` rows counted twice."""
+        """Return whether first balance + rows - `without` (rows counted twice) = last balance."""
         reached = {total((opening, self.moved, -without)) for opening in self.openings}
         return not reached.isdisjoint(self.closings)
 
@@ -94,7 +98,7 @@ class ComparedExports(msgspec.Struct, frozen=True):
 
 
 class ComparedRows(msgspec.Struct, frozen=True):
-    """Result: rows that are stored movements, doubtful rows, and contradictions by statement."""
+    """Result: rows that match stored movements, doubtful rows, and contradictions by statement."""
 
     same: list[MovedRow]
     doubtful: list[MovedRow]
@@ -102,7 +106,7 @@ class ComparedRows(msgspec.Struct, frozen=True):
 
 
 def compare_moved(staging: Staging, file: int) -> ComparedRows:
-    """Compare unmatched rows of new exports with stored movements of other days."""
+    """Compare unmatched rows of new exports with stored movements that have different days."""
     alike = staging.run(_MOVED, {"days": _MOST_DAYS}).to_arrow_table().to_pylist()
     rows: list[MovedRow] = []
     places: set[int] = set()
@@ -141,7 +145,7 @@ def compare_moved(staging: Staging, file: int) -> ComparedRows:
 
 
 def mark_moved(staging: Staging, file: int, rows: Sequence[MovedRow]) -> None:
-    """Give rows the id and, for the comparison, the day of the stored movement that they are."""
+    """Give rows the id and, for the comparison, the day of the stored movement they represent."""
     fields = {
         "file": column([file] * len(rows), INTEGER),
         "place": column([row.place for row in rows], INTEGER),

@@ -1,12 +1,13 @@
-"""Rows of CSV exports that are stored movements in other words.
+"""Rows of CSV exports that describe stored movements in different words.
 
 Exports of one account overlap, and the texts of a movement may differ between two exports. A row
 with new words is compared with the stored movements of its day that the export lacks. If the two
 are surely one movement, the row gets the id of the stored one. If only day and amount agree, both
-are marked as twins, which a person matches. Then rows with another day are compared (`moved_rows`).
+are marked as twins, which a person matches. Then rows with a different day are compared
+(`moved_rows`).
 """
 
-# ruff: noqa: S608 - names, numbers and days of our own are all that is put into queries
+# ruff: noqa: S608 - only our own names, numbers and days are put into queries
 
 from __future__ import annotations
 
@@ -90,12 +91,12 @@ class ExportRow(msgspec.Struct, frozen=True, gc=False):
 def join_exports(
     snapshot: Snapshot, staging: Staging, files: Sequence[pa.Table], first: date, last: date
 ) -> dict[tuple[int, str], str]:
-    """Give staged rows of CSV exports the ids of the stored movements that they are.
+    """Give staged rows of CSV exports the ids of the stored movements that they represent.
 
     `files` has the statements of each file; stored rows between the days `first` and `last` are
     compared. The table `doubtful` receives the pairs about which a person decides, `moved_rows` the
-    rows that are stored with another day. Returns the contradictions to stored exports by file and
-    statement.
+    rows that are stored with a different day. Returns the contradictions to stored exports by file
+    and statement.
     """
     names = ", ".join(EXPORT_COLUMNS)
     _keep_statements(snapshot, staging, files)
@@ -137,8 +138,8 @@ def _keep_statements(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Ta
     for file, row in statements:
         export = facts_of(row)
         if export.entry_count == 1 and export.opening is None and export.closing is not None:
-            # The opening balance follows from the row itself. It is no evidence, but connects
-            # the row to those of other exports.
+            # The opening balance follows from the row itself. It is not evidence, but connects the
+            # row to those of other exports.
             opening = total((export.closing, export.debits, -export.credits))
             export = msgspec.structs.replace(export, opening=opening, proved=True)
         facts.append((file, export))

@@ -6,7 +6,7 @@ total if day, currency and reference are equal and their sum is exactly the tota
 stored as superseded. The order of the files does not matter.
 """
 
-# ruff: noqa: S608 - names, numbers and days of our own are all that is put into queries
+# ruff: noqa: S608 - only our own names, numbers and days are put into queries
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def _stored_rows(
     statements: Iterable[str] = (),
     references: Iterable[str] = (),
 ) -> Iterator[_Row]:
-    """Yield stored rows: those of some statements, and totals with some references."""
+    """Yield the stored rows of these statements, and totals with one of these references."""
     where = f"{COUNTING} AND booking_date BETWEEN DATE '{days[0]}' AND DATE '{days[1]}'"
     names = ", ".join((*_COLUMNS, "raw"))
     query = f"SELECT {names} FROM {STATEMENT_ENTRIES.name} WHERE {where}"
@@ -189,7 +189,7 @@ def _stored_rows(
 def _incoming_rows(
     staging: Staging, statements: Iterable[str] = (), references: Iterable[str] = ()
 ) -> Iterator[_Row]:
-    """Yield the corresponding incoming rows that count."""
+    """Yield the incoming rows with the same references that count."""
     ids, texts = (pa.array(sorted(several), TEXT) for several in (statements, references))
     for place, rows in staging.parts():
         is_detail = pc.match_substring(rows["position"], "/")

@@ -5,7 +5,7 @@ purpose in camt.054. Both are one movement: the statement's row counts and recei
 the same way a row of a CSV export receives the text of an overlapping export.
 """
 
-# ruff: noqa: S608 - numbers, days and hashes of our own are all that is put into queries
+# ruff: noqa: S608 - only our own numbers, days and hashes are put into queries
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
--- One row per pair of a row in a new export and a stored movement of another day that may be the
--- same: amount and balance agree or, if one has no balance, all words. Equal rows are paired one to
--- one. Not stored.
+-- One row per pair of a row in a new export and a stored movement with a different day that may be the same: amount and
+-- balance agree or, if one has no balance, all words. Equal rows are paired one to one. The rows are not stored.
 WITH unmatched AS (
     SELECT k.file, NULL AS place, k.* EXCLUDE (file, place)
     FROM known_exports AS k

@@ -1,6 +1,5 @@
--- One row per pair of exports of the same days in which the first has all rows of the second,
--- because the second was exported before the end of the last day. File -1 means stored rows. Not
--- stored.
+-- One row per pair of exports for the same days if the first has all rows of the second, which was exported before the
+-- last day ended. File -1 means stored rows. The rows are not stored.
 WITH versions AS (
     SELECT file, statement_id, entry_id FROM came SEMI JOIN exports USING (statement_id)
     UNION ALL

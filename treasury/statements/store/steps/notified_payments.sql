@@ -1,5 +1,5 @@
--- One row per incoming row of a report or an export that is not written itself, but has texts about
--- the payment that the written or stored row with its id lacks. Not stored.
+-- One row per incoming row of a report or an export that is not written itself, but has texts about the payment that
+-- the written or stored row with its id lacks. The rows are not stored.
 WITH wordless AS (
     FROM chosen_wordless
     UNION ALL

@@ -1,5 +1,5 @@
--- One row per stored movement that receives the texts of a notified payment and is otherwise
--- unchanged. Not stored.
+-- One row per stored movement that receives the texts of a notified payment and is otherwise unchanged. The rows are
+-- not stored.
 SELECT NULL AS place, entry_id, entry_status, is_twin
 FROM stored
 WHERE entry_id IN (SELECT entry_id FROM notified_payments)

@@ -1,4 +1,4 @@
--- One row per credit on the provider's account, or part of one, that was returned to its payer, with the day.
+-- One row per credit on the provider's account that was returned to its payer, in whole or in part, with the day.
 SELECT l.entry_id, l.booking_date, t.amount, l.currency, t.booking_date AS back_on, l.account, l.file_name, l.position
 FROM linked_returns AS t
 JOIN every_line AS l ON l.entry_id = t.original_id
