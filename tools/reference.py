@@ -34,10 +34,10 @@ HEAD = """\
 
 `make docs` writes this page from the commands' own help. Every command that prints rows takes
 `--format table|json|csv|parquet`; amounts keep every digit in each format. Control characters in a
-text are shown (`␛`) and in JSON escaped. A long table is printed as plain lines, a wide one as a
-block of lines for each row; all rows are printed. A failure is one line on standard error with the
-next step. The exit code is 2 for input or settings, 3 for storage, 4 for a refused action and 5 for
-a service.
+text are made visible (`␛`), and escaped in JSON. A long table is printed as plain lines, a wide one
+as a block of lines for each row; all rows are printed. A failure is one line on standard error with
+the next step. The exit code is 2 for input or settings, 3 for storage, 4 for a refused action and 5
+for a service.
 """
 
 
@@ -74,10 +74,10 @@ $ treasury exceptions --month 2026-10 --format json   # every column
 items = t.open_items("2026-10")  # .groups, .turns, .blocking, .select(kind="overdue"), .table, .df
 ```
 
-One list contains everything that is not settled in a month: unexplained bank lines, requests,
-transfers, conversions, balances and statements without proof, actions and decisions. Each item is
-in it once. The first screen, the exceptions panel, and a close's checklist, report, workbook and
-notebook all show and count rows of this list.
+This list contains everything that is not settled in a month: unexplained bank lines, unfinished
+requests and transfers, statements and balances without proof, and pending actions and decisions.
+Each item appears once. `treasury status`, the exceptions panel, and the checklist, report, workbook
+and notebook of a close all show and count rows of this list.
 
 - [The list](#the-list)
 - [Payment files and hashes](#payment-files-and-hashes)
@@ -87,64 +87,64 @@ notebook all show and count rows of this list.
 
 ## The list
 
-- **Open in a month** means that the item began before the month's end and is not settled. It is
-  also in the list of every later month in which it is still open. `month` is the month in which it
-  began, `since` the day, and `age` the number of days since then (for euros, TARGET days). An
-  action of unknown outcome is in every list, because it may concern any month.
+- **Open in a month** means that the item began before the end of the month and is not settled. It
+  appears in every month from then on, until it is settled. `month` is the month in which it began,
+  `since` the day, and `age` the number of days since then (TARGET days for euros). An action of
+  unknown outcome appears in every month, because it may concern any month.
 - **`item_id`** identifies the item and stays the same across syncs and imports.
-- **Money is counted once.** The payment of a request may be a bank line that needs a decision. The
-  request then names the line in `counted_in`, and only the line counts. A line counts for as many
-  requests as its amount can pay.
-- **A line above the expected amount** is matched, and the excess stays open (*more than was
-  expected*) until it is returned or the line is divided. The excess of your own wire counts with
-  its request as long as the request is open.
-- **`blocks`** states whether the item blocks the close. *never acceptable* always blocks it. *until
-  accepted* blocks it until two people agree to carry the item. *never* does not block: the item is
-  listed and carried. An agreement lapses when the amount or the state changes, when the day has
-  passed by which the item should be settled, or after two closes.
+- **Money is counted once.** A request may have been paid by a bank line that still needs a
+  decision. The column `counted_in` of the request then names the line, and only the line counts. A
+  line counts for as many requests as its amount can pay.
+- **Overpayments.** A bank line above the expected amount is matched. The excess stays open (*more
+  than was expected*) until it is returned or the line is divided. If you overpaid a request
+  yourself, the excess counts with the request for as long as the request is open.
+- **`blocks`** states whether the item blocks the close. *never acceptable*: it blocks until it is
+  settled. *until accepted*: it blocks until it is settled, or until two people agree to carry it.
+  *never*: it does not block, but is listed and carried. An agreement lapses when the amount or the
+  state of the item changes, when the agreed day has passed, or after two closes.
 - **Carrying an item** to the next month takes two people. One proposes it with `treasury items
   carry ITEM --owner NAME --by DATE --reason WHY` (`t.items.carry`). Another runs `treasury items
   accept ITEM` (`t.items.accept`). `treasury items list` shows accepted, waiting and lapsed
-  proposals. In a company of one person the agreement is marked as signed alone.
-- **Materiality**: `policy.toml` may set, for each currency, an amount up to which an item is listed
-  but does not block, and a limit for the sum of these items. Two people put the limits in force
-  (`treasury items limits`). Statements, payments made twice and unknown outcomes block at any
+  proposals. In a one-person company the agreement is marked as signed alone.
+- **Materiality.** For each currency, `policy.toml` may set an amount up to which an item is listed
+  but does not block, and a limit for the sum of such items. The limits take effect once two people
+  agree (`treasury items limits`). Statements, payments made twice and unknown outcomes block at any
   amount.
-- **Not known**: if the services were never read, no statement is stored, or the requested time is
-  before the first sync, the result is *not known*, with the next step. An empty list then does not
-  mean that all items are settled.
+- **Not known.** If the services were never read, if no statement is stored, or if the requested
+  time is before the first sync, the result is *not known*, with the next step. In that case an
+  empty list does not mean that everything is settled.
 
 ## Payment files and hashes
 
-A request is IN FILE after it was paid in a downloaded payment file. Its Copy button is hidden, and
-it cannot be added to another file, until its debit is on a statement or a person runs `treasury
-request not-uploaded NAME --reason …` (`t.funding.not_uploaded`). The item is marked if the
-statements already cover the expected day of the debit.
+A request is IN FILE if a downloaded payment file contains its payment. Its Copy button is hidden,
+and it cannot be added to another file. This ends when a statement shows the debit, or when a person
+runs `treasury request not-uploaded NAME --reason …` (`t.funding.not_uploaded`). The item is marked
+if the statements already cover the expected day of the debit.
 
-A request is HASH PROPOSED after a transaction hash was proposed in this workspace and until the
-service's record has the hash. The coins were sent, but the hash still has to be approved and
-submitted.
+A request is HASH PROPOSED from the time when somebody proposes a transaction hash in this
+workspace, until the service's record has the hash. The coins were sent, but the hash still has to
+be approved and submitted.
 
 ## Remarks
 
 `treasury items remark ITEM TEXT` (`t.items.remark`, *Remark* and *Answer* in the exceptions panel)
 adds a remark to an open item, under your name. `--answers N` answers a colleague's remark. The last
 three remarks appear with the item in every list, panel, sheet and report; `treasury items remarks`
-lists all. A remark does not count as evidence and does not change the item, with one exception: the
-item of an unknown field is settled by a remark that explains the field.
+lists them all. A remark is not evidence and does not change the item, with one exception: a remark
+that explains an unknown field settles that item.
 
 ## Deciding in a sheet
 
 `treasury exceptions --sheet FILE` (`t.exceptions_sheet`, *Download sheet* in the exceptions panel)
 writes the open items as a workbook with instructions. Each item is a row with its facts, its
 candidates, a list of choices, and cells for the reason and the person who proposes the choice.
-`treasury decide FILE` (`t.decide`, *Decide from a sheet…*) first shows the effect of each row, in
-items and in currency. It also shows the refused rows with their reasons: facts or remarks changed
-in the meantime, the choice is not offered, the reason is missing, or the person lacks the
-permission. Then all shown decisions are journaled together, or none. Applying the sheet a second
-time has no effect. The author of the decisions is the person who applies the sheet; the name under
-"proposed by" is stored with them. [With your bank and your colleagues](colleagues.md) is an
-example.
+`treasury decide FILE` (`t.decide`, *Decide from a sheet…*) reads the completed sheet. It first
+shows the effect of each row, in items and in amounts. It also shows refused rows with the reason:
+facts or remarks have changed in the meantime, the choice is not offered, the reason is missing, or
+the person lacks the permission. After you confirm, the journal records either all shown decisions
+or none. Applying a sheet a second time has no effect. The author of the decisions is the person who
+applies the sheet; the name under "proposed by" is stored as well. [With your bank and your
+colleagues](colleagues.md) shows an example.
 
 ## Kinds
 
