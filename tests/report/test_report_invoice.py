@@ -60,7 +60,7 @@ def test_every_gap_on_either_side_is_named(tmp_path: Path) -> None:
         ("PAY-2026-004417", "EUR 0.01 more than recorded"),
         ("PAY-2026-004417", "on the invoice more than once"),
         ("PAY-2026-004418", "recorded, not on the invoice"),
-        ("PAY-2026-009999", "on the invoice, no such request completed in these months"),
+        ("PAY-2026-009999", "on the invoice, but no such request was completed in these months"),
         ("r3", "recorded in another currency"),
         ("r3", "recorded, not on the invoice"),
     ]

@@ -40,7 +40,7 @@ def test_a_row_with_a_date_but_no_amount_is_reported_and_not_appended(
     file = read(tmp_path, HEADER + ROWS + dated)
     assert file.entries["remittance"].to_pylist() == [["PAY-2026-004417"], ["Einkauf"]]
     assert [(p.line, p.what) for p in file.problems if "left out" in p.what] == [
-        (4, "left out: a day and no amount: '7.10.2026'")
+        (4, "left out: it has a day but no amount: '7.10.2026'")
     ]
 
 

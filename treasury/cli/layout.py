@@ -139,7 +139,7 @@ def terminal_width() -> int | None:
         return int(columns)
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns or None
-    except (OSError, ValueError):  # The output is not a terminal, or not a file.
+    except (OSError, ValueError):  # The output is not a terminal, or has no file number.
         return None
 
 

@@ -86,7 +86,7 @@ class _Wallet(msgspec.Struct):
         return total(row["amount"] for row in self.gas if start <= row["paid_at"] < end)
 
     def balances_at(self, at: datetime) -> set[Decimal]:
-        """Return the balance at a time, once per stated balance, by the movements in between."""
+        """Return the balance at a time, from each stated balance and the movements in between."""
         balances = set()
         for then, balance in self.stated:
             if then != at and not self.covers(min(then, at), max(then, at)):

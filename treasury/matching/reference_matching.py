@@ -258,7 +258,7 @@ def _standing_tables(rules: Rules) -> dict[str, pa.Table]:
 
 
 def _database(rules: Rules, *, one_thread: bool) -> duckdb.DuckDBPyConnection:
-    """Open a database in memory, with the tables of the rules."""
+    """Open a database in memory, with the rule tables."""
     connection = duckdb_engine.connect(one_thread=one_thread)
     connection.execute("SET preserve_insertion_order = false")
     # Expectations are read in place, and an Arrow scan cannot apply every filter of a join.

@@ -197,7 +197,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     one_to_one: tuple[_Pair, ...] = ("EUR/EURC",)
     """Conversions at exactly one to one, for which no deviation is allowed, so no fee either."""
     coins_at_par: tuple[_Pair, ...] = ("USDC/USD", "USDT/USD", "USDS/USD", "EURC/EUR")
-    """Coins that are valued one to one in a currency if no file of rates has them."""
+    """Coins that are valued one to one in a currency if no rate file has them."""
     classes: tuple[ClassRule, ...] = ()
     """The company's classes of other business. A line belongs to the first class that it meets."""
     standard_classes: tuple[ClassRule, ...] = _STANDARD_CLASSES

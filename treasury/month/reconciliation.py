@@ -64,7 +64,7 @@ _KNOWLEDGE: Final = {
     "expectations": "expectation_id",
     "linked_returns": "return_id, original_id",
 }
-"""The tables that are stored with a result of matching, and their sort columns."""
+"""The tables that are stored with a matching result, and their sort columns."""
 _ALL: Final = {**steps_of(PACKAGE), **steps_of(MONTH_PACKAGE)}
 STEPS: tuple[Step, ...] = pipeline.stored(
     pipeline.in_order(_ALL, (*RESULTS, *steps_of(MONTH_PACKAGE)))
@@ -291,7 +291,7 @@ def matched_in_full(answer: Reconciliation) -> Reconciliation:
 
 
 class Matched(Tables, msgspec.Struct, frozen=True, eq=False):
-    """One run of matching: its input tables by name, and its result."""
+    """One matching run: its input tables by name, and its result."""
 
     tables: Mapping[str, pa.Table]
     matches: Matches
@@ -303,7 +303,7 @@ class Matched(Tables, msgspec.Struct, frozen=True, eq=False):
 
 
 class WorkedOut(msgspec.Struct, frozen=True, eq=False):
-    """A month's answer and the run of matching behind it."""
+    """A month's answer and the matching run behind it."""
 
     answer: Reconciliation
     matched: Matched
@@ -553,7 +553,7 @@ def run_on_question(
 def run_on_matched(basis: Basis, steps: tuple[Step, ...], *targets: str) -> Iterator[Run]:
     """Yield a run on which the steps `targets` have run, without running matching twice.
 
-    The results of matching for the same records, question and decisions are reused.
+    Matching results for the same records, question and decisions are reused.
     """
     matching = matched(basis)
     # A run this small is cached, and the next decision reuses it.

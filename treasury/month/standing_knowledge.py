@@ -1,4 +1,4 @@
-"""The inputs and results of matching over all stored records, on which decisions are based.
+"""The matching inputs and results for all stored records, on which decisions are based.
 
 A month's reconciliation shows a part of them. Decisions, comparisons, previews of rules and the
 roll-forward of open items need them all, from one run of the same steps.
@@ -26,7 +26,7 @@ _FIRST_SEEN: Final = step_sql("treasury.month.queries", "first_seen")
 
 
 class Knowledge:
-    """The inputs and results of one run of matching over all stored records.
+    """The inputs and results of one matching run over all stored records.
 
     `bank_lines` are the lines with their position in the bank's files. `lines` are the same lines
     as matching reads them, with their class. `expectations` are the requests and virtual accounts

@@ -149,7 +149,7 @@ class _PendingPayee(PendingDecision, frozen=True, kw_only=True):
     def step(self, _: datetime) -> StepBlock:
         """Return the step: both names, the account, and the consequence."""
         payee = self.payee
-        known_as = clean(payee.known_as) or "a similar name, not given"
+        known_as = clean(payee.known_as) or "a similar name, which it does not give"
         return StepBlock(
             key=self.nonce,
             title=f"Accept the payee of {clean(self.reference)}?",

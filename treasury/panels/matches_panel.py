@@ -91,7 +91,7 @@ class MatchesPanel(LookingPanel):
         return list_tables(knowledge, decisions)
 
     def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
-        """Return the results of matching; the candidates are those of one line."""
+        """Return the matching results; the candidates are those of one line."""
         self.work_out(snapshot)
         tables = dict(self._tables)
         if self._line is not None:
@@ -277,7 +277,7 @@ class MatchesPanel(LookingPanel):
 
 
 def list_tables(knowledge: Knowledge, decisions: Sequence[Decision]) -> dict[str, pa.Table]:
-    """Compute the tables of all three lists from one run of matching."""
+    """Compute the tables of all three lists from one matching run."""
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         for name, table in (

@@ -54,6 +54,6 @@ def coins_measurement(workspace: Workspace) -> Measurement:
 @coins.command("openings")
 @view_options
 def coins_openings(view: CommandView) -> None:
-    """List the stated opening quantities and carrying amounts of the pools of coins."""
+    """List the stated opening quantities and carrying amounts of coin pools."""
     rows = view.workspace.measurement.openings()
     view.rows(rows.arrow, title="Openings of coins", empty="none is stated")

@@ -141,7 +141,7 @@ def sweep(view: CommandView) -> None:
     "known",
     multiple=True,
     metavar="URL",
-    help="An address from the lake to accept; a script lists each.",
+    help="Accept this address from the lake; a script must give every address.",
 )
 def clone(url: str, folder: str, known: tuple[str, ...]) -> None:
     """Create a workspace in FOLDER on the shared lake at URL, and pull it.

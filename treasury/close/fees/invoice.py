@@ -44,7 +44,7 @@ _TOTALS: Final = grouped_schema(
 )
 _AGREES: Final = "agrees"
 _MISSING: Final = "recorded, not on the invoice"
-_STRANGE: Final = "on the invoice, no such request completed in these months"
+_STRANGE: Final = "on the invoice, but no such request was completed in these months"
 _TWICE: Final = "on the invoice more than once"
 _CURRENCY: Final = "recorded in another currency"
 _NO_FEE: Final = "the service recorded no fee"

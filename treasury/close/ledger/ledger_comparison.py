@@ -331,7 +331,7 @@ def _unknown(line: CsvLine) -> _Row:
 
 
 def _on_the_way(r: Reconciliation, books: _OwnBooks, posted: frozenset[_Key]) -> _Way:
-    """Return money in transit per bank account, unless the ledger has an own account for it."""
+    """Return money in transit per bank account, unless the ledger has a separate account for it."""
     if r.basis is None:
         return _Way({}, {}, ())
     notes: list[str] = []

@@ -1,6 +1,6 @@
 """Find steps that cannot have rows, because the tables that they read have none.
 
-Most steps of matching handle rare cases: for a few lines they have no rows, and planning them costs
+Most matching steps handle rare cases: for a few lines they have no rows, and planning them costs
 far more than running them. DuckDB's syntax tree of a step shows which sources must have rows. A
 clause of an unknown kind is assumed to have rows.
 """

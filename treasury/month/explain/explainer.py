@@ -1,4 +1,4 @@
-"""Reads, from a run of matching, every stage that one bank line passed."""
+"""Reads every stage that a bank line passed in a matching run."""
 
 from __future__ import annotations
 

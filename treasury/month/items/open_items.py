@@ -202,7 +202,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 over the open items without their acceptances and ages."""
+        """SHA-256 of the open items without their acceptances and ages."""
         rows = sorted(
             [
                 item.item_id,

@@ -273,7 +273,8 @@ def _find_accounts(table: CsvTable, columns: Columns) -> None:
         places = columns.pop("account")
         columns.setdefault("counterparty_account", places)
     elif len(texts) < table.count:
-        # The own account must be in every row: rows without it would form a second statement.
+        # The company's own account must be in every row: rows without it would form a second
+        # statement.
         columns.pop("account")
 
 

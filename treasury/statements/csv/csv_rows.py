@@ -265,7 +265,7 @@ class CsvRows:
             return True
         first = next(filter(None, map(cell, row.cells)))
         if is_day(self.cell(row, "booking_date")) or is_day(self.cell(row, "value_date")):
-            self._note(row, f"left out: a day and no amount: {first[:40]!r}")
+            self._note(row, f"left out: it has a day but no amount: {first[:40]!r}")
             return False
         if reference or self.cell(row, "booking_date"):
             if any(is_amount(text) for text in map(cell, row.cells)):

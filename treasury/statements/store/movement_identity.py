@@ -128,7 +128,7 @@ class MovementRegister:
                 self._add_new(row, content)
 
     def _unchanged(self, rows: Sequence[MovementVersion]) -> dict[int, MovementVersion]:
-        """Return by position the rows that equal stored ones of their day.
+        """Return the rows, by position, that equal stored ones of their day.
 
         Twins keep their ids even if their order in the file changes.
         """

@@ -147,7 +147,7 @@ def write_rows(
 
 
 def doubtful_rows(staging: Staging) -> dict[int, list[date]]:
-    """Return by file the days of written rows that may describe stored movements in other words."""
+    """Return, by file, the days of written rows that may be stored movements in other words."""
     found: dict[int, list[date]] = defaultdict(list)
     query = "SELECT file, booking_date FROM doubtful JOIN came USING (file, place) ORDER BY ALL"
     for file, day in staging.run(query).fetchall():

@@ -156,7 +156,7 @@ def withdraw(view: CommandView, statement: str, reason: str, dry_run: bool) -> N
 @click.option("--currency", help="Currency, if the account is declared in several.")
 @pass_view
 def confirm(view: CommandView, account: str, balance: str, day: str, **where: Any) -> None:
-    """Confirm the balance of an own ACCOUNT on a day without a statement."""
+    """Confirm the balance of your own ACCOUNT on a day without a statement."""
     statements = view.workspace.statements
     stated = statements.confirm(account, balance, day, **where).arrow.to_pylist()[0]
     amount = format_amount(stated["balance"], stated["currency"])

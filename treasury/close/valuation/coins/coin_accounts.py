@@ -298,7 +298,7 @@ class _Draft:
         )
 
     def _block(self, terms: CoinTerms, problem: str) -> None:
-        """Mark every pool of a coin as incomplete, adding an empty pool if it has none."""
+        """Mark all pools of a coin as incomplete; if the coin has none, add an empty pool."""
         rows = [row for row in self.coins if row["coin"] == terms.coin]
         if not rows:
             empty = msgspec.structs.asdict(terms) | {

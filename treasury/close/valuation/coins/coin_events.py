@@ -63,7 +63,7 @@ COIN_UNPROVED: Final = grouped_schema(
 `value` is in `currency` by the month's last reference rate, null without one.
 """
 UNTOLD: Final = "untold"
-"""The kind of a transfer with an unknown other side, which may be an own wallet."""
+"""The kind of a transfer with an unknown other side, which may be one of our wallets."""
 _TURNS: Final = {"acquired": 0, "transferred": 1, "disposed": 2, UNTOLD: 2}
 """The order of kinds for events at the same time: arrivals come before departures."""
 _ASK: Final = "ask the provider; next month sync shortly before and after its end"

@@ -54,8 +54,8 @@ class CoinTerms(msgspec.Struct, frozen=True):
 class StartingLot(msgspec.Struct, frozen=True):
     """Coins of a pool at the end of the month before the first.
 
-    If `acquired_on` is None, it is not a lot but a difference from the value without a quantity,
-    which is reversed on the first of the month.
+    If `acquired_on` is None, it is not a lot but a posted difference from the value. Such a
+    difference has no quantity, and is reversed on the first of the month.
     """
 
     pool: str

@@ -49,7 +49,7 @@ READ: Final = (
 STEPS: Final = stored(
     in_order({**steps_of(MATCHING_PACKAGE), **steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, READ)
 )
-"""The steps that find the movements, and the steps of matching and of the month that these read."""
+"""The steps that find the movements, and the matching and month steps that these read."""
 EXPOSURE: Final = grouped_schema(
     (TEXT, "kind", "reference", "state"),
     (amount_in("currency"), "amount", "in_doubt"),

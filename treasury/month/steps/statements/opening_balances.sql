@@ -1,7 +1,8 @@
 -- One row per declared account, with its balance at the beginning of the month.
 --
 -- It is the balance of the last statement that opened before the month, plus the account's lines since then in any
--- statement. Lines of a statement that closed with this opening balance on the day it opened came before it.
+-- statement. If another statement closed with this opening balance on the same day, its lines are earlier than the
+-- balance.
 WITH nearest AS (
     SELECT m.account, m.currency, m.statement_id, m.opening_balance, m.first_day, a.month_first
     FROM month_statements AS m CROSS JOIN asked AS a

@@ -139,7 +139,7 @@ def _explained(
     payments = [row for row in details if not (row.is_whole_entry and row.moved == totals[0].moved)]
     for row in payments:
         by_entry[row.statement_id, row.entry].append(row)
-    # A payment that two messages report equally is stored once, with either of them.
+    # A payment that two messages report equally is stored once, from either message.
     ranked = sorted(by_entry.values(), key=lambda parts: _rank(parts, facts), reverse=True)
     candidates = [*ranked, payments]
     fitting = next((parts for parts in candidates if _moved(parts) == totals[0].moved), None)
