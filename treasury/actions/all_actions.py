@@ -44,7 +44,7 @@ _UNREAD: Final = (
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one action of `execute_all`: the action afterwards, and its error, if any."""
+    """One result of `execute_all`: the action in its new state, and its error, if any."""
 
     action: Action
     error: TreasuryError | None = None
@@ -58,15 +58,15 @@ class Actions:
     journal, settings, folder
         The journal, the settings and the folder of the workspace.
     connect
-        Returns the client for the name of a credential.
+        A function that returns the client for a credential's name.
     now, wall, boot
-        The workspace's clock; the clock that limits sending, by default the journal's; and a clock
+        The workspace's clock; the clock that limits sending (default: the journal's); and a clock
         that also runs while the machine sleeps.
     snapshot
-        Returns the last sync, against which proposals are checked. Without it they are checked
-        against the services.
+        A function that returns the last sync, against which proposals are checked. Without it,
+        proposals are checked against the services.
     who
-        Returns the person at this process, by default the journal's.
+        A function that returns the current person (default: the journal's).
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Actions:
         Parameters
         ----------
         state, kind
-            Return only the actions of this state (`proposed`, `ready`, …) or this kind
+            Return only actions in this state (`proposed`, `ready`, …) or of this kind
             (`crypto_transfer.create`, …).
 
         Returns
@@ -174,7 +174,7 @@ class Actions:
         Returns
         -------
         tuple of Action
-            The actions, which `recover` or `settle` settles.
+            The actions; settle them with `recover` or `settle`.
 
         Examples
         --------
@@ -185,13 +185,14 @@ class Actions:
     def adopt_journal(self, reason: str) -> tuple[Action, ...]:
         """Continue with an older copy of the journal, or with a copied workspace.
 
-        The copy does not know which actions were carried out elsewhere or later. So all open
-        actions lapse and are not sent. Check each one at the service before proposing it again.
+        The copy does not know which actions were carried out elsewhere or after it was made. So all
+        open actions lapse and are not sent. Check each one at the service before proposing it
+        again.
 
         Parameters
         ----------
         reason
-            Why the copy is used; it is journaled.
+            The reason for using the copy; it is journaled.
 
         Returns
         -------
@@ -203,8 +204,8 @@ class Actions:
         InputError
             The reason is missing.
         ActionRefused
-            The journal did not go back and the workspace is no copy, or the policy does not trust
-            how the person is identified.
+            Neither the journal nor the workspace is a copy, or the policy does not trust how the
+            person is identified.
         JournalError
             The journal cannot be written, or was altered.
 
@@ -256,7 +257,7 @@ class Actions:
         without_key: bool = False,
         **fields: object,
     ) -> Confirmation:
-        """Check the fields of an action and put it into a sentence, without journaling anything.
+        """Check the fields of an action and describe it in a sentence; nothing is journaled.
 
         Parameters
         ----------
@@ -265,12 +266,13 @@ class Actions:
         reason
             A reason to show and journal with the action.
         live
-            True to read all facts from the service, for an immediate decision. By default they come
-            from the last sync if it has them.
+            True to read all facts from the service, for an immediate decision. By default, facts
+            come from the last sync, and from the service only if the sync lacks them.
         without_key
-            True to leave out a key that only serves as evidence, for a service that refuses it.
+            True to omit an idempotency key that only serves as evidence, for a service that refuses
+            it.
         **fields
-            The fields of the kind; amounts as text or Decimal.
+            The fields that the kind requires; amounts as text or Decimal.
 
         Returns
         -------
@@ -301,7 +303,7 @@ class Actions:
         without_key: bool = False,
         **fields: object,
     ) -> Action:
-        """Propose an action. It is ready at once if one person is enough. Nothing is sent.
+        """Propose an action, without sending it. If one person is enough, it is ready at once.
 
         The parameters and errors are those of `draft`.
 
@@ -373,7 +375,7 @@ class Actions:
         action_id
             The id of the earlier action.
         reason
-            The reason, by default that of the earlier action.
+            The reason; default: the reason of the earlier action.
         without_key
             As in `draft`.
 
@@ -418,7 +420,7 @@ class Actions:
     # Deciding
 
     def batch(self, *action_ids: str) -> Batch:
-        """Return several actions as one batch to confirm.
+        """Return several actions as one batch, to be confirmed together.
 
         Parameters
         ----------
@@ -433,7 +435,7 @@ class Actions:
         Raises
         ------
         InputError
-            No action is named, or no action has one of the ids.
+            No id was passed, or an id is unknown.
 
         Examples
         --------
@@ -464,7 +466,7 @@ class Actions:
         Raises
         ------
         InputError
-            No action is named, or no action has one of the ids.
+            No id was passed, or an id is unknown.
         ActionRefused
             This person made or approved one of the actions before, or the policy does not allow
             the approval; nothing was approved.
@@ -630,7 +632,7 @@ class Actions:
         Raises
         ------
         InputError
-            No action is named, or no action has one of the ids.
+            No id was passed, or an id is unknown.
         JournalError
             The result of a sent action cannot be journaled.
 

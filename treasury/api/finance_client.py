@@ -24,7 +24,7 @@ _FIND = "look it up with `find` and this body before sending it again"
 
 
 class Parties(Collection[models.Party]):
-    """Natural persons and companies; the service checks the identity of each new party."""
+    """Parties (natural persons and companies); the service checks the identity of each new one."""
 
     def create(self, body: bodies.NewParty) -> Record[models.Party]:
         """Create a party.
@@ -307,7 +307,7 @@ class PartyRoles(UnpagedList[models.PartyRole]):
 
 
 class _Sniff(msgspec.Struct, frozen=True):
-    """Fields of one row in a list of wallets; they distinguish a wallet from a bare balance."""
+    """The fields of a row in the wallet list that tell a wallet from a bare balance."""
 
     id: str | None = None
     asset: str | None = None
@@ -534,7 +534,7 @@ class PaymentSessions(Endpoint[models.PaymentSession]):
 
 
 class Transfers(Collection[models.Transfer]):
-    """Transfers of one account, on a blockchain or by SEPA.
+    """An account's transfers, on a blockchain or by SEPA.
 
     The filter `account_role` is `SENDER` or `RECEIVER`.
     """
@@ -699,7 +699,7 @@ class Transfers(Collection[models.Transfer]):
         return record
 
     def _with_names(self, body: _NewTransfer) -> _NewTransfer | _ToBank:
-        """Return the body; a bank receiver gets the field names set in `treasury.toml`."""
+        """Return the body; a bank receiver uses the field names set in `treasury.toml`."""
         names = self.client.bank_receiver
         if names is None or not isinstance(body, bodies.NewFiatTransfer) or not body.bank_receiver:
             return body
@@ -733,7 +733,7 @@ class _ToBank(bodies.Body, frozen=True, kw_only=True):
 
 
 class _WithSender(bodies.Body, frozen=True, kw_only=True):
-    """A transfer together with its sender's account; its key is the key of the transfer."""
+    """A transfer with its sender's account; its key is the transfer's key."""
 
     REPEATS = "keyed"
 
@@ -847,7 +847,7 @@ class Finance:
         self.wallets: AccountWallets = AccountWallets(
             *at, f"{account}/wallets", models.Wallet,
             filters=("chain", "status"),
-            # Wallets that stand for bare balances have no id, so their assets identify them.
+            # Wallets made from bare balances have no id, so their assets identify them.
             key=lambda wallet: wallet.id
             or tuple((b.asset, b.token, b.contract_address) for b in wallet.balances),
         )  # fmt: skip

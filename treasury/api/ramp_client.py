@@ -2,8 +2,8 @@
 
 Each attribute of `Ramp` offers the operations of one kind of record, by the base classes in
 `resources`. Each change of a record carries the version that the person saw. An outdated version
-raises VersionConflict, and the call is never retried. The service ignores idempotency keys: if the
-answer of a create is lost, look the record up with `find`.
+raises VersionConflict, and the call is not retried. The service ignores idempotency keys: if the
+answer to `create` is lost, look the record up with `find`.
 
 In the examples, `client` has the credential of a manager and `checker` that of an administrator.
 """
@@ -47,7 +47,7 @@ class RampRequests(Collection[models.RampRequest]):
         Parameters
         ----------
         body
-            The request; `amount` is gross fiat on-ramp and gross crypto off-ramp.
+            The request; `amount` is gross (on-ramp: fiat, off-ramp: crypto).
         check
             True to check first that the company and the target wallet or bank account are verified.
 
@@ -83,7 +83,7 @@ class RampRequests(Collection[models.RampRequest]):
         >>> request.status, body.differences(request)
         ('AWAITING_APPROVAL', ())
         """
-        # If the client may not read a status, the service decides.
+        # If the client may not read a status, the service checks it.
         if check:
             ramp = Ramp(self.client)
             _require_verified("the company", lambda: ramp.company.get().value.kyb_status)
@@ -213,7 +213,7 @@ class RampRequests(Collection[models.RampRequest]):
         request_id
             The id of the request.
         amount
-            The new amount: gross fiat on-ramp, gross crypto off-ramp.
+            The new gross amount (on-ramp: fiat, off-ramp: crypto).
         version
             The version of the request on which the change is based.
 
@@ -303,7 +303,7 @@ class RampRequests(Collection[models.RampRequest]):
         earlier_ids: Container[str] = (),
         created_by: str | None = None,
     ) -> Record[models.RampRequest]:
-        """Look up the ramp request created by a body after its answer was lost.
+        """Look up the ramp request that a body created, after the answer was lost.
 
         A listed request must match the body in creation time, direction and amount. Its detail
         must then match the currencies and the target.
@@ -607,8 +607,7 @@ class Users(UnpagedList[models.CompanyUser]):
     def invite(self, body: bodies.Invitation) -> Record[models.CompanyUser]:
         """Invite a user to the company.
 
-        The link of the invitation is removed from the answer, because it gives access to the
-        company.
+        The invitation link is removed from the answer, because it gives access to the company.
 
         Parameters
         ----------
@@ -647,9 +646,9 @@ class FeeTiers(Reference[models.Fee]):
     """Fee tiers, and the service's fee calculator."""
 
     def calculate(self, *, amount: bodies.Amount, ramp_type: str) -> Record[models.CalculatedFee]:
-        """Have the service calculate the fee of an amount.
+        """Have the service calculate the fee for an amount.
 
-        The amount and the fee are in fiat on-ramp and in crypto off-ramp. The call does not change
+        Amount and fee are fiat for an on-ramp and crypto for an off-ramp. The call does not change
         anything, so it is retried like a read.
 
         Parameters

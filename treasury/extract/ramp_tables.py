@@ -1,9 +1,9 @@
-"""The tables of the ramp service: one declaration each, its columns in reading order.
+"""Declarations of the ramp service's tables, with columns in reading order.
 
 A declaration states the endpoint, the key and the columns of a table, and whether its rows become
-final. The source of a column names a heading of the ramp service's specification. `amount` of a
-ramp request is gross fiat on-ramp and gross crypto off-ramp; use the columns that name their unit
-instead. Rates are fiat per crypto, percentages are per cent.
+final. A column's source names a heading of the ramp service's specification. A ramp request's
+`amount` is gross fiat for an on-ramp and gross crypto for an off-ramp; prefer the columns that name
+their unit. Rates are fiat per crypto, percentages are per cent.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ def _crypto(record: ReceivedRecord) -> CryptoCurrency:
 
 
 def _id_of(field: str) -> Callable[[ReceivedRecord], str | None]:
-    """Return a function that reads a nested record's id, from its id field or from the record."""
+    """Return a function that reads a nested record's id, from the id field or from the nested
+    record."""
     return lambda record: (
         getattr(record.value, f"{field}_id") or getattr(getattr(record.value, field), "id", None)
     )

@@ -18,7 +18,7 @@ _SECTION: Final = re.compile(r"^[ \t]*\[[ \t]*keys[ \t]*\][ \t]*(#.*)?$", re.MUL
 def enrol_key(folder: Path, name: str, key: str) -> None:
     """Write a person's public key into a workspace's policy.
 
-    The rest of the file stays unchanged. Raise InputError if the name or key is invalid or already
+    The rest of the file does not change. Raise InputError if the name or key is invalid or already
     in the policy, SettingsError if the policy is invalid, and StorageError if the file cannot be
     written.
     """

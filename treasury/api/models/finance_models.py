@@ -18,8 +18,7 @@ __all__ = [
 ]  # fmt: skip
 
 UNLOCKED = frozenset({"VERIFIED", "NOT_REQUIRED"})
-"""The values of kycStatus with which outgoing transfers are allowed; with any other value they are
-blocked.
+"""The values of kycStatus that allow outgoing transfers; any other value blocks them.
 """
 
 
@@ -132,7 +131,7 @@ class Balance(Model, frozen=True):
 
 
 class Holding(msgspec.Struct, frozen=True, kw_only=True):
-    """A balance in units of `asset`, in one shape for all services; None for a value not stated."""
+    """A balance in units of `asset`, in one shape for all services; missing values are None."""
 
     asset: str | None
     contract_address: str | None

@@ -1,7 +1,8 @@
 """The table type of all results: exact, readable, and convertible to pandas and Polars.
 
-`Table` is an immutable view of an Arrow table. Its `arrow` has the computed values, for code that
-computes, hashes or stores them. All other attributes have the values as shown to analysts:
+`Table` is an immutable view of an Arrow table. Its attribute `arrow` has the computed values, for
+code that computes, hashes or stores them. All other attributes show the values in a form for
+analysts:
 
 - The direction of a bank line is `in` or `out`; the bank's CRDT or DBIT is in `credit_debit`.
 - `signed_amount` is negative for outgoing amounts, so it can be summed.
@@ -48,7 +49,7 @@ _FIAT_LIMIT: Final = Decimal(10) ** (FIAT.precision - FIAT.scale)
 _OF_LINES: Final = frozenset({"entry_id", "from_outcome"})
 _OF_REQUESTS: Final = frozenset({"request_id", "request", "pair", "fiat_gross"})
 _OF_ITEMS: Final = frozenset({"item_id"})
-"""Columns that show whether a direction is that of bank lines, ramp requests or open items."""
+"""Columns that tell whether a direction belongs to bank lines, ramp requests or open items."""
 
 
 class Table:
@@ -82,7 +83,7 @@ class Table:
         self.zone = zone
         self.title = title
         self.as_stored = as_stored
-        """True if columns and values are shown as queries name them, not in words for analysts."""
+        """True if columns and values are shown as in queries, not in words for analysts."""
         self._fiat = fiat
         self._keys = keys
         self._shown: pa.Table | None = None
@@ -105,7 +106,7 @@ class Table:
 
     @property
     def units(self) -> dict[str, str]:
-        """By column of amounts, the name of the column with their currency or coin."""
+        """The name of the column with the currency or coin, by amount column."""
         return units_of(self.to_arrow().schema)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -261,12 +262,12 @@ class Table:
         Parameters
         ----------
         floats
-            True for amounts as float64, with which all of these functions work but are not exact.
+            True for amounts as float64; then all of these functions work but are not exact.
 
         Returns
         -------
         pandas.DataFrame
-            A row per row of the table.
+            One row for each row of the table.
 
         Examples
         --------
@@ -280,7 +281,7 @@ class Table:
         Returns
         -------
         polars.DataFrame
-            A row per row of the table.
+            One row for each row of the table.
 
         Raises
         ------
@@ -429,13 +430,13 @@ class Table:
         return html_table(self.to_arrow(), self.units, self.title, as_stored=self.as_stored)
 
     def _of(self, arrow: pa.Table) -> Table:
-        """Return a table of columns that are already in the form shown to analysts."""
+        """Return a table from columns that are already in the form for analysts."""
         table = Table(arrow, "", self.zone, title=self.title, as_stored=self.as_stored)
         table._shown = arrow
         return table
 
     def _taken(self, rows: slice | pa.Array) -> Table:
-        """Return a table with some of the rows and all columns."""
+        """Return a table with only some of the rows."""
 
         def kept(table: pa.Table) -> pa.Table:
             return table.slice(0, rows.stop) if isinstance(rows, slice) else table.take(rows)
@@ -465,9 +466,9 @@ class Tables(NearestNames):
     __slots__ = ()
     __struct_fields__: tuple[str, ...]
     key_columns: ClassVar[Mapping[str, Sequence[str]]] = {}
-    """By field, the columns to show first, if these are not the first declared columns."""
+    """The columns to show first, by field; default: the first declared columns."""
     fiat_columns: ClassVar[Mapping[str, Sequence[str]]] = {}
-    """By field, the columns of amounts that are never in coins, if their unit does not show that.
+    """The amount columns that are never in coins, by field, if their unit does not show this.
     """
 
     def __post_init__(self) -> None:
@@ -545,7 +546,7 @@ def _title(name: str) -> str:
 def _counted(value: object) -> str:
     """Return a value as text.
 
-    A table becomes its row count, because Arrow would print its texts.
+    A table is shown as its row count, because Arrow would print its texts.
     """
     if isinstance(value, pa.Table):
         return f"<{value.num_rows} rows>"
@@ -586,7 +587,7 @@ def _presented(table: pa.Table) -> pa.Table:
 def _fiat_amounts(table: pa.Table, declared: Sequence[str], title: str) -> pa.Table:
     """Return the table with fiat amounts in type `FIAT`; raise TableError if one does not fit."""
     fiat = {*declared, *fiat_columns(table.schema)}
-    # In the order of the columns, so that an error always names the first that does not fit.
+    # Checked in column order, so that an error always names the first amount that does not fit.
     for place, name in enumerate(table.column_names):
         if name not in fiat:
             continue
@@ -622,7 +623,7 @@ def _replaced(table: pa.Table, name: str, new: str, words: Mapping[str, str]) ->
 
 
 def in_zone(table: pa.Table, zone: ZoneInfo | None) -> pa.Table:
-    """Return the table with its instants in a time zone; the points in time do not change."""
+    """Return the table with its instants displayed in a time zone."""
     if zone is None:
         return table
     fields = [
@@ -680,7 +681,7 @@ def _matching_rows(
 
 
 def _write_workbook(path: str | Path, tables: Mapping[str, Table]) -> Path:
-    # Imported here, because only this function needs Excel.
+    # Imported here, because only this function writes workbooks.
     from treasury.core.tables.workbook import write_tables
 
     zone = next((table.zone for table in tables.values() if table.zone is not None), None)
