@@ -73,8 +73,7 @@ def _crypto(record: ReceivedRecord) -> CryptoCurrency:
 
 
 def _id_of(field: str) -> Callable[[ReceivedRecord], str | None]:
-    """Return a function that reads a nested record's id, from the id field or from the nested
-    record."""
+    """Return a function that reads the id of a nested record."""
     return lambda record: (
         getattr(record.value, f"{field}_id") or getattr(getattr(record.value, field), "id", None)
     )

@@ -69,8 +69,7 @@ class RecordField(msgspec.Struct, frozen=True):
 
 
 def _fields_of(kind: pa.DataType) -> Callable[..., RecordField]:
-    """Return a function that declares columns of one type; by default, a column's name is its
-    path."""
+    """Return a function that declares columns of one type; by default, name and path are equal."""
 
     def declared(
         name: str, meaning: str, take: str | _Take = "", source: str = "", unit: str = ""

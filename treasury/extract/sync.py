@@ -125,8 +125,7 @@ def sync(
 
 
 def _checked(scope: Scope) -> Scope:
-    """Return the scope extended to whole groups of tables; raise InputError for an unknown
-    table."""
+    """Return the scope with whole groups of tables; raise InputError for an unknown table."""
     if scope.tables is None:
         return scope
     offered = {table.name for table in SERVICE_TABLES}

@@ -271,8 +271,7 @@ class SyncRun:
             yield answer
 
     def collect(self, form: Form, answers: Sequence[Future[list[T]]]) -> tuple[list[T], bool]:
-        """Return the records in the answers, and whether there were no refusals; report each
-        refusal."""
+        """Return the records in the answers, and whether none was refused; report refusals."""
         task = form.table.name
         self.progress.start(task, len(answers))
         records: list[T] = []

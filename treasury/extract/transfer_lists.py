@@ -62,8 +62,7 @@ class StoredTransfers:
         return None if stored is None else stored[:2]
 
     def all_settled(self, transfers: Sequence[Transfer]) -> bool:
-        """Return True if all transfers are final, both as listed and as stored; `look_up` comes
-        first."""
+        """Return True if all transfers are final, as listed and as stored; call `look_up` first."""
         stored = (self._known.get(transfer.id) for transfer in transfers)
         settled = all(row is not None and not row[2] for row in stored)
         return settled and all(t.status in TRANSFER_FINAL for t in transfers)
@@ -236,8 +235,7 @@ class _Sync:
         )
 
     def count_held(self) -> None:
-        """Compare the service's count for each partly read list with the number of stored
-        transfers.
+        """Compare the service's count for each partly read list with the stored transfers.
 
         An account's list may include transfers between accounts; the pages already read show
         whether it does. A count below the stored number is left to a full comparison.

@@ -45,8 +45,7 @@ class _Sign(msgspec.Struct, frozen=True):
 
 
 class _Verified(msgspec.Struct, frozen=True):
-    """The verified part of the chain, the signature rules used, and the database's state at that
-    time."""
+    """The verified part of the chain, the rules used, and the database's state at that time."""
 
     head: Head
     rules: SignatureRules
@@ -89,8 +88,7 @@ class ChainGuard:
         return head
 
     def advance(self, connection: sa.Connection, head: Head) -> None:
-        """Mark this process's new entries as verified, unless somebody else wrote in the
-        meantime."""
+        """Mark this process's new entries as verified, unless somebody else has also written."""
         sign, before = self._sign(connection), self._verified
         self.forget()
         if before is not None and _without_file(before.sign) == _without_file(sign):

@@ -306,8 +306,7 @@ def standing_hashes(acts: Iterable[Entry]) -> dict[str, GivenHash]:
 
 
 def _hash_after(last: GivenHash, entry: Entry) -> GivenHash | None:
-    """Update a hash by an entry about its action; return None if the action failed or was
-    dropped."""
+    """Update a hash by its action's entry; return None if the action failed or was dropped."""
     match entry.kind.removeprefix("action."):
         case "done":
             return msgspec.structs.replace(last, state="done")

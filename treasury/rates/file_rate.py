@@ -30,7 +30,7 @@ class FileRate(msgspec.Struct, frozen=True):
     """The digits as written in the file."""
 
     def require_plausible(self, where: str, now: datetime, zone: ZoneInfo) -> None:
-        """Raise InputError if the rate cannot be right; `where` names its file and line."""
+        """Raise InputError for an impossible rate; `where` names its file and line."""
         for code in (self.base, self.quote):
             if code not in EXPONENTS:
                 raise InputError(

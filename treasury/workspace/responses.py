@@ -1,8 +1,8 @@
-"""The service's answers to creates, for records that no endpoint returns later.
+"""The service's answers to create calls, for records that cannot be read later.
 
-A payment session or payment request can be created but not read. So its record is the answer that
-the journal stored when the action was carried out; the status is that of the answer, not the
-current one. Each resource is declared as a table, which `t.sql` can query.
+A payment session or payment request can be created but not read. So its record is the answer stored
+in the journal when the action was carried out, and its status is not the current one. Each resource
+is declared as a table, which `t.sql` can query.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _CARRIED_OUT: Final = "action.done"
 
 
 class Answered(ReceivedRecord, frozen=True, kw_only=True):
-    """An answer, and the journal entry that contains it."""
+    """An answer and its journal entry."""
 
     entry: Entry
     request_id: str | None = None
 
 
 def _id(answer: ReceivedRecord) -> str | None:
-    """Return the id in the answer, or the one that a person looked up."""
+    """Return the id in the answer, or the id that a person looked up."""
     assert isinstance(answer, Answered)
     return getattr(answer.value, "id", None) or answer.entry.body.get("record")
 
@@ -63,7 +63,7 @@ _JOURNALED = (
 
 
 def _amounts(name: str, meaning: str) -> tuple[Field, Field]:
-    """Declare the columns of an amount in fiat and in coins; older answers have only fiat."""
+    """Declare the columns for an amount in fiat and in coins; older answers only have fiat."""
     source = camel_case(name)
     in_fiat = name.removesuffix("amount") + "fiat_amount"
     in_coins = name.removesuffix("amount") + "crypto_amount"
@@ -166,9 +166,10 @@ _EXECUTIONS: Final = form(
 
 
 class Response(msgspec.Struct, frozen=True):
-    """A table, the function that finds its records in journaled answers, and their model.
+    """A table of answers: the function that finds its records in journaled answers, and their
+    model.
 
-    `create` is the end of the path of the create.
+    `create` is the end of the create call's path.
     """
 
     form: Form
@@ -201,10 +202,10 @@ RESPONSES: Final = {
 
 
 def responses(journal: Journal, name: str, until: datetime | None = None) -> pa.Table:
-    """Return the rows of one table, in the journal's order; with `until`, as journaled by then.
+    """Return one table's rows in the journal's order; with `until`, only those journaled by then.
 
-    A record with two answers, as after a repeated create, has one row, from the last answer. If an
-    answer is unreadable or was not stored, its row has only the columns from the journal entry.
+    A record with two answers, as after a repeated call, has one row, from the last answer. If an
+    answer is unreadable or was not stored, its row only has the columns from the journal entry.
     """
     response = RESPONSES[name]
     last: dict[object, Answered] = {}

@@ -40,8 +40,7 @@ class StoredRequests:
         self._detailed = self.rows.filter(self.rows["has_detail"])["id"]
 
     def settled_as(self, listed: pa.Table) -> pa.ChunkedArray:
-        """Return, for each listed row, whether the stored detail has the same status and is
-        final."""
+        """Return, for each listed row, whether its stored detail has the same, final status."""
         place = pc.index_in(listed["id"], value_set=self._settled["id"])
         is_same = pc.equal(self._settled["status"].take(place), listed["status"])
         return pc.fill_null(is_same, False)
