@@ -192,8 +192,8 @@ class Sharing:
             self._tell(f"{error.what}: {subject} is stored here; `treasury lake push` shares it")
 
     def require_writable(self) -> None:
-        """Raise HomeReadOnly, naming the writers, if this desk may not write; allow being
-        offline."""
+        """Raise HomeReadOnly, naming the writers, if this desk may not write. Offline is
+        allowed."""
         with suppress(HomeUnreachable):
             self.home.require_writable(self.home.note())
 

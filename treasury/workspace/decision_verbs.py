@@ -1,5 +1,4 @@
-"""The workspace's methods for decisions: `t.matches`, `t.funding`, `t.rules`, `t.items`,
-`t.periods`."""
+"""The workspace's decision methods: `t.matches`, `t.funding`, `t.rules`, `t.items`, `t.periods`."""
 
 from __future__ import annotations
 

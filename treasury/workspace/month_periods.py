@@ -237,8 +237,7 @@ class Periods:
     def items_on(
         self, month: str | Month | None, decided: Decided, ledger: Path | None = None
     ) -> OpenItems:
-        """Return a month's open items under these decisions; for a prepared month, those
-        prepared."""
+        """Return a month's open items under these decisions, or as the month was prepared."""
         from treasury.close.sign_off import prepared_month
 
         t = self._workspace

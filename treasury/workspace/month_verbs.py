@@ -1,5 +1,4 @@
-"""The workspace's methods for a month: reconciliation, status, fees, valuation, accounting,
-close."""
+"""The workspace's month methods: reconciliation, status, fees, valuation, accounting, close."""
 
 from __future__ import annotations
 
@@ -399,8 +398,7 @@ class WorkspaceMonths(WorkspacePayments):
         return export_books(books)
 
     def coins(self, month: str | Month | None = None) -> CoinAccounts:
-        """Return the coins at the month's end: carrying amounts of measured coins, values of
-        others.
+        """Return the coins at the month's end: carrying amounts if measured, else values.
 
         Parameters
         ----------

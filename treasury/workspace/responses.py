@@ -166,8 +166,7 @@ _EXECUTIONS: Final = form(
 
 
 class Response(msgspec.Struct, frozen=True):
-    """A table of answers: the function that finds its records in journaled answers, and their
-    model.
+    """A table of answers, with the function that finds its records, and their model.
 
     `create` is the end of the create call's path.
     """

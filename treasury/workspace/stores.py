@@ -427,8 +427,7 @@ class WorkspaceStores:
             )
 
     def question(self, month: str | Month, rules: Rules | None = None) -> Question:
-        """Return all inputs for computing a month, with the month's own rules unless `rules` are
-        given."""
+        """Return all inputs for computing a month, with the month's rules or with `rules`."""
         from treasury.month.question import Question
         from treasury.workspace.month_rules import rules_for
 

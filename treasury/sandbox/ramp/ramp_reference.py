@@ -1,4 +1,4 @@
-"""Reference data of the ramp: fees, currencies, chains, bank configuration."""
+"""Reference data of the ramp service: fees, currencies, chains, bank configuration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from treasury.sandbox.story.world import World
 
 
 class FeeQuestion(KeyedBody, frozen=True, kw_only=True):
-    """An amount whose fee is calculated."""
+    """An amount for which to calculate the fee."""
 
     amount: Number
     type: Literal["ON_RAMP", "OFF_RAMP"]
@@ -60,7 +60,7 @@ class BankCurrency(Shape, frozen=True, kw_only=True):
 
 
 class BankConfiguration(Shape, frozen=True, kw_only=True):
-    """Possible types, countries and currencies of a company bank account."""
+    """Possible types, countries and currencies for a company bank account."""
 
     enabled_account_types: list[AccountType]
     supported_countries: list[BankCountry]
@@ -68,7 +68,7 @@ class BankConfiguration(Shape, frozen=True, kw_only=True):
 
 
 def calculate_fee(world: World, call: Call) -> Reply:
-    """Return the fee of an amount in the same unit: euros on-ramp, coins off-ramp."""
+    """Return the fee for an amount, in the same unit: euros on-ramp, coins off-ramp."""
     question = call.read(FeeQuestion)
     unit = "EUR" if question.type == "ON_RAMP" else "USDC"
     amount = amount_of(world, question.amount, unit)

@@ -107,8 +107,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return msgspec.structs.replace(report, problems=problems)
 
     def _strange_answers(self, report: AddReport) -> Iterable[Problem]:
-        """Yield a note for each bank's answer to a payment file that this workspace did not
-        make."""
+        """Yield a note for each bank answer about a payment file that is not from here."""
         from treasury.journal.decision_history import FILE_MADE
         from treasury.statements import Problem
         from treasury.statements.pain.order_answers import folded_id

@@ -86,8 +86,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
         return f", {format_amount(item.amount, item.currency)}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON body for a webhook; `text` is for display in a chat, amounts are
-        strings."""
+        """Return the JSON body for a webhook; `text` is for chats, and amounts are strings."""
         return {
             "notice": self.notice_id,
             "company": clean(self.company),

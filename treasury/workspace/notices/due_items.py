@@ -51,8 +51,7 @@ class DueItem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def next_step(self) -> str:
-        """The next step for the item's kind, because the item's own next step may contain
-        amounts."""
+        """The next step for the item's kind; the item's own next step may contain amounts."""
         return KINDS[self.kind].next_step
 
 

@@ -52,8 +52,7 @@ class Channel(msgspec.Struct, frozen=True):
     opened: Callable[[], _Opened]
 
     def concerns(self, item: DueItem, waiting: frozenset[str]) -> bool:
-        """Return whether an item is sent to this channel; `waiting` are the person's pending
-        approvals.
+        """Return whether to send an item here; `waiting` are the person's pending approvals.
 
         An action that waits for approval is sent only to the people who may approve it. An item
         about a notice that may not have arrived is not sent to the same channel, because it could
@@ -67,8 +66,7 @@ class Channel(msgspec.Struct, frozen=True):
 
 
 class NoticeReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of sending: items by channel, failures, and the end of the quiet hours if
-    paused."""
+    """The result of sending: items by channel, failures, and the end of a current pause."""
 
     sent: Mapping[str, int] = {}
     failures: tuple[TreasuryError, ...] = ()

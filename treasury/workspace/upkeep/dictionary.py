@@ -1,5 +1,4 @@
-"""The data dictionary: the purpose of each table and each answer (a computed table), and column
-meanings.
+"""The data dictionary: what each table and answer (a computed table) and each column means.
 
 Stored tables are described by their declarations, answers by `answers.csv` and
 `answer_columns.csv`. `treasury tables`, `t.tables()` and `docs/tables.md` show the dictionary.

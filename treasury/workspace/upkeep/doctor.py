@@ -142,8 +142,9 @@ def examine(
     else:
         problem = f"{folder} is not writable"
         findings.append(HealthFinding("workspace", "missing", problem, "get write permission"))
-    shared = settings.workspace.shared  # Check whether more people may read the workspace than its
-    settings allow. if count := sum(1 for _ in excess_access(folder, shared)):
+    shared = settings.workspace.shared
+    # Check whether more people may read the workspace than its settings allow.
+    if count := sum(1 for _ in excess_access(folder, shared)):
         others = f"others than {'the group' if shared else 'you'} may read"
         do = f"run `chmod -R {'o=' if shared else 'go='} {shlex.quote(str(folder))}`"
         problem = f"{others} {count:,} files and folders"

@@ -177,7 +177,7 @@ def watch(
 
 
 class _Watching(msgspec.Struct, eq=False):
-    """The parts of a running watch, their state, and the times at which they are due."""
+    """A running watch: its parts, their states, and when each is due."""
 
     parts: Sequence[WatchedPart]
     folder: Path
@@ -223,9 +223,10 @@ class _Watching(msgspec.Struct, eq=False):
             self.do_due()
 
     def _do(self, part: WatchedPart) -> tuple[timedelta, errors.TreasuryError | None]:
-        """Run a part and write its state; return the wait, and the error if it ended the part."""
+        """Run a part and write its state; return how long to wait, or the error that ended the
+        part."""
         before = self.state.part(part.name)
-        # This is not None, because every part has a state.
+        # Never None, because every part has a state.
         assert before is not None
         self.show(msgspec.structs.replace(before, doing="working", next_at=None))
         pause, changes, ended_by = part.every, dict[str, object](), None
