@@ -192,8 +192,7 @@ class Sharing:
             self._tell(f"{error.what}: {subject} is stored here; `treasury lake push` shares it")
 
     def require_writable(self) -> None:
-        """Raise HomeReadOnly, naming the writers, if this desk may not write. Offline is
-        allowed."""
+        """Raise HomeReadOnly, naming the writers, if this desk may not write; skip if offline."""
         with suppress(HomeUnreachable):
             self.home.require_writable(self.home.note())
 

@@ -98,8 +98,7 @@ def create_account(world: World, call: Call) -> Account:
 
 
 def change_account(world: World, call: Call) -> Account:
-    """PATCH /accounts/{id}: change externalId and name; if a version is sent, it must be
-    current."""
+    """PATCH /accounts/{id}: change externalId and name; a version, if sent, must be current."""
     account, body = records.account_of(world, call.path["id"]), call.read(AccountChanges)
     if body.version is not None and body.version != account.version:
         raise Refusal(409, "CONFLICT", "Account changed; read it again and retry.")

@@ -36,8 +36,7 @@ T = TypeVar("T")
 
 
 class FinanceDrivers:
-    """Drivers of the platform. Each takes effect completely or not at all, and returns the
-    record."""
+    """Drivers of the platform. Each takes effect completely or not at all; it returns a record."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -49,8 +48,7 @@ class FinanceDrivers:
         schedule_permits(world)
 
     def kyc(self, party_id: str, status: str) -> Party:
-        """Set the result of a party's identity check; a pass releases amounts held for its
-        accounts."""
+        """Set the result of a party's check; a pass releases the amounts held for its accounts."""
         _check_status(status, _CHECKS)
         with self._world.act() as world:
             party = _read_record(lambda: party_of(world, party_id))

@@ -120,7 +120,7 @@ def make_party(world: World, body: PartyFields) -> Party:
 
 
 def change_party(world: World, call: Call) -> Party:
-    """PATCH /parties/{id}: change fields of a party; if a version is sent, it must be current."""
+    """PATCH /parties/{id}: change fields of a party; a version, if sent, must be current."""
     party, body = party_of(world, call.path["id"]), call.read(PartyChanges)
     if body.version is not None and body.version != party.version:
         raise Refusal(409, "CONFLICT", "Party changed; read it again and retry.")

@@ -48,8 +48,7 @@ class _Outward(JsonBody, frozen=True, kw_only=True):
 
 
 class CryptoBody(_Outward, frozen=True, kw_only=True):
-    """A transfer of an asset. The field name `destinationAddress` (an outside wallet) is
-    invented."""
+    """A transfer of an asset. The name `destinationAddress` (an outside wallet) is invented."""
 
     chain: Long
     asset: Long

@@ -1,5 +1,4 @@
-"""Payment requests in the published generation, where the client changes, settles and reverses
-them.
+"""Payment requests of the published generation: clients change, settle and reverse them.
 
 A call names a request by its id, or by the card and the client's own id. The service accepts a call
 at once, and the platform executes it a few seconds later, or a driver does. A settlement above the

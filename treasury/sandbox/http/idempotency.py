@@ -105,8 +105,7 @@ def write_route(
     status: int = 200,
     scope: str = "",
 ) -> Route:
-    """Return the route of an idempotent write; the default scope is the one for creating
-    records."""
+    """Return the route of an idempotent write; by default with the scope to create records."""
     method, path = operation.split()
     roles = exchange.EVERYONE if scope else exchange.MANAGERS
     return Route(

@@ -202,8 +202,7 @@ _Step = Callable[[Life, RampRequest, User, datetime], RampRequest]
 
 
 def decide(name: str, step: _Step, *, by_creator: bool | None = None) -> Write:
-    """Return the handler for a decision, which may require the creator or (four eyes) another
-    user."""
+    """Return a decision's handler; it may require the creator or (four eyes) another user."""
 
     def serve(world: World, call: Call) -> RampRequest:
         request = ramp_request(world, call.path["id"])

@@ -121,8 +121,7 @@ class PracticeClock:
         return self._world.clock.today
 
     def advance(self, span: timedelta | None = None, **parts: float) -> int:
-        """Move the clock forward, as by `days=1, hours=2` or a timedelta; return the number of
-        events."""
+        """Move the clock forward, such as by `days=1, hours=2`; return the number of events."""
         with self._world.lock:
             return self.set(self.now + (span or timedelta()) + timedelta(**parts))
 

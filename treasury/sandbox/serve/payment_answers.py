@@ -34,8 +34,7 @@ class PaymentReport(msgspec.Struct, frozen=True):
 
 
 def payment_reports(file: str, answer: PaymentAnswer, now: datetime) -> list[PaymentReport]:
-    """Return the reports on a payment file (pain.001), in the order in which the bank sends
-    them."""
+    """Return the reports on a payment file (pain.001), in the order of sending."""
     message, execution, orders = _read(file)
     answers = [
         (order, _MIXED.get(place % 10, "accept") if answer == "mixed" else answer)

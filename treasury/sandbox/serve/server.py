@@ -179,8 +179,7 @@ class Sandbox:
 
     @cached_property
     def _neighbour(self) -> World:
-        """Return the second company's world (its state), created when one of its users first
-        calls."""
+        """Return the second company's world (its state), created on its first call."""
         return World(
             self._seed, self._scenario, profile=self._profile, place=self._neighbour_place,
             is_neighbour=True,
@@ -358,8 +357,7 @@ class _Server(uvicorn.Server):
                 loop.call_soon_threadsafe(woken.set)
 
     async def main_loop(self) -> None:
-        """Serve until `stop` is called, which takes effect at once and not at uvicorn's next
-        tick."""
+        """Serve until `stop` is called; it takes effect at once, not at uvicorn's next tick."""
         woken = asyncio.Event()
         self._waiting = asyncio.get_running_loop(), woken
         tick = 0

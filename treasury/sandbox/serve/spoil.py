@@ -27,8 +27,7 @@ class Answer(msgspec.Struct):
     body: bytes
 
     async def send(self, send: Send, length: int | None = None) -> None:
-        """Send the answer; with `length`, cut the body after so many bytes but keep
-        Content-Length."""
+        """Send the answer; with `length`, cut the body there without changing Content-Length."""
         size = str(len(self.body)).encode()
         headers = [(b"content-type", self.media_type), (b"content-length", size)]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})

@@ -79,8 +79,7 @@ def _digits(text: str) -> int:
 
 
 def _after(bank: str, digits: int, *, checked: bool = False) -> Callable[[Random], str]:
-    """Return the digits after the bank code; with `checked`, they end with check digits (modulo
-    97)."""
+    """Return the digits after the bank code; `checked` ends them with check digits (modulo 97)."""
 
     def number(random: Random) -> str:
         stem = f"{bank}{random.randrange(10**digits):0{digits}d}"

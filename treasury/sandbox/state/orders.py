@@ -153,8 +153,7 @@ class _Ordered(msgspec.Struct, frozen=True):
         return f"{' union all '.join(parts)} order by {by}", values
 
     def _index(self, condition: str) -> str:
-        """Return the index to use for many records in this order; empty lets the database
-        choose."""
+        """Return the index for many records in this order; empty if the database may choose."""
         if not self.many:
             return ""
         sort = self.sort[0] if self.sort else ""

@@ -196,8 +196,7 @@ class Store:
             self.db.executemany(_WRITE, map(msgspec.structs.asdict, records))
 
     def load(self, records: Iterable[Record]) -> None:
-        """Write very many new records; a generating function must exist for records without
-        texts."""
+        """Write very many new records; texts that are missing need a registered function."""
         self._orders.forget()
         self.db.execute("pragma cache_size = -400000")
         placeholders = ", ".join("?" * len(_FIELDS))

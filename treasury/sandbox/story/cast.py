@@ -84,8 +84,7 @@ POLYGON_WALLET: Final = _FIXED.polygon_wallet
 
 
 def make_cast(streams: Streams) -> Cast:
-    """Return the company for a seed. Keep the order of the draws, because the story depends on
-    it."""
+    """Return the company for a seed; the story depends on the order of the random draws."""
     ids = Ids(streams.of("cast"))
 
     def payers(fixed: tuple[Payer, ...]) -> tuple[Payer, ...]:

@@ -116,8 +116,7 @@ class Book:
         return iter(self._lines)
 
     def numbered(self) -> list[Line]:
-        """Return all lines in booking order, each with its reference and its ceiling (how far
-        matching may go)."""
+        """Return all lines in booking order, with references and ceilings (limits of matching)."""
         lines = sorted(self._lines, key=lambda line: (line.account, line.booked))
         known_payers: set[tuple[str, str]] = set()
         numbered = []

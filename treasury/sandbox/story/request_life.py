@@ -125,8 +125,7 @@ class Life:
         )  # fmt: skip
 
     def complete(self, request: RampRequest, at: datetime) -> RampRequest:
-        """Deliver the crypto or pay out the fiat; published rates, if used, are those of this
-        day."""
+        """Deliver the crypto or pay out the fiat; if rates are published, use this day's rate."""
         on_ramp = request.ramp_type == "ON_RAMP"
         if self._quotes.is_published:
             asset, day = request.crypto_currency.currency, at.astimezone(_BRUSSELS).date()

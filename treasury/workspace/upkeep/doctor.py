@@ -203,8 +203,7 @@ def _installation() -> Iterator[HealthFinding]:
 
 
 def _settings_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
-    """Check the environment, the credentials, and that addresses receiving secrets are
-    confirmed."""
+    """Check the environment, the credentials, and the confirmed addresses for secrets."""
     desk, services = settings.workspace, settings.services
     if services is None:
         yield HealthFinding(
@@ -288,8 +287,7 @@ def _journal(journal: Journal) -> Iterator[HealthFinding]:
 
 
 def _copied(journal: Journal) -> Iterator[HealthFinding]:
-    """Check whether this workspace is a copy of another one, because a copy must not send
-    actions."""
+    """Check whether this workspace is a copy of another one, which must not send actions."""
     if journal.folder is None:
         return
     try:

@@ -145,8 +145,7 @@ class Inbox:
         return InboxLook(tuple(added), tuple(refused), waiting)
 
     def _claim(self) -> tuple[str, ...]:
-        """Move unchanged files into the working folder; return the names of files still being
-        written."""
+        """Move unchanged files into the working folder; return the names of unfinished files."""
         stood: dict[str, tuple[tuple[int, int, int], float]] = {}
         waiting = []
         for entry in sorted(os.scandir(self.folder), key=lambda entry: entry.name):
@@ -180,8 +179,7 @@ class Inbox:
         return str(report) if report.problems or report.not_proved else ""
 
     def _move(self, path: Path, place: str, reason: str) -> None:
-        """Move a file out of the working folder, with a reason if there is one, and flush both to
-        disk."""
+        """Move a file out of the working folder, with its reason, if any; flush both to disk."""
         folder = self.folder / place
         target = self._free(folder, path.name)
         if reason:
@@ -194,8 +192,7 @@ class Inbox:
             durable.sync_folder(changed)
 
     def _free(self, folder: Path, name: str) -> Path:
-        """Return an unused path in the folder, for which the path of the reason's file is unused
-        too."""
+        """Return a path in the folder such that it and the path of its reason are unused."""
         stem, dot, ending = name.partition(".")
         number, path = 1, folder / name
         while os.path.lexists(path) or os.path.lexists(_reason_of(path)):

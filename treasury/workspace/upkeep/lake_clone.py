@@ -1,5 +1,4 @@
-"""Creates a workspace on an existing shared lake: its folder, settings from the lake, first
-pull."""
+"""Creates a workspace on an existing shared lake: folder, settings from the lake, first pull."""
 
 from __future__ import annotations
 

@@ -223,8 +223,7 @@ class _Watching(msgspec.Struct, eq=False):
             self.do_due()
 
     def _do(self, part: WatchedPart) -> tuple[timedelta, errors.TreasuryError | None]:
-        """Run a part and write its state; return how long to wait, or the error that ended the
-        part."""
+        """Run a part and write its state; return the wait, and the error if one ended the part."""
         before = self.state.part(part.name)
         # Never None, because every part has a state.
         assert before is not None
