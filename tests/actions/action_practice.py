@@ -1,4 +1,4 @@
-"""A practice company with people at its desk: their actions on one journal, and the calls made."""
+"""A practice company for tests: two people's actions on one journal, and the calls they make."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUICK = CallLimits(deadline=30.0, attempts=2, first_pause=0.01, longest_pause=0.
 
 
 class Wall:
-    """The machine's clock, moved by hand."""
+    """The machine's clock, which tests move."""
 
     def __init__(self) -> None:
         self.now = datetime.now(UTC)
@@ -39,7 +39,7 @@ class Wall:
 
 
 class Practice:
-    """`ines` proposes, `jonas` approves; each has a separate desk on the same journal."""
+    """`ines` proposes and `jonas` approves; each has their own `Actions` on the same journal."""
 
     def __init__(
         self, sandbox: Sandbox, served: Served, settings: Settings, folder: Path, stack: ExitStack
@@ -66,11 +66,11 @@ class Practice:
         return Actions(journal, self.client, settings, lambda: self.now, who=who, **given)
 
     def wait(self) -> None:
-        """Let the machine's clock pass the term, deadline and allowed skew of sent actions."""
+        """Move the machine's clock past the term, deadline and allowed skew of sent actions."""
         self.wall.pass_(seconds=241)
 
     def pass_(self, **span: float) -> None:
-        """Advance every clock: the desk's, the machine's and the company's."""
+        """Advance all clocks: the workspace's, the machine's and the company's."""
         self.now += timedelta(**span)
         self.wall.pass_(**span)
         self.sandbox.clock.advance(**span)
@@ -80,7 +80,7 @@ class Practice:
         self.sandbox._world.keys._db.execute("delete from idempotency_keys")
 
     def beside(self, folder: Path) -> tuple[Actions, Actions]:
-        """Return desks of the two people at a workspace in another folder with another journal."""
+        """Return the two people's `Actions` on another journal in another folder."""
         journal = Journal(folder, now=lambda: self.now)
         self._stack.callback(journal.close)
         return (
@@ -97,7 +97,7 @@ class Practice:
         return self._clients[name]
 
     def posts(self) -> list[str]:
-        """Return the writes that reached the services, except for tokens."""
+        """Return the writes that reached the services, without token requests."""
         return [
             f"{method} {path}"
             for method, path, _ in self.served.requests
@@ -105,7 +105,7 @@ class Practice:
         ]
 
     def effects(self) -> list[str]:
-        """Return the writes that took effect, by the company's own ledger."""
+        """Return the writes that took effect at the services."""
         return [effect.operation for effect in self.sandbox._world.keys.effects()]
 
     def kinds(self) -> list[str]:
@@ -113,7 +113,7 @@ class Practice:
         return [e.kind.removeprefix("action.") for e in self.journal.entries("action.")]
 
     def awaiting(self, count: int = 1) -> list[str]:
-        """Return ids of ramp requests that await approval."""
+        """Return the ids of ramp requests that await approval."""
         found = self.client("viewer").ramp.requests.list(status="AWAITING_APPROVAL")
         return sorted(record.value.id for record in found)[:count]
 
@@ -127,7 +127,7 @@ class Practice:
         return self.approved("crypto_transfer.create", **transfer_fields(amount), **more)
 
     def unknown_transfer(self, *, drop: str) -> Action:
-        """Return a transfer with a lost answer, `after` or `before` it took effect."""
+        """Return a transfer whose answer was lost `after` or `before` it took effect."""
         action = self.transfer()
         self.sandbox.faults.add("/finance/v1", method="POST", drop=drop, times=2)
         with pytest.raises(OutcomeUnknown):
@@ -174,7 +174,7 @@ def bank_fields(**more: Any) -> dict[str, Any]:
 
 @contextmanager
 def practising(folder: Path, secrets: dict[str, str]) -> Iterator[Practice]:
-    """Serve a new company; `secrets` is the environment for its secrets."""
+    """Serve a new company; `secrets` sets its secrets as environment variables."""
     sandbox = Sandbox(seed=7)
     credentials = {}
     for name, (client_id, secret) in sandbox.credentials.items():

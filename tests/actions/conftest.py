@@ -1,4 +1,5 @@
-"""Fixtures of the tests of actions: a practice company each, and one PostgreSQL server."""
+"""Fixtures for tests of actions: a practice company for each test, and a PostgreSQL server for
+all."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ def practice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practi
 
 @pytest.fixture(scope="session")
 def database_server() -> Iterator[Server]:
-    """Start a PostgreSQL server that is reached only by its socket."""
+    """Start a PostgreSQL server that is only reachable through its socket."""
     programs = binaries()
     if programs is None:
         tell = pytest.fail if os.environ.get("CI") else pytest.skip

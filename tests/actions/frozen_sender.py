@@ -1,7 +1,7 @@
-"""A process that executes an action and stops itself once, by SIGSTOP, just before sending.
+"""A process that executes an action and stops itself once (SIGSTOP) just before sending.
 
-It reads one line of JSON: `journal`, `finance`, `ramp`, `token`, `clients` and `action`. After it
-continues it prints how the execution ended.
+It reads one line of JSON: `journal`, `finance`, `ramp`, `token`, `clients` and `action`. When it is
+continued, it prints how the execution ended.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from treasury.journal import Actor, Journal
 
 
 def main() -> None:
-    """Execute the action, with a stop directly before the fence of its first byte."""
+    """Execute the action; stop directly before the fence (the check before sending) runs."""
     given = json.loads(sys.stdin.readline())
     services = Services(
         token_url=given["token"],

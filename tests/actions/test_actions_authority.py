@@ -1,4 +1,4 @@
-"""Everything that was agreed to is checked again under the policy at the time of sending."""
+"""Proposals and approvals are checked again when an action is sent, under the current policy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def rule(text: str) -> str:
 
 
 class Change(NamedTuple):
-    """A policy at approval, a later one, and the expected refusal."""
+    """The policy at approval, a later policy, and the expected refusal."""
 
     before: str
     after: str
@@ -80,7 +80,7 @@ def _single(desk: Actions, action_id: str) -> None:
 
 
 def _batch(desk: Actions, action_id: str) -> None:
-    """Execute it with another action that is not allowed either: the two form a batch."""
+    """Execute the action in a batch with another action that is not allowed either."""
     other = next(one.id for one in desk.list() if one.id != action_id)
     ran = desk.execute_all([action_id, other])
     assert len(ran) == 2
@@ -90,7 +90,7 @@ def _batch(desk: Actions, action_id: str) -> None:
 
 
 def by_hub(practice: Practice) -> Actions:
-    """Return the desk of a person whom every policy trusts."""
+    """Return the `Actions` of a person whom every policy trusts."""
     return practice.desk("nora", source="hub")
 
 
@@ -110,7 +110,7 @@ def test_an_approved_action_is_not_sent_under_a_stricter_policy(
     )
     assert practice.posts() == []
     assert practice.ines.get(ids[0]).state == "ready"
-    write(practice, change.before)  # the policy is restored: the approval is valid again
+    write(practice, change.before)  # With the old policy, the approval is valid again.
     knows_everybody = "identified_by" not in change.before
     desk = by_hub(practice) if knows_everybody else practice.ines
     assert desk.execute(ids[0]).state == "done"

@@ -1,4 +1,4 @@
-"""The commands about actions and the journal, run in a shell by two people."""
+"""The commands for actions and the journal, as run in a shell by two people."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ TRANSFER = (
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    """Return a function that runs a command as a person; errors are raised as `main` sees them."""
+    """Return a function that runs a command as a person, and raises the errors that `main`
+    handles."""
     company = Sandbox(7)
     with company.serve() as served:
         workspace = prepare(tmp_path, company, served)

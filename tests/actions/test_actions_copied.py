@@ -1,4 +1,4 @@
-"""Of two copies of one workspace at the same time, only one sends."""
+"""If a workspace is copied, only one of the two may send actions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEYLESS = [name for name, kind in KINDS.items() if kind.safety == "neither"]
 
 @pytest.fixture
 def copy(practice: Practice, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the location of the copy, outside the workspace."""
+    """Return a path for the copy, outside the workspace."""
     return tmp_path_factory.mktemp("beside") / "copy"
 
 

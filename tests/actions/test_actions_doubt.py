@@ -1,6 +1,6 @@
-"""If it is in doubt whether an action was carried out, it is not carried out again.
+"""An action that may have been carried out is not carried out again.
 
-Each test tries to have a payment sent twice: by a clock, an answer, a name, a copy.
+Each test tries to get a payment sent twice: by a wrong clock, answer, name or copy.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def lost(practice: Practice, action_id: str, when: str = "after", path: str = FI
     practice.sandbox.faults.clear()
 
 
-# Answers that are no clear refusal
+# Answers that are not clear refusals
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308, 408, 421, 425, 499])
@@ -119,7 +119,7 @@ def test_a_refusal_after_an_unanswered_attempt_is_not_final(practice: Practice) 
 
 def test_a_clock_set_back_does_not_make_a_key_look_recent(practice: Practice) -> None:
     action = practice.transfer()
-    practice.wall.pass_(days=3)  # the machine's clock is ahead when it is sent
+    practice.wall.pass_(days=3)  # The machine's clock is ahead when the action is sent,
     lost(practice, action.id)
     _forget_keys(practice)
     practice.wall.pass_(days=-1)  # and is corrected two days later
@@ -162,7 +162,9 @@ def test_an_older_version_does_not_settle_an_outcome(
         patch.setattr(outcomes, "post", _raising(OutcomeUnknown("no answer", look_up="look")))
         with pytest.raises(OutcomeUnknown):
             practice.jonas.execute(action.id)
-        patch.setattr(type(requests), "get", lambda *_: old)  # an outdated list or copy
+        patch.setattr(
+            type(requests), "get", lambda *_: old
+        )  # The answer comes from an outdated list or copy.
         [left] = practice.jonas.recover()
     assert (left.state, left.why) == (
         "unknown", f"it was sent on version 1, but the record is shown at {version}"
@@ -227,7 +229,8 @@ def _copy(practice: Practice, name: str = "copy") -> Path:
 
 
 def _desks(practice: Practice, folder: Path, now: datetime = MORNING) -> tuple[Actions, Actions]:
-    """Return desks of the two people at a workspace that was fully restored, with its noted end."""
+    """Return the two people's `Actions` on a workspace restored together with its noted journal
+    end."""
     journal = Journal(folder, now=lambda: now)
 
     def desk(name: str) -> Actions:
@@ -268,7 +271,7 @@ def test_a_new_proposal_after_a_restore_names_the_existing_record(practice: Prac
     assert "which was not made from here" in again.text
     shown = jonas.batch(again.id)
     assert done.outcome.record in shown.lines[0]
-    jonas.approve(again.id, shown=shown)  # a person has seen it, and wants it again
+    jonas.approve(again.id, shown=shown)  # A person has seen the record, and wants a second one.
     assert ines.execute(again.id).state == "done"
     assert len(practice.effects()) == 2
 
@@ -296,7 +299,7 @@ def test_a_change_by_another_person_lapses_the_approval(
 ) -> None:
     folder = _copy(practice)
     ready = practice.approved(kind, **fields)
-    ines, jonas = _desks(practice, folder)  # they share nothing with this journal
+    ines, jonas = _desks(practice, folder)  # These actions are on a separate journal.
     other = ines.propose(kind, **fields)
     if other.state == "proposed":
         jonas.approve(other.id)
@@ -319,7 +322,9 @@ def test_an_action_that_differs_in_any_field_is_not_a_duplicate(practice: Practi
 
 
 def test_a_record_created_by_this_journal_is_not_reported_as_foreign(practice: Practice) -> None:
-    ids = [practice.transfer().id for _ in range(3)]  # the same three times, each approved
+    ids = [
+        practice.transfer().id for _ in range(3)
+    ]  # The same action is proposed and approved three times.
     ran = practice.ines.execute_all(ids)
     assert [one.action.state for one in ran] == ["done"] * 3
     colleague = practice.desk("nora", journal=Journal(practice.folder, now=lambda: MORNING))
@@ -344,7 +349,7 @@ def test_a_duplicate_is_still_found_when_the_service_does_not_answer(practice: P
 
 
 def _rewrite(practice: Practice, entry: str, was: str, becomes: str) -> None:
-    """Edit the database file as its owner can, against its triggers."""
+    """Edit the database file despite its triggers, as its owner can."""
     database = sqlite3.connect(practice.folder / "journal.sqlite")
     database.execute("DROP TRIGGER entries_no_update")
     changed = database.execute(
@@ -398,7 +403,7 @@ def test_no_decision_is_accepted_on_an_altered_journal(practice: Practice) -> No
     practice.journal.close()
     _rewrite(
         practice, "action.proposed", "USDC 10.00", "USDC 1.00"
-    )  # the text that the approver reads
+    )  # This is the text that the approver reads.
     other = Journal(practice.folder, now=lambda: MORNING)
     fresh = practice.desk("jonas", journal=other)
     for decide in (
@@ -408,14 +413,14 @@ def test_no_decision_is_accepted_on_an_altered_journal(practice: Practice) -> No
     ):
         with pytest.raises(JournalError, match="entry 2 was changed after it was written"):
             decide()
-    assert [one.state for one in fresh.list()] == ["proposed"]  # it can be read all the same
+    assert [one.state for one in fresh.list()] == ["proposed"]  # The journal can still be read.
     assert other.head().seq == 2
 
 
 def test_altering_the_journal_of_an_open_desk_stops_decisions_and_sending(
     practice: Practice,
 ) -> None:
-    """The desks read the journal before the edit, so their memory differs from it."""
+    """The journal was read before the edit, so its cached state differs from the database."""
     waits = practice.ines.propose("crypto_transfer.create", **transfer_fields("3.00"))
     ready, cut_off = practice.transfer(), practice.transfer("4.00")
     lost(practice, cut_off.id, "before")

@@ -1,4 +1,5 @@
-"""An approval to send has a term: a desk that slept does not send what others have settled."""
+"""An action may be sent only within a term, so a machine that slept sends nothing that others
+settled."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ KEYED: dict[str, dict[str, Any]] = {
 
 
 class BootClock:
-    """The clock that runs during suspend, moved by hand."""
+    """The clock that also runs during suspend, which tests move."""
 
     def __init__(self) -> None:
         self.now = BootTime("this boot", 0)
@@ -64,7 +65,7 @@ Happening = Callable[[], Any]
 def once_journaled(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, happening: Happening
 ) -> None:
-    """Run `happening` between the entry of the next sending and its first byte."""
+    """Run `happening` after the next action's sending is journaled and before its first byte."""
     extend, happened = practice.journal.extend, list[int]()
 
     def extended(drafts: list[Draft], **more: Any) -> Any:
@@ -80,9 +81,9 @@ def once_journaled(
 def once_checked(
     monkeypatch: pytest.MonkeyPatch, happening: Happening, *, of_content: bool = True
 ) -> None:
-    """Run `happening` between a check of a fence and the system call.
+    """Run `happening` between a fence's check and the system call that sends.
 
-    The check of the content comes last; the headers are sent before it.
+    The fence checks headers first and content last; `happening` runs after the chosen check.
     """
     check, happened = SendingFence.before_bytes, list[int]()
 
@@ -263,7 +264,7 @@ def test_facts_read_before_a_sleep_are_reread(practice: Practice) -> None:
 
 
 def cut_off(practice: Practice, action: Action, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stop the sender permanently between its entry and its first byte."""
+    """Stop the sender for good between its journal entry and the first byte."""
     with monkeypatch.context() as patch:
         once_journaled(practice, patch, _interrupt)
         with pytest.raises(KeyboardInterrupt):
@@ -317,7 +318,7 @@ def test_an_action_that_may_still_be_sent_cannot_be_recovered_and_the_error_says
     fields = {"account_id": TREASURY, "chain": "BASE"}
     action = practice.approved(kind, **KEYED.get(kind, fields))
     cut_off(practice, action, monkeypatch)
-    until = practice.wall() + timedelta(seconds=120 + 30 + 60)  # QUICK has a deadline of 30 s
+    until = practice.wall() + timedelta(seconds=120 + 30 + 60)  # QUICK has a deadline of 30 s.
     assert practice.jonas.settling_until(action.id) == until + timedelta(seconds=30)
     practice.wall.now = until - timedelta(milliseconds=1)
     assert refused(lambda: practice.jonas.recover(action.id)) == (
@@ -328,7 +329,7 @@ def test_an_action_that_may_still_be_sent_cannot_be_recovered_and_the_error_says
     assert "is sending, not unknown" in refused(
         lambda: practice.jonas.settle(action.id, carried_out=False, reason="not there")
     )
-    practice.wall.now = until + timedelta(seconds=30)  # when an effect is certainly listed
+    practice.wall.now = until + timedelta(seconds=30)  # By this time, an effect must be listed.
     assert practice.jonas.recover(action.id)[0].state in {"done", "unknown"}
 
 
@@ -411,7 +412,7 @@ def test_a_stopped_wall_clock_does_not_make_a_key_look_recent(practice: Practice
     assert practice.effects() == []
     boot.now = BootTime(
         "another boot", 0
-    )  # its age is unknown after a restart, so the wall clock counts
+    )  # After a restart, the key's age is only known by the wall clock.
     assert desk.recover()[0].state == "done"
 
 
@@ -478,7 +479,7 @@ def test_a_normal_sending_makes_no_extra_requests(practice: Practice) -> None:
 
 
 def settled_and_done_anew(practice: Practice, action: Action) -> Happening:
-    """Let a colleague settle it in good faith as without effect, and execute a second one."""
+    """Let a colleague settle an action as without effect, in good faith, and execute its twin."""
 
     def happening() -> None:
         practice.pass_(hours=60)
@@ -493,7 +494,7 @@ def settled_and_done_anew(practice: Practice, action: Action) -> Happening:
 
 
 def doubled(practice: Practice, monkeypatch: pytest.MonkeyPatch) -> Action:
-    """Execute an action in a process that is stopped between the check and the system call."""
+    """Execute an action in a process that stops between the fence's check and the system call."""
     action = practice.transfer()
     once_checked(monkeypatch, settled_and_done_anew(practice, action))
     with pytest.raises(OutcomeUnknown, match="may have been done twice: it was carried out, as re"):
@@ -561,7 +562,9 @@ def test_a_late_response_about_the_record_already_found_raises_no_doubt(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, person: str
 ) -> None:
     action = practice.transfer()
-    desk = getattr(practice, person)  # her own desk may be open in another notebook of the process
+    desk = getattr(
+        practice, person
+    )  # The same person may also work in another notebook of the process.
 
     def recovered() -> None:
         practice.wait()

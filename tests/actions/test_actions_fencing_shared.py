@@ -1,4 +1,4 @@
-"""Desks that share a journal in PostgreSQL use the server's clock and its journal."""
+"""People who share a journal in PostgreSQL use the server's clock."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATI
 
 
 class SharedJournal:
-    """A separate database on a server, with a movable clock and connections that can be cut."""
+    """A separate database on a server, with a clock that can be moved and connections that can be
+    cut."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -46,7 +47,7 @@ class SharedJournal:
             connection.execute(f"ALTER DATABASE {self.name} SET search_path = public, pg_catalog")
 
     def shift(self, span: timedelta) -> None:
-        """Shift the server's clock by a span."""
+        """Shift the server's clock by a time span."""
         with self._server.connect(self.name) as connection:
             connection.execute("UPDATE shift SET span = %s", (span,))
 
@@ -64,7 +65,7 @@ class SharedJournal:
             connection.execute(f"ALTER DATABASE {self.name} ALLOW_CONNECTIONS true")
 
     def desk(self, practice: Practice, person: str) -> Actions:
-        """Open a desk with a separate connection, timed by the server."""
+        """Open `Actions` with a separate connection, timed by the server's clock."""
         journal = Journal(self.url, now=lambda: practice.now)
         self._opened.append(journal)
         return practice.desk(person, journal=journal, wall=journal.wall_clock, folder=None)
@@ -128,7 +129,9 @@ def test_a_sender_past_its_deadline_by_the_server_clock_sends_nothing(
 
     def shift() -> None:
         shared.shift(timedelta(seconds=121))
-        ines._journal._server_clock._read = None  # a minute later it is read again
+        ines._journal._server_clock._read = (
+            None  # After a minute, the server's clock is read again.
+        )
 
     once_journaled(practice, monkeypatch, shift)
     said = refused(lambda: ines.execute(action.id))
@@ -177,7 +180,7 @@ def test_a_server_connection_lost_before_the_second_attempt_leaves_it_to_recover
 
 
 def frozen(practice: Practice, shared: SharedJournal, action: Action) -> subprocess.Popen[str]:
-    """Start a sender in a process, and wait until it has stopped itself before its first byte."""
+    """Start a sender process, and wait until it has stopped itself before its first byte."""
     assert practice.settings.services is not None
     clients = [(name, one.client_id) for name, one in practice.settings.credentials.items()]
     given = {
@@ -198,7 +201,7 @@ def frozen(practice: Practice, shared: SharedJournal, action: Action) -> subproc
 
 
 def thawed(process: subprocess.Popen[str]) -> Any:
-    """Continue the process; return how its execution ended."""
+    """Continue the stopped process; return how its execution ended."""
     process.send_signal(signal.SIGCONT)
     output, _ = process.communicate(timeout=60)
     return json.loads(output)

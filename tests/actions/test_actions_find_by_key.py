@@ -1,4 +1,4 @@
-"""An effect that is not listed is missing only if listed records carry the key or our reference."""
+"""A missing record proves that there was no effect only if records show keys or our references."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ready(practice: Practice, kind: str) -> Action:
 
 
 def lost(practice: Practice, action: Action) -> None:
-    """Execute an action, lose its request, and wait until lists count."""
+    """Execute an action, lose its request, and wait until lists must show an effect."""
     practice.sandbox.faults.add(FINANCE, method="POST", drop="before", times=2)
     with pytest.raises(OutcomeUnknown):
         practice.ines.execute(action.id)
@@ -49,7 +49,7 @@ def listing(
     kind: str,
     records: Callable[[list[Any]], list[Any]],
 ) -> None:
-    """Make the list of a kind show other records than the service's."""
+    """Replace the records in the list of a kind."""
     resource = type(getattr(practice.client("maker").finance, LISTS[kind]))
     iterate = resource.iterate
 
@@ -60,7 +60,7 @@ def listing(
 
 
 def another(practice: Practice, record: Any, **fields: Any) -> Any:
-    """Return a record of someone else that was made just now."""
+    """Return a record that somebody else has just made."""
     fields = {"id": "another", "created_at": practice.wall()} | fields
     return msgspec.structs.replace(record, value=msgspec.structs.replace(record.value, **fields))
 
@@ -85,7 +85,7 @@ def test_a_new_transfer_without_a_key_among_keyed_ones_does_not_settle_an_outcom
 def test_an_internal_transfer_list_can_prove_an_effect_but_not_its_absence(
     practice: Practice,
 ) -> None:
-    """Its records have neither key nor reference, and may show an amount net of fees."""
+    """The list's records have neither key nor reference, and may show an amount net of fees."""
     action = practice.approved("account_transfer.create", **BETWEEN)
     practice.sandbox.faults.add(FINANCE, method="POST", drop="before", times=2)
     with pytest.raises(OutcomeUnknown):

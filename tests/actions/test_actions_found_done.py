@@ -1,4 +1,4 @@
-"""A refused action with a later record is done, and an action that replaced it may double it."""
+"""A refused action whose record is found later is done, and its replacement may be a double."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ POSTS = f"/finance/v1/accounts/{TREASURY}/transfers"
 
 
 def falsely_refused(practice: Practice, action: Action) -> Action:
-    """Execute an action that takes effect but is answered with a refusal like the service's."""
+    """Execute an action that takes effect but gets an answer that looks like the service's
+    refusal."""
     practice.sandbox.faults.add(POSTS, method="POST", status=400, acts=True)
     with pytest.raises(InvalidRequest):
         practice.ines.execute(action.id)
@@ -33,7 +34,7 @@ def show_records(practice: Practice) -> None:
 
 
 def again(practice: Practice, action: Action) -> Action:
-    """Propose the same again and approve it."""
+    """Propose the same action again and approve it."""
     proposed = practice.ines.again(action.id)
     return practice.jonas.approve(proposed.id)[0]
 
@@ -91,7 +92,7 @@ def test_an_unsent_successor_lapses_once_the_first_record_appears(
     assert len(practice.effects()) == 1
     assert (
         practice.ines.execute(again(practice, second).id).state == "done"
-    )  # intentionally done twice
+    )  # The action is intentionally done twice.
 
 
 def test_an_equal_action_proposed_before_the_sending_is_not_a_successor(practice: Practice) -> None:

@@ -16,7 +16,7 @@ SUBMIT = "ramp_request.submit_hash"
 
 
 def off_ramp(practice: Practice, amount: str) -> str:
-    """Return the id of an off-ramp that awaits its coins."""
+    """Return the id of an off-ramp request that awaits its coins."""
     fields = request_fields(
         ramp_type="OFF_RAMP", amount=amount, company_wallet_id=None, company_bank_account_id=PAYOUT
     )
@@ -29,7 +29,7 @@ def off_ramp(practice: Practice, amount: str) -> str:
 
 @pytest.fixture
 def paid(practice: Practice) -> str:
-    """Return an off-ramp with a submitted hash."""
+    """Return an off-ramp request with a submitted hash."""
     request = off_ramp(practice, "250")
     first = practice.ines.propose(SUBMIT, request_id=request, transaction_hash=HASH)
     assert (first.state, first.needed) == ("ready", 1)
@@ -94,7 +94,7 @@ def test_a_hash_assigned_to_another_request_meanwhile_lapses_the_action(
 
 
 def test_a_hash_stays_assigned_until_its_action_fails(practice: Practice) -> None:
-    """The notes on funding equal the notes on actions."""
+    """The funding view and the actions agree on submitted hashes."""
 
     def agree() -> list[str]:
         acts = practice.journal.entries("action.")

@@ -1,4 +1,5 @@
-"""Who decides: the hub is queried, the environment only claims, and look-alikes are one person."""
+"""Who decides: the hub verifies names, the environment only claims them, and look-alikes are one
+person."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ TOKENS = {"token of-ines": "ines", "token of-jonas": "jonas"}
 
 
 class Hub:
-    """A hub that knows two people by the tokens of their servers."""
+    """A hub that knows two people by their servers' tokens."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -52,7 +53,7 @@ class Hub:
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """Start a hub, which gives its servers its address."""
+    """Start a hub that gives its servers its address."""
     hub = Hub()
     monkeypatch.setenv("JUPYTERHUB_API_URL", hub.api)
     yield hub
@@ -65,7 +66,7 @@ def write(folder: Path, text: str) -> None:
 
 
 def at_a_desk(practice: Practice) -> Actions:
-    """Return a process at the workspace that identifies its person by the policy."""
+    """Return `Actions` that identify the person as the policy requires."""
     journal = Journal(practice.folder, who=Identity(lambda: load_policy(practice.folder)).who)
     return Actions(
         journal, practice.client, practice.settings, practice.settings.now, folder=practice.folder
@@ -87,7 +88,7 @@ def test_one_person_with_two_names_in_the_environment_does_not_propose_and_appro
     assert "identified by the environment only" in refused(
         lambda: at_a_desk(practice).approve(action.id)
     )
-    # The system's user would be a second name of everyone at the hub.
+    # Otherwise, the system's user would be a second name for everyone at the hub.
     write(practice.folder, f'identified_by = ["hub", "system"]\n[hub]\napi = "{hub.api}"\n')
     monkeypatch.delenv("JUPYTERHUB_USER")
     monkeypatch.delenv("TREASURY_USER")
@@ -116,7 +117,7 @@ def test_a_hub_missing_from_the_policy_confirms_no_identity(
 def test_the_token_goes_to_the_address_that_policy_and_environment_agree_on(
     practice: Practice, hub: Hub, monkeypatch: pytest.MonkeyPatch, who: str
 ) -> None:
-    other = Hub()  # answers with any name, and keeps the token
+    other = Hub()  # This server answers with any name, and stores the token.
     monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "of-ines")
     if who == "policy":
         write(practice.folder, f'identified_by = ["hub"]\n[hub]\napi = "{other.api}"\n')
@@ -262,7 +263,7 @@ def test_an_unsigned_approval_sends_nothing_if_the_policy_requires_signatures(
     )
     desk("jonas").approve(first)
     assert desk("ines").execute(first).state == "done"
-    desk("jonas", signs=False).approve(second)  # written into the database by someone else
+    desk("jonas", signs=False).approve(second)  # Somebody else wrote this into the database.
     with pytest.raises(JournalError, match="by jonas is not signed as the policy requires"):
         desk("ines").execute(second)
     assert len(practice.effects()) == 1

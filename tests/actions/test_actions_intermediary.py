@@ -1,4 +1,4 @@
-"""An intermediary's page proves nothing about the effect; only the service's own refusal counts."""
+"""A proxy's answer proves nothing about the effect; only the service's own refusal counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STATUSES = (400, 401, 403, 404, 409, 410, 413, 422, 429, 500)
 SHARES = 3
 """Each kind is answered with every third status, so that every class of kinds covers every status.
 
-The torture's proxy draws from every status for every kind.
+`make torture` has a proxy that draws from all statuses for all kinds.
 """
 HTML = b"<html><h1>Blocked</h1></html>"
 FOREIGN = json.dumps({"success": False, "errors": [{"code": 1020, "message": "Denied"}]}).encode()
@@ -36,7 +36,8 @@ def statuses_of(kind: str) -> tuple[int, ...]:
 
 
 class End(NamedTuple):
-    """The state of an action at once and after settling, and what was sent and took effect."""
+    """An action's state at once and after settling, and how many calls were sent and took
+    effect."""
 
     first: str
     last: str
@@ -45,7 +46,7 @@ class End(NamedTuple):
 
 
 class Page(NamedTuple):
-    """The proxy's answer to a write, after passing it on or instead."""
+    """The proxy's answer to a write, with or without passing the write on."""
 
     status: int
     content: bytes
@@ -54,7 +55,9 @@ class Page(NamedTuple):
 
     def answer(self, exchange: Exchange) -> None:
         if self.passes_on:
-            assert exchange.forward().status < 300  # it took effect, but the answer is hidden
+            assert (
+                exchange.forward().status < 300
+            )  # The write took effect, but its answer is hidden.
         exchange.write(Response(self.status, self.media_type, self.content).wire)
 
 
@@ -62,7 +65,7 @@ Answer = Callable[[Exchange], None]
 
 
 class Proxied:
-    """Every kind of action through a proxy that answers writes itself."""
+    """Runs each kind of action through a proxy that answers writes itself."""
 
     def __init__(self, company: Company, bench: RelayedDesk) -> None:
         self._company, self._bench, self.relay = company, bench, bench.relay
@@ -80,7 +83,8 @@ class Proxied:
     def acted(
         self, kind: str, answer: Answer, *, reads: Answer | None = None, twins: int = 0
     ) -> Iterator[tuple[Desk, Action]]:
-        """Return a desk that executed an action with this answer to its write; twins are ready."""
+        """Execute an action whose write gets this answer, with twins ready; return its
+        `Actions`."""
         relay = self.relay
         relay.begin()
         desk = Desk(self._company.new_folder(), self._company, relay.base_url, self._bench.patient)
@@ -102,20 +106,20 @@ class Proxied:
             desk.close()
 
     def settle(self, desk: Desk, action: Action) -> str:
-        """Return the action's state after the settling time, executed if it was never sent."""
+        """Return the action's state after the settling time; execute it if it was never sent."""
         self._company.settle()
         return (
             desk.execute(action.id) if desk.recover(action.id) == "ready" else desk.state(action.id)
         )
 
     def create_alike(self, action: Action) -> None:
-        """Create another company wallet equal to an action's, its address in the other case."""
+        """Create a company wallet equal to an action's, with the address in another case."""
         address = "0x" + action.fields["address"][2:].upper()
         body = NewCompanyWallet(address=address, chain=action.fields["chain"])
         self._bench.patient["checker"].ramp.wallets.create(body)
 
     def effects(self, action: Action) -> int:
-        """Return how often the action has taken effect since it was executed."""
+        """Return how often the action took effect since its execution."""
         return self._company.effects(action) - self.before - self.relay.repeated
 
     def end_of(self, kind: str, answer: Answer, reads: Answer | None = None) -> End:
@@ -142,7 +146,7 @@ def test_an_html_page_after_the_effect_is_not_a_refusal(
         for status in statuses_of(kind)
     }
     first = {"versioned": "done"}.get(KINDS[kind].safety, "unknown")
-    # An action that no list shows is not sent again, so a person settles it.
+    # If no list shows the action, it is not sent again, so a person settles it.
     last = "done" if KINDS[kind].safety == "versioned" or KINDS[kind].look_up else "unknown"
     assert {end._replace(sent=1) for end in ends.values()} == {End(first, last, 1, 1)}, ends
     if KINDS[kind].safety != "keyed":
@@ -159,7 +163,10 @@ def test_only_the_documented_refusal_of_the_service_counts_as_refusal(
         if status not in documented or (status, safety) == (409, "keyed"):
             # ^a used key, perhaps used by us, is no refusal of its first call
             assert end.first == "unknown", (status, end)
-        elif (status, safety) == (409, "versioned"):  # at the very version that was sent
+        elif (status, safety) == (
+            409,
+            "versioned",
+        ):  # The record still has the version that was sent.
             assert (end.first, end.last, end.effects) == ("unknown", "done", 1), (status, end)
         elif status in {401, 429}:
             assert (end.first, end.last, end.effects) == ("ready", "done", 1), (status, end)
@@ -216,7 +223,7 @@ def test_an_action_ends_whatever_error_the_response_to_a_retry_raises(
 
 
 def forged(status: int) -> Answer:
-    """Return an answer that looks like the service's own refusal, after it took effect."""
+    """Return an answer that looks like the service's own refusal of a write that took effect."""
     return Page(status, OWN, JSON).answer
 
 
@@ -234,7 +241,9 @@ def test_a_refused_action_whose_record_carries_our_key_was_executed(
         assert done.state == "done"
         assert done.outcome is not None
         assert done.outcome.how == "adopted"
-        again = desk.actions.again(action.id)  # by a person who knows that, and wants it twice
+        again = desk.actions.again(
+            action.id
+        )  # The person knows about the first one, and wants a second.
         assert f"LOOK: the same as {action.id}, which is done" in again.text
 
 
@@ -278,7 +287,7 @@ def test_a_key_that_makes_a_retry_safe_is_never_omitted(bench: Proxied) -> None:
 
 
 def from_cache(exchange: Exchange) -> None:
-    """Answer like a cache with the last read at this address, without forwarding."""
+    """Answer like a cache, with the last read from this address, without forwarding the call."""
     exchange.write((exchange.cached() or exchange.forward()).wire)
 
 

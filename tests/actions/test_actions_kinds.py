@@ -1,4 +1,4 @@
-"""Every kind is carried out as its sentence describes, and a refusal gives the reason."""
+"""Every kind of action does what its sentence says, and a refusal states the reason."""
 
 from __future__ import annotations
 
@@ -242,7 +242,9 @@ def test_every_kind_declares_the_facts_for_approval_and_recovery() -> None:
             assert kind.look_up, f"{kind.name}: a refusal of it cannot be looked into"
     unlisted = {k.name for k in KINDS.values() if k.safety != "versioned" and not k.look_up}
     assert unlisted == {"payment_session.create", "payment_request.create"}
-    assert {KINDS[name].safety for name in unlisted} == {"keyed"}  # otherwise they could be lost
+    assert {KINDS[name].safety for name in unlisted} == {
+        "keyed"
+    }  # Otherwise their fields could be lost.
 
 
 def test_every_kind_declares_its_fields() -> None:
@@ -295,7 +297,7 @@ def test_text_from_a_service_is_one_visible_line_in_summary_and_facts(
     assert "ops ⟨U+202E⟩DNES ␛[2J<script>" in action.text
 
 
-# The facts of a ramp request
+# Facts about a ramp request
 
 ON_RAMP = RampSeen(
     id="eeefe351",

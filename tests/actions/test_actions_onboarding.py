@@ -34,7 +34,7 @@ def account_of(practice: Practice, external_id: str = "quay-1") -> str:
 
 
 def fields_of(practice: Practice, kind: str) -> dict[str, Any]:
-    """Return valid fields of each kind, on separate records."""
+    """Return valid fields for each kind, each for a separate record."""
     match kind:
         case "party.create":
             return PARTY

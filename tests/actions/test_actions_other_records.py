@@ -1,4 +1,4 @@
-"""An answer about another record proves nothing: it is not shown, approved or counted as done."""
+"""An answer about another record proves nothing: it is not shown, approved or taken as success."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def desk(company: Company, bench: RelayedDesk) -> Iterator[Desk]:
 
 
 def body_of(body: bytes) -> Callable[[Exchange], None]:
-    """Answer with a body, and forward nothing."""
+    """Answer with this body, without forwarding the call."""
     return lambda exchange: exchange.write(Response(200, "application/json", body).wire) and None
 
 
 def assert_settled(proxied: Proxied, desk: Desk, action: Action) -> None:
-    """Check that a lost call is sent again, or left to a person if no list shows it."""
+    """Check that a lost call is repeated, or is left to a person if no list shows it."""
     may_stay = may_stay_unknown(action.kind, took_effect=False)
     assert proxied.settle(desk, action) == ("unknown" if may_stay else "done")
     assert proxied.effects(action) == (not may_stay)
@@ -150,7 +150,7 @@ def test_an_equal_card_payment_is_not_done_by_the_response_to_the_first(
 
 
 class Mixed:
-    """A read of one path that is answered with the record of another."""
+    """A read of one path that is answered with another path's record."""
 
     def __init__(self, asked: str, answered: str) -> None:
         self.asked, self.answered, self.count = asked, answered, 0
@@ -209,7 +209,7 @@ def test_the_summary_of_a_transfer_names_no_other_account(
 def test_an_effect_read_back_from_another_request_does_not_count(
     company: Company, bench: RelayedDesk
 ) -> None:
-    """The write is lost, and its request is read as one that was approved."""
+    """The write is lost; reading the request then returns another request, which was approved."""
     approved = json.loads(company.answer_to_another("ramp_request.approve", {}))["result"]["id"]
     proxied = Proxied(company, bench)
     lost = body_of(b"<html>")

@@ -1,4 +1,4 @@
-"""Payment orders as pain.001: the contents of the file, and what it refuses."""
+"""Payment orders as pain.001: the contents of the file, and orders that are refused."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def order(**changes: Any) -> CreditTransfer:
 
 @pytest.fixture(scope="module")
 def schema() -> etree.XMLSchema:
-    """Return the schema of ISO 20022, from another project's package."""
+    """Return the ISO 20022 schema, from another project's package."""
     path = resources.files("sepaxml") / "schemas" / "pain.001.001.09.xsd"
     return etree.XMLSchema(etree.fromstring(path.read_bytes()))
 
@@ -192,10 +192,14 @@ def test_a_given_payee_address_is_written(schema: etree.XMLSchema) -> None:
     assert found(root, "Cdtr/PstlAdr/TwnNm") + found(root, "Cdtr/PstlAdr/Ctry") == [
         "Vilnius", "LT",
     ]  # fmt: skip
-    assert found(root, "Cdtr/PstlAdr/AdrLine") == []  # refused by banks since November 2026
+    assert (
+        found(root, "Cdtr/PstlAdr/AdrLine") == []
+    )  # Banks refuse such addresses since November 2026.
     assert "Ramp Operator BV, Vilnius LT, IBAN LT35" in str(placed)
     same = read(pain001([ORDER, order(reference="PAY-2")], PAYER, AT, DAY))
-    assert found(same, "MsgId") == found(root, "MsgId")  # the same payments, to the bank
+    assert found(same, "MsgId") == found(
+        root, "MsgId"
+    )  # For the bank, these are the same payments.
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A decision for one environment and one client is carried out at no other."""
+"""A decision for one environment and one client is not carried out with another."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def elsewhere(practice: Practice) -> Actions:
 
 
 def renewed(practice: Practice) -> Actions:
-    """Return the same desk after its maker credential was replaced by another client."""
+    """Return the same `Actions` after another client replaced the maker's credential."""
     known: dict[str, Any] = dict(practice.settings.credentials)
     known["maker"] = Credential("another-client", known["maker"].client_secret)
     return practice.desk(

@@ -35,7 +35,7 @@ def test_actions_that_move_money_need_a_second_person_by_default() -> None:
         "party_role.create", "company_bank_account.rename", "company_wallet.describe",
         "company_user.invite",
     }  # fmt: skip
-    # A ramp request moves nothing until someone other than its maker approves it.
+    # A ramp request moves no money until someone other than its maker approves it.
     assert KINDS["ramp_request.approve"].decides_on_maker
 
 
@@ -57,7 +57,7 @@ def test_a_small_amount_needs_one_person_and_a_large_one_two(practice: Practice)
         "currency": "EUR",
     }
     action = practice.ines.propose("fiat_transfer.create", amount="0.01", **euros)
-    assert (action.state, action.needed) == ("proposed", 2)  # the rule does not name EUR
+    assert (action.state, action.needed) == ("proposed", 2)  # The rule does not name EUR.
 
 
 def test_three_people_must_approve_if_the_policy_requires_three(practice: Practice) -> None:
@@ -102,7 +102,7 @@ def test_limits_apply_per_amount_and_per_day(practice: Practice) -> None:
     assert practice.jonas.approve(third)[0].state == "ready"
     assert (
         practice.desk("nora").approve(second)[0].state == "ready"
-    )  # each person has a separate daily limit
+    )  # Each person has their own daily limit.
 
 
 def test_a_batch_counts_as_a_whole_against_the_daily_limit(practice: Practice) -> None:
@@ -261,4 +261,4 @@ def test_decisions_by_one_person_count_against_the_daily_limit(practice: Practic
     assert len(practice.ines.propose_drafts(*drafted)) == 2
     assert (
         propose(practice, "40", person="jonas") == "A-4"
-    )  # each person has a separate daily limit
+    )  # Each person has their own daily limit.

@@ -1,4 +1,5 @@
-"""Late events, or a replaced journal, never make an action ready that may have been sent."""
+"""An action that may have been sent never becomes ready again, after late events or a replaced
+journal."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ def test_a_late_refusal_of_the_first_attempt_does_not_settle_the_second(
     action = practice.transfer()
     real = pinned_call.post
 
-    def post(*given: Any) -> Any:  # before the first is sent, a colleague recovers it
+    def post(*given: Any) -> Any:  # A colleague recovers the first action before it is sent.
         monkeypatch.setattr(outcomes, "post", real)
         practice.sandbox.faults.add(FINANCE, method="POST", drop="after", times=2)
         practice.wait()
@@ -63,7 +64,7 @@ def test_a_batch_journals_each_action_as_sent_only_when_it_is_next(
     first, second = (practice.transfer(amount).id for amount in ("10.00", "11.00"))
     real, states = pinned_call.post, list[str]()
 
-    def post(*given: Any) -> Any:  # a colleague carries the second one out meanwhile
+    def post(*given: Any) -> Any:  # In the meantime, a colleague carries out the second action.
         monkeypatch.setattr(outcomes, "post", real)
         states.append(practice.jonas.get(second).state)
         states.append(practice.jonas.execute(second).state)
@@ -91,7 +92,7 @@ def test_an_older_copy_of_the_journal_sends_nothing_twice(practice: Practice) ->
     copy = _copied(practice)
     assert practice.ines.execute(action).state == "done"
     _put_back(practice, copy)
-    practice.wall.pass_(days=3)  # the provider has forgotten the key
+    practice.wall.pass_(days=3)  # The provider has forgotten the key.
     fresh = practice.desk("ines", journal=Journal(practice.folder, now=lambda: MORNING))
     with pytest.raises(ActionRefused, match="already carried out"):
         practice.ines.execute(action)

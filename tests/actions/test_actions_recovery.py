@@ -1,4 +1,5 @@
-"""A crash or a lost answer is settled by the rules of the operation's safety."""
+"""After a crash or a lost answer, an action is settled as its kind (keyed, versioned, neither)
+allows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A workspace restored from an older copy does not repeat what was done since.
+"""A workspace restored from an older copy does not repeat actions that were done after the copy.
 
-Each kind is approved, backed up and carried out. After five days of other records it is tried again
-from the copy, when the provider has long forgotten every key.
+An action of each kind is approved, backed up and carried out. Five days and many records later,
+when the provider has forgotten every key, it is tried again from the copy.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LISTED = (
 
 
 def wanted(practice: Practice, kind: str) -> dict[str, Any]:
-    """Return valid fields of a kind, on separate records."""
+    """Return valid fields for a kind, each for a separate record."""
     if kind in CREATES:
         return CREATES[kind]
     if kind in EACH:
@@ -57,7 +57,7 @@ def wanted(practice: Practice, kind: str) -> dict[str, Any]:
 
 
 class Restored:
-    """A workspace with a copy of an earlier day, which can replace it."""
+    """A workspace with an earlier copy that can replace it."""
 
     def __init__(self, practice: Practice, copy: Path) -> None:
         self.practice = practice
@@ -77,7 +77,8 @@ class Restored:
     def done_since(
         self, action: Action, then: Callable[[str], object] = lambda _: None
     ) -> tuple[str, Actions]:
-        """Carry an action out after the copy; return its record, and the desk after the restore."""
+        """Carry out an action after the copy; return its record, and `Actions` after the
+        restore."""
         self.back_up()
         done = self.practice.ines.execute(action.id)
         assert done.outcome is not None
@@ -86,7 +87,7 @@ class Restored:
         return done.outcome.record, self.put_back()
 
     def days_later(self, records_made: int = 3) -> None:
-        """Let five days pass with new records in every list, all different."""
+        """Let five days pass, with new and different records in every list."""
         maker = self.practice.client("maker").finance
         for number in range(records_made):
             self.practice.pass_(days=5 / records_made)
@@ -110,7 +111,7 @@ def restored(practice: Practice, tmp_path_factory: pytest.TempPathFactory) -> Re
 
 
 def ready(practice: Practice, kind: str) -> Action:
-    """Return a ready action of the kind, decided by permitted people."""
+    """Return a ready action of the kind, approved by permitted people."""
     fields = wanted(practice, kind)
     if kind == "ramp_request.approve":
         return practice.jonas.propose(kind, **fields)
@@ -195,7 +196,7 @@ def test_an_unlisted_action_goes_to_a_person_once_its_key_may_have_expired(
     practice: Practice, kind: str
 ) -> None:
     action = practice.approved(kind, **CREATES[kind])
-    practice.pass_(hours=23, minutes=58)  # a call sent now arrives when the key is a day old
+    practice.pass_(hours=23, minutes=58)  # When a call sent now arrives, the key is a day old.
     said = refused(lambda: practice.ines.execute(action.id))
     assert (
         "older than the 24 hours that the provider remembers it, and the service does not list"
@@ -225,7 +226,7 @@ def test_the_lifetime_of_a_key_is_a_setting(practice: Practice) -> None:
 def test_a_key_dated_in_the_future_has_an_unknown_age(practice: Practice) -> None:
     kind = "payment_request.create"
     action = practice.approved(kind, **CREATES[kind])
-    practice.now = practice.now.replace(year=2025)  # the machine's clock is set back
+    practice.now = practice.now.replace(year=2025)  # The machine's clock was set back.
     said = refused(lambda: practice.ines.execute(action.id))
     assert "which is later than now, so its age is unknown" in said
 
@@ -283,7 +284,7 @@ LISTED_KEYED = tuple(kind for kind in LISTED if KINDS[kind].safety == "keyed")
 
 
 def cut_off(practice: Practice, kind: str, **fields: Any) -> Action:
-    """Return an action that was sent and has not arrived, which is unknown here."""
+    """Return an action of unknown outcome that was sent and has not arrived."""
     action = practice.approved(kind, **fields or wanted(practice, kind))
     practice.sandbox.faults.add("/finance/v1", method="POST", drop="before", times=9)
     with pytest.raises(OutcomeUnknown):
@@ -293,7 +294,7 @@ def cut_off(practice: Practice, kind: str, **fields: Any) -> Action:
 
 
 def done_anew(practice: Practice, action: Action) -> str:
-    """Settle it hours later as not carried out, and do the same again."""
+    """Hours later, settle the action as not carried out, and do the same again."""
     practice.pass_(hours=1)
     practice.jonas.settle(action.id, carried_out=False, reason="the provider was asked")
     again = practice.ines.again(action.id)

@@ -148,7 +148,7 @@ def test_a_version_bump_without_changes_is_reread_and_the_action_continues(
 
 
 def bump_version(practice: Practice, request: str, amount: Any) -> None:
-    """Change the amount and change it back: two versions later the facts are the same."""
+    """Change the amount and change it back, so that the facts are the same two versions later."""
     requests = practice.client("maker").ramp.requests
     first = requests.change_amount(request, amount=amount + 1, version=1).value
     requests.change_amount(request, amount=amount, version=first.version or 0)
@@ -284,7 +284,7 @@ def test_a_missing_secret_is_reported_before_sending(
 
 
 class Failing(Journal):
-    """A journal with a disk that fails when the outcome of a sending is written."""
+    """A journal whose disk fails when a sent action's outcome is written."""
 
     def extend(self, drafts: Any, **more: Any) -> Any:
         if any(draft.kind in {"action.done", "action.refused"} for draft in drafts):

@@ -1,4 +1,4 @@
-"""Several threads at one desk: each sending entry is used by only one of them."""
+"""Several threads execute actions: each `sending` entry is used by only one of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FINANCE = "/finance/v1"
 
 
 def together(*works: Callable[[], Any]) -> list[Any]:
-    """Run each in a separate thread; return what it returns or the TreasuryError it raises."""
+    """Run each call in its own thread; return its result or the TreasuryError that it raised."""
 
     def run(work: Callable[[], Any]) -> Any:
         try:
@@ -81,7 +81,7 @@ def test_a_delayed_thread_does_not_send_the_action_of_another(
     def held_up(*given: Any) -> Any:
         call = leave(*given)
         left.set()
-        for _ in range(2_000):  # until the other's request has arrived
+        for _ in range(2_000):  # Wait until the other thread's request has arrived.
             if practice.posts():
                 break
             time.sleep(0.01)

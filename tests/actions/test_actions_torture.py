@@ -1,6 +1,6 @@
 """Under any fault an action takes effect at most once, and its state is never wrong.
 
-A sample of `make torture`, which runs all cases.
+These are a sample of the cases that `make torture` runs.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def test_a_sample_of_each_class_sends_nothing_twice(name: str) -> None:
     assert broken == []
     if name == "kills":
         ends = Counter(result.ended for result in results)
-        assert ends["killed"] > len(results) / 2  # most runs have to be cut, or this proves little
+        assert (
+            ends["killed"] > len(results) / 2
+        )  # Most runs must be interrupted, or the test proves little.
 
 
 def test_there_are_at_least_ten_thousand_runs() -> None:

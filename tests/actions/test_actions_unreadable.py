@@ -1,4 +1,4 @@
-"""An edited, unreadable entry is an error that names it."""
+"""An unreadable (edited) journal entry raises an error that names the entry."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treasury.journal.chain import reads_entries
 
 
 def edited(practice: Practice, kind: str, **fields: Any) -> tuple[Actions, int]:
-    """Rewrite fields of the last entry of a kind; None removes one. Reopen the journal."""
+    """Rewrite fields of a kind's last entry (None removes a field), and reopen the journal."""
     practice.journal.close()
     database = sqlite3.connect(practice.folder / "journal.sqlite")
     database.execute("DROP TRIGGER entries_no_update")

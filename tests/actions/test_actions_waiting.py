@@ -1,4 +1,5 @@
-"""For whom a proposed action waits: permitted people who have not approved, by present policy."""
+"""A proposed action waits for those who may approve it under the current policy and have not
+yet."""
 
 from __future__ import annotations
 

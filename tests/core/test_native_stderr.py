@@ -1,4 +1,5 @@
-"""Panics of native threads are left out if an error explains them; other output is written."""
+"""The output of a native thread's panic is dropped if an error explains it; other output is
+kept."""
 
 import os
 import subprocess

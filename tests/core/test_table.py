@@ -23,7 +23,7 @@ HOSTILE = "=cmd() <b>\x1b[2J"
 
 
 def lines(*amounts: str) -> Table:
-    """Return bank lines booked from 30 October on; a negative amount is a debit."""
+    """Return a table of bank lines booked from 30 October on; a negative amount is a debit."""
     values = [Decimal(text) for text in amounts]
     count = len(values)
     arrow = pa.table(

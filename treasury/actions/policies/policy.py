@@ -293,5 +293,7 @@ def _read_limits(limits: Any, text: str, *keys: str | int) -> None:
         with at_key(text, *keys, key) as name:
             amount = parse_amount(value, name=name)
             if amount < 0:
-                raise InputError(f"{name}: {amount} is below zero", do="give the most allowed")
+                raise InputError(
+                    f"{name}: {amount} is below zero", do="give the largest amount allowed"
+                )
         limits[key] = amount
