@@ -194,7 +194,7 @@ def test_a_given_payee_address_is_written(schema: etree.XMLSchema) -> None:
     ]  # fmt: skip
     assert (
         found(root, "Cdtr/PstlAdr/AdrLine") == []
-    )  # Banks refuse such addresses since November 2026.
+    )  # Banks have refused such addresses since November 2026.
     assert "Ramp Operator BV, Vilnius LT, IBAN LT35" in str(placed)
     same = read(pain001([ORDER, order(reference="PAY-2")], PAYER, AT, DAY))
     assert found(same, "MsgId") == found(

@@ -135,7 +135,7 @@ class ActionBook:
         return None
 
     def look_alikes(self, fingerprint: str) -> list[Action]:
-        """Return the twins that are open or done, to show them to the person."""
+        """Return the twins (equal actions) that are open or done, to show them to the person."""
         return [twin for twin in self.twins(fingerprint) if twin.state in OPEN | {"done"}]
 
     def wished_since(self, fingerprint: str, moment: datetime) -> datetime:

@@ -124,7 +124,7 @@ def wrong_record(operation: str, ids: tuple[str, ...], other: str) -> Unexpected
     """Return the error for a read that returned another record."""
     return UnexpectedResponse(
         f"{operation}: the answer is {other}",
-        do="read the record again; if the error stays, a proxy mixes up answers",
+        do="read the record again; if the error persists, a proxy mixes up answers",
         operation=operation,
         ids=ids,
     )

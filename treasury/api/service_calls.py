@@ -275,7 +275,7 @@ class ServiceCalls(ABC):
         with _having_left(call):
             pagination, result, created_id = None, b"null", None
             file = _file(response, call.operation)
-            # Only the answer of a write may be empty.
+            # Only an answer to a write may be empty.
             if file is None and (response.content or reading):
                 envelope = open_envelope(response.content, call.operation)
                 pagination, (result, created_id) = envelope.pagination, unwrap(envelope)

@@ -68,7 +68,7 @@ _DO: dict[type[tree.ServiceError], str] = {
     tree.VersionConflict: "read the record again and decide on its current content",
     tree.KeySpent: "look up what the key was used for; do not send with a new key before that",
     tree.RateLimited: "wait a little, then run it again",
-    tree.ServiceFault: "run it again later; if it stays, give the provider the trace id",
+    tree.ServiceFault: "run it again later; if the error persists, give the provider the trace id",
     tree.UnexpectedResponse: "check the address in treasury.toml",
 }
 

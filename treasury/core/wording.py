@@ -71,7 +71,7 @@ _STATES: Final = {
     "not_yet_credited": "not credited yet",
     "held_kyc": "held until the holder is verified",
     "not_provable": "not provable",
-    # States of own transfers
+    # States of transfers between own accounts
     "both_legs": "both legs seen",
     "leg_in_missing": "leg in is missing",
     "leg_out_missing": "leg out is missing",

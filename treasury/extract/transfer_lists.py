@@ -205,8 +205,8 @@ class _Sync:
             ends = walk.may_end(transfers, self._stored, self._since)
             if was_in_order and not walk.in_order and self._stored.rows.num_rows:
                 self._run.notice(
-                    f"transfers: the list {walk.name} does not come newest first;"
-                    " it was read completely"
+                    f"transfers: the list {walk.name} is not sorted newest first, so it was read "
+                    "completely"
                 )
             if not ends or self._run.scope.full:
                 goes_on.append(walk)

@@ -92,16 +92,17 @@ class NotedEnd:
     def _unreadable(self, why: str) -> JournalError:
         return JournalError(
             f"{self._file} does not contain the end of a journal ({why}); nothing was added",
-            do="hold `treasury journal verify --head` against the last close report; if nothing"
-            " else is wrong, remove that file",
+            do="run `treasury journal verify --head` with the head in the last close report; if "
+            "nothing else is wrong, remove that file",
         )
 
 
 def gone_back(end: Head) -> JournalError:
     """Return the error for a journal that lacks the noted last entry."""
     return JournalError(
-        f"the journal went back: its entry {end.seq} was noted here and is not in it, so it may"
-        " not know what was sent since; nothing was added, nothing is sent",
+        f"the journal went back to an earlier state: entry {end.seq} was noted here but is "
+        "missing, so the journal may not know what was sent since; nothing was added, nothing is"
+        " sent",
         do="put the newest copy of the journal back; if there is none, `treasury journal adopt"
         " --reason …` continues with this one, and every ready action has to be proposed again",
     )

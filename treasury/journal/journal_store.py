@@ -579,7 +579,7 @@ def _refuse_repeated_nonce(connection: sa.Connection, nonce: str) -> None:
     if entry is not None:
         raise ActionRefused(
             f"already decided: {entry.kind} for {entry.subject} by {entry.actor} at {entry.at}",
-            do="look at what was decided; to decide again, start again",
+            do="look at what was decided; to decide again, start over",
         )
 
 

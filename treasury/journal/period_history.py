@@ -188,13 +188,13 @@ def require_turn(month: Month, entries: Iterable[Entry]) -> None:
         )
     if closed and max(closed) > str(month):
         raise ActionRefused(
-            f"{max(closed)} is already closed after {month}, and months are closed in order",
+            f"{max(closed)}, after {month}, is already closed, and months are closed in order",
             do=f"reopen {max(closed)} first: treasury periods reopen {max(closed)} --reason …",
         )
     waiting = min(preparations(everything), default=str(month))
     if waiting < str(month):
         raise ActionRefused(
-            f"{waiting} is prepared before {month} and not signed",
+            f"{waiting}, before {month}, is prepared but not signed",
             do=f"have it signed first: treasury close {waiting} --sign",
         )
     if not history:
@@ -204,7 +204,7 @@ def require_turn(month: Month, entries: Iterable[Entry]) -> None:
         follows = follows.next
     if str(follows) < str(month):
         raise ActionRefused(
-            f"{follows} is still open before {month}, and months are closed in order",
+            f"{follows}, before {month}, is still open, and months are closed in order",
             do=f"close {follows} first: treasury close {follows}",
         )
 

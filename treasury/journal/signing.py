@@ -247,8 +247,8 @@ def require_signed(row: Mapping[str, Any], rules: SignatureRules) -> None:
         raise JournalError(
             f"entry {row['seq']} by {row['actor']} is not signed as the policy requires:"
             f" {signature}",
-            do="no more decisions are accepted: find out who wrote it; for entries from the time"
-            " before signatures set signed_after in policy.toml",
+            do="no more decisions are accepted: find out who wrote it; for entries older than the "
+            "signing rule, set signed_after in policy.toml",
         )
 
 

@@ -135,7 +135,7 @@ class LakeFolder:
         treasury wrote the lake.
         """
         if is_exchanging(self.folder):
-            # `locked` completes the exchange.
+            # Taking the lock completes an interrupted exchange of table logs.
             with self.locked("pull"):
                 return
         self._has_form = self._has_form or storage_form.has_form(self.folder)

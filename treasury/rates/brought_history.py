@@ -71,7 +71,7 @@ def brought_history() -> BroughtHistory:
         package = distribution(_PACKAGE)
     except PackageNotFoundError:
         raise InputError(
-            f"the package {_PACKAGE}, which brings the ECB's rates, is not installed",
+            f"the package {_PACKAGE}, which contains the ECB's rates, is not installed",
             do=f"install it, pip install {_PACKAGE}, or add a file: treasury rates add FILE",
         ) from None
     path = Path(str(package.locate_file(_FILE)))

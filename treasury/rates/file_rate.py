@@ -35,7 +35,7 @@ class FileRate(msgspec.Struct, frozen=True):
             if code not in EXPONENTS:
                 raise InputError(
                     f"{where}: {code[:40]!r} is not a known currency",
-                    do="write its code of three letters, or that of a coin which the services list",
+                    do="write its three-letter code, or the code of a coin that the services list",
                 )
         if self.base == self.quote:
             raise InputError(

@@ -148,7 +148,7 @@ class WorkspaceMonths(WorkspacePayments):
         is_on_spark = engine is not None and engine != "duckdb"
         if into is not None and not is_on_spark:
             raise InputError(
-                "into: DuckDB writes no tables; its answer holds everything that was matched",
+                "into: only Spark writes tables; DuckDB's result contains all matches",
                 do="name an engine, or omit `into`",
             )
         period = self.month(month)

@@ -41,7 +41,7 @@ def _id(answer: ReceivedRecord) -> str | None:
 
 
 _ID = Field("id", TEXT, _id, "the service's id", "id")
-_STATUS = Field("status", TEXT, "status", "as answered; no later status is available")
+_STATUS = Field("status", TEXT, "status", "status in the answer; no later status is available")
 _TIMES = (
     Field("created_at", INSTANT, "created_at", "when the service created it"),
     Field("updated_at", INSTANT, "updated_at", "when the service had last changed it"),
@@ -49,7 +49,10 @@ _TIMES = (
 _JOURNALED = (
     Field("journaled_at", INSTANT, lambda found: found.entry.at, "when the answer was journaled"),
     Field(
-        "decided_by", TEXT, lambda found: found.entry.actor.name, "the person here who had it sent"
+        "decided_by",
+        TEXT,
+        lambda found: found.entry.actor.name,
+        "the person who had it sent",
     ),
     Field(
         "known_from",
@@ -96,7 +99,9 @@ _SESSIONS: Final = form(
     _STATUS,
     Field("in_amount", AMOUNT, "in_amount", "amount that the customer pays", unit="`in_currency`"),
     Field("in_currency", TEXT, "in_currency", "of `in_amount`"),
-    Field("out_cryptocurrency", TEXT, "out_cryptocurrency", "coin it is converted into"),
+    Field(
+        "out_cryptocurrency", TEXT, "out_cryptocurrency", "coin to which the amount is converted"
+    ),
     Field("payment_url", TEXT, "payment_url", "the checkout's address, for the customer"),
     Field("external_ref", TEXT, "external_ref", "our own name"),
     Field("wallet_id", TEXT, "wallet_id", "the wallet that receives the coins"),

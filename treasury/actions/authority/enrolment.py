@@ -50,7 +50,7 @@ def enrol_key(folder: Path, name: str, key: str) -> None:
         text = f"{policy.text[: section.end()]}\n{line}{policy.text[section.end() :]}"
     path = folder / POLICY_FILE
     if parse_policy(text, path).keys != {**policy.keys, name: key}:
-        raise InputError(f"{path} has an unusual [keys]", do=f"write into it by hand: {line}")
+        raise InputError(f"{path} has an unusual [keys]", do=f"add this line by hand: {line}")
     try:
         durable.write_whole(path, text.encode())
     except OSError as error:

@@ -133,7 +133,7 @@ class OutcomeRecorder:
         try:
             client = self._context.connect(action.credential)
             return detail(client, sent, record_id) is not None
-        # The answer is then no evidence, so the outcome is unknown.
+        # Without this read, the answer is no evidence, so the outcome is unknown.
         except ServiceError:
             return False
 

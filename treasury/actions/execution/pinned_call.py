@@ -87,7 +87,7 @@ def sent_of(action: Action, foreign_ids: Sequence[str] = ()) -> Sent:
     kind, sending = kind_of(action.kind), action.departure
     fields, body = read_fields(kind.fields, action.fields), None
     is_compared = kind.alike is not None or kind.twins is not None
-    # Records are compared with the body.
+    # The body is needed to compare records with it.
     if is_compared and sending.body:
         content = msgspec.json.decode(sending.body.encode(), type=dict[str, Any])
         resolved = {

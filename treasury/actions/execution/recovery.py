@@ -135,7 +135,7 @@ class ActionRecovery:
         """Look up the effect of a keyed action; repeat the call only if it had no effect."""
         if kind_of(action.kind).look_up is None:
             return self._open(action, "OUTCOME UNKNOWN: the service does not list these records")
-        # Taken before reading, because reading a long list takes time.
+        # The time is taken before reading, because reading a long list takes time.
         asked_at = self._context.wall()
         try:
             record = self._outcomes.find(action)

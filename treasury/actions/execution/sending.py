@@ -215,7 +215,7 @@ class Sender:
                 self._lapse_untold(action, f"{forgotten}, and no list can show it: {error.what}")
             return []
         if self._book.strangers(twins):
-            # A colleague may have made it from this workspace a moment ago.
+            # A colleague may have just made the record from this workspace.
             self._book.refresh()
         recent = twins_since(self._book.strangers(twins), since)
         moved = new_among(recent, action.facts)

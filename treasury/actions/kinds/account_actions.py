@@ -181,7 +181,7 @@ ACCOUNT_KINDS: Final = (
         ids=("account_id",),
         body=body_from(bodies.NewPaymentSession),
         shows=states("in_amount", "in_currency"),
-        second_person=False,  # Suspended accounts lose nothing by it: money can only come in.
+        second_person=False,  # Money can only come in.
     ),
     Kind(
         name="payment_request.create",
@@ -247,7 +247,7 @@ ACCOUNT_KINDS: Final = (
         alike=lambda client, fields, _: (
             record.value for record in client.finance.wallets.iterate(fields.account_id)
         ),
-        twins=lambda records, fields, _: (  # the service does not show when one was made
+        twins=lambda records, fields, _: (  # The service does not show when a wallet was made.
             wallet
             for wallet in records.all(service.WALLETS, fields.account_id)
             if wallet.id is not None and wallet.chain == fields.chain

@@ -107,7 +107,7 @@ class Exchange(msgspec.Struct):
         """Count received bytes; raise UnreadableAnswer if there are too many."""
         self.left -= received
         if self.left < 0:
-            raise UnreadableAnswer("sent more bytes around its answer than are read")
+            raise UnreadableAnswer("sent more bytes around its answer than allowed")
 
 
 _CURRENT: ContextVar[Exchange | None] = ContextVar("exchange", default=None)

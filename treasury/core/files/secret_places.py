@@ -59,7 +59,7 @@ class Secret:
         if holds_private_key(self._value[:_LONGEST]):
             return "holds a private key, which is never sent"
         if len(self._value) > _LONGEST or not self._value.isprintable():
-            return "does not hold one line of text, as a secret is"
+            return "is not one line of text, as a secret must be"
         return ""
 
 
@@ -150,7 +150,7 @@ def doubt_of(described: str) -> str:
             if part.is_symlink() and part.lstat().st_uid not in {0, os.geteuid()}:
                 return "another user made a link on its path"
         is_open = path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH)
-    # The later reading of the file raises this error.
+    # Reading the file later raises this error.
     except OSError:
         return ""
     return "other users can read the file" if is_open else ""

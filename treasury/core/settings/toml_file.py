@@ -134,8 +134,8 @@ def _typed_secrets(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
 _PLACEHOLDER: Final = "…"
 _TO_FILL: Final = {
     "services.token_url": "the address of tokens that the provider gave you",
-    "services.finance.base_url": "the finance service's address, its version included",
-    "services.ramp.base_url": "the ramp service's address, its version included",
+    "services.finance.base_url": "the finance service's address, including its version",
+    "services.ramp.base_url": "the ramp service's address, including its version",
     "client_id": "the client id that the provider gave you",
     "client_secret": "the place of the secret: env:NAME, file:PATH or keyring:SERVICE/USER",
     "account": "the IBAN, or remove the block until you have its statements",
@@ -171,7 +171,7 @@ def _problems(settings: Settings) -> Iterator[tuple[str, str]]:
     ):
         years = f"between {_FIRST_YEAR} and {_LAST_YEAR}"
         problem = (
-            f"workspace.now fixes the clock, which only a sandbox may, with a time zone, {years}"
+            f"workspace.now fixes the clock, which only a sandbox may do, with a time zone, {years}"
         )
         yield problem, "remove the line"
     if settings.services is not None:
@@ -208,7 +208,7 @@ def _service_problems(services: Services, environment: Environment) -> Iterator[
         # A sandbox is on this machine; production is not.
         host = urlsplit(url).hostname
         if environment == ("production" if is_loopback(host or "") else "sandbox"):
-            where = "a sandbox runs on a loopback address, production never"
+            where = "a sandbox runs on a loopback address, production never does"
             yield f"{host} cannot be {environment}", f"{where}; correct one of them"
     yield from _strange("services", services.environment, environment)
 

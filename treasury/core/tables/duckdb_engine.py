@@ -200,7 +200,7 @@ def typed_columns(schema: pa.Schema) -> str | None:
 
 def rows(connection: duckdb.DuckDBPyConnection, query: str, params: Params = None) -> pa.Table:
     """Run a query and return its rows as an Arrow table with exact decimals."""
-    # `execute`, because a relation with parameters takes twice the time.
+    # `execute` is used, because a relation with parameters takes twice the time.
     if params:
         return connection.execute(query, params).to_arrow_table()
     relation = connection.sql(query)

@@ -150,8 +150,8 @@ class _Listing:
             self._store(rows.filter(pc.invert(pc.is_in(rows["id"], value_set=detailed))))
         if self._waiting:
             self._run.notice(
-                f"ramp_requests: {self._waiting:,} older ones are known from the list only;"
-                " the next syncs fetch their details"
+                f"ramp_requests: {self._waiting:,} older requests are known only from the list; "
+                "the next syncs fetch their details"
             )
 
     def _store(self, rows: pa.Table) -> None:

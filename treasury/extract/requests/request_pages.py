@@ -40,7 +40,7 @@ _TASK: Final = f"{RAMP_REQUESTS.table.name} list"
 
 
 def listed_requests(run: SyncRun, since: date | None) -> Iterator[ListedRows]:
-    """Yield the rows of every page of the list with their hashes, optionally from a day on."""
+    """Yield the list's rows with their hashes, page by page; optionally only from a day on."""
     ask = partial(_pages, run, since)
     first = run.answer(run.ask(ask, range(1, 2)))
     if first.stated[0].total is None:

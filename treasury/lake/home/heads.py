@@ -43,7 +43,7 @@ _HEAD: Final = re.compile(rf"{HEADS}(\d{{12}})")
 _LISTINGS: Final = 3
 """Number of listings before a missing number is an error, because a listing may miss recent
 objects."""
-_FURTHER: Final = "ask the colleague who keeps it to restore that object from a copy"
+_FURTHER: Final = "ask the colleague who maintains the home to restore that object from a copy"
 
 
 class StoredPrint(msgspec.Struct, frozen=True, array_like=True):

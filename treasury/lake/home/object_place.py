@@ -77,10 +77,10 @@ _UNREACHABLE: Final = (
         "refuses this machine's requests: its clock is wrong",
         "set the clock, then run this again",
     ),
-    (_NO_PLACE, "is not there", "correct [lake] home, or make it"),
+    (_NO_PLACE, "is not there", "correct [lake] home, or create it"),
     (
         "^401 |InvalidAccessKeyId|SignatureDoesNotMatch|AuthenticationFailed|InvalidToken",
-        "refuses the credential: it is not one that it knows",
+        "refuses the credential: it is unknown there",
         _CREDENTIALS,
     ),
 )
@@ -121,7 +121,7 @@ def check_address(address: str) -> str:
         if not address.strip() or not folder.is_absolute():
             raise SettingsError(
                 f"{address!r} cannot be a home for a lake",
-                do="write a folder by its whole path, or s3://bucket/folder, az://, gs://",
+                do="write a folder with its full path, or s3://bucket/folder, az://, gs://",
             )
         return str(folder)
     if parts.scheme not in _SCHEMES or not (parts.netloc or parts.path.strip("/")):

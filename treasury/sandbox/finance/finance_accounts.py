@@ -121,7 +121,7 @@ def delete_account(world: World, call: Call) -> None:
     for kind, statuses in _UNFINISHED:
         sides = {"owner": account.id, "peer": account.id}
         if world.store.page(kind, {"status": statuses}, members=sides, limit=0).total:
-            raise Refusal(409, "CONFLICT", "Something on the account is still under way.")
+            raise Refusal(409, "CONFLICT", "An operation on the account is still open.")
     for kind in ("wallet", "virtual_account", "party_role"):
         world.store.remove(kind, owner=account.id)
     world.store.remove("account", id=account.id)

@@ -163,7 +163,7 @@ _LIST: Final = Listing(
     },
 )
 PARTY_ROUTES: Final = (
-    create_route("/parties", create_party, PartyBody, Party, "Create a party; its check starts."),
+    create_route("/parties", create_party, PartyBody, Party, "Create a party and start its check."),
     list_route("/parties", _LIST, Party, "List the parties."),
     read_route("/parties/{id}", detail_of("party", "party"), Party, "Get a party."),
     write_route(

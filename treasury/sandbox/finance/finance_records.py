@@ -100,7 +100,7 @@ def move(world: World, kind: str, reference: str, *postings: Posting, lacking: i
         world.ledger.move(kind, reference, world.clock.now.isoformat(), *postings)
     except Overdrawn as error:
         raise Refusal(
-            lacking, "INSUFFICIENT_FUNDS", f"Balance too low: not that much {error.asset}."
+            lacking, "INSUFFICIENT_FUNDS", f"Balance too low: not enough {error.asset}."
         ) from None
     touched = {
         place.split("/")[1]

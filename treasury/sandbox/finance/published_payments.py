@@ -223,7 +223,7 @@ _BY_ID: Final = f"{_PATH}/{{paymentRequestId}}"
 PUBLISHED_PAYMENTS: Final = (
     write_route(
         "POST /accounts/{accountId}/payment-requests", paying(create_of_account), NewPayment,
-        PaymentRequest, "Reserve an amount of an account.", 402, status=201,
+        PaymentRequest, "Reserve an amount in an account.", 402, status=201,
     ),
     write_route(
         f"POST {_PATH}/settlements", _by_reference(_settling, SettlingByReference),

@@ -298,7 +298,7 @@ REQUEST_ROUTES: Final = (
     ),
     write_route(
         f"POST {_BY_ID}/cancel", decide("CANCELLABLE", Life.cancel, by_creator=True), Deciding,
-        RampRequest, "Withdraw a ramp request; only its creator may.", 409,
+        RampRequest, "Cancel a ramp request; only its creator may do so.", 409,
         scope="cancel:ramp-request",
     ),
     write_route(
@@ -307,6 +307,6 @@ REQUEST_ROUTES: Final = (
     ),
     write_route(
         f"PATCH {_BY_ID}/tx-hash", adding_hash("takes a transaction hash"), AddingHash,
-        RampRequest, "State the hash of the crypto transaction.", 409, scope="edit:ramp-request",
+        RampRequest, "Submit the hash of the crypto transaction.", 409, scope="edit:ramp-request",
     ),
 )  # fmt: skip

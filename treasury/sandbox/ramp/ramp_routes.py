@@ -59,7 +59,7 @@ _PUBLISHED: Final = (
     write_route(
         "PATCH /ramp-requests/{id}/initiate",
         adding_hash("is initiated", status="PROCESSING"), AddingHash, shapes.RampRequest,
-        "State the crypto transaction of an off-ramp, which is then processed.", 409,
+        "Submit the crypto transaction of an off-ramp, which is then processed.", 409,
         scope="edit:ramp-request",
     ),
     Route(

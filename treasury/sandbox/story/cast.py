@@ -2,8 +2,8 @@
 
 The company is Harbour Lane Trading NV, with its users, its accounts at both services, the bank
 accounts on both sides and the customers who pay it. `cast.json` has the fixed part, with the names,
-ids and numbers from the contract's examples. Empty values in it are drawn from the seed, and an
-account number of two letters is replaced by a drawn number in that country.
+ids and numbers from the contract's examples. Empty values in it are drawn from the seed. An account
+number that is only a country code is replaced by a drawn number of that country.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ NONE: Final = Volume()
 
 
 class Past:
-    """The records of a volume, by position: first the requests, then the transfers."""
+    """The extra records of the past, by position: first the requests, then the transfers."""
 
     def __init__(self, cast: Cast, seed: int, volume: Volume) -> None:
         self._cast = cast

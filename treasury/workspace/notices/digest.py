@@ -73,7 +73,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
         hidden = len(self.items) - _MOST_LINES
         if hidden > 0:
             lines += [f"and {hidden:,} more", ""]
-        lines += ["Look at them at the desk: treasury exceptions", f"Notice {self.notice_id}"]
+        lines += ["See them with: treasury exceptions", f"Notice {self.notice_id}"]
         return "\n".join(lines) + "\n"
 
     def _line(self, item: DueItem) -> str:

@@ -303,7 +303,7 @@ class NoticeSender:
             if notice.state == "sending" and self._is_leaving(notice):
                 raise ActionRefused(
                     f"{notice.id} is being sent: its outcome is not known yet",
-                    do="look again in some minutes",
+                    do="look again in a few minutes",
                 )
             body = {"state": state, "why": reason.strip()}
             return [Draft(f"{NOTICE}settled", notice.id, body, who)]

@@ -91,7 +91,7 @@ GROUPS: Final = (
         "Syncs",
         "findings of a sync",
         (SYNC_FINDINGS,),
-        about="Gaps and unknowns of a sync: each is an open item.",
+        about="Gaps that a sync found; each is an open item.",
     ),
     Group(
         "The lake itself",
@@ -198,7 +198,7 @@ def column_rows(name: str | None = None, found: Iterable[SyncFinding] = ()) -> p
                 "table": table.name,
                 "column": "raw",
                 "type": TYPE_WORDS[TEXT],
-                "meaning": "a new field, held by no column",
+                "meaning": "a new field without a column",
                 "source": clean(finding.subject),
                 "section": OWN,
             }

@@ -145,7 +145,7 @@ def examine(
     shared = settings.workspace.shared
     # Check whether more people may read the workspace than its settings allow.
     if count := sum(1 for _ in excess_access(folder, shared)):
-        others = f"others than {'the group' if shared else 'you'} may read"
+        others = f"people other than {'the group' if shared else 'you'} may read"
         do = f"run `chmod -R {'o=' if shared else 'go='} {shlex.quote(str(folder))}`"
         problem = f"{others} {count:,} files and folders"
         findings.append(HealthFinding("access", "missing", problem, do))
@@ -258,7 +258,7 @@ def _credentials(settings: Settings) -> Iterator[HealthFinding]:
             yield HealthFinding("credentials", "ok", f"{who}; its secret is found; {role}")
     if len(settings.credentials) == 1:
         sentence = "only one credential: it may not approve what it creates"
-        do = "add a second one, of a user who may approve, or approve in the provider's portal"
+        do = "add a credential of a user who may approve, or approve in the provider's portal"
         yield HealthFinding("credentials", "optional", sentence, do)
 
 
@@ -389,7 +389,7 @@ def _answers(lake: Lake, journal: Journal) -> Iterator[HealthFinding]:
         return
     for period in closed:
         for path in altered_answers(lake.workspace, period.close):
-            sentence = f"{path} is not as the close of {period.month} stored it"
+            sentence = f"{path} differs from the file that the close of {period.month} stored"
             yield HealthFinding("closed months", "damaged", sentence, "restore it from a copy")
 
 
@@ -462,7 +462,9 @@ def _accounts(lake: Lake, settings: Settings) -> Iterator[HealthFinding]:
     )
     for row in snapshot.sql(query).to_pylist():
         if plain_account(row["iban"]) not in declared:
-            sentence = f"{row['iban']} ({row['name']}) is ours and has no source of statements"
+            sentence = (
+                f"{row['iban']} ({row['name']}) is our account without a source of statements"
+            )
             do = f"add it to [[accounts]] in {FILE_NAME} with source own_bank"
             yield HealthFinding("statements", "missing", sentence, do)
     virtual = snapshot.sql("SELECT count(*) AS n FROM virtual_bank_accounts")["n"][0].as_py()
@@ -535,7 +537,7 @@ def _rules(folder: Path) -> Iterator[HealthFinding]:
 
     path = folder / "rules.toml"
     if not path.is_file():
-        sentence = "no rules.toml: payroll, tax and bank charges stay unexplained lines"
+        sentence = "no rules.toml: payroll, tax and bank charges stay unexplained"
         yield HealthFinding("rules", "optional", sentence, f"write {path} with [[classes]]")
         return
     try:
