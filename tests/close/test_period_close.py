@@ -257,8 +257,8 @@ def journal_of(*steps: tuple[str, str]) -> list[Entry]:
          "2026-10, before 2026-11, is still open", "treasury close 2026-10"),
         ((("close", "2026-10"), ("reopen", "2026-10")), "2026-10", "", ""),
         ((("close", "2026-10"), ("reopen", "2026-10")), "2026-09", "", ""),
-        ((("prepare", "2026-10"),), "2026-11", "2026-10, before 2026-11, is prepared but not signed",
-         "treasury close 2026-10 --sign"),
+        ((("prepare", "2026-10"),), "2026-11",
+         "2026-10, before 2026-11, is prepared but not signed", "treasury close 2026-10 --sign"),
         ((("prepare", "2026-10"), ("withdraw", "2026-10")), "2026-11", "", ""),
         ((("prepare", "2026-11"),), "2026-10", "", ""),
         # Version 0.1.0 allowed this: October is reopened, then November closed.

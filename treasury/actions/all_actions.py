@@ -305,7 +305,7 @@ class Actions:
     ) -> Action:
         """Propose an action, without sending it. If one person is enough, it is ready at once.
 
-        The parameters and errors are those of `draft`.
+        Takes the parameters of `draft`, and raises its errors too.
 
         Returns
         -------
@@ -611,7 +611,7 @@ class Actions:
     def execute_all(
         self, action_ids: Iterable[str], *, progress: Callable[[int, int], None] | None = None
     ) -> tuple[Ran, ...]:
-        """Carry out several ready actions, each as by `execute`.
+        """Execute several ready actions, each like `execute`.
 
         An error of one action does not stop the others, unless the service cannot be reached or an
         outcome is unknown. The remaining actions then stay ready.
@@ -666,7 +666,7 @@ class Actions:
     ) -> Action:
         """Propose and execute an action that one person may decide.
 
-        The errors are those of `propose` and `execute`.
+        Also raises the errors of `propose` and `execute`.
 
         Parameters
         ----------

@@ -206,9 +206,10 @@ def _alike(
     *,
     live: bool,
 ) -> Fact | None:
-    """Return equal records at the service that no action here made.
+    """Return equal records at the service that did not come from our actions.
 
-    An unreachable service is not an error here, because it is read before anything is sent.
+    An unreachable service is no error in this check, because the service is read again before
+    sending.
     """
     fields, body = call
     if kind.twins is None or body is None:

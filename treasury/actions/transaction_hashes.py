@@ -1,8 +1,8 @@
 """Finds requests that already use a transaction hash; one transaction pays only one request.
 
-If a hash is submitted for a second request, perhaps no crypto was sent for that request. So the
-action requires a second person, or a reason in a workspace of one person. Known uses come from the
-last sync, and from actions here that the last sync may not show yet.
+If a hash is submitted for a second request, it may be that no crypto was sent for that request. So
+the action requires a second person, or a reason in a workspace with one person. Known uses come
+from the last sync, and from our own actions that the last sync may not show yet.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Asks the notebook hub for the owner of this server, by `GET {api}/user` of JupyterHub.
+"""Asks the notebook hub who owns this server, by JupyterHub's `GET {api}/user`.
 
 The hub gives each server its address and a token, and names the owner of that token. So no other
 environment variable can change the name. One deadline limits the whole exchange, and an answer over

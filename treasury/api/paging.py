@@ -141,7 +141,8 @@ class PagedRecords(msgspec.Struct, Generic[T]):
 class _ListState(msgspec.Struct):
     """The state of one pass over a list.
 
-    `keys` are those of the records read so far, `doubt` is the reason why records may be missing.
+    `keys` holds the keys of the records read so far; `doubt` is the reason why records may be
+    missing.
     """
 
     operation: str

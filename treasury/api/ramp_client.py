@@ -251,7 +251,7 @@ class RampRequests(Collection[models.RampRequest]):
     def add_transaction_hash(
         self, request_id: str, *, transaction_hash: str, version: int
     ) -> Record[models.RampRequest]:
-        """Submit the hash of the blockchain transaction that paid the crypto of an off-ramp.
+        """Submit the hash of the blockchain transaction that paid an off-ramp's crypto.
 
         Parameters
         ----------
@@ -716,7 +716,7 @@ class _ChainRow(msgspec.Struct, frozen=True):
 
 
 class _ConfigRow(msgspec.Struct, frozen=True, rename="camel"):
-    """One row of the bank account configuration, with the fields of all three of its lists."""
+    """One row of the bank account configuration, with the fields of all three lists."""
 
     type: str = ""
     description: str | None = None

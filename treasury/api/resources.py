@@ -300,7 +300,7 @@ class Collection(Endpoint[T]):
         sort_order: Order = "ASC",
         **filters: Filter,
     ) -> Iterator[Record[T]]:
-        """Yield every record once. Parameters and errors are those of `pages`.
+        """Yield every record once. Takes the parameters of `pages` and raises its errors.
 
         Examples
         --------
@@ -435,7 +435,7 @@ class Collection(Endpoint[T]):
         return (("size", str(size)), ("sortOn", sort_on), ("sortOrder", sort_order), *filter_params)
 
     def _sent(self, name: str, value: Filter) -> Params:
-        """Return the query parameters of a filter, one for each of its values."""
+        """Return a filter's query parameters, one for each value."""
         values = value if isinstance(value, tuple) else (value,)
         return tuple((camel_case(name), _text(part)) for part in values)
 

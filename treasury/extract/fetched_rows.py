@@ -106,9 +106,9 @@ class FetchedRows:
     def write(self, writer: Writer, tables: Iterable[str]) -> dict[str, Counter[str]]:
         """Write all rows in the order of arrival; return the counts of changes by table.
 
-        The counts are those of `Changes`, and `observed` for observations. Raise CommitOvertaken
-        before any write if one of `tables` changed since the sync began, because the fetched rows
-        may be older.
+        The counts are named as in `Changes`, plus `observed` for observations. Raise
+        CommitOvertaken before any write if one of `tables` changed since the sync began, because
+        the fetched rows may be older.
         """
         before = {} if self.base.commit is None else self.base.commit.versions
         moved = [name for name in tables if writer.versions.get(name) != before.get(name)]

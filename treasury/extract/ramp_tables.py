@@ -100,7 +100,7 @@ RAMP_REQUESTS: Final = form(
     flag("is_open", "true if the request may still change; BLOCKED counts as open",
          lambda f: f.value.status not in REQUEST_FINAL, "status"),
     amount("amount",
-           "gross amount: fiat for an on-ramp, crypto for an off-ramp; always show it with its unit",
+           "gross amount: fiat for an on-ramp, crypto for an off-ramp; show it with its unit",
            unit="`fiat_currency` on-ramp, `crypto_currency` off-ramp"),
     amount("net_amount", "amount after the fee; prefer columns with a named unit",
            unit="that of `amount`"),

@@ -84,7 +84,7 @@ instant, integer, flag = _fields_of(INSTANT), _fields_of(INTEGER), _fields_of(BO
 
 
 class Form(msgspec.Struct, frozen=True):
-    """A table of the lake, with the source of its records and of each column."""
+    """A table of the lake, with the sources of its records and columns."""
 
     table: Table
     takes: tuple[_Take, ...]

@@ -46,7 +46,7 @@ _GIVES_HASH: Final = "ramp_request.submit_hash"
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision that is in force.
+    """A decision that currently applies.
 
     `expectations` is empty for a line that is ignored or assigned. `facts` are the facts about the
     line and each expectation that the person saw. `seq` is the number of the journal entry, None
@@ -76,7 +76,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Remark(msgspec.Struct, frozen=True, kw_only=True):
-    """A remark on a ramp request that is in force: `marked_sent` or `will_not_fund`.
+    """A current remark on a ramp request: `marked_sent` or `will_not_fund`.
 
     `name` is the request's payment reference, or its id if it has none.
     """

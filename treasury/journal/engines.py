@@ -168,7 +168,7 @@ def _is_on_this_machine(url: sa.URL) -> bool:
 
 
 def _stated(url: sa.URL, option: str) -> list[str]:
-    """Return the values of an option of the address; an option may occur several times."""
+    """Return an option's values in the address, where it may occur several times."""
     value = url.query.get(option, ())
     return [value] if isinstance(value, str) else list(value)
 

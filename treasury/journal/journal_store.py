@@ -273,7 +273,7 @@ class Journal:
     def wall_clock(self) -> datetime:
         """Return the UTC time of the clock that all users of this journal share.
 
-        The clock is that of the PostgreSQL server, or of this machine if the journal is a file.
+        It is the PostgreSQL server's clock, or this machine's if the journal is a file.
         """
         is_shared = self._file is None and self._engine.dialect.name == "postgresql"
         return self._server_clock.now(self._reading) if is_shared else datetime.now(UTC)
@@ -548,7 +548,7 @@ def _is_current(connection: sa.Connection, head: Head, rests_on: Sequence[str] |
 
 
 def _is_kind(kind: str) -> sa.ColumnElement[bool]:
-    """Return the condition for entries of a kind, or of a prefix that ends in a dot."""
+    """Return the SQL condition for entries of a kind, or of all kinds with a prefix."""
     if kind.endswith("."):
         return journal_schema.entries.c.kind.startswith(kind, autoescape=True)
     return journal_schema.entries.c.kind == kind

@@ -1,4 +1,4 @@
-"""Closed months, and the rules in force, derived from the journal's entries.
+"""Closed months, and the matching rules that apply, derived from the journal's entries.
 
 Kinds of entries:
 
@@ -31,7 +31,7 @@ RULES_SAVED: Final = "rules.saved"
 
 
 class AnswerFile(msgspec.Struct, frozen=True):
-    """A table of results that a close stored: its name, row count, and the SHA-256 of its file."""
+    """A results table stored by a close: its name, row count, and its file's SHA-256."""
 
     name: str
     rows: int
@@ -146,7 +146,7 @@ def closed_periods(entries: Iterable[Entry]) -> dict[str, Period]:
 
 
 def closed_months(history: Iterable[Period]) -> dict[str, Period]:
-    """Return the closes in force by month, earliest first."""
+    """Return the current closes by month, earliest first."""
     closed = {period.month: period for period in history if period.is_closed}
     return dict(sorted(closed.items()))
 
@@ -211,7 +211,7 @@ def require_turn(month: Month, entries: Iterable[Entry]) -> None:
 
 @reads_entries
 def rules_in_force(entries: Iterable[Entry], until: datetime | None = None) -> RulesInForce | None:
-    """Return the rules in force at `until`, by default after all entries.
+    """Return the matching rules that apply at `until` (default: after all entries).
 
     Before the first entry with rules, the rules that it replaced apply. Return None if no entry has
     rules.

@@ -50,7 +50,7 @@ SCHEMA: Final = schema_of(Commit)
 
 
 class LastCommit(msgspec.Struct, frozen=True):
-    """The newest commit, and the version of the table of commits in which it is the last row."""
+    """The newest commit, and the commit table's version in which it is the last row."""
 
     commit: Commit
     listed: int
@@ -125,7 +125,7 @@ def add_commit(folder: Path, commit: Commit) -> int:
 
 
 def commits_table(commits: Sequence[Commit]) -> pa.Table:
-    """Convert commits to rows of the table of commits."""
+    """Convert commits to rows of the commit table."""
     rows = [msgspec.structs.asdict(commit) for commit in commits]
     for row in rows:
         row["versions"] = msgspec.json.encode(row["versions"], order="sorted").decode()
@@ -143,7 +143,7 @@ def newest_listed(folder: Path) -> LastCommit | None:
 
 
 def rows_of(commits: pa.Table) -> list[Commit]:
-    """Convert rows of the table of commits to commits."""
+    """Convert rows of the commit table to commits."""
     rows = commits.to_pylist()
     for row in rows:
         row["versions"] = msgspec.json.decode(str(row["versions"]), type=dict[str, int])

@@ -339,6 +339,6 @@ class Lake(LakeFolder):
 
 
 def _after(last: Commit | None, now: datetime) -> datetime:
-    """Return the instant of a new commit, which is later than that of the last commit."""
+    """Return the instant for a new commit, which must be later than the last commit's."""
     instant = now.astimezone(UTC)
     return instant if last is None else max(instant, last.at + timedelta(microseconds=1))

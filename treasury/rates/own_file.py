@@ -43,7 +43,7 @@ def csv_rates(
 
 
 def parquet_rates(path: Path, content: bytes, zone: ZoneInfo) -> Iterator[FileRate]:
-    """Yield the rates of a Parquet file's rows, counted from 1; refuse a rate column of floats."""
+    """Yield the rates in a Parquet file, with rows counted from 1; refuse rates that are floats."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 

@@ -54,7 +54,7 @@ def effects_of_decisions(t: WorkspaceStores, planned: Sequence[Decision]) -> Eff
 
 
 def effects_of_remark(t: WorkspaceStores, planned: Remark) -> Effects:
-    """Return the effects of a planned remark on the open items of the last month that ended."""
+    """Return the effects of a planned remark on the last ended month's open items."""
     decided = t.decided()
     return _effects(t, decided, foreseen_remark(decided, planned))
 

@@ -181,7 +181,7 @@ class WorkspaceMonths(WorkspacePayments):
         )
 
     def status(self, month: str | Month | None = None, *, width: int | None = None) -> Screen:
-        """Return the first screen of a month.
+        """Return the overview of a month, as shown by `treasury status`.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class WorkspaceMonths(WorkspacePayments):
         return Screen(screen)
 
     def facts(self, month: str | Month | None = None) -> Table:
-        """Return the facts of the first screen as rows.
+        """Return the facts of a month's overview (`status`) as rows.
 
         Parameters
         ----------

@@ -221,7 +221,7 @@ class WorkspaceStores:
         return self._rows(self.snapshot().table(name), query, as_stored=True)
 
     def tables(self, name: str | None = None) -> Table:
-        """List all tables and answers with their purpose, or all columns of one of them.
+        """List all tables and answers (computed tables) with their purpose, or one table's columns.
 
         Parameters
         ----------

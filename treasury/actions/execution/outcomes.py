@@ -123,7 +123,7 @@ class OutcomeRecorder:
         return kind.shows(answer.value, sent) or self._is_offered(action, sent, record_id)
 
     def _is_offered(self, action: Action, sent: Sent, record_id: str | None) -> bool:
-        """Return whether the service has a record of the action's type with the id of the answer.
+        """Return whether the service has a record of the expected type with the answer's id.
 
         An answer with only an id and a status could also be a record of another type.
         """

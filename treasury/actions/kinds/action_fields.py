@@ -1,6 +1,6 @@
 """Parses the fields that a person or a program enters into the struct of the action's kind.
 
-Field names are those of the services, in snake_case. Amounts are exact and never become floats. A
+Field names are the services' names, in snake_case. Amounts are exact and never become floats. A
 text must be one line of visible characters, so that people see exactly what is sent. An error
 begins with the field's name and a colon, so that a form can show it next to the field.
 """

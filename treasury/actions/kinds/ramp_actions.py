@@ -71,7 +71,7 @@ class ChangeAmount(OnRequest, frozen=True, kw_only=True):
 
 
 class SubmitHash(OnRequest, frozen=True, kw_only=True):
-    """The hash of the blockchain transaction that pays the crypto of an off-ramp."""
+    """The hash of the blockchain transaction that pays an off-ramp's crypto."""
 
     transaction_hash: str
 

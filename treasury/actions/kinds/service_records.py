@@ -100,7 +100,7 @@ class ServiceRecords:
         return [role.party for role in self.all(_ROLES, account_id) if role.party is not None]
 
     def holdings(self, account_id: str) -> list[tuple[str | None, models.Holding]]:
-        """Return the balances of an account, each with the chain of its wallet."""
+        """Return an account's balances, each with its wallet's chain."""
         return [
             (wallet.chain, balance.holding())
             for wallet in self.all(WALLETS, account_id)

@@ -47,7 +47,7 @@ class CoinMeasurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class CoinOpening(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The opening quantity and carrying amount of a coin in a pool, at the end of a month."""
+    """A coin's opening quantity and carrying amount in a pool, at a month's end."""
 
     coin: str
     day: date

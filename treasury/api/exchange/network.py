@@ -58,7 +58,7 @@ class Fence(Protocol):
 
 
 class Exchange(msgspec.Struct):
-    """The remaining time and bytes of one attempt of a call."""
+    """The remaining time and bytes for one attempt at a call."""
 
     until: float
     answer_bytes: int
@@ -246,7 +246,7 @@ class _Body(httpx.SyncByteStream):
 
 @contextmanager
 def _as_httpx() -> Iterator[None]:
-    """Convert an error of httpcore into httpx's error of the same name.
+    """Convert an httpcore error into the httpx error of the same name.
 
     Only a connection error keeps its text, because other texts quote the answer.
     """

@@ -187,7 +187,7 @@ class VirtualBankAccount(Model, frozen=True):
 
     @property
     def rail_references(self) -> tuple[str, ...]:
-        """The payment references of the deposit rails, except the reference code of the account."""
+        """The payment references of the deposit rails, except the account's own reference code."""
         rails = (rail.payment_reference for rail in self.deposit_rails or ())
         return tuple(dict.fromkeys(r for r in rails if r and r != self.reference_code))
 

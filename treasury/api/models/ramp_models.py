@@ -32,7 +32,7 @@ class Company(Model, frozen=True):
 
 
 class CompanyUser(Model, frozen=True):
-    """A user of the company. The link of an invitation is a secret, so it is not a field."""
+    """A user of the company. An invitation's link is a secret, so it is not a field."""
 
     id: Id
     username: str | None = None
@@ -186,7 +186,7 @@ class DepositBankAccount(_BankDetails, frozen=True, kw_only=True):
 
     @property
     def currency(self) -> str | None:
-        """The currency code of the account, which the service states as an object or a text."""
+        """The account's currency code, which the service sends as an object or a text."""
         fiat = self.fiat_currency
         return fiat.currency if isinstance(fiat, FiatCurrency) else fiat
 

@@ -31,7 +31,7 @@ class _Guard:
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write each text, as by `write`."""
+        """Write each text with `write`."""
         for line in lines:
             self.write(line)
 

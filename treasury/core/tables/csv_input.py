@@ -105,7 +105,7 @@ def small_file(path: Path, largest: int = LARGEST, name: str = "") -> bytes:
 
 
 def csv_rows(path: Path, bytes_read: bytes) -> list[tuple[int, list[str]]]:
-    """Return the line numbers and cells of the non-empty lines of a file's content."""
+    """Return the line numbers and cells of a file's non-empty lines."""
     try:
         content = io.TextIOWrapper(io.BytesIO(bytes_read), "utf-8-sig").read()
     except UnicodeDecodeError as error:

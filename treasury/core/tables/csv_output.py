@@ -57,7 +57,7 @@ def _writer(file: TextIO) -> Any:
 
 
 def _written(column: pa.Array) -> pa.Array:
-    """Format each value as by `_cell`, once per distinct value."""
+    """Format each value with `_cell`, once per distinct value."""
     if pa.types.is_nested(column.type):
         return _cells(column)
     distinct = column.dictionary_encode("encode")
@@ -65,7 +65,7 @@ def _written(column: pa.Array) -> pa.Array:
 
 
 def _cells(column: pa.Array) -> pa.Array:
-    """Format each value as by `_cell`; most texts need no change."""
+    """Format each value like `_cell`; most texts need no change."""
     kind = column.type
     if pa.types.is_decimal(kind):
         return pc.fill_null(amount_texts(pa.chunked_array([column])), "")

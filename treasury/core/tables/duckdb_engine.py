@@ -192,7 +192,7 @@ def moment(instant: datetime) -> str:
 
 
 def typed_columns(schema: pa.Schema) -> str | None:
-    """Return the columns of a CREATE TABLE statement; None if a type is not one of the lake's."""
+    """Return the columns for a CREATE TABLE statement; None if the lake lacks a column's type."""
     if not {field.type for field in schema} <= SQL_TYPES.keys():
         return None
     return ", ".join(f"{quoted(field.name)} {SQL_TYPES[field.type]}" for field in schema)

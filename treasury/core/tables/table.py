@@ -235,12 +235,12 @@ class Table:
 
     @property
     def df(self) -> pd.DataFrame:
-        """The table as a pandas DataFrame with exact amounts, as by `to_pandas()`."""
+        """The table as a pandas DataFrame with exact amounts; the same as `to_pandas()`."""
         return self.to_pandas()
 
     @property
     def pl(self) -> polars.DataFrame:
-        """The table as a Polars DataFrame, as by `to_polars()`."""
+        """The table as a Polars DataFrame; the same as `to_polars()`."""
         return self.to_polars()
 
     def to_pandas(self, *, floats: bool = False) -> pd.DataFrame:
@@ -513,11 +513,11 @@ class Tables(NearestNames):
         return self._main.to_arrow()
 
     def to_pandas(self, *, floats: bool = False) -> pd.DataFrame:
-        """Return the main table as a pandas DataFrame, as by `Table.to_pandas`."""
+        """Return the main table as a pandas DataFrame (`Table.to_pandas`)."""
         return self._main.to_pandas(floats=floats)
 
     def to_excel(self, path: str | Path) -> Path:
-        """Write each table as a sheet of one workbook, as by `Table.to_excel`."""
+        """Write each table as a sheet of one workbook, like `Table.to_excel`."""
         return _write_workbook(path, self.sheets())
 
     def __repr__(self) -> str:

@@ -91,7 +91,7 @@ class ListedRows(NamedTuple):
 
 
 def listed_rows(pages: Sequence[_ListedPage]) -> ListedRows:
-    """Return the rows of some pages of the list."""
+    """Return the rows for these pages of the list."""
     try:
         return _by_column([item for result, _ in pages for item in _raws.decode(result)])
     except (_NotFlat, msgspec.MsgspecError, RecursionError, pa.ArrowException):

@@ -105,7 +105,7 @@ def denied(path: Path) -> StorageError:
 def writing(folder: Path) -> Iterator[None]:
     """Run a block that changes files; raise StorageError with the cause, such as a full disk.
 
-    Files written here are invisible to readers until a commit names them.
+    Files written in the block are invisible to readers until a commit names them.
     """
     try:
         yield

@@ -20,8 +20,8 @@ STATUS = pa.schema(
     [("table", TEXT)]
     + [(name, INTEGER) for name in ("rows", "files", "bytes", "earlier_versions", "kept_bytes")]
 )
-"""`bytes` is the size of the last commit's files, with history; `kept_bytes` is that of all files
-on disk."""
+"""`bytes` is the size of the last commit's files, with history; `kept_bytes` is the size of all
+files on disk."""
 
 
 class LakeStatus(Tables, msgspec.Struct, frozen=True):

@@ -323,7 +323,7 @@ TRANSFER_ROUTES: Final = (
     ),
     create_route(
         "/transfers", create_any, (AnyCryptoBody, AnyFiatBody), Transfer,
-        "Create a crypto transfer, or with a currency a fiat transfer.", 404,
+        "Create a crypto transfer or, if the body has a currency, a fiat transfer.", 404,
     ),
     list_route(
         "/accounts/{accountId}/transfers", _LIST, Transfer,

@@ -198,7 +198,7 @@ def changing(
 
 
 def verify(world: World, record: _CompanyRecord, status: Verification) -> _CompanyRecord:
-    """Set the result of the provider's review of a record."""
+    """Set the result of a record's review by the provider."""
     moment = zulu(world.clock.tick())
     changed = replace(
         record,

@@ -39,7 +39,7 @@ class SupportedChains(Shape, frozen=True, kw_only=True):
 
 
 class AccountType(Shape, frozen=True, kw_only=True):
-    """A type of bank account."""
+    """A bank account type."""
 
     type: str
     description: str
@@ -53,7 +53,7 @@ class BankCountry(Shape, frozen=True, kw_only=True):
 
 
 class BankCurrency(Shape, frozen=True, kw_only=True):
-    """A currency of accounts."""
+    """A currency in which bank accounts may be held."""
 
     code: str
     name: str

@@ -64,14 +64,14 @@ class AddingHash(KeyedBody, frozen=True, kw_only=True):
 
 
 class OnRampPair(shapes.Shape, frozen=True, kw_only=True, rename={"from_": "from"}):
-    """A possible conversion of a fiat currency."""
+    """A pair of currencies for an on-ramp: fiat to crypto."""
 
     from_: shapes.FiatName
     to: shapes.CryptoName
 
 
 class OffRampPair(shapes.Shape, frozen=True, kw_only=True, rename={"from_": "from"}):
-    """A possible conversion of a cryptocurrency."""
+    """A pair of currencies for an off-ramp: crypto to fiat."""
 
     from_: shapes.CryptoName
     to: shapes.FiatName

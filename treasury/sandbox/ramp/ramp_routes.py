@@ -44,7 +44,7 @@ def export_requests(world: World, _: Call) -> Reply:
 
 
 def list_deposit_wallets(world: World, call: Call) -> Reply:
-    """Return the deposit wallets, optionally only those of some chains."""
+    """Return the deposit wallets, optionally only for some chains."""
     chains = call.query_values("chain")
     if any(chain not in CHAINS for chain in chains):
         raise invalid(f"chain must be one of {', '.join(CHAINS)}.")

@@ -90,7 +90,8 @@ class BankDrivers:
             ibans = [own.iban for own in world.bank.accounts]
             if account not in ibans:
                 raise InputError(
-                    f"{account} has no statements here", do=f"use one of: {', '.join(ibans)}"
+                    f"{account} has no statements in the sandbox",
+                    do=f"use one of: {', '.join(ibans)}",
                 )
             return world.bank.book(Line(
                 account=account, booked=world.bank.day(world.clock.today), amount=cents(amount),

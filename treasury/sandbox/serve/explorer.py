@@ -41,7 +41,7 @@ class ExplorerFile(msgspec.Struct, frozen=True):
 
 
 class WalletBalance(msgspec.Struct, frozen=True):
-    """The balance of a coin or token in a wallet at the end of a day."""
+    """A wallet's balance of a coin or token at the end of a day."""
 
     chain: str
     address: str
@@ -99,7 +99,7 @@ def _wallets(world: World) -> list[CompanyWallet]:
 
 
 def _list(wallet: CompanyWallet, coin: str, whole: Sequence[ChainTransaction]) -> str:
-    """Return the list of transactions with the headings of Etherscan or Polygonscan."""
+    """Return the transaction list, with Etherscan's or Polygonscan's headings."""
     heading = "Txhash" if coin == "POL" else "Transaction Hash"
     rows = [tuple(name.format(hash=heading, coin=coin) for name in _LIST)]
     for each in whole:

@@ -174,7 +174,7 @@ class Sandbox:
 
     @property
     def neighbour_credentials(self) -> dict[str, tuple[str, str]]:
-        """Return the client ids and secrets of two users of a second company at the services."""
+        """Return the client ids and secrets of a second company's two users."""
         return dict(NEIGHBOUR_CREDENTIALS)
 
     @cached_property
@@ -241,7 +241,7 @@ class Sandbox:
         return _write(folder, [(export.name, export.content.encode()) for export in files])
 
     def wallet_balances(self, day: date) -> list[WalletBalance]:
-        """Return the balances of the company's wallets at the end of a day, by coin and token."""
+        """Return the company wallets' balances of coins and tokens at the end of a day."""
         with self._world.lock:
             return explorer.wallet_balances(self._world, day)
 

@@ -53,7 +53,7 @@ class Registration(msgspec.Struct, rename="camel"):
 
 
 class Webhooks:
-    """The registrations of one world, and the delivery of its events."""
+    """The registrations in one world (the sandbox's state), and the delivery of its events."""
 
     def __init__(self, world: World, ids: Ids) -> None:
         self._world, self._ids = world, ids

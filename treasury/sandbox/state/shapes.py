@@ -218,7 +218,7 @@ class Company(Shape, frozen=True, kw_only=True):
 
 
 class User(Shape, frozen=True, kw_only=True):
-    """A user of the company; the URL of the invitation is a secret."""
+    """A user of the company; the invitation's URL is a secret."""
 
     id: str
     username: str

@@ -52,7 +52,7 @@ _HOLDING: Final = {
 
 
 def plans(random: Random, *, holds_money: bool = False) -> list[Plan]:
-    """Return the plans of all ramp requests of the six months, in the order of creation."""
+    """Return the plans for all ramp requests in the six months, in creation order."""
     outcomes = _HOLDING if holds_money else {}
     planned = [
         replace(

@@ -29,7 +29,7 @@ _BRUSSELS: Final = ZoneInfo("Europe/Brussels")
 
 
 class Life:
-    """The steps of ramp requests; the ids of events come from one random stream."""
+    """The steps of ramp requests; event ids come from one random stream."""
 
     def __init__(self, cast: Cast, ids: Ids, quotes: Quotes = Quotes()) -> None:  # noqa: B008 - it is frozen
         self._cast = cast

@@ -162,7 +162,7 @@ def new_fields(snapshot: Snapshot) -> tuple[SyncFinding, ...]:
 
 
 def column_rows(name: str | None = None, found: Iterable[SyncFinding] = ()) -> pa.Table:
-    """Return one row per column of one table or answer, or of all.
+    """Return one row per column, of one table or answer or of all of them.
 
     Additional rows show fields without a column that a sync `found` in the table's records.
     Raise InputError for an unknown table.

@@ -98,7 +98,7 @@ class Examination(Tables, msgspec.Struct, frozen=True):
 
     @property
     def sql(self) -> str:
-        """The query that shows all commits, a source of the findings about stored data."""
+        """A query that lists all commits, on which the findings about stored data are based."""
         return 'SELECT * FROM commits ORDER BY "at"'
 
     @property

@@ -82,7 +82,7 @@ class PartState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WatchState(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a watching process and of each of its parts."""
+    """The state of a watch: its process, and each of its parts."""
 
     doing: Literal["watching", "stopped"]
     since: datetime
