@@ -174,7 +174,7 @@ def test_an_older_version_does_not_settle_an_outcome(
     assert len(practice.effects()) == 1
 
 
-# The same content, written differently
+# The same content in another notation
 
 
 @pytest.mark.parametrize(

@@ -161,17 +161,15 @@ def test_only_the_documented_refusal_of_the_service_counts_as_refusal(
     for status in statuses_of(kind):
         end = bench.end_of(kind, Page(status, OWN, JSON, passes_on=False).answer)
         if status not in documented or (status, safety) == (409, "keyed"):
-            # ^a used key, perhaps used by us, is no refusal of its first call
+            # We may have used the key ourselves, so this is no refusal of the first call.
             assert end.first == "unknown", (status, end)
-        elif (status, safety) == (
-            409,
-            "versioned",
-        ):  # The record still has the version that was sent.
+        elif (status, safety) == (409, "versioned"):
+            # The record still has the version that was sent.
             assert (end.first, end.last, end.effects) == ("unknown", "done", 1), (status, end)
         elif status in {401, 429}:
             assert (end.first, end.last, end.effects) == ("ready", "done", 1), (status, end)
         elif safety == "neither" and status in KINDS[kind].refuses_repeat:
-            # ^possible for a repeat: final once the effect had time to show
+            # A repeat may get this status, so it is final only after the effect had time to show.
             assert (end.first, end.last, end.effects) == ("unknown", "refused", 0), (status, end)
         else:
             assert (end.first, end.last, end.effects) == ("refused", "refused", 0), (status, end)
@@ -324,7 +322,7 @@ def test_an_earlier_read_of_the_record_does_not_answer_a_change(bench: Proxied, 
     with bench.acted(kind, answer) as (desk, action):
         assert (desk.state(action.id), bench.effects(action)) == ("unknown", 0)
         last = bench.settle(desk, action)
-        # ^versioned kinds are sent again
+        # Actions of versioned kinds are sent again.
         assert (last, bench.effects(action)) in {("unknown", 0), ("done", 1)}
 
 

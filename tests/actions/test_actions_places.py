@@ -23,7 +23,7 @@ def elsewhere(practice: Practice) -> Actions:
 
 
 def renewed(practice: Practice) -> Actions:
-    """Return the same `Actions` after another client replaced the maker's credential."""
+    """Return the same `Actions`, whose maker credential now belongs to another client."""
     known: dict[str, Any] = dict(practice.settings.credentials)
     known["maker"] = Credential("another-client", known["maker"].client_secret)
     return practice.desk(

@@ -121,7 +121,7 @@ def test_an_adopted_copy_sends_no_action_approved_before(practice: Practice) -> 
     with pytest.raises(ActionRefused):
         practice.jonas.execute(action)
     assert len(practice.effects()) == 1
-    assert practice.ines.again(action).state == "proposed"  # and waits for a colleague again
+    assert practice.ines.again(action).state == "proposed"  # It waits for a colleague again.
     practice.journal.verify()
 
 

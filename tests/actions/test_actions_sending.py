@@ -317,7 +317,7 @@ def test_an_action_that_cannot_be_journaled_is_not_sent(practice: Practice, tmp_
     assert practice.posts() == []
 
 
-# Several at once
+# Several actions at once
 
 
 def several(practice: Practice, count: int) -> list[str]:

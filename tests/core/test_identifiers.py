@@ -16,7 +16,7 @@ def test_an_iban_with_valid_check_digits_is_accepted(text: str) -> None:
     "text",
     [
         "BE68539007547035", "BE6853900754", "", "6853900754703412", "é",
-        "BE0853900754703",  # 15 characters: Belgium has 16
+        "BE0853900754703",  # 15 characters; Belgium has 16
         "ZZ89370400440532013000",  # not a country
     ],
 )  # fmt: skip

@@ -38,7 +38,7 @@ class Present:
         return self._last
 
     def last(self) -> Actor:
-        """Return the person identified last."""
+        """Return the person who was identified last."""
         return self._last or self()
 
 
@@ -99,7 +99,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         return names[0] if kind.credential not in names and len(names) == 1 else kind.credential
 
     def policy_drafts(self, policy: Policy, actor: Actor) -> list[Draft]:
-        """Return the entry to journal the current policy; empty if the journal has it."""
+        """Return the entry that journals the current policy; empty if it is journaled already."""
         if policy.hash in self.book.fold.policies:
             return []
         return [Draft("policy.saved", policy.hash, {"content": policy.text}, actor)]

@@ -92,7 +92,7 @@ class Sending(PinnedCall, frozen=True, kw_only=True):
 
     @property
     def settled_from(self) -> datetime:
-        """The wall-clock time from which anyone may settle it, because no byte is in transit."""
+        """The wall-clock time from which anyone may settle the action: no byte is in transit."""
         return self.left_at + self.term + timedelta(seconds=self.deadline_seconds) + ALLOWED_SKEW
 
     def listed_by(self, settling_time: timedelta) -> datetime:
@@ -274,7 +274,7 @@ def _refused(action: Action, entry: Entry) -> Action:
 
 
 def _recovered(action: Action, entry: Entry) -> Action:
-    """Apply a settlement which found that there was no effect, or no second effect."""
+    """Apply the entry that the action had no effect, or no second effect."""
     if action.doubled:
         return msgspec.structs.replace(action, doubled="", is_settled=True)
     refused = _refused(action, entry)

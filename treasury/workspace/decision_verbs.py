@@ -91,7 +91,7 @@ class WorkspaceDecisions(WorkspaceStores):
 
     @cached_property
     def rules(self) -> Changing:
-        """The rules of matching and ageing: `current`, `preview`, `save`, `history`.
+        """The matching and ageing rules: `current`, `preview`, `save`, `history`.
 
         >>> t.rules.preview("new_rules.toml").totals
         """

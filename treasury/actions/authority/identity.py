@@ -32,7 +32,7 @@ _HOLDS_SECONDS: Final = 300
 class Identity:
     """Identifies the person at this process.
 
-    Reads the policy each time, caches the hub's answer.
+    Reads the policy each time, but caches the hub's answer.
     """
 
     def __init__(

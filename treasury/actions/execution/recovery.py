@@ -157,11 +157,11 @@ class ActionRecovery:
         return self._send_again(action, self._spent)
 
     def _spent(self, action: Action, error: ServiceError) -> Action | None:
-        """Look up the effect after a refusal for a used key; return None for any other refusal."""
+        """If the key was refused as used, look up the effect; return None for any other refusal."""
         return self._looked_up(action, error.what) if isinstance(error, errors.KeySpent) else None
 
     def _overtaken(self, action: Action, error: ServiceError) -> Action | None:
-        """Read the record after a refusal for its version; return None for any other refusal."""
+        """If the version was refused, read the record; return None for any other refusal."""
         if not isinstance(error, errors.VersionConflict):
             return None
         settled = self._settled_by(action, self._outcomes.request(action))
@@ -215,7 +215,7 @@ class ActionRecovery:
         return outdated
 
     def _may_be_ours(self, action: Action, record: Record[Any]) -> bool:
-        """Return whether a record has our key, or has no key and was not made before our call."""
+        """Return whether a record may be ours, by its key or else by its creation time."""
         key = getattr(record.value, "idempotency_key", None)
         created_at = getattr(record.value, "created_at", None)
         arrived_at = action.departure.at + self._settling_time() + SKEW
@@ -313,7 +313,7 @@ class ActionRecovery:
         return client, self._book.leave(entries)
 
     def _refused_again(self, action: Action, error: ServiceError) -> Action:
-        """Apply a refusal of the repeat, if the first attempt can no longer arrive."""
+        """Apply a refusal of the repeat; it is final only if the first call cannot arrive later."""
         sending = action.departure
         arrived_by = sending.first_left_at + sending.term + self._settling_time()
         late = self._context.wall() >= arrived_by
@@ -322,7 +322,7 @@ class ActionRecovery:
         return self._ended(self._outcomes.unknown(action, error.what, error))
 
     def _not_carried_out(self, action: Action, record: Record[Any]) -> Action:
-        """Journal that the action had no effect, and none is possible with its version."""
+        """Journal that the action had no effect, and can have none with its outdated version."""
         why = (
             f"not carried out: it was sent on version {action.departure.version}, but the"
             f" record is at {record.value.version} ({record.value.status}) without it"
@@ -361,7 +361,7 @@ class ActionRecovery:
     def settle(
         self, action_id: str, *, carried_out: bool, reason: str, record: str | None
     ) -> Action:
-        """Settle the action by the decision of a person other than its maker."""
+        """Settle the action as decided by a person who is not its maker."""
         if not reason.strip():
             raise InputError("reason: is missing", do="give the source of your information")
         actor, policy = self._context.who(), self._context.load_policy()

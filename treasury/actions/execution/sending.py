@@ -285,7 +285,7 @@ class Sender:
 
 
 def _once(action: Action) -> Action:
-    """Return the action if it took effect once; raise OutcomeUnknown if it may have twice."""
+    """Return the action; raise OutcomeUnknown if it may have taken effect twice."""
     if not action.doubled:
         return action
     raise errors.OutcomeUnknown(

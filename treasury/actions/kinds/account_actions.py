@@ -41,7 +41,7 @@ _COINS: Final = ("USDC", "EURC", "USDT")
 
 
 class OnAccount(msgspec.Struct, frozen=True, kw_only=True):
-    """The field that names an account of the finance service."""
+    """The field that names the account at the finance service."""
 
     account_id: str
 
@@ -68,7 +68,7 @@ class WalletOn(OnAccount, frozen=True, kw_only=True):
 
 
 class NewVirtualAccount(OnAccount, frozen=True, kw_only=True):
-    """A new IBAN, and the coin into which euros that it receives are converted."""
+    """A new IBAN, and the coin to which received euros are converted."""
 
     name: str
     in_currency: str

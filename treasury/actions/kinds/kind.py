@@ -99,8 +99,8 @@ def ending(text: str, masked: bool, otherwise: str = "") -> str:
 def body_from(model: type[Body], **renamed: str) -> Callable[[Any, Findings, str], Body]:
     """Return a function that builds a body from fields of the same names, or `renamed` ones.
 
-    The version and the resolved ids come from the findings. The action's key is used only if it
-    makes a repeat safe. Otherwise the body has no key, or one of its own.
+    The version and the resolved ids come from the findings. If `key` is empty, the body has no key
+    or its own, unless the key is what makes a repeat safe.
     """
     names = {name: renamed.get(name, name) for name in model.__struct_fields__}
     required = {field.name for field in msgspec.structs.fields(model) if field.required}

@@ -19,7 +19,7 @@ from treasury.core.toml_text import at_key
 
 
 class ExposurePolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Limits on balances with the provider: `total` is in EUR, `currencies` in own units."""
+    """Limits on balances with the provider: `total` in EUR, others in their own currency."""
 
     total: Decimal | None = None
     currencies: dict[str, Decimal] = {}

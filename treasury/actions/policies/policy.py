@@ -133,7 +133,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def people(self, kind: Kind, money: AssetAmount | None, facts: Iterable[Fact] = ()) -> int:
         """Return the number of people who have to agree, including the maker.
 
-        A fact may require a second person.
+        A fact may require a second person even if the rule does not.
         """
         if self.one_person:
             return 1

@@ -228,7 +228,7 @@ class PaymentSession(Model, frozen=True):
 
 
 class FiatOrigin(Model, frozen=True):
-    """The fiat amount of a fiat transfer, its currency and the exchange rate."""
+    """A fiat transfer's amount, currency and exchange rate."""
 
     currency: str | None = None
     amount: Decimal | None = None

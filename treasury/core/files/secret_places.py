@@ -55,7 +55,7 @@ class Secret:
 
     @property
     def flaw(self) -> str:
-        """Why the text must not be sent: it is a private key or several lines; else empty."""
+        """Why the text must not be sent (a private key, or several lines); empty if it may."""
         if holds_private_key(self._value[:_LONGEST]):
             return "holds a private key, which is never sent"
         if len(self._value) > _LONGEST or not self._value.isprintable():

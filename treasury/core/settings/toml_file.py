@@ -214,7 +214,7 @@ def _service_problems(services: Services, environment: Environment) -> Iterator[
 
 
 def _notice_problems(terms: NoticeTerms) -> Iterator[tuple[str, str]]:
-    """Check the addresses of notices, and that unencrypted mail stays on this machine."""
+    """Check the notice addresses, and that unencrypted mail stays on this machine."""
     yield from terms.problems()
     smtp = terms.smtp
     if smtp is not None and smtp.security == "none" and not is_loopback(smtp.host):

@@ -33,8 +33,8 @@ field."""
 
 _NUMBER: Final = pa.decimal256(76, 18)
 """Type in which an amount is parsed. Arrow's reader overflows without an error if a number has too
-many digits. Any number that is too large for an amount but fits this wide type is refused by the
-later cast.
+many digits. A number that overflows even this wide type is far beyond the range of amounts; the
+cast to an amount refuses every number out of range.
 """
 
 _TYPES: Final = {bool: BOOL, int: INTEGER, Decimal: _NUMBER, datetime: TEXT, str: TEXT}

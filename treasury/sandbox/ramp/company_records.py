@@ -74,14 +74,14 @@ class NewCompanyWallet(KeyedBody, frozen=True, kw_only=True):
 
 
 class Renaming(KeyedBody, frozen=True, kw_only=True):
-    """A new name, and the version that the caller read."""
+    """A bank account's new name, and the version that the caller read."""
 
     version: int
     name: Long | None = None
 
 
 class Describing(KeyedBody, frozen=True, kw_only=True):
-    """A new description, and the version that the caller read."""
+    """A wallet's new description, and the version that the caller read."""
 
     version: int
     description: Text | None = None

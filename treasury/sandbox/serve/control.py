@@ -56,7 +56,7 @@ class Company(Protocol):
         """Return the banks' files by name."""
 
     def explorer_files(self) -> list[ExplorerFile]:
-        """Return the explorers' exports of the company's wallets."""
+        """Return block explorers' exports for the company's wallets."""
 
 
 class Driver(msgspec.Struct, frozen=True):
@@ -258,7 +258,7 @@ class ControlPlane(msgspec.Struct, frozen=True):
         return _archive(self.company.bank_files(first, last))
 
     def explorer(self, *_: object) -> Response:
-        """Return the explorers' exports of the company's wallets up to today, as one archive."""
+        """Return block explorers' exports for the company's wallets up to today, as one archive."""
         return _archive((export.name, export.content) for export in self.company.explorer_files())
 
     def limits(self, *_: object) -> object:

@@ -24,7 +24,7 @@ def at(day: date, clock: str) -> datetime:
 
 
 class CompanyClock:
-    """The current time at the services."""
+    """The company's current time, also used by the services."""
 
     def __init__(self, now: datetime = START) -> None:
         self.now = now

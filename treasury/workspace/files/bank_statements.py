@@ -107,7 +107,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return msgspec.structs.replace(report, problems=problems)
 
     def _strange_answers(self, report: AddReport) -> Iterable[Problem]:
-        """Yield a note for each bank answer about a payment file that is not from here."""
+        """Yield a note for each bank answer about a payment file from outside this workspace."""
         from treasury.journal.decision_history import FILE_MADE
         from treasury.statements import Problem
         from treasury.statements.pain.order_answers import folded_id
@@ -200,7 +200,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         currency: str | None = None,
         actor: Actor | None = None,
     ) -> Table:
-        """Confirm an account's balance at the end of a day without a bank statement.
+        """Confirm an account's balance at the end of a day, if there is no bank statement.
 
         Parameters
         ----------
