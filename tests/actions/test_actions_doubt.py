@@ -162,9 +162,8 @@ def test_an_older_version_does_not_settle_an_outcome(
         patch.setattr(outcomes, "post", _raising(OutcomeUnknown("no answer", look_up="look")))
         with pytest.raises(OutcomeUnknown):
             practice.jonas.execute(action.id)
-        patch.setattr(
-            type(requests), "get", lambda *_: old
-        )  # The answer comes from an outdated list or copy.
+        # The answer comes from an outdated list or copy.
+        patch.setattr(type(requests), "get", lambda *_: old)
         [left] = practice.jonas.recover()
     assert (left.state, left.why) == (
         "unknown", f"it was sent on version 1, but the record is shown at {version}"
@@ -401,9 +400,8 @@ def test_an_action_altered_after_sending_is_not_resent(practice: Practice) -> No
 def test_no_decision_is_accepted_on_an_altered_journal(practice: Practice) -> None:
     action = practice.ines.propose("crypto_transfer.create", **transfer_fields())
     practice.journal.close()
-    _rewrite(
-        practice, "action.proposed", "USDC 10.00", "USDC 1.00"
-    )  # This is the text that the approver reads.
+    # This is the text that the approver reads.
+    _rewrite(practice, "action.proposed", "USDC 10.00", "USDC 1.00")
     other = Journal(practice.folder, now=lambda: MORNING)
     fresh = practice.desk("jonas", journal=other)
     for decide in (

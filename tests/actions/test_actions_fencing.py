@@ -410,9 +410,8 @@ def test_a_stopped_wall_clock_does_not_make_a_key_look_recent(practice: Practice
     [left] = desk.recover()
     assert left.why == "OUTCOME UNKNOWN: its key is older than 24 hours; no record shows it"
     assert practice.effects() == []
-    boot.now = BootTime(
-        "another boot", 0
-    )  # After a restart, the key's age is only known by the wall clock.
+    # After a restart, the key's age is only known by the wall clock.
+    boot.now = BootTime("another boot", 0)
     assert desk.recover()[0].state == "done"
 
 
@@ -562,9 +561,8 @@ def test_a_late_response_about_the_record_already_found_raises_no_doubt(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, person: str
 ) -> None:
     action = practice.transfer()
-    desk = getattr(
-        practice, person
-    )  # The same person may also work in another notebook of the process.
+    # The same person may also work in another notebook of the process.
+    desk = getattr(practice, person)
 
     def recovered() -> None:
         practice.wait()

@@ -90,9 +90,8 @@ def test_an_unsent_successor_lapses_once_the_first_record_appears(
         " was sent - propose it again if it is still wanted"
     )
     assert len(practice.effects()) == 1
-    assert (
-        practice.ines.execute(again(practice, second).id).state == "done"
-    )  # The action is intentionally done twice.
+    # The action is intentionally done twice.
+    assert practice.ines.execute(again(practice, second).id).state == "done"
 
 
 def test_an_equal_action_proposed_before_the_sending_is_not_a_successor(practice: Practice) -> None:

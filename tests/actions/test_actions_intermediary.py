@@ -55,9 +55,8 @@ class Page(NamedTuple):
 
     def answer(self, exchange: Exchange) -> None:
         if self.passes_on:
-            assert (
-                exchange.forward().status < 300
-            )  # The write took effect, but its answer is hidden.
+            # The write took effect, but its answer is hidden.
+            assert exchange.forward().status < 300
         exchange.write(Response(self.status, self.media_type, self.content).wire)
 
 
@@ -239,9 +238,8 @@ def test_a_refused_action_whose_record_carries_our_key_was_executed(
         assert done.state == "done"
         assert done.outcome is not None
         assert done.outcome.how == "adopted"
-        again = desk.actions.again(
-            action.id
-        )  # The person knows about the first one, and wants a second.
+        # The person knows about the first one, and wants a second.
+        again = desk.actions.again(action.id)
         assert f"LOOK: the same as {action.id}, which is done" in again.text
 
 

@@ -192,14 +192,12 @@ def test_a_given_payee_address_is_written(schema: etree.XMLSchema) -> None:
     assert found(root, "Cdtr/PstlAdr/TwnNm") + found(root, "Cdtr/PstlAdr/Ctry") == [
         "Vilnius", "LT",
     ]  # fmt: skip
-    assert (
-        found(root, "Cdtr/PstlAdr/AdrLine") == []
-    )  # Banks have refused such addresses since November 2026.
+    # Banks have refused such addresses since November 2026.
+    assert found(root, "Cdtr/PstlAdr/AdrLine") == []
     assert "Ramp Operator BV, Vilnius LT, IBAN LT35" in str(placed)
     same = read(pain001([ORDER, order(reference="PAY-2")], PAYER, AT, DAY))
-    assert found(same, "MsgId") == found(
-        root, "MsgId"
-    )  # For the bank, these are the same payments.
+    # For the bank, these are the same payments.
+    assert found(same, "MsgId") == found(root, "MsgId")
 
 
 @pytest.mark.parametrize(

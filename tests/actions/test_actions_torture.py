@@ -51,9 +51,8 @@ def test_a_sample_of_each_class_sends_nothing_twice(name: str) -> None:
     assert broken == []
     if name == "kills":
         ends = Counter(result.ended for result in results)
-        assert (
-            ends["killed"] > len(results) / 2
-        )  # Most runs must be interrupted, or the test proves little.
+        # Most runs must be interrupted, or the test proves little.
+        assert ends["killed"] > len(results) / 2
 
 
 def test_there_are_at_least_ten_thousand_runs() -> None:

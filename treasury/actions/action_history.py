@@ -61,9 +61,10 @@ class ActionBook:
         def drafts(head: Head) -> Sequence[Draft]:
             if self._head != head:
                 self.refresh()
+            # The journal was replaced after it was read.
             if self._wrong is not None or not (
                 self._head == head or self._journal.holds(self._head)
-            ):  # The journal was replaced after it was read.
+            ):
                 self._forget()
                 self.refresh()
             if self._wrong is not None:

@@ -77,8 +77,8 @@ def beside_field(
 ) -> InputError:
     """Return the error of a request body with its field's name at the beginning.
 
-    The error of a body begins with the name of the body. The field is found by its name or its
-    value in the error's text.
+    A body's error begins with the body's name. The field is found by its name or its value in the
+    error's text.
     """
     problem = error.what.partition(": ")[2] or error.what
     names = set(declared)
@@ -94,9 +94,8 @@ def beside_field(
 
 def _value(name: str, value: object, *, is_amount: bool) -> Any:
     if is_amount:
-        amount = parse_amount(
-            cast("str", value), name=name
-        )  # Raises InputError if the value is not an amount.
+        # Raises InputError if the value is not an amount.
+        amount = parse_amount(cast("str", value), name=name)
         if amount <= 0:
             raise InputError(f"{name}: {amount} is not positive", do="give a positive amount")
         return amount

@@ -55,12 +55,13 @@ def _boot() -> str:
     """Return the id of this boot, equal in every process; a random id if the system has none."""
     try:
         name = _NAMES[sys.platform]()
+    # The system has no boot id, or denies access to it.
     except (
         KeyError,
         OSError,
         ValueError,
         AttributeError,
-    ):  # The system has no boot id, or denies access to it.
+    ):
         name = ""
     return name.strip() or f"process {uuid4()}"
 

@@ -59,8 +59,8 @@ def require_signed(head: HomeHead, address: str, signatures: HeadSignatures) -> 
         raise StorageError(
             f"head {head.number} in the lake's home {address}, in the name of {head.by},"
             f" {problem}; it was not used",
-            do="ask who wrote it; if a desk of yours did before heads were signed, run"
-            " `treasury lake push` there",
+            do="ask who wrote it; if one of your desks did before heads were signed, run "
+            "`treasury lake push` there",
         )
 
 

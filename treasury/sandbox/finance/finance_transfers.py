@@ -319,7 +319,7 @@ TRANSFER_ROUTES: Final = (
     ),
     create_route(
         "/accounts/{senderAccountId}/transfers/fiat", create_fiat, FiatBody, Transfer,
-        "Transfer an amount ordered in euros.",
+        "Transfer an amount that is stated in euros.",
     ),
     create_route(
         "/transfers", create_any, (AnyCryptoBody, AnyFiatBody), Transfer,

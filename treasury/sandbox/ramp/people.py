@@ -122,7 +122,7 @@ def _user(world: World, call: Call) -> User:
 
 
 def changing(shape: type[ChangingRole | ChangingStatus]) -> Write:
-    """Return a handler that changes another user with a body of this type."""
+    """Return a handler that changes another user as a body of this type states."""
 
     def serve(world: World, call: Call) -> User:
         user, body = _user(world, call), call.read(shape)

@@ -80,7 +80,7 @@ def _unaccepted_head(home: LakeHome) -> Iterator[HealthFinding]:
             _HOME,
             "missing",
             f"head {note.number}, the newest here, has no signature that the policy accepts",
-            "if a desk of yours wrote it, run `treasury lake push` there; otherwise clone the"
+            "if one of your desks wrote it, run `treasury lake push` there; otherwise clone the"
             " lake from a home that you trust",
         )
 
