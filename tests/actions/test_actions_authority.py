@@ -37,12 +37,12 @@ CHANGES = {
         rule('at_most = {USDC = "9.99"}'),
         "USDC 10.000000 is more than one may propose crypto_transfer.create: USDC 9.990000",
     ),
-    "a proposer who is taken off": Change(
+    "a proposer who is removed": Change(
         rule('propose = ["ines"]'),
         rule('propose = ["nora"]'),
         "ines may not propose crypto_transfer.create",
     ),
-    "an approver who is taken off": Change(
+    "an approver who is removed": Change(
         rule('approve = ["jonas"]'),
         rule('approve = ["nora"]'),
         "jonas may not approve crypto_transfer.create",

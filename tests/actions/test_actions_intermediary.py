@@ -112,7 +112,8 @@ class Proxied:
         )
 
     def create_alike(self, action: Action) -> None:
-        """Create a company wallet equal to an action's, with the address in another case."""
+        """Create a company wallet equal to an action's, with its address in different letter
+        case."""
         address = "0x" + action.fields["address"][2:].upper()
         body = NewCompanyWallet(address=address, chain=action.fields["chain"])
         self._bench.patient["checker"].ramp.wallets.create(body)

@@ -174,7 +174,7 @@ def _require_plain(raw: bytes, operation: str) -> None:
         if depth > DEEPEST:
             raise unexpected(operation, f"a record has more than {DEEPEST} levels")
         if first.isdigit() and len(token[0]) > LONGEST:
-            raise unexpected(operation, f"a record has a number of more than {LONGEST} digits")
+            raise unexpected(operation, f"a record has a number with more than {LONGEST} digits")
 
 
 def without_secrets(body: bytes, operation: str) -> bytes:

@@ -37,7 +37,7 @@ class Call(msgspec.Struct, frozen=True):
         return self.query[name][-1] if name in self.query else None
 
     def query_values(self, name: str) -> list[str]:
-        """Return the values of a parameter, which may be repeated or separated by commas."""
+        """Return all values of a query parameter, which are repeated or separated by commas."""
         return [value for text in self.query.get(name, []) for value in text.split(",")]
 
     def read(self, shape: type[T]) -> T:

@@ -357,7 +357,7 @@ class RampDrivers:
         return request
 
     def _in_euros(self, request_id: str) -> RampRequest:
-        """Return an on-ramp request, which must be in euros: no statement has other currencies."""
+        """Return an on-ramp request; refuse other currencies, because statements are in euros."""
         request = self._of_type(request_id, "ON_RAMP")
         currency = request.fiat_currency.currency
         if currency != "EUR":

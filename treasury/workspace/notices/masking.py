@@ -26,14 +26,14 @@ _BETWEEN: Final = r"(?:⟨U\+[0-9A-F]+⟩|[^A-Za-z0-9…⟨⟩,;]){0,3}"
 _MASKED: Final = tuple(
     re.compile(pattern)
     for pattern in (
-        rf"\b[A-Za-z]{{2}}\d{{2}}(?:{_BETWEEN}[A-Za-z0-9]){{6,}}",  # IBAN, grouped or not
-        r"\b0[xX][0-9A-Za-z]+",  # address of a wallet, hash of a transaction
+        rf"\b[A-Za-z]{{2}}\d{{2}}(?:{_BETWEEN}[A-Za-z0-9]){{6,}}",  # An IBAN, in groups or not.
+        r"\b0[xX][0-9A-Za-z]+",  # A wallet's address, or a transaction hash.
         r"\b(?=[A-Za-z]*\d)[A-Za-z0-9]{16,}\b",
-        r"…\s?\w+",  # last characters of an account
-        r"(?:\b[A-Z]{3,5}|[€$£¥])\s?[+-]?\d[\d\s.,'’-]*",  # EUR 500
+        r"…\s?\w+",  # The last characters of an account number.
+        r"(?:\b[A-Z]{3,5}|[€$£¥])\s?[+-]?\d[\d\s.,'’-]*",  # An amount such as EUR 500.
         r"\d[\d\s.,'’]*(?:[A-Z]{3,5}\b|[€$£¥])",
         rf"\b{_CURRENCY}\s?\d[\d.,'’]*|\d[\d.,'’]*\s?{_CURRENCY}\b",
-        rf"\d(?:[,;]?{_BETWEEN}\d){{4,}}",  # account numbers, amounts
+        rf"\d(?:[,;]?{_BETWEEN}\d){{4,}}",  # Account numbers and amounts.
         r"\d+[.,]\d+",
     )
 )
