@@ -151,7 +151,7 @@ class LakeFolder:
                 disk.refuse_links(folder)
             self._has_form = storage_form.has_form(self.folder)
             if self.home is not None and is_exchanging(self.folder):
-                # The lake is unreadable until the exchange is complete.
+                # The lake is unreadable until the exchange of table logs is complete.
                 finish_exchange(self.home, self.digests)
             yield
 

@@ -322,7 +322,7 @@ class WorkspaceStores:
         if self.snapshot().commit is None:
             raise NothingStored(
                 f"{subject} is unknown: nothing was stored",
-                do="run `treasury sync`, or choose an instant after the first one",
+                do="run `treasury sync`, or choose an instant after the first sync",
             )
 
     @cached_property

@@ -120,7 +120,7 @@ class StagedCommit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def head_name(number: int) -> str:
-    """Return the object name of a head; the names sort by number."""
+    """Return the object name for a head (a shared commit's description); names sort by number."""
     return f"{HEADS}{number:012}"
 
 
@@ -130,7 +130,7 @@ def is_by_content(path: str) -> bool:
 
 
 def local_place(folder: Path, path: str) -> Path:
-    """Return the local path of a shared file, with the lake in `folder`."""
+    """Return a shared file's path on this disk; `folder` is the lake's folder."""
     return (folder.parent if path.startswith(f"{CLOSES}/") else folder) / path
 
 
@@ -169,9 +169,9 @@ def listed_heads(place: ObjectPlace, first: int) -> dict[int, datetime]:
 
 
 def read_head(place: ObjectPlace, number: int) -> tuple[HomeHead, str]:
-    """Read a head and its SHA-256; raise FileNotFoundError if no head has this number.
+    """Read a head (a shared commit's description) and its SHA-256, by number.
 
-    Raise WorkspaceDamaged if it was altered.
+    Raise FileNotFoundError if no head has this number, WorkspaceDamaged if it was altered.
     """
     content = place.read(head_name(number))
     try:

@@ -239,7 +239,7 @@ class LakeHome:
         return head.token == staged.token
 
     def desks(self) -> list[heads.WriterNote]:
-        """Return the desks that write to the home, the most recent first."""
+        """Return the desks (copies of the lake) that write to the home, most recent first."""
         notes = [
             unseal(self.place.read(entry.name), heads.WriterNote)
             for entry in self.place.listed(DESKS)

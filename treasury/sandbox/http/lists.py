@@ -78,7 +78,7 @@ def list_route(path: str, spec: Listing, each: Any, says: str) -> Route:
     for name, values in spec.values.items():
         schemas[name] = {
             "type": "array", "items": {"type": "string", "enum": list(values)},
-            "description": "Several values, repeated or with commas, match any.",
+            "description": "Any of several values (repeated or separated by commas) may match.",
         }  # fmt: skip
     schemas |= spec.also
     if spec.dated:

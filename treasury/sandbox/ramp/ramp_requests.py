@@ -161,7 +161,7 @@ def _bank_account(
 
 
 def amount_of(world: World, text: msgspec.Raw, unit: str) -> Decimal:
-    """Return a JSON number as an amount; it must be positive, within limits, and not too fine."""
+    """Return a JSON number as an amount; it must be positive, payable and within limits."""
     written = bytes(text).decode()
     if not written[:1].isdigit() and written[:1] != "-":
         raise invalid("amount must be a number.")

@@ -56,7 +56,7 @@ class Overdrawn(Exception):
     """A place holds less than the movement takes from it; the ledger is unchanged."""
 
     def __init__(self, place: str, asset: str) -> None:
-        super().__init__(f"{place} does not hold that much {asset}")
+        super().__init__(f"{place} does not hold enough {asset}")
         self.place = place
         self.asset = asset
 

@@ -148,5 +148,5 @@ def _used(row: Mapping[str, Any]) -> str:
     return (
         "first"
         if not row["with_instant"]
-        else ("first; a rate of an instant for the hour after it")
+        else ("first; rates with an instant, for the hour after it")
     )

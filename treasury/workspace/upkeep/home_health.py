@@ -42,7 +42,9 @@ def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
             do = f"{status.remedy}; local data stays readable"
             yield HealthFinding(_HOME, "missing", status.problem, do)
         elif status.count:
-            home.newest(home.note())  # This raises an error if this desk refuses the newest head.
+            home.newest(
+                home.note()
+            )  # This raises an error if the signature of the newest shared commit is not accepted.
             yield HealthFinding(_HOME, "missing", status.sentence, _PULL)
         elif not status.number:
             do = "run `treasury lake push` on the desk that has the lake"
