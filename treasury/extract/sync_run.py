@@ -119,7 +119,7 @@ class Unoffered(msgspec.Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """The sentence shown on screens."""
+        """A sentence about the list, for the report."""
         return f"{self.table}: not offered by the service: {self.operation}; stored records stay"
 
 

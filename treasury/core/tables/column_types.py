@@ -33,9 +33,9 @@ _NAMES: Final = {
     BOOL: ("BOOLEAN", "boolean"),
 }
 SQL_TYPES: Final = {kind: sql for kind, (sql, _) in _NAMES.items()}
-"""DuckDB's name by type of the lake."""
+"""DuckDB's type names, by the lake's type."""
 TYPE_WORDS: Final = {kind: words for kind, (_, words) in _NAMES.items()}
-"""Name in the data dictionary by type of the lake."""
+"""Type names in the data dictionary, by the lake's type."""
 _OF_ANNOTATIONS: Final = {
     Decimal: AMOUNT,
     datetime: INSTANT,

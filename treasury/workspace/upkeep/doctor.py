@@ -462,9 +462,7 @@ def _accounts(lake: Lake, settings: Settings) -> Iterator[HealthFinding]:
     )
     for row in snapshot.sql(query).to_pylist():
         if plain_account(row["iban"]) not in declared:
-            sentence = (
-                f"{row['iban']} ({row['name']}) is our account without a source of statements"
-            )
+            sentence = f"{row['iban']} ({row['name']}) is ours, but no statements are declared"
             do = f"add it to [[accounts]] in {FILE_NAME} with source own_bank"
             yield HealthFinding("statements", "missing", sentence, do)
     virtual = snapshot.sql("SELECT count(*) AS n FROM virtual_bank_accounts")["n"][0].as_py()
