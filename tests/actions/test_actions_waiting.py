@@ -1,5 +1,4 @@
-"""A proposed action waits for those who may approve it under the current policy and have not
-yet."""
+"""A proposed action waits for the people who may still approve it under the current policy."""
 
 from __future__ import annotations
 

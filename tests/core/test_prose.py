@@ -1,5 +1,4 @@
-"""The check of the project's English reads all kinds of texts, and fails for a folder above the
-limit."""
+"""The English check reads all kinds of texts, and fails for a folder above the limit."""
 
 from __future__ import annotations
 

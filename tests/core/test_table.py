@@ -1,4 +1,4 @@
-"""A table filters, sorts, displays itself, and converts to exact pandas and Polars."""
+"""A table filters, sorts, displays itself, and converts to pandas and Polars exactly."""
 
 from __future__ import annotations
 

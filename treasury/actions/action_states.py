@@ -274,7 +274,7 @@ def _refused(action: Action, entry: Entry) -> Action:
 
 
 def _recovered(action: Action, entry: Entry) -> Action:
-    """Apply the entry that the action had no effect, or no second effect."""
+    """Apply an entry which states that there was no effect, or no second effect."""
     if action.doubled:
         return msgspec.structs.replace(action, doubled="", is_settled=True)
     refused = _refused(action, entry)

@@ -112,7 +112,7 @@ class Inbox:
                             f"{path} is not a folder", do="move the file of that name away"
                         )
                 return self._look()
-        # Another desk is scanning.
+        # Another process is scanning the inbox.
         except filelock.Timeout:
             return InboxLook()
         except OSError as error:
