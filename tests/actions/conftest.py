@@ -1,5 +1,4 @@
-"""Fixtures for tests of actions: a practice company for each test, and a PostgreSQL server for
-all."""
+"""Fixtures for tests of actions: a practice company per test, and one PostgreSQL server."""
 
 from __future__ import annotations
 

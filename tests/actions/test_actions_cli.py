@@ -26,8 +26,7 @@ TRANSFER = (
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    """Return a function that runs a command as a person, and raises the errors that `main`
-    handles."""
+    """Return a function that runs a command as a person and raises what `main` would handle."""
     company = Sandbox(7)
     with company.serve() as served:
         workspace = prepare(tmp_path, company, served)

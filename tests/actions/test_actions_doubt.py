@@ -228,8 +228,7 @@ def _copy(practice: Practice, name: str = "copy") -> Path:
 
 
 def _desks(practice: Practice, folder: Path, now: datetime = MORNING) -> tuple[Actions, Actions]:
-    """Return the two people's `Actions` on a workspace restored together with its noted journal
-    end."""
+    """Return the two people's `Actions` on a workspace that was restored as a whole."""
     journal = Journal(folder, now=lambda: now)
 
     def desk(name: str) -> Actions:

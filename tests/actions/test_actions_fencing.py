@@ -1,5 +1,4 @@
-"""An action may be sent only within a term, so a machine that slept sends nothing that others
-settled."""
+"""An action is sent only within its term, so a late sender cannot repeat a settled action."""
 
 from __future__ import annotations
 

@@ -34,8 +34,7 @@ CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATI
 
 
 class SharedJournal:
-    """A separate database on a server, with a clock that can be moved and connections that can be
-    cut."""
+    """A separate database on a server; tests can move its clock and cut its connections."""
 
     def __init__(self, server: Server) -> None:
         self._server = server

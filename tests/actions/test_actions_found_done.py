@@ -14,8 +14,7 @@ POSTS = f"/finance/v1/accounts/{TREASURY}/transfers"
 
 
 def falsely_refused(practice: Practice, action: Action) -> Action:
-    """Execute an action that takes effect but gets an answer that looks like the service's
-    refusal."""
+    """Execute an action that takes effect, although the answer looks like a refusal."""
     practice.sandbox.faults.add(POSTS, method="POST", status=400, acts=True)
     with pytest.raises(InvalidRequest):
         practice.ines.execute(action.id)

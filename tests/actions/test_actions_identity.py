@@ -1,5 +1,4 @@
-"""Who decides: the hub verifies names, the environment only claims them, and look-alikes are one
-person."""
+"""Who decides: the hub verifies names, the environment claims them, look-alikes are one person."""
 
 from __future__ import annotations
 

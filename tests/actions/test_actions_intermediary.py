@@ -36,8 +36,7 @@ def statuses_of(kind: str) -> tuple[int, ...]:
 
 
 class End(NamedTuple):
-    """An action's state at once and after settling, and how many calls were sent and took
-    effect."""
+    """An action's state at once and after settling, and the calls sent and effects made."""
 
     first: str
     last: str
@@ -82,8 +81,7 @@ class Proxied:
     def acted(
         self, kind: str, answer: Answer, *, reads: Answer | None = None, twins: int = 0
     ) -> Iterator[tuple[Desk, Action]]:
-        """Execute an action whose write gets this answer, with twins ready; return its
-        `Actions`."""
+        """Execute an action whose write gets this answer, with twins ready; return `Actions`."""
         relay = self.relay
         relay.begin()
         desk = Desk(self._company.new_folder(), self._company, relay.base_url, self._bench.patient)
@@ -112,8 +110,7 @@ class Proxied:
         )
 
     def create_alike(self, action: Action) -> None:
-        """Create a company wallet equal to an action's, with its address in different letter
-        case."""
+        """Create a company wallet equal to an action's, but with an upper-case address."""
         address = "0x" + action.fields["address"][2:].upper()
         body = NewCompanyWallet(address=address, chain=action.fields["chain"])
         self._bench.patient["checker"].ramp.wallets.create(body)

@@ -211,7 +211,7 @@ def test_a_change_without_effect_is_not_proposed(practice: Practice) -> None:
         ("party.change", {"party_id": party, "name": "Quay Freight BV"}, "already has these"),
         ("party_role.create", role | {"party_id": held.value.party_id}, "it already holds"),
         ("company_bank_account.rename", {"company_bank_account_id": PAYOUT, "name": named},
-         "name: that is its present value"),
+         "name: that is its current value"),
         ("company_user.invite", INVITED | {"email": taken}, "is already a user"),
         ("company_user.invite", INVITED | {"email": taken.replace("o", "0").replace("l", "1")},
          "it looks like .* who is already a user"),

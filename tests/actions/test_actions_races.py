@@ -1,5 +1,4 @@
-"""An action that may have been sent never becomes ready again, after late events or a replaced
-journal."""
+"""Late events or a replaced journal never make an action ready that may have been sent."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""After a crash or a lost answer, an action is settled as its kind (keyed, versioned, neither)
-allows."""
+"""After a crash or a lost answer, an action is settled as its kind allows."""
 
 from __future__ import annotations
 

@@ -77,8 +77,7 @@ class Restored:
     def done_since(
         self, action: Action, then: Callable[[str], object] = lambda _: None
     ) -> tuple[str, Actions]:
-        """Carry out an action after the copy; return its record, and `Actions` after the
-        restore."""
+        """Carry out an action after the copy, and restore; return its record, and `Actions`."""
         self.back_up()
         done = self.practice.ines.execute(action.id)
         assert done.outcome is not None

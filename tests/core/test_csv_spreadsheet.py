@@ -1,5 +1,4 @@
-"""CSV files for people, opened in a real spreadsheet: LibreOffice with Belgian and American
-settings."""
+"""CSV files for people, opened in LibreOffice with Belgian and American settings."""
 
 from __future__ import annotations
 

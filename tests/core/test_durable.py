@@ -1,5 +1,4 @@
-"""Once a program reports a file as stored, it is on the disk, even outside the lake and the
-journal.
+"""A file that is reported as stored is on the disk, even outside the lake and the journal.
 
 The programs run under `strace`; the tests then examine the disk as a power cut would leave it.
 """

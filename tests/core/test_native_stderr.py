@@ -1,5 +1,4 @@
-"""The output of a native thread's panic is dropped if an error explains it; other output is
-kept."""
+"""A native thread's panic output is dropped if an error explains it; other output stays."""
 
 import os
 import subprocess

@@ -1,5 +1,4 @@
-"""A secret's place yields one line of text, never a private key or a file with several
-credentials."""
+"""A secret's place yields one line of text, never a private key or several credentials."""
 
 from __future__ import annotations
 

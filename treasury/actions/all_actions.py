@@ -220,8 +220,8 @@ class Actions:
         original = None if folder is None else original_of(folder)
         if lost is None and original is None:
             raise ActionRefused(
-                "the journal did not go back, and this workspace is no copy: there is nothing"
-                " to adopt",
+                "the journal did not go back, and this workspace is not a copy: there is nothing "
+                "to adopt",
                 do="run `treasury journal verify`",
             )
         self._context.load_policy().check_identity(actor)

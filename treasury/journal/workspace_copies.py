@@ -152,7 +152,7 @@ def _registered(identity: str) -> _Place | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, msgspec.DecodeError) as error:
-        raise _unreadable(file, "remove it, if this workspace is no copy") from error
+        raise _unreadable(file, "remove it, if this workspace is not a copy") from error
 
 
 def _state_file(identity: str) -> Path:

@@ -140,7 +140,7 @@ def _read_wallet(fields: bodies.NewCompanyWallet, records: service.ServiceRecord
 
 
 def _now(field: str, so_far: str | None, new: str) -> Fact:
-    problem = "that is its present value" if so_far == new else ""
+    problem = "that is its current value" if so_far == new else ""
     return fact(f"{field} so far", so_far or "none", field=field, problem=problem)
 
 

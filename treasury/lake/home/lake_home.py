@@ -196,7 +196,8 @@ class LakeHome:
         require_signed(head, self.place.address, self._signatures)
         if note.lake and head.lake != note.lake:
             raise errors.StorageError(
-                f"head {head.number} in the lake's home {self.place.address} belongs to another lake",
+                f"head {head.number} in the lake's home {self.place.address} belongs to another"
+                " lake",
                 do="correct [lake] home, or restore the home",
             )
         return head, sha256
