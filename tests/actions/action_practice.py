@@ -26,7 +26,7 @@ QUICK = CallLimits(deadline=30.0, attempts=2, first_pause=0.01, longest_pause=0.
 
 
 class Wall:
-    """The machine's clock, moved by hand."""
+    """The machine's clock, which tests move."""
 
     def __init__(self) -> None:
         self.now = datetime.now(UTC)
@@ -70,7 +70,7 @@ class Practice:
         self.wall.pass_(seconds=241)
 
     def pass_(self, **span: float) -> None:
-        """Advance every clock: the desk's, the machine's and the company's."""
+        """Advance all clocks: the workspace's, the machine's and the company's."""
         self.now += timedelta(**span)
         self.wall.pass_(**span)
         self.sandbox.clock.advance(**span)
@@ -97,7 +97,7 @@ class Practice:
         return self._clients[name]
 
     def posts(self) -> list[str]:
-        """Return the writes that reached the services, except for tokens."""
+        """Return the writes that reached the services, without token requests."""
         return [
             f"{method} {path}"
             for method, path, _ in self.served.requests

@@ -24,7 +24,7 @@ def rule(text: str) -> str:
 
 
 class Change(NamedTuple):
-    """A policy at approval, a later one, and the expected refusal."""
+    """The policy at approval, a later policy, and the expected refusal."""
 
     before: str
     after: str
@@ -37,12 +37,12 @@ CHANGES = {
         rule('at_most = {USDC = "9.99"}'),
         "USDC 10.000000 is more than one may propose crypto_transfer.create: USDC 9.990000",
     ),
-    "a proposer who is taken off": Change(
+    "a proposer who is removed": Change(
         rule('propose = ["ines"]'),
         rule('propose = ["nora"]'),
         "ines may not propose crypto_transfer.create",
     ),
-    "an approver who is taken off": Change(
+    "an approver who is removed": Change(
         rule('approve = ["jonas"]'),
         rule('approve = ["nora"]'),
         "jonas may not approve crypto_transfer.create",
@@ -90,7 +90,7 @@ def _batch(desk: Actions, action_id: str) -> None:
 
 
 def by_hub(practice: Practice) -> Actions:
-    """Return the desk of a person whom every policy trusts."""
+    """Return the `Actions` of a person whom every policy trusts."""
     return practice.desk("nora", source="hub")
 
 

@@ -21,7 +21,7 @@ KEYLESS = [name for name, kind in KINDS.items() if kind.safety == "neither"]
 
 @pytest.fixture
 def copy(practice: Practice, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the location of the copy, outside the workspace."""
+    """Return a path for the copy, outside the workspace."""
     return tmp_path_factory.mktemp("beside") / "copy"
 
 
@@ -84,7 +84,7 @@ def test_an_adopted_copy_starts_a_new_series_and_the_original_continues(
     assert "is a copy that was adopted" in other.get(action.id).why
     [entry] = Journal(copy).entries(ADOPTED)
     assert entry.body["copy_of"] == str(practice.folder)
-    with pytest.raises(ActionRefused, match="this workspace is no copy"):
+    with pytest.raises(ActionRefused, match="this workspace is not a copy"):
         other.adopt_journal("once more")
     assert practice.ines.execute(action.id).state == "done"
     again = other.propose("crypto_transfer.create", **transfer_fields())

@@ -45,7 +45,7 @@ KEYED: dict[str, dict[str, Any]] = {
 
 
 class BootClock:
-    """The clock that runs during suspend, moved by hand."""
+    """The clock that also runs during suspend, which tests move."""
 
     def __init__(self) -> None:
         self.now = BootTime("this boot", 0)

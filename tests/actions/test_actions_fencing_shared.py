@@ -199,7 +199,7 @@ def frozen(practice: Practice, shared: SharedJournal, action: Action) -> subproc
 
 
 def thawed(process: subprocess.Popen[str]) -> Any:
-    """Continue the process; return how its execution ended."""
+    """Continue the stopped process; return how its execution ended."""
     process.send_signal(signal.SIGCONT)
     output, _ = process.communicate(timeout=60)
     return json.loads(output)

@@ -23,7 +23,7 @@ STATUSES = (400, 401, 403, 404, 409, 410, 413, 422, 429, 500)
 SHARES = 3
 """Each kind is answered with every third status, so that every class of kinds covers every status.
 
-The torture's proxy draws from every status for every kind.
+`make torture` has a proxy that draws from all statuses for all kinds.
 """
 HTML = b"<html><h1>Blocked</h1></html>"
 FOREIGN = json.dumps({"success": False, "errors": [{"code": 1020, "message": "Denied"}]}).encode()

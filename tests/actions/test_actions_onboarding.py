@@ -34,7 +34,7 @@ def account_of(practice: Practice, external_id: str = "quay-1") -> str:
 
 
 def fields_of(practice: Practice, kind: str) -> dict[str, Any]:
-    """Return valid fields of each kind, on separate records."""
+    """Return valid fields for each kind, each for a separate record."""
     match kind:
         case "party.create":
             return PARTY
@@ -211,7 +211,7 @@ def test_a_change_without_effect_is_not_proposed(practice: Practice) -> None:
         ("party.change", {"party_id": party, "name": "Quay Freight BV"}, "already has these"),
         ("party_role.create", role | {"party_id": held.value.party_id}, "it already holds"),
         ("company_bank_account.rename", {"company_bank_account_id": PAYOUT, "name": named},
-         "name: that is its present value"),
+         "name: that is its current value"),
         ("company_user.invite", INVITED | {"email": taken}, "is already a user"),
         ("company_user.invite", INVITED | {"email": taken.replace("o", "0").replace("l", "1")},
          "it looks like .* who is already a user"),

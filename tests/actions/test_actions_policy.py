@@ -101,9 +101,8 @@ def test_limits_apply_per_amount_and_per_day(practice: Practice) -> None:
     said = refused(lambda: practice.jonas.approve(second))
     assert "USDC 70.010000 is more than one may approve in a day: USDC 70.000000" in said
     assert practice.jonas.approve(third)[0].state == "ready"
-    assert (
-        practice.desk("nora").approve(second)[0].state == "ready"
-    )  # each person has a separate daily limit
+    # Each person has their own daily limit.
+    assert practice.desk("nora").approve(second)[0].state == "ready"
 
 
 def test_a_batch_counts_as_a_whole_against_the_daily_limit(practice: Practice) -> None:
@@ -260,6 +259,5 @@ def test_decisions_by_one_person_count_against_the_daily_limit(practice: Practic
     assert len(practice.ines.list()) == 1
     practice.ines.withdraw("A-1", "not wanted")
     assert len(practice.ines.propose_drafts(*drafted)) == 2
-    assert (
-        propose(practice, "40", person="jonas") == "A-4"
-    )  # each person has a separate daily limit
+    # Each person has their own daily limit.
+    assert propose(practice, "40", person="jonas") == "A-4"

@@ -30,7 +30,7 @@ LISTED = (
 
 
 def wanted(practice: Practice, kind: str) -> dict[str, Any]:
-    """Return valid fields of a kind, on separate records."""
+    """Return valid fields for a kind, each for a separate record."""
     if kind in CREATES:
         return CREATES[kind]
     if kind in EACH:

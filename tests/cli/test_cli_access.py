@@ -80,7 +80,7 @@ def test_the_doctor_names_files_that_others_may_read(tmp_path: Path) -> None:
     folder.chmod(0o755)
     settings.chmod(0o644)
     said = run.invoke(treasury, ["-w", str(folder), "doctor"]).stdout
-    assert "access: others than you may read 2 files and folders" in said
+    assert "access: people other than you may read 2 files and folders" in said
     assert f"chmod -R go= {folder}" in said
 
 

@@ -215,7 +215,7 @@ def test_the_doctor_reports_an_account_without_statements_and_missing_rules(
     told = [f.what for f in Workspace(desk.folder).doctor().findings if f.state != "ok"]
     assert any("no rules.toml" in what for what in told)
     assert any("no account is declared" in what for what in told)
-    assert any("has no source of statements" in what for what in told)
+    assert any("is ours, but no statements are declared" in what for what in told)
     assert any("not provable without a provider report" in what for what in told)
 
 

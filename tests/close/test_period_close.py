@@ -54,7 +54,7 @@ def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Wo
 def test_months_are_closed_in_order_after_their_end(closed: Workspace) -> None:
     with pytest.raises(ActionRefused, match="2026-10 was closed by anna on 2026-11-02"):
         closed.periods.prepare("2026-10", actor=ANNA)
-    with pytest.raises(ActionRefused, match="2026-10 is already closed after 2026-08") as refused:
+    with pytest.raises(ActionRefused, match="2026-10, after 2026-08, is already closed") as refused:
         closed.periods.prepare("2026-08", actor=ANNA)
     assert "treasury periods reopen 2026-10 --reason" in str(refused.value)
     with pytest.raises(InputError, match="not a month"):
@@ -92,21 +92,21 @@ def journal_of(*steps: tuple[str, str]) -> list[Entry]:
     [
         ((), "2026-10", "", ""),
         ((("close", "2026-10"),), "2026-11", "", ""),
-        ((("close", "2026-10"),), "2026-12", "2026-11 is still open before 2026-12",
+        ((("close", "2026-10"),), "2026-12", "2026-11, before 2026-12, is still open",
          "treasury close 2026-11"),
         ((("close", "2026-10"), ("reopen", "2026-10")), "2026-11",
-         "2026-10 is still open before 2026-11", "treasury close 2026-10"),
+         "2026-10, before 2026-11, is still open", "treasury close 2026-10"),
         ((("close", "2026-10"), ("reopen", "2026-10")), "2026-10", "", ""),
         ((("close", "2026-10"), ("reopen", "2026-10")), "2026-09", "", ""),
-        ((("prepare", "2026-10"),), "2026-11", "2026-10 is prepared before 2026-11 and not signed",
-         "treasury close 2026-10 --sign"),
+        ((("prepare", "2026-10"),), "2026-11",
+         "2026-10, before 2026-11, is prepared but not signed", "treasury close 2026-10 --sign"),
         ((("prepare", "2026-10"), ("withdraw", "2026-10")), "2026-11", "", ""),
         ((("prepare", "2026-11"),), "2026-10", "", ""),
         # Version 0.1.0 allowed this: October is reopened, then November closed.
         ((("close", "2026-10"), ("reopen", "2026-10"), ("close", "2026-11")), "2026-10",
-         "2026-11 is already closed after 2026-10", "treasury periods reopen 2026-11"),
+         "2026-11, after 2026-10, is already closed", "treasury periods reopen 2026-11"),
         ((("close", "2026-10"), ("reopen", "2026-10"), ("close", "2026-11")), "2026-12",
-         "2026-10 is still open before 2026-12", "treasury close 2026-10"),
+         "2026-10, before 2026-12, is still open", "treasury close 2026-10"),
         ((("close", "2026-10"), ("reopen", "2026-10"), ("close", "2026-11"),
           ("reopen", "2026-11")), "2026-10", "", ""),
     ],
@@ -127,7 +127,7 @@ def test_a_reopened_month_names_person_and_reason_and_can_be_closed_again(
     closed: Workspace, tmp_path: Path
 ) -> None:
     desk = copy_of(closed, tmp_path / "desk")
-    with pytest.raises(ActionRefused, match="2026-10 is already closed after 2026-09") as refused:
+    with pytest.raises(ActionRefused, match="2026-10, after 2026-09, is already closed") as refused:
         desk.periods.reopen("2026-09", "a mistake", actor=BERT)
     assert "treasury periods reopen 2026-10 --reason" in str(refused.value)
     with pytest.raises(InputError, match="needs a reason"):

@@ -10,6 +10,6 @@ _FILLS = ("", " ", "\u00a0", '"', '" ', "''")
 
 
 def hostile_texts() -> list[str]:
-    """Return a formula at a text's start and after every separator, with and without filling."""
+    """Return texts with a formula at the start or after a separator, with and without padding."""
     places = ("", *(f"x{separator}" for separator in SEPARATORS))
     return [f"{place}{fill}{sign}1+1" for place, fill, sign in product(places, _FILLS, SIGNS)]

@@ -1,4 +1,4 @@
-"""The page for maintainers agrees with the code and its import contracts."""
+"""docs/architecture.md agrees with the code and its import contracts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def file_of(module: str) -> Path:
 
 
 def imports(module: str) -> set[str]:
-    """Return the package's modules that a module imports, with their parent packages."""
+    """Return the modules of the package that a module imports, with their parent packages."""
     imported: set[str] = set()
     for node in ast.walk(ast.parse(file_of(module).read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module and "treasury" in node.module:
@@ -40,7 +40,7 @@ def imports(module: str) -> set[str]:
 
 
 def flows() -> list[list[str]]:
-    """Return the modules of each numbered list, in order."""
+    """Return the modules in each numbered list of the page, in order."""
     lists: list[list[str]] = []
     for line in section("Flows").splitlines():
         if step := STEP.match(line):

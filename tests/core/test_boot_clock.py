@@ -1,4 +1,4 @@
-"""The clock that runs during suspend, and which of its readings can be compared."""
+"""Tests of the clock that runs during suspend, and of comparing its readings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Column operations give the same results as the operations on single values."""
+"""Operations on columns give the same results as on single values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets go to confirmed addresses only; a changed setting needs a person and a reason."""
+"""Secrets are only sent to confirmed addresses; confirming a change needs a person and a reason."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_changed_setting_is_refused_in_a_script_by_its_old_and_new_value(
     assert ", and you confirmed " in said
     assert "treasury addresses confirm" in said
     assert "canary-path" not in said
-    assert said.isascii()  # no look-alike letter passes for a Latin one
+    assert said.isascii()  # A look-alike letter is not displayed as a Latin one.
 
 
 def test_a_person_who_confirms_with_a_reason_is_asked_once(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_refused_confirmation_sends_nothing(tmp_path: Path) -> None:
 def test_a_workspace_of_an_earlier_version_is_confirmed_once(tmp_path: Path) -> None:
     folder = tmp_path / "desk"
     settings = settings_of(folder)
-    pin_environment(folder, settings)  # as earlier versions left it
+    pin_environment(folder, settings)  # This is how earlier versions left the workspace.
     with pytest.raises(SettingsError, match="run `treasury addresses confirm` on a terminal"):
         require_confirmed(folder, settings, "services")
     confirm_first_use(folder, settings)
@@ -273,7 +273,7 @@ def test_a_sandbox_may_change_its_port_only_as_a_whole(tmp_path: Path) -> None:
 
 def test_a_workspace_of_another_environment_is_not_trusted_as_a_sandbox(tmp_path: Path) -> None:
     folder = tmp_path / "desk"
-    pin_environment(folder, settings_of(folder))  # filled from staging by a colleague
+    pin_environment(folder, settings_of(folder))  # A colleague filled the workspace from staging.
     text = DESK.replace('"staging"', '"sandbox"')
     for host in ("login", "finance", "ramp"):
         text = text.replace(f"https://{host}.example.test", "http://127.0.0.1:8000")
@@ -366,7 +366,7 @@ def test_a_group_of_a_shared_workspace_counts_as_other_users(tmp_path: Path) -> 
     folder = tmp_path / "desk"
     settings = settings_of(folder)
     folder.chmod(0o770)
-    assert keys(folder, settings) == set()  # the user's own group
+    assert keys(folder, settings) == set()  # This is the user's own group.
     if os.getuid() == 0:
         os.chown(folder, 0, 12345)
         folder.chmod(0o770)

@@ -1,4 +1,4 @@
-"""The report of a test after its worker died, and of a failing test."""
+"""The test report after a worker process died, and after a test failed."""
 
 from __future__ import annotations
 

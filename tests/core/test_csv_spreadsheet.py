@@ -1,4 +1,4 @@
-"""CSV for people as a real spreadsheet opens it: LibreOffice, in Belgian and American settings."""
+"""CSV files for people, opened in LibreOffice with Belgian and American settings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NUMBER = re.compile(r'office:value-type="float"[^>]*office:value="([^"]*)"')
 
 
 def opened(paths: Iterable[Path], folder: Path, separators: str, locale: int) -> dict[str, str]:
-    """Return the sheets after LibreOffice opened them, with formulas evaluated, by file name."""
+    """Return the sheets as LibreOffice opened them, with evaluated formulas, by file name."""
     options = f"{separators},34,76,1,,{locale},false,true,false,false,false,-1,true"
     out = folder / f"{separators.replace('/', '-')}-{locale}"
     subprocess.run(

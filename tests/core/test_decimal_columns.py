@@ -1,4 +1,4 @@
-"""Whole numbers as columns of exact decimals equal decimals created one by one."""
+"""Decimal columns made from integers equal decimals created one by one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_column_holds_each_number_in_its_unit(numbers: list[int | None], place
 
 
 def test_a_number_outside_the_type_is_refused() -> None:
-    for number in (10**9, 10**30):  # within 64 bits, and beyond them
+    for number in (10**9, 10**30):  # Numbers that fit 64 bits, and larger ones.
         with pytest.raises(pa.ArrowInvalid):
             decimal_column([number], 2, pa.decimal128(8, 2))
 

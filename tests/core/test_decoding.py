@@ -1,4 +1,4 @@
-"""Several threads may decode a type for the first time at once without crashing the process."""
+"""Several threads can decode a new type at the same time without crashing the process."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Files outside the lake and the journal are on the disk once they are reported as stored.
+"""A file that is reported as stored is on the disk, even outside the lake and the journal.
 
-The programs run under `strace`; each disk is then examined as an immediate power cut would leave
-it.
+The programs run under `strace`; the tests then examine the disk as a power cut would leave it.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def files_of(folder: Folder, at: str = "") -> dict[str, bytes]:
 def stored(
     before: Path, root: Path, operations: Sequence[Operation], tmp_path: Path
 ) -> list[tuple[dict[str, bytes], dict[str, bytes]]]:
-    """Return the files after each report: as programs see them, and as they are on the disk."""
+    """Return the files after each report, as seen by programs and as stored on the disk."""
     disk, looks = Disk(before), []
     disk._root = str(root)
     for one in operations:

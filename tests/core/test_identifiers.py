@@ -16,8 +16,8 @@ def test_an_iban_with_valid_check_digits_is_accepted(text: str) -> None:
     "text",
     [
         "BE68539007547035", "BE6853900754", "", "6853900754703412", "é",
-        "BE0853900754703",  # 15 characters: Belgium has 16
-        "ZZ89370400440532013000",  # not a country
+        "BE0853900754703",  # This has 15 characters, but Belgium has 16.
+        "ZZ89370400440532013000",  # ZZ is not a country.
     ],
 )  # fmt: skip
 def test_an_invalid_iban_is_refused(text: str) -> None:

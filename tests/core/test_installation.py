@@ -1,4 +1,4 @@
-"""The distribution is called treasury-toolkit; another project's package is named by the doctor."""
+"""The distribution is called treasury-toolkit; the doctor reports another project's `treasury`."""
 
 from __future__ import annotations
 

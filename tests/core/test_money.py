@@ -1,4 +1,4 @@
-"""Exact amounts, or an error."""
+"""Amounts are exact, or an error is raised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Panics of native threads are left out if an error explains them; other output is written."""
+"""A native thread's panic output is dropped if an error explains it; other output stays."""
 
 import os
 import subprocess

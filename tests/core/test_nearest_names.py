@@ -1,4 +1,4 @@
-"""A misspelt name gives one line with the nearest name, in IPython as in the shell."""
+"""A misspelt name gives a one-line error with the nearest name, in IPython and in the shell."""
 
 from __future__ import annotations
 

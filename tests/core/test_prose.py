@@ -1,4 +1,4 @@
-"""The check of the project's English reads each kind of text and fails a folder above the limit."""
+"""The English check reads all kinds of texts, and fails for a folder above the limit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOTEBOOK = json.dumps({
 
 
 def words_of(tmp_path: Path, name: str, content: str) -> list[tuple[int, str]]:
-    """Return the counted turns in a file with this content, by line."""
+    """Return the odd turns of speech counted in a file with this content, by line."""
     path = tmp_path / name
     path.write_text(content, "utf-8")
     return [(place.line, place.words) for place in prose_of(path).places]
@@ -76,7 +76,7 @@ def test_a_sentence_is_distinguished_from_a_query_and_a_key() -> None:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Callable[[str, str], None]:
-    """Return a function that writes a file of a project."""
+    """Return a function that writes a file into a test project."""
 
     def write(name: str, content: str) -> None:
         path = tmp_path / name
@@ -142,5 +142,5 @@ def test_a_folder_given_is_listed_without_a_limit(
 
 
 def test_strings_of_tests_quote_messages_and_do_not_count() -> None:
-    """This file has odd turns in strings alone, as the parameters above."""
+    """This file has odd turns only in strings, such as the parameters above."""
     assert prose_of(Path(__file__)).places == ()

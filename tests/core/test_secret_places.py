@@ -1,4 +1,4 @@
-"""A configured place returns one line of text, never a key or a file of credentials."""
+"""A secret's place yields one line of text, never a private key or several credentials."""
 
 from __future__ import annotations
 

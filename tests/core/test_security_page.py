@@ -1,4 +1,4 @@
-"""SECURITY.md: each test that it names exists."""
+"""Every test named in SECURITY.md exists."""
 
 import re
 from pathlib import Path

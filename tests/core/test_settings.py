@@ -1,4 +1,4 @@
-"""treasury.toml: its valid content, and the places of secrets."""
+"""`treasury.toml`: valid and invalid content, and the places of secrets."""
 
 from __future__ import annotations
 
@@ -350,7 +350,7 @@ def test_a_refused_database_password_is_in_no_traceback(
 
 
 def shown_with_variables(error: BaseException) -> Iterator[str]:
-    """Return a traceback with the variables of each function, without this file's."""
+    """Return a traceback that shows each function's variables, except this file's."""
     part: TracebackException | None = TracebackException.from_exception(error, capture_locals=True)
     while part is not None:
         yield str(part)

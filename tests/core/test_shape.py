@@ -26,7 +26,7 @@ def test_at_most_one_name_in_a_hundred_is_a_vague_word(shape: Any) -> None:
 
 
 def test_private_functions_that_are_used_once_do_not_grow_in_number(shape: Any) -> None:
-    """The limit may only be lowered."""
+    """Never raise this limit, only lower it."""
     assert shape.used_once_share <= 8.0, shape.used_once
 
 
@@ -57,7 +57,7 @@ def test_a_module_name_occurs_once() -> None:
         for path in package.rglob("*.py")
         if path.name not in {"__init__.py", "__main__.py"}
         and "sandbox" not in path.parts
-        and path.parent.name != "commands"  # a command's module is named after the command
+        and path.parent.name != "commands"  # A command's module is named after the command.
     ]
     assert sorted({name for name in names if names.count(name) > 1}) == []
 

@@ -1,4 +1,4 @@
-"""Default displays of answers: in a notebook, in pandas, in a list."""
+"""How results display themselves: in a notebook, in pandas, in a list."""
 
 from __future__ import annotations
 

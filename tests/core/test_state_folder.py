@@ -1,4 +1,4 @@
-"""A home folder that does not exist is an error with a remedy."""
+"""A missing home folder raises an error with a remedy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_missing_home_is_an_error_that_names_the_setting(
     with pytest.raises(SettingsError, match="no home folder for ~"):
         find_secret("file:~no-such-user/secret", "client_secret")
 
-    def unknown(_: int) -> None:  # a container may run as a user without a name
+    def unknown(_: int) -> None:  # A container may run under a user id that has no name.
         raise KeyError
 
     monkeypatch.setattr(pwd, "getpwuid", unknown)

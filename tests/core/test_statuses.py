@@ -1,4 +1,4 @@
-"""The services' statuses are declared once; SQL with the same statuses agrees."""
+"""The services' statuses are declared once; SQL that repeats them agrees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table filters, sorts, displays itself, and converts to exact pandas and Polars."""
+"""A table filters, sorts, displays itself, and converts to pandas and Polars exactly."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOSTILE = "=cmd() <b>\x1b[2J"
 
 
 def lines(*amounts: str) -> Table:
-    """Return bank lines booked from 30 October on; a negative amount is a debit."""
+    """Return a table of bank lines booked from 30 October on; a negative amount is a debit."""
     values = [Decimal(text) for text in amounts]
     count = len(values)
     arrow = pa.table(

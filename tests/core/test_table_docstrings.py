@@ -1,4 +1,4 @@
-"""The examples in the docstrings of `Table` run on the practice company's month."""
+"""The examples in `Table`'s docstrings run on the practice company's data."""
 
 from __future__ import annotations
 

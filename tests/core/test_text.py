@@ -1,4 +1,4 @@
-"""Outside text is shown literally everywhere."""
+"""Text from outside is shown literally everywhere."""
 
 from __future__ import annotations
 

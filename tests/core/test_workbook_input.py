@@ -1,4 +1,4 @@
-"""Workbooks made by other people: the parsed content, and the refused files."""
+"""Workbooks from other people: their parsed content, and files that are refused."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_file_that_is_not_a_plain_workbook_is_refused_and_named(content: bytes
 
 @pytest.mark.acceptance
 def test_many_small_parts_with_a_large_total_are_refused() -> None:
-    """Each part is below the limit, but their sum is not."""
+    """Each part is below the limit, but the sum of all parts is not."""
     texts = b"<sst>" + b" " * (40 << 20) + b"</sst>"
     content = with_parts({"xl/sharedStrings.xml": texts, SHEET: sheet_xml(" " * (40 << 20))})
     with pytest.raises(InputError, match="unpacks to more than 64 MB"):
@@ -125,7 +125,7 @@ def test_many_small_parts_with_a_large_total_are_refused() -> None:
 
 @pytest.mark.parametrize("how", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_overlapping_parts_are_refused_unread(how: int) -> None:
-    """A few bytes of these may decompress to a gigabyte before the size is known."""
+    """A few bytes of overlapping parts may decompress to a gigabyte before the size is known."""
     file = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(PLAIN)) as old, zipfile.ZipFile(file, "w", how) as new:
         for name in old.namelist():

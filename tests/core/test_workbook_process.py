@@ -62,7 +62,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 @pytest.fixture
 def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
-    """List the processes of workbooks, and check that they have ended after each test."""
+    """List the processes that write workbooks; after each test, check that they have ended."""
     started: Processes = []
 
     def start(*args: Any, **named: Any) -> subprocess.Popen[bytes]:
@@ -163,7 +163,7 @@ def test_the_process_ends_with_its_parent(processes: Processes, tmp_path: Path) 
     workbook_process._order(BOOK, tables(200_000), tmp_path)
     with workbook_process._process(tmp_path) as process:
         assert process.stdin is not None
-        process.stdin.close()  # as the system does when a process ends
+        process.stdin.close()  # The operating system does the same when a process ends.
         assert process.wait(timeout=60) == 1
     assert not (tmp_path / "made.xlsx").exists()
 

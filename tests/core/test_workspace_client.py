@@ -28,7 +28,7 @@ client_secret = "env:TREASURY_NO_SECRET"
 
 
 def at(served: Served, text: str) -> str:
-    """Return settings with a running sandbox's addresses in place of unreachable ones."""
+    """Return settings that name a running sandbox's addresses instead of unreachable ones."""
     text = text.replace("http://127.0.0.1:9/token", served.token_url)
     return text.replace("http://127.0.0.1:9", served.base_url)
 
@@ -77,7 +77,7 @@ def test_an_unclosed_workspace_leaves_no_connection_open(
             warnings.simplefilter("always", ResourceWarning)
             client = treasury.open(tmp_path).client("maker")
             gc.collect()
-            assert client.ramp.requests.list(size=1)  # the client still works
+            assert client.ramp.requests.list(size=1)  # The client still works.
             del client
             gc.collect()
     assert [str(one.message) for one in told if "unclosed" in str(one.message)] == []

@@ -49,7 +49,7 @@ def test_limits_are_read_exactly() -> None:
     [
         ("total = 1.5", "line 2: exposure.total: 1.5 is a float in TOML - write it in quotes"),
         ("total = 1e3", "line 2: exposure.total: 1E.3 is a float in TOML"),
-        ("total = inf", "line 2: exposure.total: Infinity is not a limit - leave the line out"),
+        ("total = inf", "line 2: exposure.total: Infinity is not a limit - delete the line"),
         ("total = nan", "line 2: exposure.total: NaN is not a limit"),
         ("total = true", "line 2: exposure.total: bool is not an exact amount"),
         ('total = "lots"', "line 2: exposure.total: 'lots' is not a number"),

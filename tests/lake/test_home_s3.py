@@ -293,7 +293,7 @@ def test_a_refused_missing_or_expired_credential_is_one_line(
     ("answer", "words"),
     [
         ("status code: 400 <Code>ExpiredToken</Code> the token AQoDYXdz", "it has expired"),
-        ("status code: 401 Unauthorized sig=abc", "it is not one that it knows"),
+        ("status code: 401 Unauthorized sig=abc", "it is unknown there"),
         ("status code: 403 <Code>RequestExpired</Code>", "it has expired"),
         ("status code: 503 Slow down sig=abc", "answers with 503"),
     ],

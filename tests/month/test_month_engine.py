@@ -132,7 +132,7 @@ def test_the_settings_engine_is_taken_unless_another_is_named(
 
 
 def test_a_place_without_an_engine_is_refused(month_end: Workspace, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="into: DuckDB writes no tables"):
+    with pytest.raises(InputError, match="into: only Spark writes tables"):
         month_end.reconcile("2026-10", into=tmp_path)
     said = reconcile(month_end.folder, "--into", str(tmp_path))
     assert isinstance(said.exception, InputError)

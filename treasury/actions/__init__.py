@@ -1,4 +1,4 @@
-"""Actions: writes to a payment service that people approve and that are journaled before sending.
+"""Actions: approved writes to a payment service, each journaled before it is sent.
 
 Each write has a kind. A kind (`KINDS`) declares the fields, the conditions, the sentence that
 describes the action, the call and its credential, whether the call may be repeated, and how its
@@ -26,7 +26,7 @@ anything; it returns a `Confirmation` with text, masked, facts, money, needed an
 executes an action that needs only one person.
 
 An InputError about a field begins with the field's name and a colon. An ActionRefused means that
-the current facts or the policy do not allow the action.
+the current facts or the policy forbid the action.
 
 `Action`: id, kind, state (`states`), text, masked, facts, money, target, fields, needed, waits_for,
 proposed_by, approvals, credential, reason, why, sending, outcome (record, response, status, how).
@@ -72,4 +72,4 @@ _NAMES = {
 __getattr__ = given_names(
     __name__, {name: module for module, names in _NAMES.items() for name in names}
 )
-"""Load the other modules on first use: reading the policy does not need the services' client."""
+"""Load the other modules on first use, because reading the policy does not need the API client."""

@@ -1,4 +1,4 @@
-"""The journal, services, policy, clocks and person that all modules of actions use."""
+"""The context shared by all modules of actions: journal, services, policy, clocks and person."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from treasury.lake import Snapshot
 
 
 class Present:
-    """The person at this process, who is identified for each decision.
+    """The person who uses this process; identified anew for each decision.
 
-    The result of a call is journaled under the name of the person who sent it. That name is
-    remembered, because the hub or the policy may be unreachable when the result arrives.
+    The result of a call is journaled under the sender's name. The name is remembered, because the
+    hub or the policy may be unreachable when the result arrives.
     """
 
     def __init__(self, who: Callable[[], Actor]) -> None:
@@ -38,7 +38,7 @@ class Present:
         return self._last
 
     def last(self) -> Actor:
-        """Return the person identified last."""
+        """Return the person who was identified last."""
         return self._last or self()
 
 
@@ -77,7 +77,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
             )
 
     def require_original(self) -> None:
-        """Raise ActionRefused in a copied workspace: neither copy knows what the other has sent."""
+        """Raise ActionRefused in a copied workspace: it cannot know what the original sent."""
         if self.journal_folder is not None:
             require_original(self.journal_folder)
 
@@ -91,7 +91,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         return self.settings.credential(action.credential).client_id == action.client_id
 
     def credential_for(self, kind: Kind) -> str:
-        """Return the name of the credential for a kind.
+        """Return the name of the credential that sends actions of this kind.
 
         A workspace with one credential uses that credential for every kind.
         """
@@ -99,7 +99,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         return names[0] if kind.credential not in names and len(names) == 1 else kind.credential
 
     def policy_drafts(self, policy: Policy, actor: Actor) -> list[Draft]:
-        """Return the entry with the text of the current policy; none if the journal has it."""
+        """Return the entry that journals the current policy; empty if it is journaled already."""
         if policy.hash in self.book.fold.policies:
             return []
         return [Draft("policy.saved", policy.hash, {"content": policy.text}, actor)]

@@ -34,7 +34,7 @@ class ActionDecisions(ActionReader):
         without_key: bool = False,
         **fields: object,
     ) -> Confirmation:
-        """Check the fields of an action and put it into a sentence, without journaling anything.
+        """Check the fields of an action and describe it in a sentence; nothing is journaled.
 
         Parameters
         ----------
@@ -43,12 +43,13 @@ class ActionDecisions(ActionReader):
         reason
             A reason to show and journal with the action.
         live
-            True to read all facts from the service, for an immediate decision. By default they come
-            from the last sync if it has them.
+            True to read all facts from the service, for an immediate decision. By default, facts
+            come from the last sync, and from the service only if the sync lacks them.
         without_key
-            True to leave out a key that only serves as evidence, for a service that refuses it.
+            True to omit an idempotency key that only serves as evidence, for a service that refuses
+            it.
         **fields
-            The fields of the kind; amounts as text or Decimal.
+            The fields that the kind requires; amounts as text or Decimal.
 
         Returns
         -------
@@ -79,9 +80,9 @@ class ActionDecisions(ActionReader):
         without_key: bool = False,
         **fields: object,
     ) -> Action:
-        """Propose an action. It is ready at once if one person is enough. Nothing is sent.
+        """Propose an action, without sending it. If one person is enough, it is ready at once.
 
-        The parameters and errors are those of `draft`.
+        Takes the parameters of `draft`, and raises its errors too.
 
         Returns
         -------
@@ -151,7 +152,7 @@ class ActionDecisions(ActionReader):
         action_id
             The id of the earlier action.
         reason
-            The reason, by default that of the earlier action.
+            The reason; default: the reason of the earlier action.
         without_key
             As in `draft`.
 
@@ -196,7 +197,7 @@ class ActionDecisions(ActionReader):
     # Deciding
 
     def batch(self, *action_ids: str) -> Batch:
-        """Return several actions as one batch to confirm.
+        """Return several actions as one batch, to be confirmed together.
 
         Parameters
         ----------
@@ -211,7 +212,7 @@ class ActionDecisions(ActionReader):
         Raises
         ------
         InputError
-            No action is named, or no action has one of the ids.
+            No id was passed, or an id is unknown.
 
         Examples
         --------
@@ -242,7 +243,7 @@ class ActionDecisions(ActionReader):
         Raises
         ------
         InputError
-            No action is named, or no action has one of the ids.
+            No id was passed, or an id is unknown.
         ActionRefused
             This person made or approved one of the actions before, or the policy does not allow
             the approval; nothing was approved.

@@ -1,8 +1,7 @@
 """The facts that a person sees when deciding, and the comparison with the current facts.
 
-A decision depends on these facts only. It lapses if a material fact changes. Other facts, such as a
-version or a balance, may change. A fact with a problem blocks the action until the problem is
-solved.
+A decision lapses if one of its material facts changes. Other facts, such as a version or a balance,
+may change. A fact with a problem blocks the action until the problem is solved.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ NOT_SHOWN = "not shown"
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
-    """One fact with its value; `field` is the action's field that the fact concerns."""
+    """One fact with its value; `field` names the field of the action that it is about."""
 
     name: str
     value: str
@@ -31,7 +30,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Moved(msgspec.Struct, frozen=True):
-    """A fact with another value than the person saw."""
+    """A fact whose value differs from the one that the person saw."""
 
     fact: str
     was: str
@@ -42,7 +41,7 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 def fact(name: str, value: object, **more: Any) -> Fact:
-    """Build a fact. A value becomes one visible line of text; None becomes `not shown`."""
+    """Build a fact; its value becomes one line of visible text, and None becomes `not shown`."""
     return Fact(name=name, value=NOT_SHOWN if value is None else clean(value), **more)
 
 

@@ -19,7 +19,7 @@ from treasury.journal import Actor, Draft, Entry, Head, Journal
 
 _EMPTY: Final = Head(0, "0" * 64)
 MAKES: Final = frozenset({"ramp_request.create", "ramp_request.change_amount"})
-"""Kinds of action that make their author a maker of the request, who may never approve it."""
+"""Kinds of action whose author becomes a maker of the request and may never approve it."""
 
 
 class ActionBook:
@@ -42,7 +42,7 @@ class ActionBook:
         """Read the entries written since the last read."""
         with self._lock:
             added, wrong = self._journal.follow(self._head)
-            # Another journal is in place of the one that was read.
+            # The journal was replaced by another one after it was read.
             if added and added[0].prev_hash != self._head.hash:
                 self._forget()
                 added, wrong = self._journal.follow(self._head)
@@ -61,9 +61,10 @@ class ActionBook:
         def drafts(head: Head) -> Sequence[Draft]:
             if self._head != head:
                 self.refresh()
+            # The journal was replaced after it was read.
             if self._wrong is not None or not (
                 self._head == head or self._journal.holds(self._head)
-            ):  # The journal is not the one that was read.
+            ):
                 self._forget()
                 self.refresh()
             if self._wrong is not None:
@@ -76,16 +77,16 @@ class ActionBook:
             return added
 
     def leave(self, build: Callable[[], Sequence[Draft]]) -> Action:
-        """Append the entry that starts sending an action; return the action after that entry.
+        """Append the entry that starts sending an action; return the action in its new state.
 
-        Only the thread that appends the entry gets the action, so only one thread sends it.
+        Only one thread can append the entry and get the action, so only one thread sends it.
         """
         with self._lock:
             entry = self.decide(build, thorough=True)[-1]
             return self.get(entry.subject)
 
     def note(self, drafts: Sequence[Draft]) -> None:
-        """Append events that have happened, even if others changed or replaced the journal."""
+        """Append entries about past events, even if others changed or replaced the journal."""
         with self._lock:
             added = self._journal.note(drafts)
             if added and added[0].prev_hash == self._head.hash:
@@ -117,16 +118,17 @@ class ActionBook:
         return f"A-{self.fold.proposals + 1 + ahead}"
 
     def twins(self, fingerprint: str, *, but: str = "") -> Iterator[Action]:
-        """Yield the other actions with the same content (twins)."""
+        """Yield the twins of an action: other actions that would have the same effect."""
         for action_id in self.fold.alike.get(fingerprint, ()) if fingerprint else ():
             if action_id != but:
                 yield self.fold.actions[action_id]
 
     def blocking(self, fingerprint: str, *, but: str = "") -> Action | None:
-        """Return a twin that forbids sending this action; None if there is none.
+        """Return a twin (an equal action) that blocks this action; None if there is none.
 
-        Such a twin has an unknown outcome, or may have been carried out twice. A twin with the
-        version of a record does not count, because only one of the two can take effect.
+        A twin blocks if its outcome is unknown, or if it may have been carried out twice. A twin
+        that was sent with a record's version never blocks, because only one of the two can take
+        effect.
         """
         for twin in self.twins(fingerprint, but=but):
             if (twin.state in UNSETTLED or twin.doubled) and twin.safety != "versioned":
@@ -134,7 +136,7 @@ class ActionBook:
         return None
 
     def look_alikes(self, fingerprint: str) -> list[Action]:
-        """Return the twins that are open or done, to show them to the person."""
+        """Return the twins (equal actions) that are open or done, to show them to the person."""
         return [twin for twin in self.twins(fingerprint) if twin.state in OPEN | {"done"}]
 
     def wished_since(self, fingerprint: str, moment: datetime) -> datetime:
@@ -152,7 +154,7 @@ class ActionBook:
         return since
 
     def makers(self, request_id: str) -> list[Actor]:
-        """Return the people who created a ramp request or changed its amount here, or may have."""
+        """Return the people whose actions created a request or changed its amount, or may have."""
         makers = []
         for action in self.all():
             records = [action.target] if action.state in UNSETTLED else []
@@ -163,12 +165,12 @@ class ActionBook:
         return makers
 
     def strangers(self, records: Iterable[Any]) -> list[Twin]:
-        """Return the service's records that no action here made or is making, newest first.
+        """Return the records at the service that did not come from our actions, newest first.
 
-        A record with the key of an action is from that action only if the journal has an entry that
-        the action was sent. Without that entry, the journal was restored from an older copy. Raise
-        ActionRefused if a record has the key of an action that counts as not carried out, because
-        the record shows that it was.
+        A record with an action's key came from that action only if the journal states that the
+        action was sent. Otherwise the journal was restored from an older copy. Raise ActionRefused
+        if a record has the key of an action that is recorded as not carried out, because the record
+        proves the opposite.
         """
         twins = [
             Twin(

@@ -54,7 +54,7 @@ def _cells(tag: str, texts: Iterable[str]) -> str:
 
 
 class Total(msgspec.Struct, frozen=True):
-    """The number of actions in one currency or asset, and the sum of their amounts."""
+    """The number and the total amount of the actions in one currency or asset."""
 
     count: int
     money: AssetAmount
@@ -72,7 +72,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def hash(self) -> str:
-        """The hash of the batch, over the hashes of its actions."""
+        """The hash of the batch, computed from the hashes of its actions."""
         return hashlib.sha256("\n".join(self.hashes.values()).encode()).hexdigest()
 
     @property

@@ -70,7 +70,7 @@ class ActionReader:
         Parameters
         ----------
         state, kind
-            Return only the actions of this state (`proposed`, `ready`, …) or this kind
+            Return only actions in this state (`proposed`, `ready`, …) or of this kind
             (`crypto_transfer.create`, …).
 
         Returns
@@ -131,7 +131,7 @@ class ActionReader:
         Returns
         -------
         tuple of Action
-            The actions, which `recover` or `settle` settles.
+            The actions; settle them with `recover` or `settle`.
 
         Examples
         --------

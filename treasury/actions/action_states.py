@@ -1,4 +1,4 @@
-"""The states of actions, derived from their journal entries alone.
+"""The states of actions, derived only from their journal entries.
 
     proposed -> ready -> sending -> done
        |          |         |-> refused   nothing was carried out
@@ -6,8 +6,8 @@
        |          |-> lapsed              a fact that was approved has changed
        |-> rejected, withdrawn
 
-An action returns from sending to ready if no byte was sent. An action that needs one person
-is ready when it is proposed.
+An action returns from sending to ready if no byte was sent. An action that needs only one person is
+ready as soon as it is proposed.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class Approval(msgspec.Struct, frozen=True):
     content_hash: str
     reason: str | None = None
     seq: int = 0
-    """The number of the approval's entry in the journal."""
+    """The sequence number of the approval's journal entry."""
 
 
 class PinnedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call as it is sent: the ids in its route, its exact body, and ids of similar records."""
+    """A call as sent: the ids in its route, its exact body, and the ids of similar records."""
 
     ids: tuple[str, ...]
     body: str
@@ -65,10 +65,10 @@ class PinnedCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sending(PinnedCall, frozen=True, kw_only=True):
-    """One attempt to send an action, with its time by each clock.
+    """One attempt to send an action, with its start time on each clock.
 
-    `seq` and `hash` are those of its journal entry. Entries of earlier versions lack the term and
-    the time since the machine started; for them the default term begins at `left_at`.
+    `seq` and `hash` identify its journal entry. Earlier versions did not journal the term or the
+    machine's uptime; for their entries the default term begins at `left_at`.
     """
 
     seq: int
@@ -82,24 +82,25 @@ class Sending(PinnedCall, frozen=True, kw_only=True):
     deadline_seconds: Seconds
     actor: Actor
     ended_at: datetime | None = None
-    """When the sender stopped sending, by the wall clock; None if the journal does not state it."""
+    """The wall-clock time at which the sender stopped sending; None if the journal does not state
+    it."""
 
     @property
     def term(self) -> timedelta:
-        """The time for which bytes may be sent after the entry."""
+        """The period after the journal entry during which bytes may be sent."""
         return timedelta(seconds=self.term_seconds)
 
     @property
     def settled_from(self) -> datetime:
-        """The time by the wall clock from which anyone may settle it: no byte is in transit."""
+        """The wall-clock time from which anyone may settle the action: no byte is in transit."""
         return self.left_at + self.term + timedelta(seconds=self.deadline_seconds) + ALLOWED_SKEW
 
     def listed_by(self, settling_time: timedelta) -> datetime:
-        """Return when the service certainly lists an effect, even of the last possible byte."""
+        """Return the time by which the service must list an effect, even of the last byte sent."""
         return (self.ended_at or self.left_at + self.term) + settling_time
 
     def passed_by(self, now: datetime, boot: BootTime) -> str:
-        """Return the name of a clock by which the term has passed; empty if it has not."""
+        """Return the name of a clock that shows that the term has passed; empty if none does."""
         if now - self.left_at > self.term:
             return "the wall clock"
         awake = timedelta() if self.left_boot is None else self.left_boot.until(boot)
@@ -111,9 +112,9 @@ class Sending(PinnedCall, frozen=True, kw_only=True):
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of an action that was carried out.
 
-    `how` states how the outcome became known: the service answered, the record was read, the same
-    call was repeated, one listed record can only be ours, or a person decided. `response` is the
-    JSON of the record.
+    `how` is the source of the outcome: the service's answer, a later read of the record, a repeat
+    of the same call, a listed record that can only be ours, or a person's decision. `response` is
+    the record as JSON.
     """
 
     kind: str
@@ -125,7 +126,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     record: str
     response: str | None
     service_user: str | None
-    """The user whom the service names; `decided_by` is the person here."""
+    """The user named by the service; `decided_by` is the person who decided in this workspace."""
     decided_by: str
     at: datetime
 
@@ -134,7 +135,7 @@ class ProposedContent(msgspec.Struct, frozen=True, kw_only=True):
     """The content that people see and approve, as the journal stores it.
 
     `content_hash` covers the exact content and the material facts. `money` is the amount that the
-    action moves or concerns, in its own currency. `target` is the record that it changes. `needed`
+    action moves or refers to, in its own currency. `target` is the record that it changes. `needed`
     is the number of people who have to agree, including the maker. `place` is the environment.
     """
 
@@ -167,45 +168,45 @@ class Action(ProposedContent, frozen=True, kw_only=True):
     proposed_by: Actor
     proposed_at: datetime
     seq: int
-    """The number of the proposal's entry in the journal."""
+    """The sequence number of the proposal's journal entry."""
     changed_at: datetime
     approvals: tuple[Approval, ...] = ()
     attempts: int = 0
     sending: Sending | None = None
     outcome: Outcome | None = None
     why: str = ""
-    """Why the action is refused, unknown, lapsed, rejected or withdrawn."""
+    """The reason why the action was refused, lapsed, was rejected or withdrawn, or is unknown."""
     refusal_in_doubt: bool = False
-    """Whether the service may have refused only a repeated call.
+    """Whether the service may have refused only the repeat of a call.
 
     The first call may have been executed, so the outcome is unknown until it is settled.
     """
     is_settled: bool = False
-    """Whether a person settled it as not carried out, so that a second one may have been sent."""
+    """Whether a person settled it as not carried out, so that its twin may have been sent."""
     doubled: str = ""
-    """Why the action may have been carried out twice, until a person settles it; else empty."""
+    """Why the action may have been carried out twice; empty if not, or once a person settled it."""
 
     def __str__(self) -> str:
         return f"{self.id} {self.state}: {self.text}"
 
     @property
     def name(self) -> str:
-        """The name shown to people: that of its ramp request, or the id of the action."""
+        """The name shown to people: the name of its ramp request, or else the id of the action."""
         return self.request.name if self.request is not None else self.id
 
     @property
     def waits_for(self) -> int:
-        """The number of approvals that are missing."""
+        """The number of missing approvals."""
         return max(0, self.needed - 1 - len(self.approvals)) if self.state == "proposed" else 0
 
     @property
     def departure(self) -> Sending:
-        """The last attempt to send the action; an action that was never sent has none."""
+        """The last attempt to send the action. Only for actions that were sent."""
         assert self.sending is not None
         return self.sending
 
     def draft(self, word: str, actor: Actor, **more: object) -> Draft:
-        """Return a draft of an entry about the action, with the hash of the approved content."""
+        """Return a draft entry about the action, with the hash of the approved content."""
         body = {"kind": self.kind, "target": self.target, "content_hash": self.content_hash}
         return Draft(f"action.{word}", self.id, body | more, actor)
 
@@ -216,7 +217,7 @@ class Action(ProposedContent, frozen=True, kw_only=True):
 
 
 def after(action: Action | None, entry: Entry) -> Action | None:
-    """Return the action after one more entry; None if there is no action for the entry."""
+    """Return the action after one more entry; None if the entry belongs to no action."""
     if action is None:
         return _proposed(entry) if entry.kind == "action.proposed" else None
     step = _STEPS.get(entry.kind)
@@ -231,7 +232,7 @@ def _proposed(entry: Entry) -> Action:
     names = ProposedContent.__struct_fields__
     proposal: dict[str, Any] = {name: body[name] for name in names if name in body}
     proposal |= {
-        # Recomputed, because earlier versions compared contents by other rules.
+        # Recomputed, because earlier versions used other rules to compare contents.
         "fingerprint": fingerprint_of(body["kind"], body["fields"], facts),
         "id": entry.subject,
         "state": "ready" if needed <= 1 else "proposed",
@@ -264,7 +265,7 @@ def _ended(state: State) -> Callable[[Action, Entry], Action]:
 
 
 def _refused(action: Action, entry: Entry) -> Action:
-    """Apply a refusal, unless it is about an earlier attempt than the last."""
+    """Apply a refusal, unless it belongs to an attempt before the last one."""
     body = entry.body
     if action.state not in UNSETTLED or body.get("attempt", action.attempts) < action.attempts:
         return action
@@ -273,7 +274,7 @@ def _refused(action: Action, entry: Entry) -> Action:
 
 
 def _recovered(action: Action, entry: Entry) -> Action:
-    """Apply the finding that there was no effect, or no second effect."""
+    """Apply an entry which states that there was no effect, or no second effect."""
     if action.doubled:
         return msgspec.structs.replace(action, doubled="", is_settled=True)
     refused = _refused(action, entry)
@@ -300,7 +301,7 @@ def _unknown(action: Action, entry: Entry) -> Action:
 
 
 def _doubled(action: Action, why: str) -> Action:
-    """Mark an action that took effect, or may have, after it was settled as not carried out."""
+    """Mark an action that took effect, or may have, although it was settled as not carried out."""
     return msgspec.structs.replace(action, doubled=f"{why}; it was {action.state} before that")
 
 
@@ -398,9 +399,9 @@ class ActionFold:
         self.policies: set[str] = set()
         self.proposals = 0
         self.last_left = datetime.min.replace(tzinfo=UTC)
-        """The latest time at which an action was sent, by the clocks of the sending machines."""
+        """The latest time at which an action was sent, by the sender's clock."""
         self.adopted = 0
-        """The number of the last entry by which an older copy was adopted as the journal."""
+        """The sequence number of the last entry that adopted an older copy as the journal."""
 
     def add(self, entry: Entry) -> None:
         """Apply the next entry of the journal; ignore an entry that is not about an action.
@@ -435,8 +436,9 @@ class ActionFold:
     def _found_done(self, former: Action, action: Action) -> Action:
         """Update the twins of an action that turned out to be done.
 
-        A twin that was sent later may be a second effect. A twin that was proposed later, because
-        this action was dropped, lapses. If both carry a version, only one can have taken effect.
+        A twin that was sent later may have had a second effect. A twin that was proposed later, to
+        replace this action, lapses. If both calls had a record version, only one can have taken
+        effect.
         """
         said = action.outcome is not None and action.outcome.how == "said by a person"
         if action.sending is None or said or action.safety == "versioned":
@@ -453,7 +455,7 @@ class ActionFold:
 
 
 def actions_of(entries: Iterable[Entry]) -> tuple[Action, ...]:
-    """Return the actions of these entries, oldest first, in their state after the last entry."""
+    """Return the actions in these entries, oldest first, each in its state after the last entry."""
     fold = ActionFold()
     for entry in entries:
         fold.add(entry)

@@ -27,7 +27,7 @@ _UNREAD: Final = (
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one action of `execute_all`: the action afterwards, and its error, if any."""
+    """One result of `execute_all`: the action in its new state, and its error, if any."""
 
     action: Action
     error: TreasuryError | None = None
@@ -41,27 +41,28 @@ class Actions(ActionDecisions):
     journal, settings, folder
         The journal, the settings and the folder of the workspace.
     connect
-        Returns the client for the name of a credential.
+        A function that returns the client for a credential's name.
     now, wall, boot
-        The workspace's clock; the clock that limits sending, by default the journal's; and a clock
+        The workspace's clock; the clock that limits sending (default: the journal's); and a clock
         that also runs while the machine sleeps.
     snapshot
-        Returns the last sync, against which proposals are checked. Without it they are checked
-        against the services.
+        A function that returns the last sync, against which proposals are checked. Without it,
+        proposals are checked against the services.
     who
-        Returns the person at this process, by default the journal's.
+        A function that returns the current person (default: the journal's).
     """
 
     def adopt_journal(self, reason: str) -> tuple[Action, ...]:
         """Continue with an older copy of the journal, or with a copied workspace.
 
-        The copy does not know which actions were carried out elsewhere or later. So all open
-        actions lapse and are not sent. Check each one at the service before proposing it again.
+        The copy does not know which actions were carried out elsewhere or after it was made. So all
+        open actions lapse and are not sent. Check each one at the service before proposing it
+        again.
 
         Parameters
         ----------
         reason
-            Why the copy is used; it is journaled.
+            The reason for using the copy; it is journaled.
 
         Returns
         -------
@@ -73,8 +74,8 @@ class Actions(ActionDecisions):
         InputError
             The reason is missing.
         ActionRefused
-            The journal did not go back and the workspace is no copy, or the policy does not trust
-            how the person is identified.
+            Neither the journal nor the workspace is a copy, or the policy does not trust how the
+            person is identified.
         JournalError
             The journal cannot be written, or was altered.
 
@@ -89,8 +90,8 @@ class Actions(ActionDecisions):
         original = None if folder is None else original_of(folder)
         if lost is None and original is None:
             raise ActionRefused(
-                "the journal did not go back, and this workspace is no copy: there is nothing"
-                " to adopt",
+                "the journal did not go back, and this workspace is not a copy: there is nothing "
+                "to adopt",
                 do="run `treasury journal verify`",
             )
         self._context.load_policy().check_identity(actor)
@@ -153,7 +154,7 @@ class Actions(ActionDecisions):
     def execute_all(
         self, action_ids: Iterable[str], *, progress: Callable[[int, int], None] | None = None
     ) -> tuple[Ran, ...]:
-        """Carry out several ready actions, each as by `execute`.
+        """Execute several ready actions, each like `execute`.
 
         An error of one action does not stop the others, unless the service cannot be reached or an
         outcome is unknown. The remaining actions then stay ready.
@@ -174,7 +175,7 @@ class Actions(ActionDecisions):
         Raises
         ------
         InputError
-            No action is named, or no action has one of the ids.
+            No id was passed, or an id is unknown.
         JournalError
             The result of a sent action cannot be journaled.
 
@@ -212,7 +213,7 @@ class Actions(ActionDecisions):
     ) -> Action:
         """Propose and execute an action that one person may decide.
 
-        The errors are those of `propose` and `execute`.
+        Also raises the errors of `propose` and `execute`.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
-"""Drafts of actions: checked, put into a sentence and hashed, but not yet journaled.
+"""Drafts of actions: checked, described in a sentence and hashed, but not yet journaled.
 
 A draft is checked against the last sync. If the sync lacks data or shows a problem, the draft is
-checked against the service. Problems are reported before anything is journaled or sent.
+also checked against the service. A problem is reported before anything is journaled or sent.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def draft(
     live: bool = False,
     without_key: bool = False,
 ) -> Confirmation:
-    """Draft the action; raise InputError for a field, ActionRefused if it is not allowed."""
+    """Draft the action; raise InputError for a wrong field, ActionRefused if not allowed."""
     kind = kind_of(name)
     if without_key and not kind.has_key:
         raise InputError(
-            f"{kind.name} has no key that could be left out", do="propose it without that option"
+            f"{kind.name} has no key that could be left out", do="propose it without `without_key`"
         )
     fields = read_fields(kind.fields, _with_ids(context, values))
     actor, at, policy = context.who(), context.now().astimezone(UTC), context.load_policy()
@@ -125,7 +125,7 @@ def draft(
 
 
 def _with_ids(context: Context, values: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the fields; a payment reference in `request_id` becomes the id of the ramp request."""
+    """Return the fields, with a payment reference in `request_id` replaced by the request's id."""
     name = values.get("request_id")
     if context.snapshot is None or not isinstance(name, str):
         return values
@@ -138,7 +138,7 @@ def _with_ids(context: Context, values: Mapping[str, object]) -> Mapping[str, ob
 
 
 def proposal(confirmed: Confirmation, action_id: str, nonce: str | None = None) -> Draft:
-    """Return the draft of the entry that proposes the confirmed content."""
+    """Return the draft entry that proposes the confirmed content."""
     body = msgspec.structs.asdict(confirmed)
     for name in ("actor", "at"):
         del body[name]
@@ -146,7 +146,7 @@ def proposal(confirmed: Confirmation, action_id: str, nonce: str | None = None) 
 
 
 def lapse_draft(action: Action, actor: Actor, why: str, moved: Sequence[Moved] = ()) -> Draft:
-    """Return the draft of the entry by which an action lapses, because a fact has changed."""
+    """Return the draft entry that lets an action lapse because a fact has changed."""
     return action.draft("lapsed", actor, why=why, moved=moved)
 
 
@@ -206,9 +206,10 @@ def _alike(
     *,
     live: bool,
 ) -> Fact | None:
-    """Return equal records at the service that no action here made.
+    """Return equal records at the service that did not come from our actions.
 
-    An unreachable service is not an error here, because it is read before anything is sent.
+    An unreachable service is no error in this check, because the service is read again before
+    sending.
     """
     fields, body = call
     if kind.twins is None or body is None:
@@ -245,7 +246,7 @@ def _notes(
 
 
 def is_as_approved(action: Action) -> bool:
-    """Return whether the journaled content still has the hash that people approved."""
+    """Return whether the hash of the journaled content is still the approved hash."""
     sent = (action.key, action.credential, action.client_id, action.place)
     now = _content_hash(action.kind, action.operation, action.fields, action.facts, sent)
     return {now} == {action.content_hash, *(approval.content_hash for approval in action.approvals)}

@@ -1,6 +1,6 @@
 """Payment orders for upload to a bank: SEPA credit transfers as pain.001.001.09.
 
-The bank pays exactly as the file orders. So an order is refused if SEPA cannot carry the payee's
+The bank pays exactly what the file says. So an order is refused if SEPA cannot carry the payee's
 name, the reference or the amount unchanged; pay it by hand at the bank. The payer's name and the
 towns do not affect a payment, so they are transliterated to SEPA's letters. The message id is
 derived from the orders, so a bank that receives the same orders twice sees the same id twice.
@@ -36,21 +36,20 @@ _REFERENCE: Final = re.compile(r"(?!/)(?!.*//)(?!.*/$).{1,35}")
 
 
 class Payer(msgspec.Struct, frozen=True, kw_only=True):
-    """The account that pays; `name` is its holder as registered at the bank."""
+    """The paying account; `name` is its holder as registered at the bank."""
 
     name: str
     iban: str
     town: str = ""
     country: str = ""
-    """Code of ISO 3166 alpha-2. SEPA requires country and town if a payee's bank is outside the
-    EEA.
+    """ISO 3166 alpha-2 code. SEPA requires country and town if a payee's bank is outside the EEA.
     """
     batch_booking: bool = False
     """Whether the bank debits the total of the file instead of each order."""
 
 
 class CreditTransfer(msgspec.Struct, frozen=True, kw_only=True):
-    """A payment order in EUR; `reference` is its end-to-end id and its remittance text."""
+    """A payment order in EUR; `reference` is both the end-to-end id and the remittance text."""
 
     reference: str
     beneficiary: str
@@ -80,7 +79,7 @@ def pain001(
 ) -> str:
     """Return the payment file of these orders as XML, with amounts in EUR.
 
-    `attempt` is the number of earlier files with one of these orders that the bank rejected. Raise
+    `attempt` is the number of files with one of these orders that the bank already rejected. Raise
     InputError, naming the order and the field, for content that SEPA cannot carry.
     """
     if not transfers:
@@ -134,7 +133,7 @@ def pain001(
 
 
 def payers_of(settings: Settings) -> list[Payer]:
-    """Return our accounts in EUR that can pay, as payers of a payment file."""
+    """Return our EUR accounts that can pay, as payers of a payment file."""
     company = settings.workspace
     return [
         _written(
@@ -159,7 +158,7 @@ def _written(payer: Payer) -> Payer:
 
 
 def payer_problem(payer: Payer) -> str | None:
-    """Return the error if the payer's name cannot be in a file; None if it can."""
+    """Return the error if SEPA cannot carry the payer's name; None if it can."""
     return _text_problem("the payer's name", sepa_letters(payer.name), 70)
 
 
@@ -184,7 +183,7 @@ def _add(batch: ET.Element, transfer: CreditTransfer) -> None:
 
 
 def _add_address(party: ET.Element, holder: Payer | CreditTransfer) -> None:
-    """Add the town and country of a party, if set: the only form of address that SEPA accepts."""
+    """Add a party's town and country, if set; SEPA accepts no other form of address."""
     if holder.town:
         address = _under(party, "PstlAdr")
         _under(address, "TwnNm", holder.town)
@@ -204,7 +203,7 @@ def _amount(amount: Decimal) -> str:
 
 
 def message_id(transfers: Sequence[CreditTransfer], payer: Payer, attempt: int = 0) -> str:
-    """Return the message id of a file: equal for equal orders, different for each attempt."""
+    """Return the message id of a file, equal for equal orders but different for each attempt."""
     ordered = sorted(
         (order.reference, order.beneficiary, plain_account(order.iban), _amount(order.amount))
         for order in transfers
@@ -214,7 +213,7 @@ def message_id(transfers: Sequence[CreditTransfer], payer: Payer, attempt: int =
     return f"PAY-{hashlib.sha256(whole).hexdigest()[:30].upper()}"
 
 
-# Checks for content that SEPA cannot carry
+# Checks that SEPA can carry the content
 
 
 def _check(transfer: CreditTransfer) -> None:
@@ -245,7 +244,7 @@ EEA: Final = frozenset(
 
 
 def _check_address(payer: Payer, transfers: Sequence[CreditTransfer]) -> None:
-    """Raise InputError if a payee's bank is outside the EEA and the payer has no address."""
+    """Raise InputError if a payee's bank is outside the EEA and the payer's address is missing."""
     _check_place("company", payer, "[workspace] in treasury.toml")
     if payer.town:
         return
@@ -261,7 +260,7 @@ def _check_address(payer: Payer, transfers: Sequence[CreditTransfer]) -> None:
 def _check_place(subject: str, holder: Payer | CreditTransfer, place: str) -> None:
     """Raise InputError unless town and country are both valid or both missing.
 
-    `place` names the setting that has them.
+    `place` is the setting's name, for the error.
     """
     if bool(holder.town) != bool(holder.country):
         raise InputError(

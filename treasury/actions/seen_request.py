@@ -1,7 +1,7 @@
 """A ramp request as a person saw it when deciding, and its facts for the decision.
 
-Each amount has a name that states its kind, such as gross fiat. The payee is the account or wallet
-that receives the money or the coins.
+The name of each amount says what it is, such as gross fiat. The payee is the account or wallet that
+receives the money or the coins.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class RampSeen(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name shown to people: its payment reference, or its id."""
+        """The name shown to people: the payment reference, or else the id."""
         return self.payment_reference or self.id
 
     @property
@@ -55,7 +55,7 @@ class RampSeen(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, request: RampRequest) -> RampSeen:
-        """Build it from the service's detail of a request."""
+        """Build it from a request's detail, as read from the service."""
         wallet, bank = request.company_wallet, request.company_bank_account
         fiat, crypto = request.fiat_currency, request.crypto_currency
         on_ramp = request.ramp_type == "ON_RAMP"
@@ -112,7 +112,7 @@ _UNITS: Final = {
 def facts_of(request: RampSeen) -> tuple[Fact, ...]:
     """Return the facts of the request.
 
-    Version and maker are not material: a change of them does not change what was decided.
+    Version and maker are not material, because they do not affect what was decided.
     """
     facts = [Fact(name=name.replace("_", " "), value=_text(request, name)) for name in _MATERIAL]
     facts.append(Fact(name="created by", value=_text(request, "created_by"), material=False))

@@ -1,8 +1,8 @@
 """Transliteration to the letters that SEPA carries, by the EPC's conversion table (EPC217-08).
 
 SEPA messages carry Latin letters without accents, digits and ten other characters. The table of
-"SEPA Requirements for an Extended Character Set" maps every other letter of the European languages
-to these: ü to u, ß to s, & to +, Ψ to PS.
+"SEPA Requirements for an Extended Character Set" maps every other European letter to these: ü to u,
+ß to s, & to +, Ψ to PS.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _TABLE: Final = (
 
 
 def sepa_letters(text: str) -> str:
-    """Transliterate a text to SEPA's letters; leave characters unchanged that the table lacks."""
+    """Transliterate a text to SEPA's letters; keep characters that are not in the table."""
     return "".join(map(_converted, unicodedata.normalize("NFC", text)))
 
 

@@ -1,8 +1,8 @@
-"""Finds requests that already use a transaction hash, because a transaction pays for one request.
+"""Finds requests that already use a transaction hash; one transaction pays only one request.
 
-If a hash is submitted for a second request, perhaps no crypto was sent for that request. So the
-action requires a second person, or a reason in a workspace of one person. Known uses come from the
-last sync, and from actions here that the last sync may not show yet.
+If a hash is submitted for a second request, it may be that no crypto was sent for that request. So
+the action requires a second person, or a reason in a workspace with one person. Known uses come
+from the last sync, and from our own actions that the last sync may not show yet.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def requests_with_hash(
 ) -> tuple[str, ...]:
     """Return the references of other requests with this action's hash.
 
-    They have the hash in the last sync, or an action submits it. An action that was not sent counts
-    only if it was proposed before the entry `before`.
+    A request is found in the last sync or by an action that submits the hash. An unsent action is
+    included only if it was proposed before the journal entry `before`.
     """
     if kind.gives_hash is None:
         return ()
@@ -52,19 +52,19 @@ def requests_with_hash(
 
 
 def uses_fact(names: Sequence[str]) -> Fact | None:
-    """Return the fact that names these requests; None if there are none."""
+    """Return a fact that names these requests; None if there are none."""
     if not names:
         return None
     return fact(STANDS_ON, ", ".join(names), material=False, takes_two=True)
 
 
 def new_uses(names: Iterable[str], facts: Iterable[Fact]) -> Moved | None:
-    """Return the requests that the approvers did not see."""
+    """Return the requests with this hash that the approvers did not see."""
     agreed = next((fact.value for fact in facts if fact.name == STANDS_ON), "")
     fresh = [name for name in names if name not in agreed.split(", ")]
     return Moved(STANDS_ON, agreed or "no other request", ", ".join(fresh)) if fresh else None
 
 
 def _key(transaction_hash: str) -> str:
-    """Normalise a hash for comparison: a hash that begins with 0x may be in either case."""
+    """Normalise a hash for comparison; after 0x, upper and lower case are equal."""
     return transaction_hash.lower() if transaction_hash[:2].lower() == "0x" else transaction_hash

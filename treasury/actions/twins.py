@@ -1,10 +1,9 @@
 """Duplicates of an action: by content among our actions, and by record at the service.
 
-Two actions have the same content if they differ only in the notation of amounts and addresses. If a
-record at the service equals an action and no entry here explains it, another user made it, or this
-journal did before it was restored from an older copy. A person has to see that record before the
-action is sent. So the service's records are read back to `WINDOW` before the proposal, even if
-there are many.
+Two actions have the same content if only the notation of amounts and addresses differs. If a record
+at the service equals an action and no journal entry explains it, another user made it, or the
+journal was restored from an older copy. A person has to see that record before the action is sent.
+So the service's records are read back to `WINDOW` before the proposal, even if there are many.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from treasury.journal.chain import canonical
 LIKE: Final = "just like it at the service"
 _NONE: Final = "none"
 WINDOW: Final = timedelta(days=3)
-"""A record made at most this long before a proposal may have the same purpose."""
+"""A record made within this time before a proposal may have the same purpose."""
 _HEXADECIMAL: Final = re.compile(r"0x[0-9a-f]{40,}", re.ASCII | re.IGNORECASE)
 _TO: Final = ("receiver_account_id", "receiver_external_id")
 
@@ -45,9 +44,9 @@ class Twin(msgspec.Struct, frozen=True):
 
 
 def fingerprint_of(name: str, content: Mapping[str, Any], facts: Iterable[Fact]) -> str:
-    """Return a hash that is equal for actions that would do the same.
+    """Return a hash that is equal for actions with the same effect.
 
-    Amounts are compared by value, addresses without case, receivers by identity.
+    Amounts are compared by value, addresses case-insensitively, receivers by identity.
     """
     likeness = {field: _plain(field, value) for field, value in content.items()}
     receiver = next((fact.value for fact in facts if fact.name == "receiver"), None)
@@ -72,7 +71,7 @@ def twins_since(twins: Iterable[Twin], moment: datetime) -> list[Twin]:
 
 
 def twin_fact(twins: Iterable[Twin]) -> Fact | None:
-    """Return the fact that names these twins; None if there are none.
+    """Return a fact that names these twins; None if there are none.
 
     The fact does not block the action.
     """

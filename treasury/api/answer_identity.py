@@ -7,8 +7,8 @@ The left side names a field of the answer. The right side names an id in the pat
 braces, a field of the request's body. A dot separates an object from its field. Names separated by
 `|` are alternatives: one of the fields must be equal.
 
-A field that is missing, null or blank on either side is not compared. If the answer is a list, each
-of its records is compared.
+A field that is missing, null or blank on either side is not compared. In a list, each record is
+compared.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class SharedValue(msgspec.Struct, frozen=True):
 
 
 class _Rule(msgspec.Struct, frozen=True):
-    """The comparisons of an operation, and struct types that decode only the compared fields.
+    """The comparisons for one operation, and struct types that decode only the compared fields.
 
     `one` decodes a record, `many` a list of records.
     """
@@ -76,7 +76,7 @@ def _rule(entries: str) -> _Rule:
 
 _RULES: Final[Mapping[str, _Rule]] = {name: _rule(entries) for name, entries in IDENTITY.items()}
 _BY_ID: Final = _rule("id={id}")
-"""Rule for an operation without entries and with a route that ends in `/{id}`."""
+"""Default rule for an operation whose route ends in `/{id}`."""
 _BY_WRAPPER: Final = _rule("id=createdResourceId")
 """Rule for the wrapper in which the newest generation of the service returns a created record."""
 _NO_RULE: Final = _rule("")
@@ -89,7 +89,7 @@ def other_record(
     result: bytes,
     created_id: object = None,
 ) -> str:
-    """Describe the difference if the answer is about another record; return "" if it is not.
+    """Return how the answer differs from the request; "" if it is about the same record.
 
     `content` is the request's body and `result` the answer's result. `created_id` is the id in the
     wrapper around a created record. Raise UnexpectedResponse if a record cannot be decoded.
@@ -108,7 +108,7 @@ def other_record(
 def _differs(
     rule: _Rule, operation: str, ids: tuple[str, ...], content: bytes | None, result: bytes
 ) -> str:
-    """Describe the first difference that a rule finds between the result and the request."""
+    """Return the first difference between result and request by this rule; "" if there is none."""
     if not rule.comparisons or result[:1] not in {b"{", b"["}:
         return ""
     records = decode_json(result, rule.many if result.startswith(b"[") else rule.one)
@@ -121,10 +121,10 @@ def _differs(
 
 
 def wrong_record(operation: str, ids: tuple[str, ...], other: str) -> UnexpectedResponse:
-    """Return the error for a read that was answered with another record."""
+    """Return the error for a read that returned another record."""
     return UnexpectedResponse(
         f"{operation}: the answer is {other}",
-        do="read the record again; if the error stays, a proxy mixes up answers",
+        do="read the record again; if the error persists, a proxy mixes up answers",
         operation=operation,
         ids=ids,
     )
@@ -136,7 +136,7 @@ def _compare(
     body: _Members,
     records: Sequence[Any],
 ) -> str:
-    """Describe the first difference between the records and the request."""
+    """Return the first difference between any record and the request."""
     for comparison in comparisons:
         name = comparison.sent[-1]
         if comparison.in_path:
@@ -161,7 +161,7 @@ def _compare(
 def _difference(
     comparison: SharedValue, form: Callable[[str], object], sent: str, record: Any
 ) -> str:
-    """Describe the first differing field of the record; return "" if a field equals `sent`."""
+    """Return how the record differs from `sent`; "" if one of the fields is equal to it."""
     differing: tuple[tuple[str, ...], str] | None = None
     for path in comparison.shown:
         shown = _scalar_of(getattr(record, path[0]), path[1:])
@@ -188,11 +188,11 @@ def _scalar_of(raw: msgspec.Raw | msgspec.UnsetType, path: Sequence[str]) -> str
     return content.decode() if content.startswith(_NUMBER) else None
 
 
-# Normal forms of values that can be written in several ways
+# Normalisation of values that can be written in several ways
 
 
 def _identifier(text: str) -> str:
-    """Normalise a UUID's case and hyphens; normalise other texts' Unicode form and blanks."""
+    """Normalise the case and hyphens of a UUID, or the Unicode form and blanks of another text."""
     lower = text.lower()
     if _UUID.fullmatch(lower):
         return lower.replace("-", "")
@@ -200,7 +200,7 @@ def _identifier(text: str) -> str:
 
 
 def _amount(text: str) -> object:
-    """Convert an amount to a Decimal, which ignores its scale; return other texts unchanged."""
+    """Convert an amount to a Decimal, so that 1.0 equals 1; return other texts unchanged."""
     try:
         return Decimal(text) if len(text) <= LONGEST else text
     except InvalidOperation:
@@ -221,9 +221,9 @@ _FORMS: Final[Mapping[str, Callable[[str], object]]] = {
     "address": _address,
     "email": str.casefold,
 }
-"""Function that normalises a value, by the name of the sent field; the default is `_identifier`."""
+"""Normalising function by the name of the sent field; the default is `_identifier`."""
 
 
 def _quoted(name: str, value: str) -> str:
-    """Format a value for an error message; an account number is cut to its last digits."""
+    """Format a value for an error message; only the last digits of an account number are shown."""
     return f"…{clean(value[-4:])}" if name in {"accountNumber", "iban"} else clean(value)[:80]

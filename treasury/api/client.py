@@ -28,7 +28,7 @@ class Client(ServiceCalls):
     Parameters
     ----------
     services, credential
-        The addresses of the services; and the client id, with the place where its secret is stored.
+        The services' addresses; and the client id with the location of its secret.
     limits
         Limits of time, attempts and sizes; None means the defaults of `CallLimits`.
     clock, inner
@@ -61,7 +61,8 @@ class Client(ServiceCalls):
     def require_answers(self) -> None:
         """Check that both services answer this credential.
 
-        One account and one ramp request are read, because a first sync needs at least these lists.
+        One account and one ramp request are read, because a first sync needs at least the lists
+        with these.
 
         Raises
         ------
@@ -81,8 +82,8 @@ class Client(ServiceCalls):
         Parameters
         ----------
         propose
-            Returns the advice of the error for a refused operation, such as
-            `POST /ramp-requests`.
+            A function that returns the advice for a refused operation, such as `POST
+            /ramp-requests`.
 
         Returns
         -------
@@ -108,6 +109,6 @@ class Client(ServiceCalls):
                 return True
             listed = self.finance.wallets.iterate(account)
             return any(wallet.value.id in wallets for wallet in listed)
-        # The caller then reports the answer that made it ask.
+        # The caller then reports its own 404.
         except errors.ServiceError:
             return False

@@ -1,8 +1,8 @@
 """Decodes JSON of the services into typed records, and encodes request bodies.
 
 A body is decoded in two steps: first the envelope, with its records as bytes, then each record into
-a model. So each record keeps exactly the bytes received, with every digit and every unknown field.
-Only the link of a user's invitation is removed, because it gives access to the company.
+a model. So each record keeps the exact bytes received, with every digit and every unknown field.
+Only the link in a user's invitation is removed, because it gives access to the company.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DEEPEST: Final = 64
 """Maximum nesting of a record; the specifications' records have five levels."""
 
 LONGEST: Final = 128
-"""Maximum number of consecutive digits in a record's number; an amount has at most 38."""
+"""Maximum number of consecutive digits in a number; an amount has at most 38."""
 
 _MOST_VALUES: Final = 500_000
 """Maximum number of values in an answer, because a decoded value takes much more memory than its
@@ -58,9 +58,9 @@ class Record(msgspec.Struct, Generic[T], frozen=True):
 
 
 class Pagination(msgspec.Struct, frozen=True, rename="camel"):
-    """The service's statement about the pages of a list.
+    """The page information that the service sends with a list.
 
-    `number_of_elements` is the total of the list or the count of the page, by service.
+    Depending on the service, `number_of_elements` counts the whole list or this page.
     """
 
     page_number: int | None = None
@@ -123,7 +123,7 @@ def open_envelope(body: bytes, operation: str) -> Envelope:
 
 
 def unwrap(envelope: Envelope) -> tuple[bytes, Any]:
-    """Return the bytes of the result, and the id in the wrapper around a created record, if any."""
+    """Return the bytes of the result, and the id in a created record's wrapper, if it has one."""
     assert isinstance(envelope.result, msgspec.Raw)
     raw = bytes(envelope.result)
     if raw.startswith(b"{") and b'"createdResourceId"' in raw:
@@ -157,7 +157,7 @@ def split(raw: bytes, operation: str) -> list[bytes]:
 def is_plain(raw: bytes, records: int = 1) -> bool:
     """Return True if the records are certain to respect the limits on depth and digits.
 
-    The check looks at every eighth byte only. A record that fails it may still be valid.
+    The check only looks at every eighth byte. A record that fails the check may still be valid.
     """
     levels = raw.count(b"{") + raw.count(b"[") - records
     return levels < DEEPEST and _LONG not in raw[::_STRIDE].translate(_DIGITS)
@@ -174,7 +174,7 @@ def _require_plain(raw: bytes, operation: str) -> None:
         if depth > DEEPEST:
             raise unexpected(operation, f"a record has more than {DEEPEST} levels")
         if first.isdigit() and len(token[0]) > LONGEST:
-            raise unexpected(operation, f"a record has a number of more than {LONGEST} digits")
+            raise unexpected(operation, f"a record has a number with more than {LONGEST} digits")
 
 
 def without_secrets(body: bytes, operation: str) -> bytes:

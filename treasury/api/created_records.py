@@ -1,8 +1,9 @@
 """Looks up the record that a request created, after the answer was lost.
 
 A body may have created a record if the record matches the body, is not older than the request, and
-did not exist before. Only a single match is a result. Without a match the effect stays unknown,
-because the service's list may lag; with several matches, because they cannot be distinguished.
+did not exist before. Only a single match settles the question. Without a match, the effect stays
+unknown because the service's list may lag. With several matches, it stays unknown because they
+cannot be told apart.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Finance:
         self.wallets: AccountWallets = AccountWallets(
             *at, f"{account}/wallets", models.Wallet,
             filters=("chain", "status"),
-            # Wallets that stand for bare balances have no id, so their assets identify them.
+            # Wallets made from bare balances have no id, so their assets identify them.
             key=lambda wallet: wallet.id
             or tuple((b.asset, b.token, b.contract_address) for b in wallet.balances),
         )  # fmt: skip

@@ -1,8 +1,8 @@
-"""Asks the notebook hub for the owner of this server, by `GET {api}/user` of JupyterHub.
+"""Asks the notebook hub who owns this server, by JupyterHub's `GET {api}/user`.
 
-The hub gives each server the hub's address and a token, and names the owner of that token. So no
-other environment variable can change the name. One deadline limits the whole exchange, and an
-answer over the size limit is not read to its end.
+The hub gives each server its address and a token, and names the owner of that token. So no other
+environment variable can change the name. One deadline limits the whole exchange, and an answer over
+the size limit is not read to its end.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def hub_user(api: str, token: Secret) -> str:
     with ThreadPoolExecutor(1) as apart:
         exchange = apart.submit(call_unseen, lambda: asyncio.run(_exchange(api, token)))
         name, problem = _name_in(exchange.result(), token)
-    # Raised here, where no variable holds the answer: it may repeat the token, and a traceback may
-    # show variables.
+    # Raised here, where no variable holds the answer. The answer may repeat the token, and a
+    # traceback may show variables.
     if problem:
         raise JournalError(
             f"the hub at {urlsplit(api).hostname} does not name the person who is deciding:"
@@ -58,7 +58,7 @@ def hub_user(api: str, token: Secret) -> str:
 
 
 def _name_in(answer: bytes | str, token: Secret) -> tuple[str, str]:
-    """Return the name in the hub's answer and "", or "" and the reason why there is no name."""
+    """Return the name in the hub's answer, and the reason if there is none; one is ""."""
     if isinstance(answer, str):
         return "", answer
     try:

@@ -1,12 +1,12 @@
-"""Documented facts about each operation, such as the statuses with which it is refused.
+"""Documented facts about each operation, such as the HTTP statuses that refuse it.
 
 `operations.csv` has one row per operation. Its columns:
 
 - `authority`: the permission that the operation needs, used only to explain a 403. Neither
   specification lists permissions by endpoint, so they come from deployed services
   (`docs/assumptions.md`).
-- `refuses`: the statuses with which the service may refuse a write: for its content, token,
-  permission, record, method or rate, or a body for its media type. 409 means a conflict; 422 or 409
+- `refuses`: the statuses with which the service may refuse a write because of its content, media
+type, token, permission, record, method or rate. 409 means a conflict; 422 or 409
   means that the key was used with another body. A write without a row, such as one of a later
   generation, may be refused with any of these statuses.
 - `absence`: what a 404 may mean.
@@ -33,11 +33,11 @@ _ANY_REFUSAL: Final = frozenset().union(*_REFUSES.values())
 LATER_DROPPED: Final = {row["operation"] for row in _ROWS if "dropped" in row["absence"]}
 """Operations that later generations lack, so that a 404 may mean a missing operation or record."""
 NAMES_RECORDS: Final = {row["operation"] for row in _ROWS if "named" in row["absence"]}
-"""Operations with ids in the body instead of the path; a 404 is about one of these records."""
+"""Operations whose body has ids; a 404 may be about one of these records."""
 FILES: Final = {"GET /ramp-requests/export": "text/csv"}
 """Media type by operation, for operations that answer with a file instead of JSON."""
 OPTIONAL: Final = {row["operation"] for row in _ROWS if "optional" in row["absence"]}
-"""Operations missing in some generations. A 404 has the same form as for a missing record, so the
+"""Operations that some generations lack. Their 404 looks the same as for a missing record, so the
 client checks whether the record exists.
 """
 IDENTITY: Final = {row["operation"]: row["identity"] for row in _ROWS if row["identity"]}

@@ -41,7 +41,7 @@ class ListPage(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     pagination: Pagination | None
     fetch: Callable[[int], ListPage[T]]
     received: int | None = None
-    """Number of records that the service sent, if the client's filter removed some from `items`."""
+    """Number of records that the service sent, if the client filtered some out of `items`."""
 
     def __iter__(self) -> Iterator[Record[T]]:
         return iter(self.items)
@@ -94,8 +94,8 @@ def walk(
     """Yield the pages of a list; read the list up to three times while records may be missing.
 
     `read_once` yields every page, then returns the reason why records may be missing, or None.
-    Raise UnexpectedResponse if records may still be missing after the last time, or if the list
-    does not end. `loss` tells the user what that means for the records read so far.
+    Raise UnexpectedResponse if records may still be missing after the last attempt, or if the list
+    does not end. `loss` tells the user what happened to the records read so far.
     """
     doubt: str | None = None
     for _ in range(_WALKS):
@@ -110,7 +110,7 @@ def walk(
 
 
 class PagedRecords(msgspec.Struct, Generic[T]):
-    """Reads one page after the other; removes records that were on an earlier page, by key."""
+    """Reads one page after the other; skips records whose key was on an earlier page."""
 
     first: Callable[[], ListPage[T]]
     key: Callable[[T], Hashable]
@@ -139,9 +139,10 @@ class PagedRecords(msgspec.Struct, Generic[T]):
 
 
 class _ListState(msgspec.Struct):
-    """The state of reading a list once.
+    """The state of one pass over a list.
 
-    `keys` are those of the records read so far, `doubt` is the reason why records may be missing.
+    `keys` holds the keys of the records read so far; `doubt` is the reason why records may be
+    missing.
     """
 
     operation: str
@@ -152,7 +153,7 @@ class _ListState(msgspec.Struct):
     doubt: str | None = None
 
     def meet(self, page: ListPage[T], keys: list[Hashable]) -> bool:
-        """Record a page; return False if the following page is not needed."""
+        """Register a page; return False if the following page is not needed."""
         if page.total is not None:
             if self.total is not None and page.total < self.total:
                 self.doubt = f"it shrank from {self.total} to {page.total} records"
@@ -181,7 +182,7 @@ class _ListState(msgspec.Struct):
 
 
 class PagePart(msgspec.Struct, Generic[T], frozen=True):
-    """Consecutive pages of a list: their rows and keys, and what each page says about the list."""
+    """Consecutive pages of a list: their rows and keys, and the page information of each page."""
 
     numbers: range
     rows: T
@@ -200,7 +201,7 @@ class SideBySide(msgspec.Struct, Generic[T], kw_only=True):
     """The first page, reused by the first pass."""
     ask: Callable[[range], PagePart[T]]
     answers: Callable[[Callable[[range], PagePart[T]], Iterable[range]], Iterator[PagePart[T]]]
-    """Yields the parts for ranges of page numbers in order, and fetches some in advance."""
+    """Yields parts for ranges of page numbers in order, and prefetches some."""
     repeats: Callable[[Any, Any], bool]
     distinct: Callable[[Sequence[Any]], int]
     size: int
@@ -262,7 +263,7 @@ def _endless(operation: str, why: str) -> UnexpectedResponse:
 def _most_pages(
     stated: Pagination | None, size: int, limits: CallLimits, operation: str
 ) -> int | None:
-    """Return the maximum number of pages, from the first page's statement; None if it has none.
+    """Return the maximum number of pages, from the first page; None if that states none.
 
     Raise UnexpectedResponse if the stated number exceeds the limits for a list.
     """
@@ -277,7 +278,7 @@ def _most_pages(
 
 
 def _require_stated(number: int, most: int, limits: CallLimits, operation: str) -> None:
-    """Raise UnexpectedResponse for a page beyond the stated number and the allowed growth."""
+    """Raise UnexpectedResponse for a page beyond the stated number plus the allowed growth."""
     if number > most:
         stated = most - limits.extra_pages
         raise _endless(

@@ -2,8 +2,8 @@
 
 Each attribute of `Ramp` offers the operations of one kind of record, by the base classes in
 `resources`. Each change of a record carries the version that the person saw. An outdated version
-raises VersionConflict, and the call is never retried. The service ignores idempotency keys: if the
-answer of a create is lost, look the record up with `find`.
+raises VersionConflict, and the call is not retried. The service ignores idempotency keys: if the
+answer to `create` is lost, look the record up with `find`.
 
 In the examples, `client` has the credential of a manager and `checker` that of an administrator.
 """
@@ -46,7 +46,7 @@ class RampRequests(Collection[models.RampRequest]):
         Parameters
         ----------
         body
-            The request; `amount` is gross fiat on-ramp and gross crypto off-ramp.
+            The request; `amount` is gross (on-ramp: fiat, off-ramp: crypto).
         check
             True to check first that the company and the target wallet or bank account are verified.
 
@@ -82,7 +82,7 @@ class RampRequests(Collection[models.RampRequest]):
         >>> request.status, body.differences(request)
         ('AWAITING_APPROVAL', ())
         """
-        # If the client may not read a status, the service decides.
+        # If the client may not read a status, the service checks it.
         if check:
             ramp = Ramp(self.client)
             _require_verified("the company", lambda: ramp.company.get().value.kyb_status)
@@ -212,7 +212,7 @@ class RampRequests(Collection[models.RampRequest]):
         request_id
             The id of the request.
         amount
-            The new amount: gross fiat on-ramp, gross crypto off-ramp.
+            The new gross amount (on-ramp: fiat, off-ramp: crypto).
         version
             The version of the request on which the change is based.
 
@@ -250,7 +250,7 @@ class RampRequests(Collection[models.RampRequest]):
     def add_transaction_hash(
         self, request_id: str, *, transaction_hash: str, version: int
     ) -> Record[models.RampRequest]:
-        """Submit the hash of the blockchain transaction that paid the crypto of an off-ramp.
+        """Submit the hash of the blockchain transaction that paid an off-ramp's crypto.
 
         Parameters
         ----------
@@ -302,7 +302,7 @@ class RampRequests(Collection[models.RampRequest]):
         earlier_ids: Container[str] = (),
         created_by: str | None = None,
     ) -> Record[models.RampRequest]:
-        """Look up the ramp request created by a body after its answer was lost.
+        """Look up the ramp request that a body created, after the answer was lost.
 
         A listed request must match the body in creation time, direction and amount. Its detail
         must then match the currencies and the target.

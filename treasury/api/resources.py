@@ -148,7 +148,7 @@ class UnpagedList(Endpoint[T]):
     def find(
         self, *parents: str, body: Body, since: datetime, earlier_ids: Container[str] = ()
     ) -> Record[T]:
-        """Look up the record created by a body after its answer was lost.
+        """Look up the record that a body created, after the answer was lost.
 
         Parameters, result and errors are those of `Collection.find`.
 
@@ -173,7 +173,7 @@ class UnpagedList(Endpoint[T]):
 
 
 class Reference(UnpagedList[T]):
-    """Reference data: `all` calls the service, `recent` returns a cached answer if it has one."""
+    """Reference data: `all` calls the service, `recent` prefers the cached answer."""
 
     _lock: threading.Lock = msgspec.field(default_factory=threading.Lock)
     _cached: tuple[float, list[Record[T]]] | None = None
@@ -275,7 +275,7 @@ class Collection(Endpoint[T]):
     ) -> Iterator[ListPage[T]]:
         """Yield the pages; a record that is on two pages is yielded once.
 
-        Parameters and errors are those of `list`, and one more error.
+        Takes the parameters of `list`, and raises its errors and one more.
 
         Raises
         ------
@@ -300,7 +300,7 @@ class Collection(Endpoint[T]):
         sort_order: Order = "ASC",
         **filters: Filter,
     ) -> Iterator[Record[T]]:
-        """Yield every record once. Parameters and errors are those of `pages`.
+        """Yield every record once. Takes the parameters of `pages` and raises its errors.
 
         Examples
         --------
@@ -341,7 +341,7 @@ class Collection(Endpoint[T]):
     def find(
         self, *parents: str, body: Body, since: datetime, earlier_ids: Container[str] = ()
     ) -> Record[T]:
-        """Look up the record created by a body after its answer was lost.
+        """Look up the record that a body created, after the answer was lost.
 
         Parameters
         ----------
@@ -414,7 +414,7 @@ class Collection(Endpoint[T]):
 
     def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
         """Return True if a record passes a filter, or does not state the filtered value."""
-        # Subclasses with a filter on the parent use this argument.
+        # Subclasses that filter by the parent use this argument.
         del parents
         stated = getattr(value, name, None)
         return stated is None or _text(stated) == _text(condition)
@@ -435,7 +435,7 @@ class Collection(Endpoint[T]):
         return (("size", str(size)), ("sortOn", sort_on), ("sortOrder", sort_order), *filter_params)
 
     def _sent(self, name: str, value: Filter) -> Params:
-        """Return the query parameters of a filter, one for each of its values."""
+        """Return a filter's query parameters, one for each value."""
         values = value if isinstance(value, tuple) else (value,)
         return tuple((camel_case(name), _text(part)) for part in values)
 

@@ -41,8 +41,8 @@ _CALCULATES = {("ramp", "POST", "/fees/calculate")}
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """A successful answer.
 
-    `result` has the JSON of the result, `null` if there is none. An operation such as
-    `GET /ramp-requests/export` answers with a file instead, whose bytes are in `file`.
+    `result` has the result as JSON, `null` if there is none. Some operations, such as `GET
+    /ramp-requests/export`, answer with a file instead; its bytes are in `file`.
     """
 
     call: Call
@@ -275,7 +275,7 @@ class ServiceCalls(ABC):
         with _having_left(call):
             pagination, result, created_id = None, b"null", None
             file = _file(response, call.operation)
-            # Only the answer of a write may be empty.
+            # Only an answer to a write may be empty.
             if file is None and (response.content or reading):
                 envelope = open_envelope(response.content, call.operation)
                 pagination, (result, created_id) = envelope.pagination, unwrap(envelope)
@@ -323,7 +323,7 @@ def _fill(route: str, ids: tuple[str, ...]) -> str:
 
 @contextmanager
 def _having_left(call: Call) -> Iterator[None]:
-    """Convert any exception after a write was sent into OutcomeUnknown."""
+    """Convert an exception raised after a write was sent to OutcomeUnknown."""
     try:
         yield
     except Exception as error:

@@ -69,13 +69,13 @@ _DO: dict[type[tree.ServiceError], str] = {
     tree.VersionConflict: "read the record again and decide on its current content",
     tree.KeySpent: "look up what the key was used for; do not send with a new key before that",
     tree.RateLimited: "wait a little, then run it again",
-    tree.ServiceFault: "run it again later; if it stays, give the provider the trace id",
+    tree.ServiceFault: "run it again later; if the error persists, give the provider the trace id",
     tree.UnexpectedResponse: "check the address in treasury.toml",
 }
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """One error of a refusal: its normalised code, the field it is about, and one line of text."""
+    """One error in a refusal: its normalised code, its field, and one line of text."""
 
     code: str | None = None
     field: str | None = None
@@ -228,11 +228,11 @@ def read_refusal(response: httpx.Response) -> Refusal:
 def is_refusal(response: httpx.Response, operation: str) -> bool:
     """Return True if the service itself states that it did not execute this write.
 
-    A proxy, gateway or filter before the service may send an answer of its own, even after the
+    A proxy, gateway or filter in front of the service may send its own answer, even after the
     service has executed the write. So a write counts as refused only if the body has the services'
     own error shape and the status is a documented refusal of this operation. After any other
-    unsuccessful answer the outcome is unknown. A forged answer with that shape and status cannot be
-    distinguished from the service's.
+    unsuccessful answer the outcome is unknown. A forged answer with this shape and status looks
+    like the service's own.
     """
     return read_refusal(response).is_ours and response.status_code in refusals_of(operation)
 
@@ -250,7 +250,7 @@ def _code(value: Any) -> str | None:
 
 
 def one_line(value: Any, length: int = 300) -> str | None:
-    """Return a text of the service in one line, without control characters and possible secrets."""
+    """Return text from the service on one line, without control characters or possible secrets."""
     if not isinstance(value, str):
         return None
     text = _BEARER.sub(r"\1…", _CONTROLS.sub(" ", value)).strip()

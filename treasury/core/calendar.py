@@ -1,4 +1,4 @@
-"""Days and months of a treasury: TARGET days, calendar months, instants in UTC.
+"""Days, months and instants: TARGET days, calendar months, times in UTC.
 
 An instant is an aware datetime in UTC. A day or a month is a calendar period in the reporting time
 zone. A bank's date has no time of day.
@@ -22,7 +22,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d", re.ASCII)
 _MONTH = re.compile(r"(\d{4})-(\d{2})", re.ASCII)
 _DAY = timedelta(days=1)
 _DAYS_KEPT = 10_000
-"""Size of a cache by day: a hundred thousand open items have only a few hundred different days."""
+"""Size of the caches by day: even many open items have only a few hundred different days."""
 
 
 @cache
@@ -62,12 +62,13 @@ def target_days_between(start: date, end: date) -> int:
 
 _FIRST_YEAR: Final = 1900
 _LAST_YEAR: Final = 9998
-"""Years that `date` can represent, without the first and last, so that every month has neighbours.
+"""Years allowed for dates: the first and last year of `date` are excluded, so that every month has
+neighbours.
 """
 
 
 def parse_instant(text: str) -> datetime:
-    """Parse an ISO 8601 date-time as an instant in UTC; without a zone it is taken as UTC."""
+    """Parse an ISO 8601 date-time as an instant in UTC; without a zone, UTC is assumed."""
     try:
         parsed = datetime.fromisoformat(text)
     except ValueError:
@@ -185,9 +186,9 @@ class Months(msgspec.Struct, frozen=True):
 
 
 def _respelled_month(text: str) -> str:
-    """Return the month that a text means in another spelling, like `Oct 2026`; empty if unknown.
+    """Return the month meant by another spelling, such as `Oct 2026`; empty if unknown.
 
-    The letters O and l stand for the digits 0 and 1.
+    The letters O and l are read as the digits 0 and 1.
     """
     year = _YEAR.search(text)
     if year is None:

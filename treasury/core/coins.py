@@ -1,13 +1,13 @@
-"""The coin in which each blockchain charges gas (transaction fees), and renamed coins."""
+"""Coins in which blockchains charge gas (transaction fees), and coins that were renamed."""
 
 from __future__ import annotations
 
 from typing import Final
 
 NATIVE_COINS: Final = {"ETHEREUM": "ETH", "BASE": "ETH", "ARBITRUM": "ETH", "POLYGON": "POL"}
-"""The coin of gas by chain; gas is not read on other chains."""
+"""The coin that pays gas, by chain; gas on other chains is not supported."""
 _RENAMED: Final = {"MATIC": "POL"}
-"""Current name by old name: explorers still use the old name after a coin was renamed."""
+"""Current name by old name, because explorers still show the old name of a renamed coin."""
 
 
 def native_coin(chain: str) -> str:

@@ -1,8 +1,8 @@
 """Thread-safe decoding of typed values from JSON and plain data.
 
-msgspec builds its information about a type when the type is first used. A second thread that
-decodes the same type meanwhile reads incomplete information and crashes the process. So this module
-builds the information in one thread, before any other thread uses it.
+msgspec builds its information about a type when the type is first used. If a second thread decodes
+the same type at that moment, it reads incomplete information and crashes the process. So this
+module builds the information in one thread, before any other thread uses it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def convert(value: object, kind: type[T], *, from_attributes: bool = False) -> T
             # A JSON decoder would refuse mapping keys that are not texts; `convert` accepts them.
             msgspec.msgpack.Decoder(kind)
             _WORKED_OUT.add(kind)
-    # Secrets are the only types that msgspec does not know. They are constructed from their text.
+    # `Secret` is the only type that msgspec does not know. It is constructed from its text.
     return msgspec.convert(
         value, kind, from_attributes=from_attributes, dec_hook=lambda own, text: own(text)
     )

@@ -1,4 +1,4 @@
-"""Every error that treasury raises, in one tree; each names the problem and the next step.
+"""The tree of all errors that treasury raises; each states the problem and the next step.
 
     TreasuryError
      ├─ InputError                 an argument, a file or a setting cannot be used
@@ -58,7 +58,7 @@ class TreasuryError(Exception):
         self.do = do
 
     def _render_traceback_(self) -> list[str]:
-        """Return one line for IPython; a second call, by `%tb`, returns the traceback."""
+        """Return one line for IPython; the second call, by `%tb`, returns the traceback."""
         if self._is_rendered:
             return "".join(traceback.format_exception(self)).splitlines()
         self._is_rendered = True
@@ -106,7 +106,7 @@ class WorkspaceLocked(StorageError):
 
 
 class NothingStored(StorageError):
-    """The data needed was not stored yet by a sync or a statement."""
+    """No sync or statement has stored the required data yet."""
 
 
 class WorkspaceDamaged(StorageError):
@@ -141,7 +141,7 @@ class ActionRefused(TreasuryError):
 
 
 class NoticeError(TreasuryError):
-    """A mail server or webhook did not accept a notice; `may_have_arrived` if that is uncertain."""
+    """A notice was not accepted; `may_have_arrived` is True if it may have been delivered."""
 
     exit_code = 5
 
@@ -210,7 +210,7 @@ class NotOffered(ServiceError):
     """404 or 405 on a route that this generation of the service does not have.
 
     `by_service` is True if the answer has the service's own error shape. Otherwise it may come from
-    an intermediary or a wrong address, and says nothing about the service.
+    a proxy or a wrong address, and says nothing about the service.
     """
 
     by_service = False
@@ -237,11 +237,11 @@ class KeySpent(ServiceError):
 
 
 class RateLimited(ServiceError):
-    """429, also after the pauses that the service requested."""
+    """429, even after the pauses that the service requested."""
 
 
 class ServiceFault(ServiceError):
-    """5xx, also after all safe retries."""
+    """5xx, even after all safe retries."""
 
 
 class UnexpectedResponse(ServiceError):

@@ -1,7 +1,7 @@
-"""Exact amounts: parsing, formatting and arithmetic, which no other module does on its own.
+"""Exact amounts: the only module that parses, formats and computes amounts.
 
 An amount is a `Decimal` together with its currency or asset. Floats are refused. Products and
-ratios are rounded once, half up, at the scale of their unit.
+ratios are rounded only once, half up, to the decimals of their unit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _UNITS: Final = package_rows("treasury.core", "currencies.csv")
 EXPONENTS: Final = {row["code"]: int(row["decimals"]) for row in _UNITS}
 """Number of decimals by currency or coin: ISO 4217 minor units, on-chain decimals."""
 CURRENCIES: Final = frozenset(row["code"] for row in _UNITS if row["kind"] != "coin")
-"""Currencies of ISO 4217, and those that the euro replaced."""
+"""ISO 4217 currencies, and the currencies that the euro replaced."""
 
 _POINTS: Final = Decimal("0.01")
 _STORED: Final = Decimal(1).scaleb(-SCALE)
@@ -35,7 +35,7 @@ _PLAIN: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?", 
 
 
 def exponent(currency: str) -> int:
-    """Return the decimals of a currency or coin; 2 for an unknown one."""
+    """Return the number of decimals of a currency or coin; 2 if it is unknown."""
     return EXPONENTS.get(currency, 2)
 
 
@@ -122,14 +122,14 @@ def added(amount: Decimal, addend: Decimal) -> Decimal:
 def half_up(numerator: int, denominator: int) -> int:
     """Return a ratio as a whole number, rounded half away from zero.
 
-    The denominator is positive.
+    The denominator must be positive.
     """
     whole = (2 * abs(numerator) + denominator) // (2 * denominator)
     return -whole if numerator < 0 else whole
 
 
 def mean(amounts: Iterable[Decimal]) -> Decimal:
-    """Return the mean, which is exact for one amount or two."""
+    """Return the mean, which is exact for one or two amounts."""
     values = list(amounts)
     return _WIDE.divide(total(values), Decimal(len(values)))
 
@@ -151,9 +151,9 @@ def format_amount(amount: Decimal, currency: str) -> str:
 
 
 def plain_digits(amount: Decimal) -> str:
-    """Return every digit of a decimal, without zeros at the end of its decimals.
+    """Return a decimal with every digit but without trailing zeros.
 
-    Equal amounts get the same text.
+    Equal amounts have equal texts.
     """
     text = f"{amount:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
@@ -187,7 +187,7 @@ def implied_rate(fiat: Decimal, coins: Decimal) -> Decimal | None:
 def product(amount: Decimal, factor: Decimal) -> Decimal:
     """Return an amount times a rate or a share, without rounding.
 
-    The result is for comparisons only; an amount to book is rounded.
+    Use the result only for comparisons; an amount to book has to be rounded.
     """
     return _WIDE.multiply(amount, factor)
 

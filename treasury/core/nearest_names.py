@@ -1,4 +1,4 @@
-"""The base class of objects that name the nearest attribute for a misspelt one."""
+"""The base class of objects that suggest the nearest attribute for a misspelt one."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from treasury.core.text import is_it
 
 
 class NearestNames:
-    """An object that names the nearest attribute of an unknown one."""
+    """An object that suggests the nearest attribute for an unknown one."""
 
-    # With it, mypy would accept every attribute.
+    # Hidden from mypy, which would otherwise accept every attribute.
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             owner = type(self).__name__
-            # IPython looks for its own hooks, `dir` for `__dict__`; a property may raise
+            # IPython looks for its hooks, `dir` looks for `__dict__`, and a property may raise
             # AttributeError.
             if name.startswith("_") or name in dir(type(self)):
                 raise AttributeError(f"{owner!r} object has no attribute {name!r}")

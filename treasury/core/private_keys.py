@@ -1,7 +1,7 @@
-"""Detects private keys in a text, in the formats of common tools.
+"""Detects private keys in texts, in the formats of common tools.
 
 A key is recognised by the header or the field names around it, or by its DER structure after
-decoding. A key without these, such as 32 bare bytes, cannot be distinguished from another secret.
+decoding. A key without any of these, such as 32 bare bytes, looks like any other secret.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _BREAKS: Final = re.compile(r"\\[rn]|\\x|[\s:,\\]")
 """Separators between the digits of one key, such as line breaks in JSON or the colons of OpenSSL.
 """
 _HEXADECIMAL_SIGN: Final = re.compile(r"\b0x")
-"""Prefix of each byte in lists of bytes; base64 may have the same characters as digits."""
+"""Prefix of each byte in byte lists; base64 may contain the same characters as digits."""
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{40,}")
 _HEXADECIMAL: Final = re.compile(r"[0-9A-Fa-f]{60,}")
 _DER_IN_BASE64: Final = re.compile("M[A-I]")
 _DER_IN_HEXADECIMAL: Final = re.compile("30[0-8]", re.IGNORECASE)
 _SHORTEST: Final = 30
-"""Minimum bytes of a key in DER; keys of the smallest curve in use have more."""
+"""Minimum size of a DER key in bytes; keys on the smallest curve in use are larger."""
 _NESTED: Final = 2
-"""Number of nested encodings that are decoded: a PEM file is often stored in base64."""
+"""Number of nested encodings to decode; a PEM file is often stored in base64."""
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 _SEQUENCE, _INTEGER, _OCTETS, _IDENTIFIER = 0x30, 0x02, 0x04, 0x06
 _LAST_VERSION: Final = 3
@@ -65,7 +65,7 @@ def holds_private_key(text: str, depth: int = _NESTED) -> bool:
 
 
 def _from_base64(digits: str) -> bytes:
-    """Decode base64, without digits at the end that do not make a whole byte."""
+    """Decode base64, ignoring final digits that do not make a whole byte."""
     if len(digits) % 4 == 1:
         digits = digits[:-1]
     return base64.b64decode(digits + "=" * (-len(digits) % 4))
@@ -84,7 +84,7 @@ def _inner_text(digits: str) -> str:
 
 
 def _is_private_key(der: bytes) -> bool:
-    """Return True if DER begins with a private key, plain or encrypted.
+    """Return True if DER data begins with a private key, plain or encrypted.
 
     A plain key is a sequence that begins with a version. An encrypted key is a sequence of an
     algorithm and octets. Certificates, public keys and signatures have other structures.
@@ -104,7 +104,7 @@ def _is_private_key(der: bytes) -> bool:
 
 
 def _element(der: bytes, at: int) -> tuple[int, int, int] | None:
-    """Return tag, begin and end of the DER element at a position; None if it is incomplete."""
+    """Return the tag, start and end of the DER element at a position; None if it is incomplete."""
     if len(der) < at + 2:
         return None
     tag, length, begin = der[at], der[at + 1], at + 2

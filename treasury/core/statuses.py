@@ -1,7 +1,7 @@
 """The statuses of both services' records, from `statuses.csv`.
 
 `ends` is `done` or `undone` for a final status, and empty for others. A BLOCKED record may
-continue, so BLOCKED is not final. A status that is missing from the file counts as open, and is
+continue, so BLOCKED is not final. A status that is missing from the file is treated as open, and
 reported.
 """
 

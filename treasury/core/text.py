@@ -1,4 +1,4 @@
-"""Text from outside, made visible, put on one line, and made harmless in HTML.
+"""Makes text from outside visible, puts it on one line, and makes it harmless in HTML.
 
 Remittance texts, names and file names come from strangers. A control character must not move the
 cursor, a direction mark must not reverse a line, markup must stay text, and a notebook must not
@@ -32,9 +32,9 @@ def visible(text: str) -> str:
 
 
 def nearest(name: object, names: Iterable[str]) -> str:
-    """Return the known name that a misspelt one is nearest to; empty if none is near.
+    """Return the known name nearest to a misspelt one; empty if none is near.
 
-    Upper case, blanks and hyphens do not count as misspelt.
+    Differences in case, blanks and hyphens are ignored.
     """
     by_spelling = {screen_code(each): each for each in names}
     close = get_close_matches(screen_code(str(name)), by_spelling, 1)
@@ -42,13 +42,13 @@ def nearest(name: object, names: Iterable[str]) -> str:
 
 
 def is_it(name: object, names: Iterable[str]) -> str:
-    """Return `; is it NAME?` with the known name nearest to a misspelt one, or nothing."""
+    """Return `; is it NAME?` with the known name nearest to a misspelt one, or an empty text."""
     near = nearest(name, names)
     return f"; is it {clean(near)}?" if near else ""
 
 
 def screen_code(name: str) -> str:
-    """Return a word of a screen in snake_case: `other_business` for `Other business`."""
+    """Return a word as shown on screen in snake_case: `other_business` for `Other business`."""
     return name.casefold().replace("-", "_").replace(" ", "_")
 
 
@@ -95,5 +95,5 @@ class Screen(str):
 
 
 def is_hidden(char: str) -> bool:
-    """Return True if a character is invisible: a control, a direction mark, or of zero width."""
+    """Return True for an invisible character: a control, a direction mark, or one without width."""
     return unicodedata.category(char) in _HIDDEN

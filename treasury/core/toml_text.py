@@ -15,10 +15,10 @@ from treasury.core.errors import InputError
 from treasury.core.text import clean
 
 Keys = Sequence[str | int]
-"""The position of a value: the names of tables and keys, and array indices from 0."""
+"""The path to a value: names of tables and keys, and array indices from 0."""
 
 _LONGEST: Final = 2 << 20
-"""Maximum number of characters: 2 MB is enough for thirty thousand payees."""
+"""Maximum number of characters, enough for thirty thousand payees."""
 _LONGEST_KEY: Final = 300
 _DEEPEST: Final = 32
 _LARGEST: Final = 2**63
@@ -39,7 +39,7 @@ def parse_toml(text: str, *, parse_float: Callable[[str], Any] = float) -> dict[
     """Parse TOML; raise TOMLDecodeError for invalid, too long or too deep text."""
     if len(text) > _LONGEST:
         raise tomllib.TOMLDecodeError(f"it is longer than {_LONGEST >> 20} MB")
-    # The library's time and memory grow with the square of the number of parts of a key.
+    # The library's time and memory grow with the square of the number of parts in a key.
     if _DEEP_KEY.search(_TEXTS.sub("t", text)):
         raise tomllib.TOMLDecodeError("it is nested too deeply")
     try:
@@ -80,7 +80,7 @@ def at_key(text: str, *keys: str | int) -> Iterator[str]:
 
 
 def problem_place(text: str, error: msgspec.ValidationError) -> str:
-    """Return the message of msgspec's error, with the line of the key."""
+    """Return the message of msgspec's error, with the key's line."""
     message = str(error)
     path = re.search(r"`\$([^`]*)`$", message)
     keys: list[str | int] = []
@@ -99,7 +99,7 @@ def problem_place(text: str, error: msgspec.ValidationError) -> str:
 
 
 def line_of(text: str, keys: Keys) -> int | None:
-    """Return the line on which the value at `keys` is complete; None if there is no such value.
+    """Return the line on which the value at `keys` ends; None if there is no such value.
 
     A key can be spelt in several ways in TOML, so searching the text is not enough. The result is
     the first line up to which the file parses and has the key.
@@ -110,7 +110,7 @@ def line_of(text: str, keys: Keys) -> int | None:
 
 
 def _statement_ends(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the number and end position of each line at which no value is incomplete."""
+    """Yield the number and end position of each line that does not end inside a value."""
     line, depth = 1, 0
     for found in _STRUCTURE.finditer(text):
         part = found[0]

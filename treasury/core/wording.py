@@ -38,10 +38,10 @@ STORED_WORDS: Final = {
     "contradicted": "conflict",
     "paid_twice": "duplicate",
 }
-"""The outcome for each stored name of a kind of open item.
+"""The outcome for each stored kind of open item.
 
 The stored names never change, because decision sheets hash the kinds and states of items, and the
-journal has the states.
+journal stores the states.
 """
 LINE_CLASSES: Final = {
     "bank_charge": "Bank charge",
@@ -71,7 +71,7 @@ _STATES: Final = {
     "not_yet_credited": "not credited yet",
     "held_kyc": "held until the holder is verified",
     "not_provable": "not provable",
-    # States of own transfers
+    # States of transfers between own accounts
     "both_legs": "both legs seen",
     "leg_in_missing": "leg in is missing",
     "leg_out_missing": "leg out is missing",
@@ -79,9 +79,9 @@ _STATES: Final = {
     "check_bank": "check the bank",
     "not_ours": "to somebody else",
     "not_observed": "not observed",
-    # Stored states of items, as their outcomes
+    # Stored states of items, shown as their outcomes
     **{code.upper().replace("_", " "): outcome.upper() for code, outcome in STORED_WORDS.items()},
-    # Marks on parts of an answer
+    # Labels for parts of an answer
     "marked_sent": "marked sent",
     "will_not_fund": "will not be funded",
     "not_uploaded": "not uploaded",
@@ -102,13 +102,13 @@ _WORDS: Final[dict[str, dict[str, str]]] = {
 
 
 def codes() -> dict[str, dict[str, str]]:
-    """Return the codes of each column with their words, and with the meaning of each outcome.
+    """Return the codes of each column with their words, and the meaning of each outcome.
 
     Returns
     -------
     dict
-        By column name, a dictionary from code to word. The word of an outcome of a bank line is
-        followed by the outcome's meaning.
+        For each column name, a dictionary from code to word. For the outcomes of bank lines, the
+        meaning follows the word.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def instant_words(value: date | None, form: str = "%Y-%m-%d %H:%M") -> str:
 
 
 def group_words(count: int) -> str:
-    """Return the sentence that explains why `count` payments are decided as one group."""
+    """Return the sentence that explains why `count` payments were assigned as a group."""
     return (
         f"{count} payments fit as many requests equally: assigned by date, nothing tells them apart"
     )

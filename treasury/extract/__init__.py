@@ -1,4 +1,4 @@
-"""The tables filled from the services, and the sync that brings records into the lake."""
+"""The tables filled from the services, and the sync that stores the records in the lake."""
 
 from treasury.extract.sync import sync
 from treasury.extract.sync_run import (

@@ -1,10 +1,10 @@
 """Findings about the completeness of synced data.
 
-Three facts are known only to the sync: a count that disagrees with the stored records, a refused
-list, and an unknown field. The sync stores them as findings, and removes a finding when a later
-sync no longer makes it. The finding about a field stays, so that the field is reported once. Other
+Only the sync itself can notice three problems: a count that disagrees with the stored records, a
+refused list, and an unknown field. It stores them as findings, and removes a finding when a later
+sync does not repeat it. The finding about a field stays, so that the field is reported once. Other
 findings are queried from stored records: ids that no list has, and gaps in a service's numbering.
-If the sync has no new findings, no rows are written.
+If the findings are unchanged, no rows are written.
 """
 
 # ruff: noqa: S608 - table and column names are declared
@@ -80,9 +80,9 @@ def stored_findings(snapshot: Snapshot) -> list[SyncFinding]:
 def write_findings(
     writer: Writer | FetchedRows, findings: Iterable[SyncFinding], *, stand: Iterable[str]
 ) -> None:
-    """Replace the stored findings by these; stored findings with ids in `stand` stay.
+    """Replace the stored findings by these, but keep those with ids in `stand`.
 
-    If there is no difference, no rows are written.
+    If the findings are unchanged, no rows are written.
     """
     before = {finding.finding_id: finding for finding in stored_findings(writer.base)}
     present = {name: before[name] for name in stand if name in before}
@@ -111,8 +111,8 @@ _REFERENCES: Final = (
     ("ramp_requests", "company_wallet_id", "company_wallets"),
     ("ramp_requests", "company_bank_account_id", "company_bank_accounts"),
 )
-"""Columns with ids of records in other tables. Columns of users are left out, because a user may be
-an employee of the provider and in no list.
+"""Columns with ids of records in other tables. User columns are left out, because a user may be an
+employee of the provider who is in no list.
 """
 
 _NOWHERE: Final = (
@@ -132,20 +132,21 @@ _NOWHERE: Final = (
 _GAPS: Final = step_sql("treasury.extract.steps", "reference_gaps")
 LEAST: Final = 20
 _PERCENT: Final = 98
-"""Minimum percentage of a series' numbers that must be stored before gaps in it are reported. In
-a series that a provider's customers share, most numbers belong to others.
+"""Percentage of a series' numbers that must be stored before its gaps are reported. If the
+provider's customers share a series, most of its numbers belong to others.
 """
 
 
 def named_nowhere(snapshot: Snapshot) -> list[Mapping[str, Any]]:
-    """Return the ids that stored records name but no list has, with table, count and first date."""
+    """Return ids that stored records refer to but no list has, with table, count and first date."""
     return list(snapshot.select(_NOWHERE).to_pylist())
 
 
 def reference_gaps(snapshot: Snapshot) -> list[Mapping[str, Any]]:
     """Return the gaps in dense series of payment references.
 
-    The columns are the first and last number of the gap, their count, and the first date.
+    The columns are the gap's first and last number, the count of missing numbers, and the first
+    date.
     """
     return list(snapshot.select(_GAPS, {"least": LEAST, "percent": _PERCENT}).to_pylist())
 

@@ -1,8 +1,8 @@
-"""Finds drift: differences in records that were considered settled (final).
+"""Finds drift: unexpected changes of records that were considered final (settled).
 
-Only a full comparison with the services can find drift. It is read from the lake after the commit,
-by the timestamps of the commit: a settled record with a new version has changed, a new record older
-than the newest stored one came late, and a record that no list has any more has vanished.
+Only a full comparison with the services can find drift. It is read from the lake after the commit:
+a settled record with a new version has changed, a new record that is older than the newest stored
+one came late, and a record that is no longer in any list has vanished.
 """
 
 # ruff: noqa: S608 - table names are declared, values are bound
@@ -34,7 +34,7 @@ _QUESTIONS: Final = {"changed": _CHANGED, "late": _LATE, "vanished": _VANISHED}
 
 
 def newest_created(snapshot: Snapshot) -> Mapping[str, datetime | None]:
-    """Return the creation time of the newest record, for each table with records that settle."""
+    """Return the newest record's creation time for each table whose records become final."""
     return {
         name: snapshot.sql(f"SELECT max(created_at) AS newest FROM {name}")["newest"][0].as_py()
         for name in _SETTLING

@@ -1,12 +1,12 @@
 """Buffers the rows that a sync fetched, and writes them in one commit.
 
-While a sync calls the services, it does not lock the workspace, so that other changes, such as a
-new bank file, can be stored meanwhile. Fetched rows are buffered in memory, and beyond a size limit
-in a compressed file without a name. At the end they are written under the lock, in the order of
-arrival. They are refused if another process changed the services' tables meanwhile.
+A sync does not lock the workspace while it calls the services, so that other changes, such as a new
+bank file, can be stored. Fetched rows are buffered in memory, and beyond a size limit in a
+compressed, unnamed temporary file. At the end they are written under the lock, in the order of
+arrival. They are refused if another process has changed the services' tables since the sync began.
 
-The first rows of an empty table need no comparison. They are written to Parquet files while further
-rows arrive, and these files become the table.
+The first rows of an empty table need no comparison. They are written to Parquet files as they
+arrive, and these files become the table.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from treasury.lake.upkeep.file_check import whole_rows
 from treasury.lake.writer import stamped, stored_rows
 
 IN_MEMORY: Final = 16 << 20
-"""Maximum of compressed bytes in memory; only the first sync of a large company exceeds it."""
+"""Maximum compressed size in memory, in bytes; only a large company's first sync exceeds it."""
 _BEGUN: Final = "begun-"
 """Prefix of the staging folders of new tables."""
 
 
 class _Batch(msgspec.Struct, frozen=True):
-    """Buffered rows: the operation to apply, and the position of the rows in the file.
+    """Buffered rows: the operation to apply to them, and their position in the file.
 
-    `rows` is the number of rows if they are the first of a table, which have files of their own.
+    `rows` is set for the first rows of a table, which are in separate files: their number.
     """
 
     act: Literal["begin", "upsert", "append", "vanish"]
@@ -58,7 +58,7 @@ class FetchedRows:
         self.base = base
         """The stored data as it was when the sync began."""
         self.now = now
-        """Start of the sync, which is the timestamp of its rows."""
+        """The start time of the sync, which is the timestamp of its rows."""
         self.refetch = frozenset(() if base.commit is None else base.commit.refetch)
         """Tables that a repair could not fully restore."""
         self._staging = staging
@@ -66,12 +66,12 @@ class FetchedRows:
         self._begun: dict[str, Files] = {}
         with storing(staging):
             staging.mkdir(parents=True, exist_ok=True)
-            # A sync that was killed has left its folders.
+            # Remove folders left by a sync that was killed.
             for left in staging.glob(f"{_BEGUN}*"):
                 shutil.rmtree(left, ignore_errors=True)
             self._begun_folder = Path(mkdtemp(prefix=_BEGUN, dir=staging))
-            # The file must stay open until its rows are written, so it is not used as a context. It
-            # has no name and disappears with the process.
+            # The file must stay open until its rows are written, so no `with` block is used. It has
+            # no name and disappears with the process.
             self._file = SpooledTemporaryFile(IN_MEMORY, dir=str(staging))  # noqa: SIM115
 
     def read(
@@ -86,7 +86,7 @@ class FetchedRows:
         """Queue records, to be compared with the stored records.
 
         `complete` means that the service has no other records. With `after_change`, the records are
-        written only if the batch before them changes a row.
+        written only if the preceding batch changes a row.
         """
         if complete or after_change or not self._begin(table, rows):
             begins = self._keep(rows)
@@ -104,11 +104,11 @@ class FetchedRows:
         self._batches.append(_Batch("vanish", table, self._keep(keys)))
 
     def write(self, writer: Writer, tables: Iterable[str]) -> dict[str, Counter[str]]:
-        """Write all rows in the order of arrival; return counts of changes by table.
+        """Write all rows in the order of arrival; return the counts of changes by table.
 
-        The counts are those of `Changes`, and `observed` for observations. Raise CommitOvertaken
-        before any write if one of `tables` changed since the sync began, because the fetched rows
-        may be older.
+        The counts are named as in `Changes`, plus `observed` for observations. Raise
+        CommitOvertaken before any write if one of `tables` changed since the sync began, because
+        the fetched rows may be older.
         """
         before = {} if self.base.commit is None else self.base.commit.versions
         moved = [name for name in tables if writer.versions.get(name) != before.get(name)]
@@ -142,7 +142,7 @@ class FetchedRows:
         for files in self._begun.values():
             files.drop()
         shutil.rmtree(self._begun_folder, ignore_errors=True)
-        # A failed flush does not matter, because the rows are no longer needed.
+        # A failed flush does not matter, because the rows are not needed any more.
         with suppress(OSError):
             self._file.close()
 
@@ -170,7 +170,7 @@ class FetchedRows:
         if writer.now == self.now:
             writer.begin(table, self._begun.pop(table.name))
             return
-        # Another commit was made meanwhile, so these rows are valid from the later commit on.
+        # Another commit was made since, so these rows are valid from that commit on.
         folder = self._begun_folder / table.name
         for file in self._begun[table.name].finish(folder):
             for rows, _ in whole_rows(folder / file.path, None):

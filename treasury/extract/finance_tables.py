@@ -1,8 +1,8 @@
-"""The tables of the finance service: one declaration each, its columns in reading order.
+"""Declarations of the finance service's tables, with columns in reading order.
 
 A declaration states the endpoint, the key and the columns of a table, and whether its rows become
-final. The source of a column names a heading of the finance service's specification. Times are
-instants in UTC. An amount is in units of the asset or currency that its meaning names.
+final. A column's source names a heading of the finance service's specification. Times are in UTC.
+The meaning of an amount names its asset or currency.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ ACCOUNTS: Final = form(
     title="Accounts at the finance service",
     model=Account,
     source=Whole(lambda client: client.finance.accounts.iterate()),
-    # The field has copies of rows in `party_roles` and `parties`.
+    # This field repeats rows of `party_roles` and `parties`.
     volatile=("partyRoles",),
 )
 
@@ -103,7 +103,7 @@ PARTY_ROLES: Final = form(
     title="Roles of parties in accounts, such as account holder",
     model=PartyRole,
     source=PerAccount(lambda client, account: client.finance.party_roles.all(account)),
-    # The field has a copy of a row in `parties`.
+    # This field repeats a row of `parties`.
     volatile=("party",),
 )
 
@@ -198,14 +198,14 @@ VIRTUAL_BANK_ACCOUNTS: Final = form(
 
 
 class ReceivedTransfer(ReceivedRecord, frozen=True, kw_only=True):
-    """A transfer with its kind and the time of the first sync that had it."""
+    """A transfer with its kind and the time of the first sync that received it."""
 
     kind: str
     first_seen_at: datetime
 
 
 def kind_of(transfer: Transfer) -> str:
-    """Return `fiat` or `crypto`, for a transfer in an account's list."""
+    """Return whether a transfer in an account's list is `fiat` or `crypto`."""
     in_fiat = transfer.currency is not None and transfer.asset is None
     return "fiat" if transfer.fiat_origin is not None or in_fiat else "crypto"
 
@@ -266,7 +266,7 @@ TRANSFERS: Final = form(
     _UPDATED,
     instant("first_seen_at", "time of the first sync with the transfer", lambda r: r.first_seen_at),
     model=Transfer,
-    # The field has the other party's account, which is outside the service.
+    # This field has the other party's account outside the service.
     unread=("bankAccount",),
     title="Crypto, fiat and account-to-account transfers",
     settles=True,

@@ -1,6 +1,6 @@
 """Finds fields of received records that the models do not know.
 
-Such fields are stored in the column `raw` and reported once. DuckDB reads the JSON structures of
+Such fields are stored in the column `raw` and reported once. DuckDB derives the JSON structures of
 many records at once; each new structure is then compared with the model, path by path.
 """
 
@@ -19,9 +19,9 @@ from treasury.extract.record_rows import Form
 _SHAPES: Final = "SELECT DISTINCT json_structure(raw)::VARCHAR AS shape FROM received"
 _LONGEST: Final = 100
 _READ: Final = 2_000
-"""Maximum number of records checked per batch; of a larger batch, every n-th is checked."""
+"""Maximum number of records checked per batch; a larger batch is sampled evenly."""
 MOST: Final = 50
-"""Maximum number of fields reported per table, because a record may have any number."""
+"""Maximum number of fields reported per table, because a record may have any number of fields."""
 
 
 class FieldWatch:
@@ -34,7 +34,7 @@ class FieldWatch:
         self.fields: dict[str, set[str]] = {}
 
     def look(self, form: Form, raw: pa.ChunkedArray) -> None:
-        """Check the records of a table for fields that the form's model does not know."""
+        """Check received records for fields that the table's model does not know."""
         if form.model is None or not len(raw):
             return
         name = form.table.name
@@ -61,7 +61,7 @@ class FieldWatch:
 
 
 def _unknown(shape: Any, known: inspect.Type, path: str = "") -> Iterator[str]:
-    """Yield the paths in a structure that a type does not have; skip parts without a type."""
+    """Yield the paths in a JSON structure that a type lacks; skip parts without a declared type."""
     kinds = known.types if isinstance(known, inspect.UnionType) else (known,)
     if isinstance(shape, list):
         lists = (inspect.ListType, inspect.VarTupleType)

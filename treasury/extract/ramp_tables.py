@@ -1,9 +1,9 @@
-"""The tables of the ramp service: one declaration each, its columns in reading order.
+"""Declarations of the ramp service's tables, with columns in reading order.
 
 A declaration states the endpoint, the key and the columns of a table, and whether its rows become
-final. The source of a column names a heading of the ramp service's specification. `amount` of a
-ramp request is gross fiat on-ramp and gross crypto off-ramp; use the columns that name their unit
-instead. Rates are fiat per crypto, percentages are per cent.
+final. A column's source names a heading of the ramp service's specification. A ramp request's
+`amount` is gross fiat for an on-ramp and gross crypto for an off-ramp; prefer the columns that name
+their unit. Rates are fiat per crypto, percentages are per cent.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _crypto(record: ReceivedRecord) -> CryptoCurrency:
 
 
 def _id_of(field: str) -> Callable[[ReceivedRecord], str | None]:
-    """Return a function that reads a nested record's id, from its id field or from the record."""
+    """Return a function that reads the id of a nested record."""
     return lambda record: (
         getattr(record.value, f"{field}_id") or getattr(getattr(record.value, field), "id", None)
     )
@@ -99,9 +99,10 @@ RAMP_REQUESTS: Final = form(
     text("status", "status of the request, from AWAITING_APPROVAL to SUCCEEDED"),
     flag("is_open", "true if the request may still change; BLOCKED counts as open",
          lambda f: f.value.status not in REQUEST_FINAL, "status"),
-    amount("amount", "gross amount, fiat on-ramp and crypto off-ramp; always show it with its unit",
+    amount("amount",
+           "gross amount: fiat for an on-ramp, crypto for an off-ramp; show it with its unit",
            unit="`fiat_currency` on-ramp, `crypto_currency` off-ramp"),
-    amount("net_amount", "amount after the fee; better use columns with a named unit",
+    amount("net_amount", "amount after the fee; prefer columns with a named unit",
            unit="that of `amount`"),
     text("fiat_currency", "currency of the fiat amounts",
          lambda f: _fiat(f).currency, "fiatCurrency"),
@@ -121,14 +122,14 @@ RAMP_REQUESTS: Final = form(
     amount("fee_percentage", "fee in per cent of the gross amount", unit="per cent"),
     flag("payment_received", "true if the service has received the payment"),
     amount("amount_received", "amount received, in the unit of `amount`", unit="that of `amount`"),
-    text("blockchain_transaction_hash", "hash of the blockchain transaction of the crypto"),
+    text("blockchain_transaction_hash", "hash of the blockchain transaction that moves the crypto"),
     text("company_id", "company that made the request"),
     text("company_name", "name of the company that made the request"),
-    text("company_wallet_id", "wallet that receives crypto on-ramp", _id_of("company_wallet"),
-         "companyWalletId"),
+    text("company_wallet_id", "wallet that receives the crypto of an on-ramp",
+         _id_of("company_wallet"), "companyWalletId"),
     text("company_wallet_address", "address of that wallet", "company_wallet.address"),
     text("company_wallet_chain", "blockchain network of that wallet", "company_wallet.chain"),
-    text("company_bank_account_id", "bank account that receives fiat off-ramp",
+    text("company_bank_account_id", "bank account that receives the fiat of an off-ramp",
          _id_of("company_bank_account"), "companyBankAccountId"),
     text("company_bank_account_iban", "IBAN of that bank account", "company_bank_account.iban"),
     text("deposit_bank_account_id", "bank account to which we pay fiat (deposit account)",

@@ -1,10 +1,10 @@
-"""Converts received records to rows of a table, as a form declares.
+"""Converts received records to table rows, as declared by a form.
 
-A form is a table of the lake whose columns can extract their values from a record. A column uses a
-path through the model (`deposit_bank_account.iban`, null if a part is missing), or a function for
-derived values. The form also declares how to fetch the records. Small tables are fetched completely
-at every sync, so that vanished records can be marked. Transfers and ramp requests grow without
-limit and have modules of their own.
+A form declares a table of the lake, and how each column gets its value from a record: by a path
+through the model (`deposit_bank_account.iban`, null if a part is missing), or by a function. The
+form also declares how to fetch the records. Small tables are fetched completely at every sync, so
+that vanished records can be marked. Transfers and ramp requests grow without limit and have their
+own modules.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _Take = Callable[[Any], Any]
 
 
 class ReceivedRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A received record: its model, its bytes, and the account of its list."""
+    """A received record: as a model, as bytes, and with the account whose list it came from."""
 
     value: Any
     raw: bytes
@@ -69,7 +69,7 @@ class RecordField(msgspec.Struct, frozen=True):
 
 
 def _fields_of(kind: pa.DataType) -> Callable[..., RecordField]:
-    """Return a function that declares columns of one type, by default with the name as path."""
+    """Return a function that declares columns of one type; by default, name and path are equal."""
 
     def declared(
         name: str, meaning: str, take: str | _Take = "", source: str = "", unit: str = ""
@@ -84,15 +84,15 @@ instant, integer, flag = _fields_of(INSTANT), _fields_of(INTEGER), _fields_of(BO
 
 
 class Form(msgspec.Struct, frozen=True):
-    """A table of the lake, with the source of its records and of each column."""
+    """A table of the lake, with the sources of its records and columns."""
 
     table: Table
     takes: tuple[_Take, ...]
     source: Whole | PerAccount | None = None
-    """None if another module fills the table, or the records of another table do."""
+    """None if the table is filled by another module, or from another table's records."""
     model: type[Any] | None = None
-    """The type that parses a record. A field that it does not know is reported as new, unless it is
-    in `unread`.
+    """The type that parses a record. A field that the type does not know is reported as new, unless
+    it is in `unread`.
     """
     unread: frozenset[str] = frozenset()
     """Known fields that are stored only in `raw`."""
@@ -111,16 +111,16 @@ def form(
     model: type[Any] | None = None,
     unread: tuple[str, ...] = (),
 ) -> Form:
-    """Declare the form of a table; `record` is the heading of its fields in the specification.
+    """Declare a table's form; `record` is the specification's heading above its fields.
 
-    `model` parses stored records to fill columns that are declared later. `unread` are fields that
-    the model lacks on purpose, so they are not reported as new.
+    `model` parses stored records again when a new column is declared. `unread` lists fields that
+    the model lacks on purpose, so that they are not reported as new.
     """
     takes = {field.name: (field.type, _taker(field.take)) for field in fields}
     paths = {field.name for field in fields if isinstance(field.take, str)}
 
     def reread(names: Sequence[str], raws: Sequence[str]) -> dict[str, pa.Array]:
-        """Return the columns that have a path in the record as their source."""
+        """Return the columns whose source is a path in the record."""
         readable = [name for name in names if name in paths]
         if model is None or not readable:
             return {}
@@ -153,7 +153,7 @@ def form(
 
 
 def forms(module: Mapping[str, object]) -> tuple[Form, ...]:
-    """Return the forms that a module declares, in order; pass its `globals()`."""
+    """Return a module's forms in declaration order; pass the module's `globals()`."""
     return tuple(value for value in module.values() if isinstance(value, Form))
 
 

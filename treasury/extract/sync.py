@@ -1,4 +1,4 @@
-"""The sync brings the records of the services into the lake in one commit.
+"""The sync: stores the services' records in the lake in one commit.
 
 Small tables are fetched completely and in parallel, then the tables with a list per account, then
 transfers and ramp requests. Of these, a later sync fetches only records that may have changed. If a
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 WORKERS: Final = 8
 _STAGING: Final = "staging"
-"""Folder next to the lake for rows that were fetched but not committed."""
+"""Folder next to the lake for fetched rows that are not committed yet."""
 _LOCK: Final = "sync.lock"
-"""Lock file, next to that of the workspace, by which only one sync runs at a time."""
+"""Lock file, next to the workspace's own, that lets only one sync run at a time."""
 PATIENCE: Final = 600.0
 """Seconds to wait for another writer before the fetched rows are discarded."""
 
@@ -49,7 +49,7 @@ TOGETHER: Final = (
     (RAMP_REQUESTS.table.name, RAMP_REQUEST_EVENTS.table.name),
     (WALLETS.table.name, finance_tables.WALLET_BALANCES.table.name),
 )
-"""Groups of tables that are filled from the same answers of the services."""
+"""Groups of tables that are filled from the same answers."""
 
 
 def sync(
@@ -108,7 +108,7 @@ def sync(
         with lake.writer("sync", fetched.now, patience=PATIENCE) as writer:
             report = run.write(writer, [table.name for table in SERVICE_TABLES])
             if scope.full and scope.since is None:
-                # A table that was fetched completely is restored; a refused table stays incomplete.
+                # A completely fetched table is now restored; a refused table stays incomplete.
                 skipped = {skip.table for skip in report.skipped}
                 refused = skipped.union(*(names for names in TOGETHER if skipped & set(names)))
                 whole = {lists.table for lists in report.tables}
@@ -125,7 +125,7 @@ def sync(
 
 
 def _checked(scope: Scope) -> Scope:
-    """Return the scope with all tables of the groups that it names; raise InputError if unknown."""
+    """Return the scope with whole groups of tables; raise InputError for an unknown table."""
     if scope.tables is None:
         return scope
     offered = {table.name for table in SERVICE_TABLES}
@@ -151,7 +151,7 @@ def _lost(lake: Lake, scope: Scope) -> list[str]:
 
 
 def _whole(run: SyncRun) -> list[str]:
-    """Fill the tables with a single list; return the account ids if other tables need them."""
+    """Fill the tables that have a single list; return the account ids if other tables need them."""
     by_account = run.scope.has(TRANSFERS.table.name, *(form.table.name for form, _ in _PER_ACCOUNT))
     questions = [
         (form, source, run.ask(lambda source: list(source.ask(run.client)), source))
@@ -169,7 +169,7 @@ def _whole(run: SyncRun) -> list[str]:
 
 
 def _detailed(run: SyncRun, form: Form, source: Whole, records: list[Received]) -> list[Received]:
-    """Return the records; an incomplete list item is replaced by its detail."""
+    """Return the records, with incomplete list items replaced by their details."""
     if source.detail is None:
         return records
     answers = {
@@ -191,7 +191,7 @@ def _detailed(run: SyncRun, form: Form, source: Whole, records: list[Received]) 
 
 
 def _per_account(run: SyncRun, accounts: Sequence[str]) -> None:
-    """Fill the tables with a list per account, and the balances."""
+    """Fill the tables that have a list per account, and the balances."""
 
     def ask(source: PerAccount, account: str) -> list[ReceivedRecord]:
         return [
@@ -222,7 +222,7 @@ def _balances(
     """Yield the balances of each wallet; report a balance if its parts do not add up."""
     for record in wallets:
         wallet: Wallet = record.value
-        # A service that lists balances without wallets sends each balance as a row.
+        # A service without wallets sends each balance as a row of its own.
         raws = [record.raw]
         if wallet.id is not None:
             raws = [bytes(item) for item in decode_json(record.raw, _RawBalances).balances]

@@ -36,7 +36,8 @@ Q = TypeVar("Q")
 T = TypeVar("T")
 
 REFUSED = (Forbidden, NotOffered, NotFound)
-"""Errors that leave a table unchanged: the credential may not read it, or the service lacks it."""
+"""Errors that leave a table unchanged, because the credential may not read it or it does not
+exist."""
 
 
 class Progress(Protocol):
@@ -71,11 +72,11 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     """Also list all records created from this day on, even if newer records are stored."""
 
     full: bool = False
-    """Compare all records with the service, also settled ones, and report the differences."""
+    """Compare all records with the service, including settled ones, and report the differences."""
 
     details: int | None = None
-    """Maximum number of details to fetch of older settled requests; the others are left to later
-    syncs.
+    """Maximum number of older settled requests whose details are fetched; later syncs fetch the
+    rest.
     """
 
     def has(self, *tables: str) -> bool:
@@ -118,7 +119,7 @@ class Unoffered(msgspec.Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """The sentence shown on screens."""
+        """A sentence about the list, for the report."""
         return f"{self.table}: not offered by the service: {self.operation}; stored records stay"
 
 
@@ -154,7 +155,7 @@ class SyncReport(Tables, msgspec.Struct, frozen=True):
     """
 
     def sheets(self) -> Mapping[str, Table]:
-        """Return one row per table, per skipped table and per list not offered."""
+        """Return a table with one row per table, skipped table and list not offered."""
         sheets: dict[str, tuple[Sequence[msgspec.Struct], type[msgspec.Struct]]] = {
             "Tables": (self.tables, TableReport),
             "Left": (self.skipped, Skipped),
@@ -169,7 +170,7 @@ class SyncReport(Tables, msgspec.Struct, frozen=True):
 
     @property
     def sql(self) -> str:
-        """The query of all commits."""
+        """The query that shows all commits."""
         return 'SELECT * FROM commits ORDER BY "at"'
 
     def __str__(self) -> str:
@@ -202,7 +203,7 @@ class SyncReport(Tables, msgspec.Struct, frozen=True):
 
 @contextmanager
 def asking(workers: int) -> Iterator[ThreadPoolExecutor]:
-    """Run a pool of threads; after an error, calls that wait in its queue are dropped."""
+    """Run a thread pool; after an error, its queued calls are dropped."""
     pool = ThreadPoolExecutor(workers, thread_name_prefix="sync")
     try:
         yield pool
@@ -213,8 +214,8 @@ def asking(workers: int) -> Iterator[ThreadPoolExecutor]:
 PATIENCE = 1.0
 """Seconds to wait for an answer before calling `meanwhile`."""
 _AHEAD = 32
-"""Maximum number of calls in progress or waiting to be processed, to bound the memory of a long
-sync.
+"""Maximum number of calls in progress or waiting to be processed, which limits a long sync's
+memory.
 """
 
 
@@ -236,7 +237,7 @@ class SyncRun:
         self.fetched = fetched
         self.scope = scope
         self.staging = staging
-        """Folder for rows that are fetched but not committed."""
+        """Folder for fetched rows that are not committed yet."""
         self.progress = progress
         self._pool = pool
         self._meanwhile = meanwhile
@@ -270,7 +271,7 @@ class SyncRun:
             yield answer
 
     def collect(self, form: Form, answers: Sequence[Future[list[T]]]) -> tuple[list[T], bool]:
-        """Return the records of the answers, and whether all were answered; report refusals."""
+        """Return the records in the answers, and whether none was refused; report refusals."""
         task = form.table.name
         self.progress.start(task, len(answers))
         records: list[T] = []
@@ -324,7 +325,7 @@ class SyncRun:
             self._skipped.setdefault(form.table.name, error.what)
 
     def lacks(self, form: Form, error: ServiceError) -> bool:
-        """Return True if the service does not offer the list, and record that for the report."""
+        """Return True, and add it to the report, if the service does not offer the list."""
         if not isinstance(error, NotOffered) or not error.by_service:
             return False
         self._unoffered[Unoffered(form.table.name, str(error.operation))] = None
@@ -337,7 +338,7 @@ class SyncRun:
     def notice_statuses(
         self, form: Form, statuses: Iterable[str | None], contract: frozenset[str]
     ) -> None:
-        """Report statuses that the specification does not have; they count as open."""
+        """Report statuses that the specification lacks; they are treated as open."""
         for status in sorted({str(status) for status in statuses} - contract):
             self.notice(f"{form.table.name}: status {status!r} is not known; it counts as open")
 
@@ -348,7 +349,7 @@ class SyncRun:
     def write_findings(self) -> None:
         """Store this sync's findings and report the new ones.
 
-        Stored findings on other tables than those in scope stay, as do findings on fields.
+        Stored findings about tables out of scope stay, as do findings about fields.
         """
         self.fields.close()
         stored = {

@@ -1,7 +1,7 @@
-"""Stores fetched details until their commit, so that the next sync can use them after a crash.
+"""Stores fetched details until the commit, so that the next sync can use them after a crash.
 
-Only details of requests in a final status are stored, because all others may change. The file has
-frames, each with a length and the bytes of a detail. An incomplete frame at the end is ignored.
+Only details of requests in a final status are stored, because others may change. The file consists
+of frames, each with a length and the bytes of a detail. An incomplete last frame is ignored.
 Readers of the lake do not see these details.
 """
 
@@ -22,14 +22,14 @@ LENGTH = 4
 
 
 class Staged:
-    """Details on disk before their commit; use it as a context, and `clear` it after the commit."""
+    """Details on disk before the commit; use it in a `with` block, and `clear` it afterwards."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._path = folder / f"{name}.details"
         self._file: IO[bytes] | None = None
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the details that an unfinished sync has left."""
+        """Yield the details left by an unfinished sync."""
         with storing(self._path):
             if self._path.is_symlink() or not self._path.is_file():
                 return
@@ -73,8 +73,8 @@ class Spool:
         self._folder = folder
         with storing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            # The file must stay open until its rows are read, so it is not used as a context. It
-            # has no name and disappears with the process.
+            # The file must stay open until its rows are read, so no `with` block is used. It has no
+            # name and disappears with the process.
             self._file = TemporaryFile(dir=folder)  # noqa: SIM115
         self._writer = pa.ipc.new_stream(self._file, schema)
 
@@ -95,14 +95,14 @@ class Spool:
 
     def close(self) -> None:
         """Delete the rows."""
-        # A failed flush does not matter, because the rows are no longer needed.
+        # A failed flush does not matter, because the rows are not needed any more.
         with suppress(OSError):
             self._file.close()
 
 
 @contextmanager
 def storing(path: Path) -> Iterator[None]:
-    """Turn an OSError while writing to `path` into a StorageError."""
+    """Convert an OSError raised while writing to `path` into a StorageError."""
     try:
         yield
     except OSError as error:

@@ -1,8 +1,9 @@
-"""Every table that a sync fills, for the lake's catalogue, and the events that show a status.
+"""All tables that a sync fills, for the lake's catalogue, and the events that imply a status.
 
 The declarations are in `finance_tables` and `ramp_tables`, in the order of the specifications. A
-STATUS_CHANGED event does not state the new status; the status observed with the event's version
-does. Source: the ramp service's event types, and `States and transitions` of its specification.
+STATUS_CHANGED event does not state the new status, so it is taken from the record observed at the
+event's version. Source: the event types and `States and transitions` of the ramp service's
+specification.
 """
 
 from __future__ import annotations
@@ -41,4 +42,4 @@ LIFECYCLES: Final[Mapping[str, Events]] = MappingProxyType(
         )
     }
 )
-"""Lifecycles by table; for other tables, only the statuses at each sync are known."""
+"""Status events by table; for other tables, only the statuses at each sync are known."""

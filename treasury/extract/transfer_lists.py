@@ -1,10 +1,10 @@
 """Syncs transfers: their lists have no date filter and are read newest first.
 
 All lists are read in parallel, one page of each per round. One query to the lake then shows which
-transfers are already stored. Reading of a list ends at the first page on which every transfer is
-stored and final, if the list was sorted newest first up to there. An unsorted list is read to its
-end, and reported. Stored open transfers after that page are fetched individually. Transfers between
-two accounts cannot be fetched individually, so their list is read until the last open one is found.
+transfers are already stored. Reading stops at the first page on which every transfer is stored and
+final, if the list was sorted newest first so far. An unsorted list is read to its end, and
+reported. Stored open transfers that were not reached are fetched individually. Transfers between
+two accounts cannot be fetched individually, so their list is read until all open ones are found.
 """
 
 from __future__ import annotations
@@ -57,22 +57,22 @@ class StoredTransfers:
             self._known[row["id"]] = (row["kind"], row["first_seen_at"], row["is_open"])
 
     def of(self, name: str) -> tuple[str, datetime] | None:
-        """Return kind and first sync of a loaded transfer; None if it is not stored."""
+        """Return the kind and first sync of a loaded transfer; None if it is not stored."""
         stored = self._known.get(name)
         return None if stored is None else stored[:2]
 
     def all_settled(self, transfers: Sequence[Transfer]) -> bool:
-        """Return True if all transfers are final, both as listed and as stored; load them first."""
+        """Return True if all transfers are final, as listed and as stored; call `look_up` first."""
         stored = (self._known.get(transfer.id) for transfer in transfers)
         settled = all(row is not None and not row[2] for row in stored)
         return settled and all(t.status in TRANSFER_FINAL for t in transfers)
 
 
 class TransferListing:
-    """One list being read: its order so far, and whether it may end here.
+    """The state of reading one list: its order so far, and whether reading may stop.
 
-    `name` identifies the list in messages. `kind` is the kind of its transfers, if the list implies
-    one. `account` is its account, or None for the list between accounts.
+    `name` identifies the list in messages. `kind` is the kind of transfer, if the list implies one.
+    `account` is None for the list of transfers between accounts.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class TransferListing:
     def may_end(
         self, page: Sequence[Transfer], stored: StoredTransfers, since: datetime | None
     ) -> bool:
-        """Return True if reading may end after this page.
+        """Return True if reading may stop after this page.
 
         Transfers since `since` are always read.
         """
@@ -159,9 +159,9 @@ class _Sync:
         self._since = None if since is None else datetime.combine(since, time(), UTC)
 
     def walk(self, walks: Sequence[TransferListing]) -> bool:
-        """Read the lists in parallel; return False if a list could not be read far enough.
+        """Read the lists in parallel; return False if one could not be read far enough.
 
-        A list that the service does not offer counts as read; stored transfers of its kind stay.
+        A list that the service does not offer counts as read; its stored transfers stay.
         """
         progress, task = self._run.progress, TRANSFERS.table.name
         progress.start(task, len(walks))
@@ -205,8 +205,8 @@ class _Sync:
             ends = walk.may_end(transfers, self._stored, self._since)
             if was_in_order and not walk.in_order and self._stored.rows.num_rows:
                 self._run.notice(
-                    f"transfers: the list {walk.name} does not come newest first;"
-                    " it was read completely"
+                    f"transfers: the list {walk.name} is not sorted newest first, so it was read "
+                    "completely"
                 )
             if not ends or self._run.scope.full:
                 goes_on.append(walk)
@@ -235,10 +235,10 @@ class _Sync:
         )
 
     def count_held(self) -> None:
-        """Compare the service's count of each partly read list with the number of stored transfers.
+        """Compare the service's count for each partly read list with the stored transfers.
 
-        An account's list may include transfers between accounts, which the pages read show. A count
-        below the stored number is left to a full comparison.
+        An account's list may include transfers between accounts; the pages already read show
+        whether it does. A count below the stored number is left to a full comparison.
         """
         rows = self._stored.rows
         between = pc.equal(rows["kind"], ACCOUNT_TO_ACCOUNT)
@@ -268,7 +268,7 @@ class _Sync:
         self._read([row for row in unlisted if row["kind"] != ACCOUNT_TO_ACCOUNT])
 
     def mark_vanished(self) -> None:
-        """Mark as vanished the transfers that are in no list and that the service does not find."""
+        """Mark transfers as vanished if no list has them and the service does not find them."""
         rows = self._stored.rows
         unmet = rows.filter(
             pc.invert(pc.is_in(rows["id"], value_set=pa.array(self._listed, pa.string())))

@@ -1,4 +1,4 @@
-"""The journal: people's decisions, appended to a relational database and linked by hashes."""
+"""The journal: people's decisions, appended to a database and linked by hashes."""
 
 from treasury.journal.actor import Actor, current_actor
 from treasury.journal.chain import Entry, Head

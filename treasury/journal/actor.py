@@ -2,7 +2,7 @@
 
 A name from a notebook hub or from the operating system is *verified*. A name from an environment
 variable, or a name passed in by a program, is *claimed*. The owner of the process can change this
-code and so both kinds of names. Only a signature proves who decided.
+code, and thereby both kinds of names. Only a signature proves who decided.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Actor(msgspec.Struct, frozen=True):
 
 
 def current_actor() -> Actor:
-    """Return the person at this process, from the environment or the operating system.
+    """Return the person who uses this process, from the environment or the operating system.
 
     No hub is asked. Raise JournalError if the person is unknown.
     """
@@ -48,7 +48,7 @@ def current_actor() -> Actor:
     if sys.platform == "win32":
         import ctypes
 
-        # A user name on Windows has at most 256 characters, with a zero at the end.
+        # A Windows user name has at most 256 characters, plus a zero at the end.
         length = ctypes.c_ulong(257)
         buffer = ctypes.create_unicode_buffer(length.value)
         if ctypes.windll.advapi32.GetUserNameW(buffer, ctypes.byref(length)):
@@ -58,7 +58,7 @@ def current_actor() -> Actor:
 
         try:
             name = pwd.getpwuid(os.getuid()).pw_name
-        # A container may run under a user id without a name.
+        # A container may run under a user id that has no name.
         except KeyError:
             name = ""
     if not name:

@@ -1,8 +1,8 @@
 """Entries and their hash chain: each entry's hash covers its content and the previous hash.
 
-A changed, removed or moved entry breaks the chain at that place. If entries are removed at the end,
-or the whole chain is rebuilt, the chain stays valid. That is detected only by signatures, or by a
-head (the number and hash of the last entry) that was noted elsewhere, such as in the close report.
+A changed, removed or moved entry breaks the chain at that place. If the last entries are removed,
+or the whole chain is rebuilt, the chain stays valid. Only signatures detect that, or a head (the
+number and hash of the last entry) noted elsewhere, such as in the close report.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from treasury.core.text import clean
 from treasury.journal.actor import Actor
 
 FIRST = "0" * 64
-"""Used as the previous hash by the first entry."""
+"""The first entry's previous hash."""
 _HEAD: Final = re.compile(r"([0-9]{1,18}):([0-9a-f]{64})")
-"""Pattern of a head: an entry number in the range of the database's integers, and a SHA-256."""
+"""Pattern of a head: an entry number that fits the database's integers, and a SHA-256."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ def unreadable(seq: int, error: Exception) -> JournalError:
 UNREADABLE: Final = (
     ArithmeticError, AttributeError, LookupError, TypeError, ValueError, msgspec.MsgspecError,
 )  # fmt: skip
-"""Exceptions for content that no version of treasury up to this one writes."""
+"""Exceptions raised for content that neither this nor any earlier version of treasury writes."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -108,12 +108,12 @@ def read_entry(row: Mapping[str, Any]) -> Entry:
 
 @lru_cache(1_000)
 def _actor(name: str, source: str, assurance: str) -> Actor:
-    """Return the person of an entry, from a cache because a journal names few people often."""
+    """Return an entry's person, from a cache because the same few people occur often."""
     return convert({"name": name, "source": source, "assurance": assurance}, Actor)
 
 
 class Head(msgspec.Struct, frozen=True):
-    """The end of the chain: the number and hash of the last entry; the hash covers all entries."""
+    """The end of the chain: the last entry's number and hash; the hash covers all entries."""
 
     seq: int
     hash: str
@@ -164,7 +164,7 @@ def entry_hash(
     public_key: str | None = None,
     signature: str | None = None,
 ) -> str:
-    """Return the SHA-256 of an entry as stored, including the previous hash.
+    """Return the SHA-256 of a stored entry, which covers the previous hash.
 
     Entries of earlier versions have no assurance and no signature, so their hash does not cover
     these.
@@ -183,7 +183,7 @@ def signed_hash(row: Mapping[str, Any]) -> str:
 
 
 def unbroken(row: Mapping[str, Any], before: Head) -> Head:
-    """Return the head after a stored row; raise JournalError if the row breaks the chain."""
+    """Return the new head after a stored row; raise JournalError if the row breaks the chain."""
     stored = row["hash"]
     if row["seq"] != before.seq + 1:
         raise _broken(before.seq + 1, "is missing")

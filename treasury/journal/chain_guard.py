@@ -1,11 +1,11 @@
 """Verifies the hash chain, and remembers how far this process has verified it.
 
 Each entry is checked against the chain and the signature rules. A process verifies all entries
-once. It verifies them again if the rules changed or somebody else (another process, a shell, a hex
-editor) wrote to the database. In SQLite such a write can be detected: a transaction of another
-connection changes `data_version` (as read on one connection), and any other write changes the
-file's times, size or inode. In PostgreSQL it cannot, so a decision that moves money or closes a
-month verifies all entries (`thorough`).
+once. It verifies them again if the rules changed, or if somebody else (another process, a shell, a
+hex editor) wrote to the database. SQLite shows such writes: a transaction of another connection
+changes this connection's `data_version`, and any other write changes the file's times, size or
+inode. PostgreSQL does not show them, so a decision that moves money or closes a month verifies all
+entries (`thorough`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _AT_ONCE: Final = 5_000
 class _Sign(msgspec.Struct, frozen=True):
     """State of the database that changes when somebody else writes.
 
-    `file` also changes with the entries of this process.
+    Entries written by this process change `file`, too.
     """
 
     process: int
@@ -45,7 +45,7 @@ class _Sign(msgspec.Struct, frozen=True):
 
 
 class _Verified(msgspec.Struct, frozen=True):
-    """The verified part of the chain, the signature rules used, and the database's state then."""
+    """The verified part of the chain, the rules used, and the database's state at that time."""
 
     head: Head
     rules: SignatureRules
@@ -88,7 +88,7 @@ class ChainGuard:
         return head
 
     def advance(self, connection: sa.Connection, head: Head) -> None:
-        """Count new entries of this process as verified, unless somebody else wrote meanwhile."""
+        """Mark this process's new entries as verified, unless somebody else has also written."""
         sign, before = self._sign(connection), self._verified
         self.forget()
         if before is not None and _without_file(before.sign) == _without_file(sign):
@@ -108,7 +108,7 @@ class ChainGuard:
 
 
 def holds(connection: sa.Connection, head: Head) -> bool:
-    """Return True if the chain has the entry of this head; True for the head of an empty chain."""
+    """Return True if the chain contains this head; always True for the head of an empty chain."""
     stored = connection.scalar(
         sa.select(journal_schema.entries.c.hash).where(journal_schema.entries.c.seq == head.seq)
     )

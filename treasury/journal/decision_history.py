@@ -39,19 +39,19 @@ FILE_VOIDED: Final = "payment_file.voided"
 PAYEE_ACCEPTED: Final = "payment_file.payee_accepted"
 NOT_UPLOADED: Final = "not_uploaded"
 SHEET: Final = "sheet"
-"""Field of a decision's body with the row of the decision sheet in which it was made."""
+"""Field of a decision's body: the row of the decision sheet in which it was made."""
 _VERDICTS: Final = ("accept", "reject", "ignore")
 _UNDO: Final = "undo"
 _GIVES_HASH: Final = "ramp_request.submit_hash"
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision that is in force.
+    """A decision that currently applies.
 
     `expectations` is empty for a line that is ignored or assigned. `facts` are the facts about the
     line and each expectation that the person saw. `seq` is the number of the journal entry, None
-    for a planned decision. A decision on a line of a closed month has that month in `closed_month`,
-    and the open month to which it is posted in `posts_to`.
+    for a planned decision. For a line of a closed month, `closed_month` is that month, and
+    `posts_to` is the open month to which the decision is posted.
     """
 
     seq: int | None
@@ -66,17 +66,17 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     closed_month: str = ""
     posts_to: str = ""
     shares: dict[str, Decimal] = {}
-    """The parts of a line that is divided among several expectations, by expectation."""
+    """If the line is divided among several expectations: each expectation's part of its amount."""
     undoes: int | None = None
-    """Number of the journal entry that an undo revokes."""
+    """Number of the journal entry that this undo revokes."""
     despite: tuple[str, ...] = ()
-    """Facts that contradict the decision and that its reason overrides."""
+    """Facts that contradict the decision but are overridden by its reason."""
     proposed_by: str = ""
-    """The person who proposed the decision, as named by the decision sheet."""
+    """The proposer of the decision, as named in the decision sheet."""
 
 
 class Remark(msgspec.Struct, frozen=True, kw_only=True):
-    """A remark on a ramp request that is in force: `marked_sent` or `will_not_fund`.
+    """A current remark on a ramp request: `marked_sent` or `will_not_fund`.
 
     `name` is the request's payment reference, or its id if it has none.
     """
@@ -91,11 +91,11 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
     undoes: int | None = None
     """Number of the journal entry (a remark or a payment file) that this remark revokes."""
     proposed_by: str = ""
-    """The person who proposed the remark, as named by the decision sheet."""
+    """The proposer of the remark, as named in the decision sheet."""
 
 
 class PaymentFile(msgspec.Struct, frozen=True, kw_only=True):
-    """The last payment file with a ramp request, unless it was reported as not uploaded."""
+    """The last payment file that pays a ramp request, unless it was reported as not uploaded."""
 
     seq: int
     name: str
@@ -115,13 +115,13 @@ class PaymentFile(msgspec.Struct, frozen=True, kw_only=True):
     amount: Decimal | None = None
     """Amount ordered for the request in EUR; None if it was not journaled."""
     rejections_alone: bool = False
-    """True if the bank reports only on rejected payments."""
+    """True if the bank only reports rejected payments."""
     is_standing: bool = True
     """False after a person reported the file as not uploaded, or voided it."""
 
 
 class AcceptedPayee(msgspec.Struct, frozen=True, kw_only=True):
-    """The name that a bank states for an IBAN, accepted by a person as the name of the payee.
+    """The name that a bank states for an IBAN, which a person accepted as the payee's.
 
     The acceptance is valid as long as the IBAN, the payee's name and the bank's name stay the same.
     If the bank stated no name, the acceptance is valid for one payment file only. `alone` is True
@@ -159,7 +159,7 @@ class GivenHash(msgspec.Struct, frozen=True, kw_only=True):
 
 @reads_entries
 def standing(entries: Iterable[Entry]) -> list[Decision]:
-    """Return the decisions on bank lines that are in force, oldest first.
+    """Return the current decisions on bank lines, oldest first.
 
     Entries of other kinds are skipped.
     """
@@ -176,7 +176,7 @@ def standing(entries: Iterable[Entry]) -> list[Decision]:
 
 
 def decisions(journal: Journal, *, until: datetime | None = None) -> pa.Table:
-    """Return the verdict in force for each bank line and expectation, sorted by both.
+    """Return the current verdict for each bank line and expectation, sorted by both.
 
     Decisions after `until` are left out.
     """
@@ -205,7 +205,7 @@ def decision_table(stand: Iterable[Decision]) -> pa.Table:
 
 @reads_entries
 def standing_remarks(entries: Iterable[Entry]) -> dict[str, Remark]:
-    """Return the remark in force by request id."""
+    """Return each request's current remark, by request id."""
     stand: dict[str, list[Remark]] = {}
     for entry in entries:
         if not entry.kind.startswith(_REQUEST):
@@ -222,7 +222,7 @@ def standing_remarks(entries: Iterable[Entry]) -> dict[str, Remark]:
 
 
 def standing_files(entries: Iterable[Entry]) -> dict[str, PaymentFile]:
-    """Return the payment file in force by request id."""
+    """Return each request's current payment file, by request id."""
     return {
         request: files[-1]
         for request, files in files_made(entries).items()
@@ -232,7 +232,7 @@ def standing_files(entries: Iterable[Entry]) -> dict[str, PaymentFile]:
 
 @reads_entries
 def files_made(entries: Iterable[Entry]) -> dict[str, list[PaymentFile]]:
-    """Return all payment files of each request by request id, oldest first."""
+    """Return all payment files of each request, by request id, oldest first."""
     made: dict[str, list[PaymentFile]] = {}
     for entry in entries:
         if entry.kind == FILE_MADE:
@@ -273,7 +273,7 @@ _ACCEPTED: Final = ("iban", "name", "known_as", "reason", "alone", "file")
 
 @reads_entries
 def accepted_payees(entries: Iterable[Entry]) -> dict[tuple[str, str], dict[str, AcceptedPayee]]:
-    """Return the accepted names, by IBAN and name of the payee, then by the bank's name."""
+    """Return the accepted names, by the payee's IBAN and name, then by the name at the bank."""
     accepted: dict[tuple[str, str], dict[str, AcceptedPayee]] = {}
     for entry in entries:
         if entry.kind != PAYEE_ACCEPTED:
@@ -288,7 +288,7 @@ def accepted_payees(entries: Iterable[Entry]) -> dict[tuple[str, str], dict[str,
 def standing_hashes(acts: Iterable[Entry]) -> dict[str, GivenHash]:
     """Return the last submitted transaction hash by request id.
 
-    `acts` are the entries of actions. An action that failed or was dropped is ignored.
+    `acts` are the journal entries about actions. Actions that failed or were dropped are ignored.
     """
     hashes: dict[str, tuple[str, GivenHash]] = {}
     for entry in acts:
@@ -306,7 +306,7 @@ def standing_hashes(acts: Iterable[Entry]) -> dict[str, GivenHash]:
 
 
 def _hash_after(last: GivenHash, entry: Entry) -> GivenHash | None:
-    """Apply an entry of its action to a hash; return None if the action failed or was dropped."""
+    """Update a hash by its action's entry; return None if the action failed or was dropped."""
     match entry.kind.removeprefix("action."):
         case "done":
             return msgspec.structs.replace(last, state="done")
@@ -353,7 +353,7 @@ def read_decision(entry: Entry) -> Decision:
 def _undone(entry: Entry, undo: Decision, stand: dict[int, Decision]) -> int:
     """Return the entry number of the revoked decision.
 
-    The entry names it, or it is the last decision on the same line and expectation.
+    If the entry names none, it is the last decision on the same line and expectation.
     """
     seq_undone = entry.body.get("undoes")
     if seq_undone is not None:
@@ -382,5 +382,5 @@ def read_remark(entry: Entry) -> Remark:
 
 
 def _proposer(entry: Entry) -> str:
-    """Return the proposer as named by the decision sheet; empty if there is none."""
+    """Return the proposer as named in the decision sheet; empty if there is none."""
     return (entry.body.get(SHEET) or {}).get("proposed_by") or ""

@@ -1,8 +1,8 @@
-"""Journals decisions one after another: each is based on all decisions before it.
+"""Journals decisions one after another, so that each is based on all earlier ones.
 
-If two people decide on the same state, the second decision finds the state changed and is built
-again on the new state. So no payment is assigned twice. Entries of other kinds, such as actions at
-the services, do not change the state.
+If two people decide at the same time, the second decision is built again on the state after the
+first. So no payment is assigned twice. Entries of other kinds, such as actions at the services, do
+not change this state.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _ACTIONS: Final = "action."
 
 
 class Decided(msgspec.Struct, frozen=True):
-    """All decisions in order, and the journal's head when they were read.
+    """All decisions in order, and the end of the journal (head) when they were read.
 
-    `until` leaves out decisions after an instant; None means up to the head. `acts` are the entries
-    of actions at the services, on which no decision depends.
+    Decisions after `until` are left out; None means up to the head. `acts` are the entries about
+    actions at the services, on which no decision depends.
     """
 
     head: Head
@@ -52,7 +52,7 @@ class Decided(msgspec.Struct, frozen=True):
         return Decided(head, (*self.entries, *added), self.until, self.acts)
 
     def foresee(self, planned: Sequence[tuple[datetime, Draft]]) -> Decided:
-        """Return the decisions as if each of the drafts were journaled at its instant."""
+        """Return the decisions as they would be with these drafts journaled at their instants."""
         return self.after(
             [
                 Entry(
@@ -71,7 +71,7 @@ class Decided(msgspec.Struct, frozen=True):
         )
 
     def covers(self, entry: Entry) -> bool:
-        """Return True if an entry is not after the head and the instant of these decisions."""
+        """Return True if an entry is neither after the head nor after `until`."""
         return entry.seq <= self.head.seq and (self.until is None or entry.at <= self.until)
 
 
@@ -82,7 +82,7 @@ def read_decided(
     head: Head | None = None,
     verdicts: bool = True,
 ) -> Decided:
-    """Read the decisions up to a head (by default the journal's end), and not after `until`.
+    """Read the decisions up to a head (default: the journal's end), but not after `until`.
 
     Without `verdicts`, decisions on bank lines are left out.
     """
@@ -113,9 +113,9 @@ def decide(
     until: datetime | None = None,
     dry_run: bool = False,
 ) -> tuple[list[Entry], Plan]:
-    """Journal the drafts of `build`; return the entries, and the plan from which they come.
+    """Journal the drafts made by `build`; return the entries and the plan behind them.
 
-    With `dry_run`, `build` plans on the decisions known at `until`, and no entry is journaled.
+    With `dry_run`, `build` uses the decisions known at `until`, and no entry is journaled.
     Raise InputError if the workspace is opened as of an earlier instant, and the errors of
     `Journal.decide`.
     """

@@ -1,7 +1,8 @@
 """Connections to the journal's database: SQLite by default, PostgreSQL by URL.
 
-SQLite uses a rollback journal, because a write-ahead log does not work on network folders. The file
-of the rollback journal stays between appends, because creating it takes longer than an entry.
+SQLite uses a rollback journal, because a write-ahead log does not work on network folders. The
+rollback journal's file is kept between appends, because creating it takes longer than writing an
+entry.
 
 A PostgreSQL server on another machine must have a verified certificate, and no server receives a
 password in the clear. By default libpq would continue without encryption if the server offers none,
@@ -33,22 +34,22 @@ else:
 _DRIVERS: Final = frozenset({"postgresql", "postgresql+psycopg"})
 _VERIFIED: Final = "verify-full"
 _LIBPQ: Final = 160000
-"""The first version of libpq that can refuse a method of authentication."""
+"""The first version of libpq that can refuse authentication methods."""
 WAIT_SECONDS: Final = 10
 _CLOCK_SECONDS: Final = 60
 _CLOCK_SPAN: Final = timedelta(seconds=_CLOCK_SECONDS)
-"""Time for which a reading of the server's clock is used."""
+"""How long a reading of the server's clock is used."""
 _PROMPT_SECONDS: Final = 1
-"""Maximum time that a reading may take, which is also its maximum error."""
+"""Maximum duration of a reading, which is also its maximum error."""
 WRITES: Final = "treasury_writes"
-"""Option of a connection that will write: its transaction takes the write lock at once."""
+"""Option of a connection that will write, so that its transaction takes the write lock at once."""
 
 
 class ServerClock:
     """The clock of a database server, read once a minute and continued by the machine's clocks.
 
-    It is read again as soon as one of the machine's clocks shows that a minute has passed, for
-    example after the machine has slept, or shows an earlier time than before.
+    It is read again as soon as one of the machine's clocks shows that a minute has passed (for
+    example, because the machine has slept) or was set back.
     """
 
     def __init__(self) -> None:
@@ -65,7 +66,7 @@ class ServerClock:
         with reading() as connection:
             server = connection.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
         server = server.astimezone(UTC)
-        # If reading took long, or the process was suspended meanwhile, the moment at which the
+        # If reading took long, or the process was suspended during it, the moment at which the
         # server read its clock is unknown.
         is_prompt = boot_seconds() - boot < _PROMPT_SECONDS
         self._read = (server, here, boot) if is_prompt else None
@@ -73,7 +74,7 @@ class ServerClock:
 
 
 def address_of(url: sa.URL) -> str:
-    """Return the address of a journal without its user, as the workspace notes it."""
+    """Return a journal's address without the user name, as noted in the workspace."""
     return f"{url.get_backend_name()}://{url.host or ''}/{url.database or ''}"
 
 
@@ -137,7 +138,7 @@ def _secured(url: sa.URL) -> dict[str, str]:
 
 
 def _ways_to_log_in(url: sa.URL) -> str:
-    """Return the allowed methods of authentication, without that of sending a clear password."""
+    """Return the allowed authentication methods, without the clear-text password."""
     stated = [way.strip() for value in _stated(url, "require_auth") for way in value.split(",")]
     if not stated:
         return "!password"
@@ -152,9 +153,9 @@ def _ways_to_log_in(url: sa.URL) -> str:
 
 
 def _is_on_this_machine(url: sa.URL) -> bool:
-    """Return True if every server that the address may mean is on this machine."""
+    """Return True if the address can only mean servers on this machine."""
     if _stated(url, "service") or os.environ.get("PGSERVICE"):
-        # With `service`, a file of libpq names the server, so it may be any.
+        # With `service`, a libpq file names the server, so it may be anywhere.
         return False
     hosts = [url.host or "", *_stated(url, "host")]
     if not any(hosts):
@@ -167,7 +168,7 @@ def _is_on_this_machine(url: sa.URL) -> bool:
 
 
 def _stated(url: sa.URL, option: str) -> list[str]:
-    """Return the values of an option of the address; an option may occur several times."""
+    """Return an option's values in the address, where it may occur several times."""
     value = url.query.get(option, ())
     return [value] if isinstance(value, str) else list(value)
 
@@ -185,7 +186,7 @@ def _sqlite_engine(url: sa.URL, **more: Any) -> sa.Engine:
     @sa.event.listens_for(engine, "begin")
     def begin(connection: sa.Connection) -> None:
         writing = connection.get_execution_options().get(WRITES, False)
-        # If another file was copied over the database, the pages in SQLite's cache are outdated.
+        # If another file was copied over the database, SQLite's cached pages are outdated.
         connection.exec_driver_sql("PRAGMA shrink_memory").close()
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
@@ -201,8 +202,8 @@ def file_of(url: sa.URL) -> Path | None:
 def create_file(database: Path) -> None:
     """Create the database file if it is missing, so that the group may write to it.
 
-    SQLite would create it without that permission. An existing file is not opened, because closing
-    it would release the locks that SQLite has on it in this process.
+    SQLite would create it without this permission. An existing file is not opened, because closing
+    it would release this process's SQLite locks on it.
     """
     with suppress(FileExistsError):
         os.close(os.open(database, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))

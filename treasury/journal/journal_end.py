@@ -1,9 +1,9 @@
-"""The end of the journal, noted in a file, to detect a journal restored from an old copy.
+"""Notes the end of the journal in a file, to detect a journal restored from an old copy.
 
-An old copy lacks the entries about later sent actions, so its ready actions could be sent twice. So
-the number and hash of the last entry are noted in the workspace as soon as the entry is stored. If
-the journal lacks the noted entry, it went back: it can be read, but no entry is added until a
-person has adopted it.
+An old copy lacks the entries about actions sent later, so these actions could be sent twice.
+Therefore the number and hash of the last entry are noted in the workspace as soon as the entry is
+stored. If the noted entry is missing, an older journal was restored: it can be read, but no entry
+is added until a person has adopted it.
 
 The file must be a regular file: a link or another kind of file is not read or written.
 """
@@ -22,7 +22,7 @@ from treasury.core.files import durable
 from treasury.journal.chain import Head, read_head
 
 ADOPTED: Final = "journal.adopted"
-"""Kind of the entry by which a person adopts a journal that went back."""
+"""Kind of the entry with which a person adopts an older journal."""
 _FILE_NAME: Final = "journal.end"
 LONGEST: Final = 10_000
 """Maximum size of the file in bytes, more than the longest address of a journal needs."""
@@ -37,7 +37,7 @@ class NotedEnd:
         self._place = place
 
     def read(self) -> Head | None:
-        """Return the noted end; None if there is none, or if it is that of another journal."""
+        """Return the noted end; None if there is none, or if it belongs to another journal."""
         try:
             text = self._text()
         except FileNotFoundError:
@@ -73,7 +73,7 @@ class NotedEnd:
     def note(self, head: Head, *, instead: bool = False) -> None:
         """Note the end, unless a later end is noted.
 
-        A lost end is replaced if `instead` names it.
+        If `instead` is the noted end, it is replaced, because the journal has lost it.
         """
         try:
             with FileLock(f"{self._file}.lock", timeout=WAIT_SECONDS):
@@ -92,16 +92,17 @@ class NotedEnd:
     def _unreadable(self, why: str) -> JournalError:
         return JournalError(
             f"{self._file} does not contain the end of a journal ({why}); nothing was added",
-            do="hold `treasury journal verify --head` against the last close report; if nothing"
-            " else is wrong, remove that file",
+            do="run `treasury journal verify --head` with the head in the last close report; if "
+            "nothing else is wrong, remove that file",
         )
 
 
 def gone_back(end: Head) -> JournalError:
     """Return the error for a journal that lacks the noted last entry."""
     return JournalError(
-        f"the journal went back: its entry {end.seq} was noted here and is not in it, so it may"
-        " not know what was sent since; nothing was added, nothing is sent",
+        f"the journal went back to an earlier state: entry {end.seq} was noted here but is "
+        "missing, so the journal may not know what was sent since; nothing was added, nothing is"
+        " sent",
         do="put the newest copy of the journal back; if there is none, `treasury journal adopt"
         " --reason …` continues with this one, and every ready action has to be proposed again",
     )

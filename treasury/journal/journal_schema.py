@@ -33,7 +33,7 @@ entries = sa.Table(
     sa.Column("public_key", sa.Text),
     sa.Column("signature", sa.Text),
 )
-# Built once, because it runs before every attempt to send and building it takes as long as running
+# Built once: the query runs before every attempt to send, and building it takes as long as running
 # it.
 NEWEST_ABOUT: Final = (
     sa.select(entries.c.seq, entries.c.hash)
@@ -50,7 +50,7 @@ def entries_after(seq: int) -> sa.Select[Any]:
 
 
 def is_kind(kind: str) -> sa.ColumnElement[bool]:
-    """Return the condition for entries of a kind, or of a prefix that ends in a dot."""
+    """Return the SQL condition for entries of a kind, or of all kinds with a prefix."""
     if kind.endswith("."):
         return entries.c.kind.startswith(kind, autoescape=True)
     return entries.c.kind == kind
@@ -61,14 +61,14 @@ def _statements(name: str) -> tuple[str, ...]:
 
 
 STEPS: Final[tuple[dict[str, tuple[str, ...]], ...]] = (
-    # Version 1: triggers for the tables, which are created before.
+    # Version 1: triggers for the tables, which already exist.
     {"sqlite": _statements("sqlite_1")},
     # Version 2: triggers that keep the entries in order.
     {"sqlite": _statements("sqlite_2"), "postgresql": _statements("postgresql_2")},
-    # Version 3: assurance and signature, in columns that are added before.
+    # Version 3: assurance and signature, whose columns already exist.
     {},
 )
-"""Statements of each version by database; a new database gets those of every version."""
+"""Statements of each schema version, by database; a new database runs all of them."""
 
 SCHEMA_VERSION: Final = len(STEPS)
 
@@ -94,11 +94,11 @@ def is_present(connection: sa.Connection) -> bool:
 def bring_up_to_date(connection: sa.Connection) -> None:
     """Upgrade the schema in this transaction; raise JournalError if an entry would be lost."""
     _metadata.create_all(connection)
-    # Another process has upgraded the schema meanwhile.
+    # Another process has already upgraded the schema.
     if is_present(connection):
         return
     before = _end(connection)
-    # The columns that an older journal lacks stay empty in its entries.
+    # Columns that an older journal lacks are empty in its entries.
     present = {column["name"] for column in sa.inspect(connection).get_columns(entries.name)}
     unless_present = "IF NOT EXISTS " if connection.dialect.name == "postgresql" else ""
     for column in entries.columns:

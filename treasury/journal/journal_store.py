@@ -1,9 +1,9 @@
-"""The journal in its database: SQLite by default, PostgreSQL by URL; entries are only appended.
+"""The journal in its database (SQLite, or PostgreSQL by URL), where entries are only appended.
 
 Every decision is made by `Journal.decide`. It verifies the chain, builds the entries from the
-current state, and appends them after the entries that it read. If another entry that the decision
-depends on was written in between, the decision is built again. An append takes the write lock of
-the database and verifies new entries, so threads and processes need no other coordination.
+current state, and appends them after the entries that it read. If somebody else wrote an entry that
+the decision depends on, the decision is built again. An append takes the write lock of the database
+and verifies new entries, so threads and processes need no other coordination.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class Journal:
     """People's decisions in order; `place` is a workspace folder or a URL.
 
     The password of a URL is passed separately and never shown in errors. The journal's end is noted
-    in the workspace `folder`, by default `place` if that is a folder. `who` returns the person at
-    this process, and `signing` the key that signs the person's entries.
+    in the workspace `folder` (default: `place`, if that is a folder). `who` returns the person who
+    uses this process, and `signing` the key that signs the person's entries.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Journal:
         return self._both()[0]
 
     def _both(self) -> tuple[sa.Engine, sa.Engine]:
-        """Return the engine for reading and that for appending; both are created on first use."""
+        """Return two engines, for reading and for appending; both are created on first use."""
         with self._opening:
             if self._engines is None:
                 self._engines = engines.open_engines(self._url, self._password)
@@ -142,12 +142,12 @@ class Journal:
         rests_on: Sequence[str] | None = None,
         thorough: bool = False,
     ) -> list[Entry]:
-        """Append the entries that `build` makes from the verified journal, all or none.
+        """Append all the entries that `build` makes from the verified journal, or none.
 
-        `build` runs again if another process wrote an entry of a kind in `rests_on` meanwhile
-        (`match.` means every kind with this prefix, None any kind). `thorough` verifies the whole
-        chain if writes by others cannot be detected. Raise the errors of `build`, and JournalError
-        if the journal was altered or went back; no entry is appended then.
+        `build` runs again if another process has just written an entry of a kind in `rests_on`
+        (`match.` means every kind with this prefix; None means any kind). `thorough` verifies the
+        whole chain if writes by others cannot be detected. Raise the errors of `build`, and
+        JournalError if the journal was altered or went back; in these cases no entry is appended.
         """
 
         def attempt() -> list[Entry] | None:
@@ -163,7 +163,7 @@ class Journal:
         return _until_first(attempt)
 
     def note(self, drafts: Sequence[Draft]) -> list[Entry]:
-        """Append events that have happened, even if the journal is damaged."""
+        """Append entries about past events, even if the journal is damaged."""
         return _until_first(lambda: self.extend(drafts, happened=True))
 
     def extend(
@@ -177,8 +177,8 @@ class Journal:
         """Make one attempt to append entries; return None if somebody else wrote first.
 
         The chain is verified first. Raise ActionRefused if the policy requires signatures and there
-        is no key. With `happened`, the entries are events, which are appended even if the chain is
-        broken, lacks the noted end, or they cannot be signed.
+        is no key. With `happened`, the entries record past events. They are appended even if the
+        chain is broken or lacks the noted end, or if they cannot be signed.
         """
         rules, key = self._signing_terms(drafts, happened=happened)
         bodies = [canonical(draft.body) for draft in drafts]
@@ -192,7 +192,7 @@ class Journal:
                     if after is not None and not _is_current(connection, after, rests_on):
                         return None
                     added = self._add(connection, drafts, bodies, key)
-            # A database that does not wait for a lock reports the conflict here.
+            # A database that does not wait for locks reports a conflict at this point.
             except sa.exc.IntegrityError:
                 return None
             if added:
@@ -203,7 +203,7 @@ class Journal:
                 try:
                     with self._on_chain(writing=False) as connection:
                         self._guard.advance(connection, head)
-                # The entries are stored, so this is no failure; the next decision verifies the
+                # The entries are stored, so this is not a failure; the next decision verifies the
                 # whole chain.
                 except JournalError:
                     self._guard.forget()
@@ -233,7 +233,7 @@ class Journal:
         return [read_entry(row) for row in self._rows(query)]
 
     def follow(self, after: Head) -> tuple[list[Entry], JournalError | None]:
-        """Return the entries after a known end, and the first error of the chain among them."""
+        """Return the entries after a known end, and the first chain error among them."""
         rows = self._rows(lambda: journal_schema.entries_after(after.seq))
         rules = self.signing.rules() if rows else SignatureRules()
         added, wrong, head = list[Entry](), None, after
@@ -260,7 +260,7 @@ class Journal:
         return read_entry(rows[0]) if rows else None
 
     def newest_about(self, subject: str) -> Head | None:
-        """Return the last entry about a subject, or None; this is a single index lookup."""
+        """Return the last entry about a subject, or None; the query is one index lookup."""
         if not self._may_exist():
             return None
         with self._reading() as connection:
@@ -268,9 +268,9 @@ class Journal:
         return None if row is None else Head(row.seq, row.hash)
 
     def wall_clock(self) -> datetime:
-        """Return the time in UTC by the clock that all users of this journal share.
+        """Return the UTC time of the clock that all users of this journal share.
 
-        The clock is that of the PostgreSQL server, or of this machine if the journal is a file.
+        It is the PostgreSQL server's clock, or this machine's if the journal is a file.
         """
         is_shared = self._file is None and self._engine.dialect.name == "postgresql"
         return self._server_clock.now(self._reading) if is_shared else datetime.now(UTC)
@@ -278,9 +278,9 @@ class Journal:
     def verify(self, *noted: Head, rules: SignatureRules | None = None) -> Head:
         """Verify the whole chain; raise JournalError for the first altered entry.
 
-        Entries that were removed at the end are detected by the end noted in the workspace and by
-        `noted`, heads that were stored elsewhere; the error names the first missing one. Each entry
-        must have a valid signature if the policy requires one, or `rules` instead of the policy.
+        The end noted in the workspace, and `noted` (heads stored elsewhere), reveal removed
+        entries; the error names the first missing one. Each entry must have a valid signature if
+        the policy, or `rules` if passed, requires one.
         """
         rules = rules or self.signing.rules()
         head, missing = Head(0, FIRST), [end for end in noted if end != Head(0, FIRST)]
@@ -300,16 +300,16 @@ class Journal:
         return head
 
     def signatures(self, rules: SignatureRules | None = None) -> dict[int, signing.Signature]:
-        """Check each entry's signature by the policy's keys or `rules`.
+        """Check each entry's signature against the policy's keys, or against `rules`.
 
-        Return the results by number.
+        The results are by entry number.
         """
         rules = rules or self.signing.rules()
         rows = self._rows(lambda: journal_schema.entries_after(0))
         return {row["seq"]: signing.signature_of(row, rules) for row in rows}
 
     def verified_head(self, *, thorough: bool = False) -> Head:
-        """Verify entries that may have changed since the last time; return the end of the chain.
+        """Verify entries that may have changed since the last check; return the end of the chain.
 
         `thorough` verifies all entries if writes by others cannot be detected.
         """
@@ -332,7 +332,7 @@ class Journal:
         return "" if lost is None else str(gone_back(lost))
 
     def holds(self, head: Head) -> bool:
-        """Return True if the journal still has the entry of a head that was read before."""
+        """Return True if the journal still contains an entry that was its head before."""
         if not self._may_exist():
             return head == Head(0, FIRST)
         with self._reading() as connection:
@@ -358,7 +358,7 @@ class Journal:
     ) -> tuple[SignatureRules | None, SigningKey | None]:
         """Return the signature rules and the signing key, or neither if they are invalid.
 
-        Invalid rules or keys raise ActionRefused or SettingsError, except for events.
+        Invalid rules or keys raise ActionRefused or SettingsError, except for past events.
         """
         try:
             rules, key = self.signing.rules(), self.signing.key()
@@ -380,7 +380,7 @@ class Journal:
             lost = unreadable
         else:
             lost = None if end is None or holds(connection, end) else gone_back(end)
-        # An event was noted without a signature, so the next decision verifies all entries.
+        # A past event was noted without a signature, so the next decision verifies all entries.
         if rules is None:
             self._guard.forget()
             return lost, lost
@@ -460,7 +460,7 @@ class Journal:
     @contextmanager
     def _connected(self, engine: sa.Engine, *, writing: bool) -> Iterator[sa.Connection]:
         try:
-            # Connections of a parent process, or to a file that was replaced, must not be used.
+            # Connections of a parent process, or to a replaced file, must not be used.
             status = None
             with suppress(OSError):
                 status = None if self._file is None else self._file.stat()
@@ -476,7 +476,7 @@ class Journal:
         except sa.exc.IntegrityError:
             raise
         except (sa.exc.DBAPIError, OSError) as error:
-            # The traceback is cut, because the frames below have the password as a variable.
+            # The traceback is cut, because a variable in the frames below holds the password.
             raise engines.unusable(self._engine.url, error) from None
 
     @contextmanager
@@ -500,7 +500,7 @@ class Journal:
                     with self._transaction(self._engine, writing=True) as connection:
                         journal_schema.bring_up_to_date(connection)
                 except sa.exc.DBAPIError:
-                    # Another process may have created them meanwhile.
+                    # Another process may have just created them.
                     if not self._has_present_form():
                         raise
             self._ready = True
@@ -522,14 +522,14 @@ def _last(connection: sa.Connection) -> tuple[Head, datetime | None]:
         return Head(0, FIRST), None
     try:
         written_at = datetime.fromisoformat(last.at)
-    # The entry was altered, but an event must be appended nevertheless.
+    # The entry was altered, but a past event must still be appended.
     except (TypeError, ValueError):
         written_at = None
     return Head(last.seq, last.hash), written_at
 
 
 def _is_current(connection: sa.Connection, head: Head, rests_on: Sequence[str] | None) -> bool:
-    """Return True if no entry on which a decision depends was written after a head."""
+    """Return True if no entry that the decision depends on was written after a head."""
     if rests_on is None:
         return _last(connection)[0] == head
     kinds = [journal_schema.is_kind(kind) for kind in rests_on]
@@ -539,7 +539,7 @@ def _is_current(connection: sa.Connection, head: Head, rests_on: Sequence[str] |
 
 
 def _until_first(attempt: Callable[[], list[Entry] | None]) -> list[Entry]:
-    """Repeat an attempt to append until nobody else writes in between."""
+    """Repeat an attempt to append until nobody else writes first."""
     for _ in range(ATTEMPTS):
         added = attempt()
         if added is not None:
@@ -550,7 +550,7 @@ def _until_first(attempt: Callable[[], list[Entry] | None]) -> list[Entry]:
 
 
 def _write(connection: sa.Connection, rows: list[dict[str, Any]]) -> None:
-    """Insert the rows in one statement, then empty the list."""
+    """Insert the rows in one statement, and empty the list."""
     if rows:
         connection.execute(sa.insert(journal_schema.entries), rows)
         rows.clear()
@@ -563,5 +563,5 @@ def _refuse_repeated_nonce(connection: sa.Connection, nonce: str) -> None:
     if entry is not None:
         raise ActionRefused(
             f"already decided: {entry.kind} for {entry.subject} by {entry.actor} at {entry.at}",
-            do="look at what was decided; to decide again, start again",
+            do="look at what was decided; to decide again, start over",
         )

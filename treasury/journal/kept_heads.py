@@ -1,8 +1,8 @@
-"""Reads and writes heads of the journal in other places, to detect a rebuilt journal.
+"""Reads and writes journal heads stored in other places, to detect a rebuilt journal.
 
-A head is the number and hash of an entry, and covers every entry before it. People who can write to
-the journal must not be able to change the stored head: it may be printed, mailed, or on another
-person's disk. A file of heads has one line for each head, `NUMBER:HASH INSTANT and why`.
+A head is the number and hash of an entry, and covers every entry before it. A head must be stored
+where people who can write to the journal cannot change it: printed, mailed, or on another person's
+disk. A file of heads has one line for each head, `NUMBER:HASH INSTANT and why`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from treasury.journal.chain import Entry, Head, read_head
 
 _SUFFIX: Final = ".head"
 _LINE: Final = re.compile(r"\s*(?:#.*|[0-9]+:.*)?")
-"""Pattern of a line in a file of heads; the line may be incomplete."""
+"""Pattern of a line in a file of heads; the last line may be incomplete."""
 
 
 def head_line(last: Entry, why: str = "") -> str:
-    """Format the head of a journal at its last entry, as a line of a file of heads."""
+    """Format a journal's current head as a line for a file of heads."""
     return f"{Head(last.seq, last.hash)} {last.at:%Y-%m-%dT%H:%M:%SZ} {why}".rstrip()
 
 
@@ -46,8 +46,8 @@ def publish_head(place: Path, last: Entry, why: str) -> None:
             if not all(_LINE.fullmatch(each.rstrip("\r\n")) for each in lines):
                 raise StorageError(
                     f"{place} is not a file of heads: it holds other lines, and was not changed",
-                    do="name a file for heads only as [journal] publish_head; the decision is"
-                    " journaled",
+                    do="set [journal] publish_head to a file that contains only heads; the "
+                    "decision is journaled",
                 )
             if line not in lines:
                 _append(place, line)

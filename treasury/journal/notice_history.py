@@ -1,8 +1,8 @@
 """Notices to people and programs, derived from the journal's entries.
 
-`notice.sending` is journaled before a notice is sent, and then `notice.sent`, `notice.refused` or
-`notice.unknown`. If the second entry is missing, the notice may have arrived. So its facts are not
-sent again, unless a person settles the notice as lost (`notice.settled`).
+`notice.sending` is journaled before a notice is sent; afterwards, `notice.sent`, `notice.refused`
+or `notice.unknown` is. If the second entry is missing, the notice may have arrived. So its facts
+are not resent, unless a person settles the notice as lost (`notice.settled`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     state: Literal["sending", "sent", "refused", "unknown", "arrived", "lost"] = "sending"
     why: str = ""
-    """Why the notice was refused, is unknown, or was settled."""
+    """Why the notice was refused or settled, or why its outcome is unknown."""
 
 
 @reads_entries
@@ -69,7 +69,7 @@ def notices_of(entries: Iterable[Entry]) -> Mapping[str, Notice]:
 
 
 def told_marks(notices: Iterable[Notice], channel: str) -> frozenset[str]:
-    """Return the marks of the facts that a channel received, or may have received."""
+    """Return the marks of the facts that a channel has or may have received."""
     return frozenset(
         mark
         for notice in notices

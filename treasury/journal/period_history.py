@@ -1,13 +1,13 @@
-"""Closed months, and the rules in force, derived from the journal's entries.
+"""Closed months, and the matching rules that apply, derived from the journal's entries.
 
 Kinds of entries:
 
-- `period.prepare`: prepares a close, and fixes all data from which the month is computed.
+- `period.prepare`: prepares a close, and fixes all the data used to compute the month.
 - `period.withdraw`: revokes a preparation.
 - `period.close`: a second person signs the close, which locks the month.
 - `period.reopen`: unlocks a month.
-- `rules.saved`: the complete matching rules, so that a computation as of an earlier instant uses
-  the rules of that time.
+- `rules.saved`: the complete matching rules, so that a computation for an earlier instant uses the
+rules of that time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RULES_SAVED: Final = "rules.saved"
 
 
 class AnswerFile(msgspec.Struct, frozen=True):
-    """A table of results that a close stored: its name, row count, and the SHA-256 of its file."""
+    """A results table stored by a close: its name, row count, and its file's SHA-256."""
 
     name: str
     rows: int
@@ -39,13 +39,14 @@ class AnswerFile(msgspec.Struct, frozen=True):
 
 
 class Close(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The content of a month's close: the body of `period.prepare` and of `period.close`.
+    """The content of a month's close, which is the body of `period.prepare` and `period.close`.
 
-    `commit` is the commit of the lake from which the month is computed, and `known_at` its instant.
+    `commit` is the lake's commit from which the month is computed, and `known_at` is its instant.
     `head` is the journal's end before the preparation. `rules` are the matching rules, and `desk`
-    the settings that affect the result. `roll_forward` has one row per kind and currency, with
-    amounts as decimal text; `items_hash` covers its rows per request. `open_items` lists the kinds
-    of open items, `list_hash` covers each item, and `outcomes_hash` the outcomes of the bank lines.
+    holds the settings that affect the result. `roll_forward` has one row per kind and currency,
+    with amounts as decimal text; `items_hash` covers its rows per request. `open_items` lists the
+    kinds of open items, `list_hash` covers each item, and `outcomes_hash` the outcomes of the bank
+    lines.
 
     The signature adds `reviewed_by`, the entry of the preparation, whether the same person prepared
     and signed (`alone`), the version of the `models` (the steps that compute results), and the
@@ -77,7 +78,7 @@ class Close(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def name(self) -> str:
-        """A unique name of the close: its month and the journal's end before it."""
+        """A unique name for the close, made of its month and the journal's end before it."""
         return f"{self.month}-{self.head.seq}"
 
 
@@ -122,7 +123,7 @@ class RulesInForce(msgspec.Struct, frozen=True):
 
 @reads_entries
 def period_history(entries: Iterable[Entry]) -> list[Period]:
-    """Return every close in order, including those of months that were reopened."""
+    """Return every close in order, including closes of months that were reopened."""
     history: list[Period] = []
     for entry in entries:
         if entry.kind == CLOSE:
@@ -145,14 +146,14 @@ def closed_periods(entries: Iterable[Entry]) -> dict[str, Period]:
 
 
 def closed_months(history: Iterable[Period]) -> dict[str, Period]:
-    """Return the closes in force by month, earliest first."""
+    """Return the current closes by month, earliest first."""
     closed = {period.month: period for period in history if period.is_closed}
     return dict(sorted(closed.items()))
 
 
 @reads_entries
 def preparations(entries: Iterable[Entry]) -> dict[str, Preparation]:
-    """Return the months that are prepared but neither signed nor withdrawn, by name."""
+    """Return preparations that are neither signed nor withdrawn, by month."""
     stand: dict[str, Preparation] = {}
     for entry in entries:
         if entry.kind == PREPARE:
@@ -166,15 +167,15 @@ def preparations(entries: Iterable[Entry]) -> dict[str, Preparation]:
 
 @reads_entries
 def commits_of_closes(entries: Iterable[Entry]) -> frozenset[int]:
-    """Return the lake's commits of all prepared or signed closes, including revoked closes."""
+    """Return the lake commits used by all prepared or signed closes, including revoked ones."""
     return frozenset(_close(entry).commit for entry in entries if entry.kind in (PREPARE, CLOSE))
 
 
 def require_turn(month: Month, entries: Iterable[Entry]) -> None:
     """Raise ActionRefused if a month is not the next to close.
 
-    Months are closed in order from the first one ever closed, so that each opens with the closing
-    state of the month before.
+    After the first close, months are closed in order, so that each month opens with the previous
+    month's closing state.
     """
     everything = tuple(entries)
     history = period_history(everything)
@@ -187,13 +188,13 @@ def require_turn(month: Month, entries: Iterable[Entry]) -> None:
         )
     if closed and max(closed) > str(month):
         raise ActionRefused(
-            f"{max(closed)} is already closed after {month}, and months are closed in order",
+            f"{max(closed)}, after {month}, is already closed, and months are closed in order",
             do=f"reopen {max(closed)} first: treasury periods reopen {max(closed)} --reason …",
         )
     waiting = min(preparations(everything), default=str(month))
     if waiting < str(month):
         raise ActionRefused(
-            f"{waiting} is prepared before {month} and not signed",
+            f"{waiting}, before {month}, is prepared but not signed",
             do=f"have it signed first: treasury close {waiting} --sign",
         )
     if not history:
@@ -203,24 +204,24 @@ def require_turn(month: Month, entries: Iterable[Entry]) -> None:
         follows = follows.next
     if str(follows) < str(month):
         raise ActionRefused(
-            f"{follows} is still open before {month}, and months are closed in order",
+            f"{follows}, before {month}, is still open, and months are closed in order",
             do=f"close {follows} first: treasury close {follows}",
         )
 
 
 @reads_entries
 def rules_in_force(entries: Iterable[Entry], until: datetime | None = None) -> RulesInForce | None:
-    """Return the rules in force at `until`, by default after all entries.
+    """Return the matching rules that apply at `until` (default: after all entries).
 
-    Before the first entry with rules, the rules that this entry replaced were in force. Return None
-    if no entry has rules.
+    Before the first entry with rules, the rules that it replaced apply. Return None if no entry has
+    rules.
     """
     rules: RulesInForce | None = None
     for entry in entries:
         is_in_force = until is None or entry.at <= until
         if entry.kind not in (RULES_SAVED, CLOSE) or not (is_in_force or rules is None):
             continue
-        # A close does not change the rules.
+        # A close refers to rules but does not change them.
         if entry.kind == CLOSE:
             content, content_hash = entry.body["rules"], entry.body["rules_hash"]
         elif is_in_force:

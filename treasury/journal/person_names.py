@@ -1,11 +1,11 @@
 """Comparison of names: exact for permissions, by appearance for the four-eyes rule.
 
-A permission requires the same name; only case, width and blanks may differ. The four-eyes rule is
-stricter: an account whose name only looks like the first person's is not a second person. A look-
-alike is a character that Unicode's list of confusables (UTS 39) maps to a Latin letter, a digit or
-a joining sign, or a small Cyrillic or Greek letter shaped like a Latin capital. Names are compared
-twice, because look-alikes depend on case: `i` does not look like `l`, but `I` does. One comparison
-uses small letters, the other the letters as written.
+A permission requires the same name; only case, character width and blanks may differ. The four-eyes
+rule is stricter: an account whose name merely looks like the first person's is not a second person.
+A look-alike is a character that Unicode's list of confusables (UTS 39) maps to a Latin letter, a
+digit or a joining sign, or a small Cyrillic or Greek letter shaped like a Latin capital. Names are
+compared twice, because look-alikes depend on case: `i` does not look like `l`, but `I` does. One
+comparison uses small letters, the other the letters as written.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from treasury.core.files.package_files import package_toml
 
 
 def _letters(case: str) -> dict[int, str]:
-    """Return a table for `str.translate` that replaces each look-alike by its letter."""
+    """Return a `str.translate` table that replaces each look-alike by its letter."""
     return {ord(shape): letter for letter, shapes in _TABLES[case].items() for shape in shapes}
 
 
@@ -32,8 +32,8 @@ _INVISIBLE: Final = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065\u2800\u3164\uffa0\U0001d159"
     + "".join(map(chr, (*range(0xFE00, 0xFE10), *range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000))))
 )
-"""Invisible characters that Unicode does not class as control or format characters: fillers, blanks
-of notations, variation selectors, and code points reserved for more of them.
+"""Invisible characters that Unicode does not class as control or format characters: fillers,
+notational blanks, variation selectors, and code points reserved for such characters.
 """
 
 
@@ -41,15 +41,15 @@ _DIRECTION: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def same_name(name: str, another: str) -> bool:
-    """Return True if two names differ at most in case, width and blanks."""
+    """Return True if two names differ only in case, character width or blanks, or not at all."""
     return _plain(name) == _plain(another)
 
 
 def same_person(name: str, another: str) -> bool:
     """Return True if two names look alike, so that they may be names of one person.
 
-    Invisible characters, width and blanks are ignored. A direction mark can display characters in
-    another order, so if one of the names has such a mark, the order is ignored too.
+    Invisible characters, character width and blanks are ignored. A direction mark can change the
+    displayed order of characters, so if either name has such a mark, the order is ignored too.
     """
     one, other = _appearances(name), _appearances(another)
     if _DIRECTION.search(name + another):
@@ -63,7 +63,7 @@ def _plain(name: str) -> str:
 
 @lru_cache(_NAMES)
 def _appearances(name: str) -> frozenset[str]:
-    """Return the two forms of a name to compare: in small letters, and as written."""
+    """Return the two forms in which names are compared: in lower case, and as written."""
     visible = "".join(
         c
         for c in unicodedata.normalize("NFKC", name)

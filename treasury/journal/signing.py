@@ -1,9 +1,10 @@
-"""Signatures of entries, by an Ed25519 key of each person.
+"""Signatures of entries, with one Ed25519 key per person.
 
 The hash chain reveals a changed entry, but anybody who can write to the journal can rebuild the
 whole chain. A signature cannot be made without the person's key. The public keys are stored outside
-the journal, in the policy or in the reader's own file, because a forger could also replace keys in
-the journal. A signature covers the entry's position, time, content, author and the previous hash.
+the journal, in the policy or in a file of the verifier, because a forger could replace keys stored
+in the journal. A signature covers the entry's position, time, content, author and the previous
+hash.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from treasury.journal.person_names import same_name
 _PUBLIC: Final = "ed25519:"
 _PRIVATE: Final = "ed25519-private:"
 ENTRY: Final = b"treasury journal entry 1\n"
-"""Prefix of every signed text, so that a signature for another purpose is not valid for an entry.
+"""Prefix of every signed text, so that a signature made for another purpose is not valid here.
 """
 
 _PRIME: Final = 2**255 - 19
@@ -42,8 +43,8 @@ _SMALL_ORDER: Final = frozenset({
     0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
     0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7,
 })  # fmt: skip
-"""The y coordinates of the curve's points of order 1, 2, 4 and 8 (the last two). If such a point is
-a public key, one signature can be valid for any content, so the key is refused.
+"""The y coordinates of the curve's points of order 1, 2, 4 and 8 (two values). With such a point as
+public key, one signature can be valid for any content, so these keys are refused.
 """
 
 _State = Literal["valid", "unsigned", "wrong", "unknown key", "another's key"]
@@ -74,7 +75,7 @@ class SigningKey:
     def sign(self, digest: str, context: bytes = ENTRY) -> str:
         """Return the signature of a digest as text.
 
-        `context` names the purpose, such as entries.
+        `context` names the purpose of the signature, such as entries.
         """
         return _text(self._key.sign(context + digest.encode()))
 
@@ -129,7 +130,7 @@ def load_key(place: str) -> SigningKey | None:
 
 
 def make_key(place: str) -> SigningKey:
-    """Create a key and store it at a place; raise InputError if the place already has one."""
+    """Create a key and store it at a place; raise InputError if there already is one."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     kind, _, where = place.partition(":")
@@ -186,7 +187,7 @@ def _write_private(path: Path, text: str) -> None:
 
 
 class SignatureRules(msgspec.Struct, frozen=True, kw_only=True):
-    """The policy's rules on signatures: each person's keys, and which entries must be signed."""
+    """The policy's signature rules: each person's keys, and which entries must be signed."""
 
     keys: Mapping[str, tuple[str, ...]] = {}
     required: bool = False
@@ -209,7 +210,7 @@ class Signature(msgspec.Struct, frozen=True):
 
 
 def signature_of(row: Mapping[str, Any], rules: SignatureRules) -> Signature:
-    """Check the signature of a stored row by the keys of the rules."""
+    """Check a stored row's signature against the rules' keys."""
     if row["signature"] is None and row["public_key"] is None:
         return Signature("unsigned")
     key = row["public_key"] or ""
@@ -224,7 +225,7 @@ def signature_of(row: Mapping[str, Any], rules: SignatureRules) -> Signature:
 # Cached, because verifying a signature takes longer than all other checks of an entry.
 @lru_cache(maxsize=100_000)
 def is_signature(signature: str, digest: str, key: str, context: bytes = ENTRY) -> bool:
-    """Return True if the signature of this digest, for this context, was made with this key."""
+    """Return True if this key made the signature, for this digest and context."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -246,13 +247,13 @@ def require_signed(row: Mapping[str, Any], rules: SignatureRules) -> None:
         raise JournalError(
             f"entry {row['seq']} by {row['actor']} is not signed as the policy requires:"
             f" {signature}",
-            do="no more decisions are accepted: find out who wrote it; for entries from the time"
-            " before signatures set signed_after in policy.toml",
+            do="no more decisions are accepted: find out who wrote it; for entries older than the "
+            "signing rule, set signed_after in policy.toml",
         )
 
 
 class Signing:
-    """The key of the person at this process, and the signature rules of the workspace."""
+    """The signing key of the person who uses this process, and the workspace's signature rules."""
 
     def __init__(
         self,
@@ -281,7 +282,7 @@ class Signing:
 
 
 def require_key(key: SigningKey | None, rules: SignatureRules, actors: Iterable[Actor]) -> None:
-    """Raise ActionRefused if a person's entries must be signed and the key here is not theirs."""
+    """Raise ActionRefused if a person must sign and the signing key is missing or not theirs."""
     if not rules.required:
         return
     owner = None if key is None else rules.owner(key.public)

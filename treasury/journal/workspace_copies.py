@@ -1,4 +1,4 @@
-"""Detects copied workspaces, because a copy must not send anything.
+"""Detects copied workspaces, because a copy must not send actions.
 
 If a workspace with a journal file is copied, neither copy knows what the other has sent. So each
 workspace has a random identity in a file of its folder. The user's state folder records the
@@ -14,9 +14,9 @@ One location is recorded for each identity; another folder with the same identit
  other path, the old one exists  a copy
 
 The device number is ignored, because it changes with each mount. Host and boot are ignored too. If
-both paths exist, their current inodes are compared. Two cases cannot be detected: a copy put in the
-place of the original, and a copy used with another state folder (on a cloned machine, or by a user
-who never used the original).
+both paths exist, their current inodes are compared. Two cases cannot be detected: a copy that
+replaces the original at its path, and a copy used with another state folder (on a cloned machine,
+or by a user who never used the original).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LETTERS: Final = frozenset("0123456789abcdef")
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """Location of a workspace: its path, and the inodes of the folder and of its identity file."""
+    """A workspace's location: its path, and the inodes of its folder and its identity file."""
 
     path: str
     inodes: tuple[int, int]
@@ -96,7 +96,7 @@ def require_original(folder: Path) -> None:
 
 
 def adopt_copy(folder: Path) -> None:
-    """Make a copy a workspace of its own with a new identity; the original keeps its identity."""
+    """Turn a copy into a separate workspace with a new identity; the original keeps its own."""
     _identify(folder, instead=True)
     register(folder)
 
@@ -127,7 +127,7 @@ def _identity(folder: Path) -> str | None:
 
 
 def _identify(folder: Path, *, instead: bool = False) -> str:
-    """Write an identity if the workspace has none, or `instead` of its current identity."""
+    """Write an identity if the workspace has none, or if its identity is `instead`."""
     file = folder / FILE_NAME
     try:
         durable.make_folder(folder)
@@ -145,14 +145,14 @@ def _identify(folder: Path, *, instead: bool = False) -> str:
 
 
 def _registered(identity: str) -> _Place | None:
-    """Return the recorded location of an identity; None if this user never used the workspace."""
+    """Return the location recorded for an identity; None if this user never used the workspace."""
     file = _state_file(identity)
     try:
         return decode_json(regular_bytes(file), _Place)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, msgspec.DecodeError) as error:
-        raise _unreadable(file, "remove it, if this workspace is no copy") from error
+        raise _unreadable(file, "remove it, if this workspace is not a copy") from error
 
 
 def _state_file(identity: str) -> Path:

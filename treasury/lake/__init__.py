@@ -1,7 +1,7 @@
-"""The lake: temporal, consistent Delta tables with data from the services and the banks.
+"""The lake: consistent Delta tables with history, holding data from the services and the banks.
 
-A commit names one version of every table. A reader reads the versions of one commit; only one
-writer at a time adds a commit.
+A commit names one version of every table. Readers read the versions of one commit. Only one writer
+at a time adds a commit.
 """
 
 from treasury.core.tables.column_types import (

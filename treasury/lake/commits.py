@@ -33,9 +33,8 @@ LAST: Final = "last_commit.json"
 class Commit(msgspec.Struct, frozen=True):
     """A completed write: its number (from 1), its instant, and the version of every table.
 
-    `refetch` holds marks for data that a repair could not restore and that its source may still
-    have. A mark is the name of a table to fetch completely, or one part of it
-    (`statement_entries/4f1c…`).
+    `refetch` holds marks for data that a repair could not restore but that its source may still
+    have. A mark names a table to fetch completely, or one part of it (`statement_entries/4f1c…`).
     """
 
     number: int
@@ -51,7 +50,7 @@ SCHEMA: Final = schema_of(Commit)
 
 
 class LastCommit(msgspec.Struct, frozen=True):
-    """The newest commit, and the version of the table of commits whose last row it is."""
+    """The newest commit, and the commit table's version in which it is the last row."""
 
     commit: Commit
     listed: int
@@ -94,13 +93,13 @@ def last_commit(folder: Path) -> LastCommit | None:
 
 
 def put_last(folder: Path, last: LastCommit) -> None:
-    """Make a commit the newest one, and flush it to disk."""
+    """Make a commit the last one, which readers see, and flush it to disk."""
     with writing(folder / LAST):
         write_sealed(folder / LAST, last)
 
 
 def commits_in(folder: Path, version: int) -> pa.Table:
-    """Return every commit in a version of the table of commits, oldest first."""
+    """Return every commit in a version of the commit table, oldest first."""
     parts = [SCHEMA.empty_table()]
     for file in delta.load(folder / COMMITS, version).files:
         refuse_pipes([file.path])
@@ -121,12 +120,12 @@ def _commits_of(path: str, size: int, modified: int) -> pa.Table:  # noqa: ARG00
 
 
 def add_commit(folder: Path, commit: Commit) -> int:
-    """Append a commit to the table without making it visible; return the table's new version."""
+    """Append a commit to the table of commits, not visible yet; return the table's new version."""
     return delta.append(folder / COMMITS, commits_table([commit]), widening=True)
 
 
 def commits_table(commits: Sequence[Commit]) -> pa.Table:
-    """Convert commits to rows."""
+    """Convert commits to rows of the commit table."""
     rows = [msgspec.structs.asdict(commit) for commit in commits]
     for row in rows:
         row["versions"] = msgspec.json.encode(row["versions"], order="sorted").decode()
@@ -134,7 +133,7 @@ def commits_table(commits: Sequence[Commit]) -> pa.Table:
 
 
 def newest_listed(folder: Path) -> LastCommit | None:
-    """Return the newest commit in the table; None if there is none or it cannot be read."""
+    """Return the newest commit in the commit table; None if there is none or it is unreadable."""
     try:
         version = delta.newest(folder / COMMITS)
         commits = rows_of(commits_in(folder, version))
@@ -144,7 +143,7 @@ def newest_listed(folder: Path) -> LastCommit | None:
 
 
 def rows_of(commits: pa.Table) -> list[Commit]:
-    """Convert stored rows to commits."""
+    """Convert rows of the commit table to commits."""
     rows = commits.to_pylist()
     for row in rows:
         row["versions"] = msgspec.json.decode(str(row["versions"]), type=dict[str, int])

@@ -1,8 +1,8 @@
 """Compaction and cleanup: merge small files, and remove files that no reader can need.
 
-If more than a few files are below half the target size, they are merged into files of the target
-size. So each row is rewritten only a few times, and the number of files stays small. A file is
-removed if no recent commit, no pinned commit and no reader needs it.
+If more than a few files are smaller than half the target size, they are merged into files of the
+target size. So each row is rewritten only a few times, and the number of files stays small. A file
+is removed if it is not needed by any recent commit, pinned commit or reader.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SIZES: Final = (256 << 10, 4 << 20, 64 << 20, 256 << 20)
 
 
 class Swept(msgspec.Struct, frozen=True):
-    """Number of files, bytes and log entries that a cleanup removed."""
+    """The number of files, bytes and log entries removed by a cleanup."""
 
     files: int = 0
     size: int = 0
@@ -32,7 +32,7 @@ class Swept(msgspec.Struct, frozen=True):
 
 
 def joined(folder: Path, stored: delta.StoredTable) -> int:
-    """Merge the small files of a table if there are too many; return the resulting version."""
+    """Merge a table's small files if there are too many; return the resulting version."""
     for size in _SIZES:
         small = Counter(file.is_open for file in stored.files if file.size < size // 2)
         if max(small.values(), default=0) > FEW:
@@ -47,11 +47,11 @@ def sweep(
     listed: int,
     is_due: Callable[[float], bool],
 ) -> Swept:
-    """Remove the files in `folder` that neither the `kept` commits nor the pins name.
+    """Remove the files in `folder` that are named by neither the `kept` commits nor the pins.
 
-    `listed` is the version of the table of commits. `is_due` gets the time at which a file was
-    written, in seconds by the file system's clock, and returns True if the file may be removed. The
-    caller holds the lock.
+    `listed` is the version of the table of commits. `is_due` takes a file's modification time, in
+    seconds by the file system's clock, and returns True if the file may be removed. The caller
+    holds the lock.
     """
     commits = list(needed)
     pinned = {

@@ -1,7 +1,7 @@
-"""DuckDB over the lake's Parquet files: views for reading; any other access is disabled.
+"""DuckDB views over the lake's Parquet files; any other access is disabled.
 
-A connection is to a database in memory and can read the files of one snapshot. Access to other
-files, to the network and to extensions is disabled, and its settings are locked.
+A connection opens an in-memory database and can read the files of one snapshot. Access to other
+files, to the network and to extensions is disabled, and the settings are locked.
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
@@ -50,8 +50,8 @@ def _as_itself(path: str) -> str:
 def scan(files: Sequence[StoredFile], schema: pa.Schema, stored: Collection[str]) -> str:
     """Return SQL that reads the columns of `schema` from the files of one table version.
 
-    A column that was declared after the version was stored is null. Without files, the SQL returns
-    no rows but has the types of the columns.
+    Columns declared after the version was stored are null. Without files, the SQL returns no rows
+    but still has the types of the columns.
     """
     columns = ", ".join(
         f"{quoted(field.name)}::{SQL_TYPES[field.type]} AS {quoted(field.name)}"
@@ -68,7 +68,7 @@ def scan(files: Sequence[StoredFile], schema: pa.Schema, stored: Collection[str]
 
 
 def known_at(current: str, history: str, schema: pa.Schema, instant: datetime) -> str:
-    """Return SQL for the records as known at `instant`, from those of a table and its history."""
+    """Return SQL for the records known at `instant`, from a table and its history."""
     columns = ", ".join(quoted(name) for name in schema.names)
     now = moment(instant)
     versions = (
@@ -88,7 +88,7 @@ def damage(
 ) -> WorkspaceDamaged | None:
     """Return the error for the first damaged file; None if all files are intact.
 
-    `altered` returns whether the bytes of a file have changed, or None if that is unknown. Raise
+    `altered` returns whether a file's bytes have changed, or None if that is unknown. Raise
     StorageError if a file may not be read.
     """
     for file in files:

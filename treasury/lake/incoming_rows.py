@@ -1,7 +1,7 @@
-"""Incoming rows: check them against the table's declaration, and add a content hash.
+"""Checks incoming rows against the table's declaration, and adds content hashes.
 
 A row that does not fit raises an error that names the column; nothing is rounded, guessed or
-dropped. Two rows have the same content hash exactly if their content is the same.
+dropped. Two rows have the same content hash if and only if their content is the same.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from treasury.core.tables.column_types import AMOUNT, INSTANT, INTEGER, TEXT, TE
 from treasury.lake.table_declaration import HASH, RAW, Table
 
 RULE: Final = "4:"
-"""Prefix of hashes by the current rule; stored hashes with another prefix are recomputed."""
+"""Prefix of hashes made by the current rule; stored hashes with another prefix are recomputed."""
 
 _AT_ONCE: Final = 1 << 16
 """Number of rows processed at a time, about 40 MB."""
 
 
 _ACCEPTED: Final = {
-    # Types that can be cast to each declared type without loss. The type itself and columns of
-    # nulls are accepted anyway.
+    # Types that can be cast to each declared type without loss. The declared type itself and
+    # all-null columns are always accepted.
     TEXT: (pa.types.is_large_string, pa.types.is_string_view, pa.types.is_dictionary),
     AMOUNT: (pa.types.is_decimal, pa.types.is_integer),
     INSTANT: (lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None,),
@@ -93,7 +93,7 @@ def _check_keys(table: Table, rows: pa.Table) -> None:
 
 
 def hashed(table: Table, rows: pa.Table) -> pa.Table:
-    """Return the rows in the stored form: with the declared columns and a content hash.
+    """Return the rows as they are stored, with the declared columns and a content hash.
 
     Rows that already have a hash keep it, so that callers can compute hashes in threads.
     """
@@ -106,8 +106,8 @@ def hashed(table: Table, rows: pa.Table) -> pa.Table:
 def with_hash(rows: pa.Table, volatile: tuple[str, ...]) -> pa.Table:
     """Append the content hash of each row: 128 bits over every non-null column, by name.
 
-    `volatile` columns, and top-level fields of `raw` with these names, are ignored. Null columns
-    are ignored too, so declaring a new column changes no stored hash. A hash is `4:` and 32
+    `volatile` columns, and top-level fields of `raw` with these names, are ignored. Null values are
+    ignored too, so declaring a new column does not change stored hashes. A hash is `4:` and 32
     hexadecimal digits. It identifies versions and reveals damage; only a file's SHA-256 reveals
     deliberate edits.
     """
@@ -127,10 +127,10 @@ def with_hash(rows: pa.Table, volatile: tuple[str, ...]) -> pa.Table:
 
 
 def _content(rows: pa.RecordBatch) -> pa.Array:
-    """Return the bytes of each row: entries of the non-null columns by name, then the texts.
+    """Return each row's bytes: an entry per non-null column, sorted by name, then the texts.
 
     Different rows have different bytes: an entry has the column's tag and the length of its text,
-    so the bytes of a row can be read in only one way.
+    so a row's bytes have only one reading.
     """
     columns = zip(rows.schema.names, rows.columns, strict=True)
     filled = {name: column for name, column in sorted(columns) if column.null_count < rows.num_rows}
@@ -143,13 +143,13 @@ def _content(rows: pa.RecordBatch) -> pa.Array:
 
 
 def _entries(columns: dict[str, pa.Array]) -> pa.Array:
-    """Return tags and values of columns; a column with nulls is converted alone."""
+    """Return the columns as entries to hash; columns with nulls are converted separately."""
     # Imported here, because only storing rows needs NumPy, and importing it takes a tenth of a
     # second.
     import numpy as np
 
     values = {}
-    # The bytes in which Arrow stores each value.
+    # Reinterpret the bytes that Arrow stores for each value.
     for name, column in columns.items():
         flat = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
         kind = np.dtype((np.void, flat.type.bit_width // 8))

@@ -1,8 +1,7 @@
-"""The lake: all data from services, banks and files in Delta tables, written in commits.
+"""The lake: data from services, banks and files in Delta tables, written in commits.
 
 A writer takes the workspace lock, writes its tables, flushes them to disk and then makes its commit
-the last one. If an interrupted run left data that no commit names, the next writer removes this
-data first.
+the last one. If an interrupted run left uncommitted data, the next writer removes it first.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from treasury.lake.views.published import published
 from treasury.lake.writer import Writer
 
 CLOSE_OF: Final = "close of "
-"""Prefix of the purpose of a pin made by the close of a month."""
+"""Prefix of the purpose of pins made by month closes."""
 
 T = TypeVar("T")
 
@@ -52,8 +51,8 @@ class Lake(LakeFolder):
     The last `commits_kept` commits always stay readable. After each `commits_kept` new commits,
     superseded files are removed. Files younger than `grace` stay, because a reader without write
     access has no lease. `rests_on` returns the commits that closed months depend on, with the
-    reason: their pins cannot be released. Pins of another desk's close cannot be released either,
-    unless `rested_on` includes the commit. With a `home`, a commit becomes visible when a head of
+    reason; their pins cannot be released. Pins of another desk's close cannot be released either,
+    unless `rested_on` includes the commit. With a `home`, a commit becomes visible when a head in
     the home names it, and `tell` receives messages about the exchange with the home.
     """
 
@@ -81,12 +80,12 @@ class Lake(LakeFolder):
         self.sharing = None if home is None else Sharing(self, home, tell)
 
     def snapshot(self, at: datetime | None = None, *, commit: int | None = None) -> Snapshot:
-        """Return the tables of the last commit, or as known at `at`; empty before the first commit.
+        """Return the tables at the last commit, or as known at `at`; empty before the first commit.
 
         Parameters
         ----------
         at
-            An instant; records as stored until then.
+            Return the records as they were stored at this instant.
         commit
             The number of an earlier commit that is pinned or recent.
 
@@ -120,21 +119,21 @@ class Lake(LakeFolder):
         )
 
     def again(self, work: Callable[[], T], sentence: str) -> T:
-        """Run work that ends in a commit; with a home, pull its newest head first.
+        """Run work that ends in a commit; in a shared lake, pull the newest commit first.
 
-        If another desk commits first, the work is repeated. `sentence` is the command that repeats
-        it by hand.
+        If another desk commits first, the work is repeated. `sentence` is the command to repeat it
+        by hand.
         """
         return work() if self.sharing is None else self.sharing.again(work, sentence)
 
     def offer(self, subject: str) -> None:
-        """Share the data stored next to the lake; without a home, do nothing."""
+        """Share pins and closes stored next to the lake; do nothing if the lake is not shared."""
         if self.sharing is not None:
             with self.locked("push"):
                 self.sharing.offer(subject)
 
     def require_writable(self) -> None:
-        """Raise HomeReadOnly, naming the writers, if this desk may not write to the lake's home."""
+        """Raise HomeReadOnly, naming the writers, if this desk may not write to the shared lake."""
         if self.sharing is not None:
             self.sharing.require_writable()
 
@@ -166,7 +165,7 @@ class Lake(LakeFolder):
                 commit = Commit(number, instant, kind, writer.versions, note, refetch_after)
                 versions_before = {} if before is None else before.versions
                 self.show(self._list(commit), versions_before, writer.stored)
-                # A staged commit may be undone, so the versions that it names are not cached.
+                # A staged commit may be undone, so its table versions are not cached.
                 if self.last_commit() == commit:
                     for (name, version), table in writer.loaded.items():
                         if commit.versions.get(name) == version:
@@ -176,9 +175,9 @@ class Lake(LakeFolder):
                 self._sweep()
 
     def base(self, kind: str, now: datetime) -> tuple[Snapshot, datetime]:
-        """Return the snapshot to compare with, and the instant, for a commit that is written later.
+        """Return the snapshot to compare with, and the instant, for a commit to be written later.
 
-        The lock is not held after the call. Raise WorkspaceLocked or StorageError.
+        The lock is released before the call returns. Raise WorkspaceLocked or StorageError.
         """
         with self.locked(kind):
             snapshot = self._base(self.recover(), is_leased=True)
@@ -191,9 +190,9 @@ class Lake(LakeFolder):
         return self._snapshot(last, None, opened, listed, is_leased=is_leased)
 
     def accept_loss(self, tables: Iterable[str], now: datetime) -> tuple[str, ...]:
-        """Accept that lost rows of these tables stay lost: commit the removal of their marks.
+        """Accept the loss of rows in these tables: remove their marks in a new commit.
 
-        Return the tables that had marks (`Commit.refetch`); without any, no commit is made.
+        Return the tables that had marks (`Commit.refetch`). If there are none, no commit is made.
         """
         names = {self.snapshot().declared(name).name for name in tables}
         verb = f"treasury doctor {' '.join(f'--accept-loss {name}' for name in sorted(names))}"
@@ -215,7 +214,7 @@ class Lake(LakeFolder):
         Parameters
         ----------
         why, now
-            The reason and the time to note.
+            The reason and the time, to be stored in the pin.
         commit
             The commit's number; default: the last one.
 
@@ -239,7 +238,7 @@ class Lake(LakeFolder):
             if snapshot.commit is None:
                 raise InputError("there is no commit to keep", do="run `treasury sync` first")
             with disk.writing(self.folder):
-                # Its writer may have been killed before flushing this file.
+                # The writer may have been killed before flushing this file.
                 durable.sync_files([self.folder / LAST], self.workspace)
             pin = add_pin(self.folder, snapshot.commit, why, now, snapshot.stored())
             if self.sharing is not None:
@@ -267,8 +266,8 @@ class Lake(LakeFolder):
         """
         with self.locked("unpin"):
             reason = self.resting().get(commit)
-            # In a shared lake, another desk may have pinned commits for closes that are not in this
-            # journal.
+            # In a shared lake, another desk may have pinned commits for closes that this journal
+            # lacks.
             if reason is None and self.sharing is not None and commit not in self._rested_on():
                 whys = (pin.why for pin in self.pins() if pin.commit.number == commit)
                 closes = (why for why in whys if why.removeprefix("the ").startswith(CLOSE_OF))
@@ -287,7 +286,7 @@ class Lake(LakeFolder):
                 )
 
     def sweep(self) -> compaction.Swept:
-        """Remove superseded files that no recent commit, no pinned commit and no reader needs.
+        """Remove superseded files, unless a recent commit, pinned commit or reader needs them.
 
         This happens automatically after each `commits_kept` commits.
         """
@@ -304,7 +303,7 @@ class Lake(LakeFolder):
         """Flush a commit's files to disk, then make the commit visible.
 
         `before` has the versions that are already on disk; `opened` loads versions that no commit
-        names yet. With a home, the commit becomes visible when a head names it; raise
+        names yet. In a shared lake, the commit becomes visible when a head names it; raise
         CommitOvertaken if another desk committed first.
         """
         versions = last.versions
@@ -340,6 +339,6 @@ class Lake(LakeFolder):
 
 
 def _after(last: Commit | None, now: datetime) -> datetime:
-    """Return the instant of a new commit, which is later than that of the last commit."""
+    """Return the instant for a new commit, which must be later than the last commit's."""
     instant = now.astimezone(UTC)
     return instant if last is None else max(instant, last.at + timedelta(microseconds=1))

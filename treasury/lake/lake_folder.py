@@ -1,6 +1,6 @@
 """The lake's folder: its tables and commits on disk, and recovery of the last commit.
 
-If an interrupted run left data that no commit names, the next writer removes it before it begins.
+If an interrupted run left uncommitted data, the next writer removes it before it begins.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ _OPENED_KEPT: Final = 256
 class LakeFolder:
     """The tables and commits of one workspace, in the folder `lake` of `workspace`.
 
-    The last `commits_kept` commits stay readable. Unused files younger than `grace` stay too,
-    because a reader without write access has no lease. `rests_on` returns the commits that closed
-    months depend on, with the reason. `home` is the place where the lake is shared.
+    The last `commits_kept` commits stay readable. Unused files younger than `grace` are kept as
+    well, because a reader without write access has no lease. `rests_on` returns the commits that
+    closed months depend on, with the reason. `home` is where the lake is shared.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class LakeFolder:
         self._commits_kept = commits_kept
         self._grace = grace
         self.resting = rests_on
-        """Return the commits that closed months depend on, with the reason."""
+        """Returns the commits that closed months depend on, with the reason."""
         self._has_form = False
         self._opened: dict[tuple[str, int, int], delta.StoredTable] = {}
         self.digests = Digests(self.folder)
@@ -86,7 +86,7 @@ class LakeFolder:
         return None if last is None else last.commit
 
     def last(self) -> LastCommit | None:
-        """Return the newest commit and its place in the table; WorkspaceDamaged if it is lost."""
+        """Return the newest commit and where it is listed; raise WorkspaceDamaged if lost."""
         self.require_readable()
         last = last_commit(self.folder)
         if last is not None or (self.folder / STAGED).exists():
@@ -96,7 +96,7 @@ class LakeFolder:
                 f"the first pull into {self.folder} was cut off",
                 do="run `treasury lake pull`: it continues there",
             )
-        # Without a commit, an interrupted run adds at most one row to the table of commits.
+        # Before the first commit, an interrupted run adds at most one row to the table of commits.
         listed = self.folder / COMMITS
         if (
             (self.workspace / FILE_NAME).exists()
@@ -129,13 +129,13 @@ class LakeFolder:
         return {number: reason for number, reason in resting.items() if str(number) not in pinned}
 
     def require_readable(self) -> None:
-        """Complete an interrupted exchange with the home, and check the lake's format.
+        """Complete an interrupted exchange of table logs, and check the lake's format.
 
         Raise WorkspaceLocked while another process writes, and StorageError if a later version of
         treasury wrote the lake.
         """
         if is_exchanging(self.folder):
-            # `locked` completes the exchange.
+            # Taking the lock completes an interrupted exchange of table logs.
             with self.locked("pull"):
                 return
         self._has_form = self._has_form or storage_form.has_form(self.folder)
@@ -151,12 +151,12 @@ class LakeFolder:
                 disk.refuse_links(folder)
             self._has_form = storage_form.has_form(self.folder)
             if self.home is not None and is_exchanging(self.folder):
-                # The lake is unreadable until the exchange is complete.
+                # The lake is unreadable until the exchange of table logs is complete.
                 finish_exchange(self.home, self.digests)
             yield
 
     def refresh(self, commit: Commit) -> None:
-        """Show a commit in `treasury.duckdb`, unless it is only staged."""
+        """Update `treasury.duckdb` to a commit, unless the commit is only staged."""
         last = self.last()
         if last is None or last.commit != commit:
             return
@@ -179,7 +179,7 @@ class LakeFolder:
         ]
 
     def tidy(self, before: int) -> None:
-        """Run a cleanup if one became due after `before`; the caller holds the lock."""
+        """Run a cleanup if one has become due since commit `before`; the caller holds the lock."""
         last = self.last_commit()
         if last is not None and last.number // self._commits_kept > before // self._commits_kept:
             self._sweep()
@@ -189,7 +189,7 @@ class LakeFolder:
         if last is None:
             return compaction.Swept()
         pins, reading = self.pins(), leased(self.folder)
-        # A pin has the paths of all files, so a pinned commit needs no log.
+        # A pin lists the paths of all files, so a pinned commit needs no log.
         unpinned = reading - {pin.commit.number for pin in pins}
         reach = last.commit.number - min(unpinned) + 1 if unpinned else 0
         commits = self._recent(max(self._commits_kept, reach), last)
@@ -201,7 +201,7 @@ class LakeFolder:
         older, committed = (datetime.now(UTC) - self._grace).timestamp(), self._committed_at()
 
         def is_due(written: float) -> bool:
-            # Files older than `grace` have no readers without a lease. Files newer than the last
+            # Readers without a lease do not use files older than `grace`. Files newer than the last
             # commit never had readers, and the process that wrote them has ended.
             return written < older or written > committed
 
@@ -261,7 +261,7 @@ class LakeFolder:
             self._opened.pop(next(iter(self._opened)), None)
 
     def _key(self, name: str, version: int) -> tuple[str, int, int]:
-        # A repair may have rewritten a table, with other versions under the same numbers.
+        # A repair may have rewritten a table and used the same version numbers again.
         try:
             return name, version, (self.folder / name / delta.LOG).stat().st_ino
         except OSError:
@@ -274,7 +274,7 @@ class LakeFolder:
         The caller holds the lock, so no other process is writing.
         """
         last = self._undone()
-        # Removes the leases of killed readers.
+        # This removes the leases of killed readers.
         leased(self.folder)
         if last is not None and not read_pins(self.folder)[1]:
             committed = self._committed_at()
@@ -286,12 +286,12 @@ class LakeFolder:
         return last
 
     def _tip(self) -> LastCommit | None:
-        """Return the commit before the next one: the staged commit, or else the last one."""
+        """Return the commit to build on: the staged commit, or else the last one."""
         staged = None if self.home is None else self.home.staged()
         return self.last() if staged is None else staged.last
 
     def _undone(self) -> LastCommit | None:
-        """Return the last commit, after removing table versions that it does not name."""
+        """Remove table versions after the last commit; return that commit."""
         last = self._tip()
         versions = {} if last is None else last.versions
         listed = () if last is None else delta.load(self.folder / COMMITS, last.listed).files
@@ -317,10 +317,10 @@ class LakeFolder:
 
 
 def last_repair(commits: Iterable[Commit]) -> int:
-    """Return the number of the last repair; versions of earlier commits may not exist."""
+    """Return the number of the last repair commit; table versions before it may not exist."""
     return max((commit.number for commit in commits if commit.kind == REPAIRED), default=0)
 
 
 def about_commit(commit: Commit) -> str:
-    """Return the text that names a commit in `treasury.duckdb`."""
+    """Return the text by which `treasury.duckdb` names its commit."""
     return f"commit {commit.number} of {commit.at:%F %T}Z"

@@ -1,4 +1,4 @@
-"""Pinned commits: their files are never removed, for example those of a closed month.
+"""Pinned commits, whose files are never removed; for example, the commit behind a closed month.
 
 A pin is a small file with the paths of all Parquet files of a commit. So a pinned commit can be
 read without the tables' logs.
@@ -23,7 +23,7 @@ PINS: Final = "pins"
 
 
 class Pin(msgspec.Struct, frozen=True):
-    """A pinned commit, the reason, the time, and its tables with paths below the lake's folder."""
+    """A pinned commit: the reason, the time, and its tables with paths below the lake's folder."""
 
     commit: Commit
     why: str
@@ -31,7 +31,7 @@ class Pin(msgspec.Struct, frozen=True):
     tables: dict[str, delta.StoredTable]
 
     def opened(self, folder: Path) -> Mapping[tuple[str, int], delta.StoredTable]:
-        """Return its tables by name and version, with absolute paths."""
+        """Return the pinned tables by name, with absolute paths."""
         return {
             (name, table.version): delta.with_paths(table, lambda path: str(folder / path))
             for name, table in self.tables.items()
@@ -43,7 +43,7 @@ def add_pin(
 ) -> Pin:
     """Pin a commit with these tables, and flush the pin to disk.
 
-    An existing pin of the commit is returned unchanged.
+    If the commit is already pinned, the existing pin is returned unchanged.
     """
     path = folder / PINS / f"{commit.number}.json"
     if path.is_file():
@@ -77,7 +77,7 @@ def all_pins(folder: Path) -> list[Pin]:
 
 
 def read_pins(folder: Path) -> tuple[list[Pin], list[tuple[Path, str]]]:
-    """Return the readable pins by commit, and each unreadable one with its problem."""
+    """Return the readable pins by commit, and the problem of each unreadable pin."""
     pins, broken = [], []
     for path in sorted((folder / PINS).glob("*.json")):
         try:

@@ -1,4 +1,4 @@
-"""Sharing commits through the lake's home: pull, stage a commit, push files, create a head.
+"""Shares commits through the lake's home: pull, stage a commit, push files, create a head.
 
 A staged commit is on disk but invisible until a head names it. If another desk created the head
 first, the staged commit is undone, the other head is pulled, and the work is repeated. If the home
@@ -33,11 +33,11 @@ from treasury.lake.store.file_digests import digest_of
 ATTEMPTS: Final = 50
 """Attempts before giving up because other desks keep committing first."""
 _OVERTAKEN: Final = 2
-"""Number of times that a desk is overtaken before it asks the others to wait."""
+"""Number of lost races after which a desk asks the others to wait."""
 _PAUSE: Final = 0.5
-"""Maximum pause in seconds before work is repeated, random so that two desks do not collide."""
+"""Maximum pause before work is repeated, in seconds; random, so that two desks do not collide."""
 _GUARD: Final = timedelta(days=1)
-"""Age from which unused objects are removed from the home; a running push may need younger ones."""
+"""Minimum age of unused objects to remove from the home; a running push may need younger ones."""
 SWEPT_EVERY: Final = 24
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ class Pushed(msgspec.Struct, frozen=True):
 
 
 class Sharing:
-    """The exchange of a lake's commits with its home."""
+    """Exchanges a lake's commits with its home."""
 
     def __init__(self, lake: LakeFolder, home: LakeHome, tell: Callable[[str], object]) -> None:
         self.home = home
@@ -79,12 +79,12 @@ class Sharing:
         `sentence` is the command that repeats the work by hand. Raise HomeReadOnly, naming the
         writers, before any work is done.
         """
-        # While a sync waits for the services, other work may call this method too.
+        # Other work may call this method while a sync waits for the services.
         around = self._work
         turns = PushOrder(self.home.place, self.home.note().desk, self._tell)
         with ExitStack() as stack:
             for attempt in range(ATTEMPTS):
-                # The steps below report an unreachable home.
+                # The code below reports an unreachable home.
                 with suppress(HomeUnreachable):
                     if attempt == _OVERTAKEN:
                         stack.callback(self._give_up, turns)
@@ -105,7 +105,7 @@ class Sharing:
         )
 
     def _give_up(self, turns: PushOrder) -> None:
-        # The others do not wait long in any case.
+        # The registration need not be removed: others do not wait long in any case.
         with suppress(StorageError):
             turns.give_up()
 
@@ -128,7 +128,7 @@ class Sharing:
     def commit(self, last: LastCommit, stored: Iterable[delta.StoredTable]) -> None:
         """Stage a commit that is on disk, push it, and make it visible once a head names it.
 
-        Raise CommitOvertaken if another desk committed first; the commit stays invisible then.
+        Raise CommitOvertaken if another desk committed first; this commit then stays invisible.
         """
         note, before = self.home.note(), self.home.staged()
         names = (self._lake.digests.name(file.path) for table in stored for file in table.files)
@@ -148,7 +148,7 @@ class Sharing:
                 " `treasury lake push` shares it"
             )
         except CommitOvertaken:
-            # The next pull undoes this commit, and reports earlier staged work that it undoes too.
+            # The next pull undoes this commit; it reports earlier staged work that is also undone.
             raise
         except StorageError:
             if before is None:
@@ -160,10 +160,10 @@ class Sharing:
     # Commands
 
     def pull(self, *, is_checked: bool = False) -> pulling.Pulled:
-        """Download what this desk lacks; with `is_checked` verify every local file's hash.
+        """Download missing data; with `is_checked`, verify every local file's hash.
 
-        Raise HomeUnreachable, or WorkspaceDamaged if an object of the home was altered; this desk
-        stays unchanged then.
+        Raise HomeUnreachable, or WorkspaceDamaged if an object in the home was altered. In both
+        cases, local data stays unchanged.
         """
         with self._lake.locked("pull"):
             pulled = self._pull(is_checked=is_checked)
@@ -173,31 +173,31 @@ class Sharing:
     def push(self) -> Pushed:
         """Share what only this desk has: a staged commit, pins, or everything at the first push.
 
-        A commit staged on an outdated head is undone and reported.
+        A commit that was staged on an outdated head is undone and reported.
         """
         with self._lake.locked("push"):
             self.home.require_writable(self.home.note())
             return self._pushed()
 
     def let_go(self, pin: str) -> None:
-        """Create a head without this pin; raise HomeUnreachable if the home cannot be reached."""
+        """Share the removal of a pin; raise HomeUnreachable if the home cannot be reached."""
         self.home.require_writable(self.home.note())
         self._pushed(without=pin)
 
     def offer(self, subject: str) -> None:
-        """Share the pins and closes of this desk, or leave them for the next push if offline."""
+        """Share this desk's pins and closes; if offline, leave them for the next push."""
         try:
             self._pushed()
         except HomeUnreachable as error:
             self._tell(f"{error.what}: {subject} is stored here; `treasury lake push` shares it")
 
     def require_writable(self) -> None:
-        """Raise HomeReadOnly with the writers' names if this desk may not write, unless offline."""
+        """Raise HomeReadOnly, naming the writers, if this desk may not write; skip if offline."""
         with suppress(HomeUnreachable):
             self.home.require_writable(self.home.note())
 
     def sweep(self) -> HomeSwept:
-        """Remove objects from the home that no recent head names and that are old enough."""
+        """Remove old objects from the home that no recent head names."""
         return sweep_home(self.home, self.home.note(), self.guard)
 
     def _pushed(self, without: str = "") -> Pushed:
@@ -237,7 +237,7 @@ class Sharing:
         if not note.is_probed:
             self.home.require_writable(note)
         last = self._lake.last() if staged is None else staged.last
-        # There is a commit: both callers require one.
+        # There always is a commit, because both callers require one.
         assert last is not None
         files = self._files(note, last, () if staged is None else staged.added)
         files.pop(without, None)
@@ -257,7 +257,7 @@ class Sharing:
             if after.number % SWEPT_EVERY == 0:
                 self.sweep()
         except StorageError as error:
-            # The head is created; the next push copies the logs to their places.
+            # The head exists already; the next push copies the logs to their places.
             self._tell(f"{error.what}: commit {last.commit.number} is in the home nevertheless")
         return after
 
@@ -286,7 +286,7 @@ class Sharing:
             last = lake.recover()
         except WorkspaceDamaged:
             if not (note.number or pulling.is_incoming(lake.folder)):
-                # Raise the error again: the home cannot tell whether it has an intact copy.
+                # Re-raised, because the home cannot tell whether it has an intact copy.
                 raise
         files, size = pulling.take_head(
             home, lake.digests, head, sha256, before=note, is_checked=is_checked,
@@ -304,13 +304,13 @@ class Sharing:
         """Raise StorageError if this desk has commits that the home does not have."""
         lake = self._lake
         if pulling.is_incoming(lake.folder):
-            # A first pull was interrupted.
+            # The first pull was interrupted.
             return
         last = lake.last()
         number = head.number
         while last is not None and number:
             known, _ = heads.read_head(self.home.place, number)
-            # The commit log here must have the same files as the head's.
+            # The local commit log must have the same files as the head's.
             if known.last.commit == last.commit and all(
                 stored.sha256 == digest_of(lake.folder / path)
                 for path, stored in heads.read_manifest(self.home.place, known).items()
@@ -328,7 +328,7 @@ class Sharing:
     def _files(
         self, note: heads.HomeNote, last: LastCommit, added: Iterable[str]
     ) -> dict[str, heads.StoredPrint]:
-        """Return all files that a head has to name, by their path relative to the lake's folder."""
+        """Return all files to be named by a head, by path relative to the lake's folder."""
         lake = self._lake
         digests = lake.digests.by_path()
 
@@ -362,7 +362,7 @@ class Sharing:
         return heads.StoredPrint(whole.stat().st_size, digest or digest_of(whole))
 
     def _beside(self, note: heads.HomeNote) -> dict[str, heads.StoredPrint]:
-        """Return the files of pins and of stored results of closes, which never change."""
+        """Return the files of pins and of closed months' stored results, which never change."""
         folder = self._lake.folder
         files = {p: stored for p, stored in note.files.items() if p.startswith(f"{heads.CLOSES}/")}
         for path in sorted((folder / PINS).glob("*.json")):

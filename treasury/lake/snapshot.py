@@ -1,6 +1,6 @@
 """Snapshots: all tables at the last commit, or as known at an instant.
 
-A snapshot reads the table versions that one commit names. So its content never changes, and reading
+A snapshot reads the table versions named by one commit. So its content never changes, and reading
 never waits for a writer.
 """
 
@@ -32,7 +32,8 @@ from treasury.lake.table_declaration import HISTORY, Table
 
 _MISSING_TABLE = re.compile(r"Table with name (\S+) does not exist")
 _OF_THE_QUERY = (
-    # Errors that the query causes. After any other error, the stored files are checked for damage.
+    # Errors caused by the query itself. After any other error, the stored files are checked for
+    # damage.
     duckdb.ParserException,
     duckdb.BinderException,
     duckdb.CatalogException,
@@ -40,11 +41,11 @@ _OF_THE_QUERY = (
 )
 
 _LISTS = ("show", "information_schema", "duckdb_", "pragma")
-"""A query with one of these words lists the tables."""
+"""Words of queries that list the tables."""
 
 
 FEW = 8 << 20
-"""Size of the Parquet files in bytes up to which one thread reads as fast as several."""
+"""Total size of Parquet files, in bytes, up to which one thread is as fast as several."""
 Keys: TypeAlias = dict[str, tuple[Hashable, ...]]
 """The type of `Snapshot.keys`."""
 _NONE_BESIDE: Final[Mapping[str, Path]] = {}
@@ -83,10 +84,10 @@ class Snapshot:
         self._beside: Mapping[str, Callable[[], pa.Table]] = {}
         self._others: Collection[str] = ()
         self._rows: dict[str, pa.Table] = {}
-        """Cached rows of tables without files, so that repeated reads agree."""
+        """Cached rows of tables that have no files, so that repeated reads agree."""
         self._database: duckdb.DuckDBPyConnection | None = None
         self._defined: set[str] = set()
-        """The tables that its database defines."""
+        """The tables defined in the snapshot's database."""
         self._lock = threading.Lock()
 
     def beside(
@@ -94,9 +95,9 @@ class Snapshot:
     ) -> Snapshot:
         """Return the snapshot with additional tables for `sql` and `table`.
 
-        The function of each table is called when a query first names the table, so that other
-        queries neither wait for it nor raise its errors. `others` are further names that the error
-        for a misspelt table may suggest.
+        Each table's function is called when a query first names the table, so that other queries
+        neither wait for it nor raise its errors. `others` are more names that the error for a
+        misspelt table may suggest.
         """
         self._others = others
         self._beside = {**self._beside, **tables}
@@ -104,11 +105,11 @@ class Snapshot:
 
     @property
     def _given(self) -> dict[str, Callable[[], pa.Table]]:
-        """Return the tables without files; not cached, as that would keep a lease alive."""
+        """Return the tables without files; not cached, because that would keep a lease alive."""
         return {COMMITS: self._listed_commits, **self._beside}
 
     def without_rows(self) -> Snapshot:
-        """Return a snapshot with the same tables but no rows, for the result types of queries."""
+        """Return a snapshot with the same tables but no rows, to find queries' result types."""
         return Snapshot(
             self._catalogue,
             self.commit,
@@ -128,7 +129,7 @@ class Snapshot:
         return (self.at, None if self.commit is None else self.commit.number, *keys.values())
 
     def keys(self) -> Keys | None:
-        """Return a cache key per table: the instant, and the path, size and time of each file."""
+        """Return a cache key per table: the instant, and each file's path, size and time."""
         try:
             return {
                 name: (
@@ -155,13 +156,12 @@ class Snapshot:
         Connections share the snapshot's database, unless a connection is `alone`, has only
         `one_thread`, or also reads other databases, `beside`, by their names. Raise duckdb.Error if
         one of these cannot be opened. DuckDB returns memory to the system only when a database is
-        closed, so a query over many rows should be `alone`. `one_thread` is enough to read few rows
-        of a large lake, and needs the least memory for many rows.
+        closed, so use `alone` for a query over many rows. `one_thread` is enough to read a few rows
+        of a large lake, and uses the least memory for many rows.
 
-        Objects created on the connection must be temporary, so that other connections do not see
-        them and closing removes them. The connection is only for SQL in our code: it can read only
-        the snapshot's files, but a COPY could overwrite one of them. SQL written by a person must
-        be run by `sql`.
+        Create only temporary objects on the connection, which other connections do not see and
+        closing removes. The connection is only for SQL in our code: it can read only the snapshot's
+        files, but a COPY could overwrite one of them. SQL written by a person must be run by `sql`.
         """
         if alone or one_thread or beside:
             connection = self._new_database(one_thread=one_thread, beside=beside)
@@ -184,7 +184,7 @@ class Snapshot:
     def _new_database(
         self, *, one_thread: bool = False, beside: Mapping[str, Path] = _NONE_BESIDE
     ) -> duckdb.DuckDBPyConnection:
-        """Open a database on the snapshot's files, with several threads for a large lake."""
+        """Open a database over the snapshot's files, with several threads if the lake is large."""
         size = sum(file.size for stored in self.stored().values() for file in stored.files)
         workspace = None if size < FEW else self._workspace
         connection = duckdb_engine.connect(one_thread=one_thread or size < FEW, workspace=workspace)
@@ -196,7 +196,7 @@ class Snapshot:
         return connection
 
     def _show(self, connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
-        """Define only these tables and their histories, because defining takes time."""
+        """Define these tables and their histories; not all tables, because defining takes time."""
         with self._errors():
             try:
                 for name in names:
@@ -210,7 +210,7 @@ class Snapshot:
                 raise
 
     def _give(self, connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
-        """Add tables without files to this connection."""
+        """Add the tables that have no files to this connection."""
         for name in names:
             if name not in self._rows:
                 self._rows.setdefault(name, self._given[name]())
@@ -258,7 +258,7 @@ class Snapshot:
             return duckdb_engine.rows(cursor, query, params)
 
     def select(self, query: str, params: duckdb_engine.Params = None) -> pa.Table:
-        """Return the rows of a SELECT in our code, unchecked: a check would plan it twice."""
+        """Return the rows of our own SELECT, unchecked because a check would plan it twice."""
         named = [name for name in self._catalogue if name in query]
         with self._cursor(query, named) as cursor:
             return duckdb_engine.rows(cursor, query, params)
@@ -267,7 +267,7 @@ class Snapshot:
     def _cursor(self, query: str, tables: Collection[str]) -> Iterator[duckdb.DuckDBPyConnection]:
         """Open a cursor for a query that may read `tables`, and convert its errors."""
         folded = query.casefold()
-        # Such a query needs all tables.
+        # A query that lists the tables needs all of them.
         lists = any(word in folded for word in _LISTS)
         given = [name for name in self._given if lists or name in folded or name in tables]
         with self._showing(name for name in tables if name in self._catalogue) as cursor:
@@ -302,7 +302,7 @@ class Snapshot:
         return self.select(f"FROM {duckdb_engine.quoted(name)}")
 
     def views(self) -> dict[str, str]:
-        """Return the SELECT over Parquet files of each table and history."""
+        """Return the SELECT over the Parquet files, for each table and history."""
         return {
             view: select
             for table in self._catalogue.values()
@@ -320,7 +320,7 @@ class Snapshot:
         return {table.name: current, table.history: history}
 
     def stored(self) -> dict[str, delta.StoredTable]:
-        """Return the version in this snapshot of each stored table and history."""
+        """Return this snapshot's version of each stored table and history."""
         names = () if self.commit is None else self.commit.versions
         return {name: table for name in names if (table := self._stored(name)) is not None}
 
@@ -349,7 +349,7 @@ class Snapshot:
         return self._catalogue[name]
 
     def files(self, table: Table | str) -> list[str]:
-        """Return the Parquet files of a table and its history in this snapshot."""
+        """Return this snapshot's Parquet files of a table and its history."""
         declared = self._catalogue[table] if isinstance(table, str) else table
         stored = (self._stored(declared.name), self._stored(declared.history))
         return [file.path for version in stored if version is not None for file in version.files]

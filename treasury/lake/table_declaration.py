@@ -1,7 +1,7 @@
-"""Table declarations: the columns, the key and the kind of changes of one table.
+"""Table declarations: a table's columns and key, and how its rows change.
 
-The declaration is the only place that lists a table's columns. The writer, the views, the content
-hash and the data dictionary all iterate over it.
+A declaration is the only place that lists a table's columns. The writer, the views, the content
+hash and the data dictionary are all derived from it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ OPEN: Final = "is_open"
 
 
 _Reread = Callable[[Sequence[str], Sequence[str]], dict[str, pa.Array]]
-"""A function from column names and received records to the values of these columns."""
+"""A function that returns the values of the named columns from received records."""
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -40,8 +40,8 @@ class Table(msgspec.Struct, frozen=True):
     Records have a key, a current version and a history; observations are only appended. With
     `settles`, most records become final; the column `is_open` is true for those that may still
     change, and the table is partitioned by it. `volatile` names columns, and top-level fields of
-    `raw`, whose change alone makes no new version (such as a wallet's balances, which are stored as
-    observations).
+    `raw`, whose changes alone do not make a new version (such as a wallet's balances, which are
+    stored as observations).
     """
 
     name: str
@@ -52,7 +52,7 @@ class Table(msgspec.Struct, frozen=True):
     title: str = ""
     volatile: tuple[str, ...] = ()
     reread: _Reread | None = None
-    """Extracts columns that were declared after rows were stored from the received records. A
+    """Extracts, from the received records, columns that were declared after the rows were stored. A
     column that cannot be extracted is missing from the result.
     """
 
@@ -73,12 +73,12 @@ class Table(msgspec.Struct, frozen=True):
 
     @property
     def records(self) -> bool:
-        """True if its rows are records, with a key and a history."""
+        """True if the rows are records, which have a key and a history."""
         return self.kind == "records"
 
     @property
     def history(self) -> str:
-        """The name of the table of its superseded versions."""
+        """The name of the table with the superseded versions."""
         return self.name + HISTORY
 
     @property
@@ -93,18 +93,18 @@ class Table(msgspec.Struct, frozen=True):
 
     @property
     def row_schema(self) -> pa.Schema:
-        """The columns of rows for the writer: the declared ones and the received record (`raw`)."""
+        """The columns that the writer takes: the declared ones and the received record (`raw`)."""
         return pa.schema([*((c.name, c.type) for c in self.columns), RAW])
 
     @property
     def schema(self) -> pa.Schema:
-        """The stored columns: those of `row_schema`, then the columns that the lake adds."""
+        """The stored columns: first `row_schema`, then the columns that the lake adds."""
         added = [VANISHED, HASH, VALID_FROM] if self.records else [VALID_FROM]
         return pa.schema([*self.row_schema, *added])
 
     @property
     def history_schema(self) -> pa.Schema:
-        """The columns of its superseded versions."""
+        """The columns of superseded versions."""
         return self.schema.append(VALID_TO)
 
 
@@ -121,7 +121,7 @@ LAKE_COLUMNS: Final = (
     Column(
         "content_hash",
         TEXT,
-        "equal for two versions exactly if their content is; starts with the rule's number",
+        "equal for two versions if and only if their contents are; starts with the rule's number",
     ),
     Column("valid_from", INSTANT, "the commit that stored this version"),
     Column("valid_to", INSTANT, "history only: the commit that stored the next version"),

@@ -1,9 +1,9 @@
-"""The writer: it compares incoming with stored rows, and keeps superseded versions as history.
+"""The writer, which compares incoming with stored rows and keeps superseded versions as history.
 
-A row is written only if its content changed. The replaced version moves to the history with the
+A row is written only if its content changed. The replaced version moves to the history, with the
 commit's instant as its end. Added rows go into files that stay open, so that many small batches
 become few files and one table version. The files are closed when later rows must be compared with
-theirs.
+the added ones.
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
@@ -31,7 +31,7 @@ from treasury.lake.table_declaration import HASH, OPEN, RAW, VALID_FROM, VALID_T
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """Counts of new, changed, unchanged and vanished rows of an upsert."""
+    """An upsert's counts of new, changed, unchanged and vanished rows."""
 
     new: int = 0
     changed: int = 0
@@ -51,12 +51,12 @@ class Writer:
         refetch: Iterable[str] = (),
     ) -> None:
         self.now = now
-        """The instant of the commit, later than all earlier ones; every written row has it."""
+        """The commit's instant, later than that of every earlier commit; written to every row."""
         self.versions = dict(versions)
-        """The version of every table that the commit will name."""
+        """The table versions that the commit will name."""
         self.refetch = set(refetch)
         """Marks of tables that a repair could not restore (`Commit.refetch`). A caller that fetches
-        a table completely, and not only recent changes, removes its mark.
+        a table completely, not only its recent changes, removes the mark.
         """
         self.base = base
         """The last commit, which incoming rows are compared with."""
@@ -87,7 +87,7 @@ class Writer:
                     self.versions[name] = compaction.joined(folder, self._load(name))
 
     def stored(self, name: str, version: int) -> delta.StoredTable:
-        """Return a version of a table from its log; cached."""
+        """Return a table version from its log, cached."""
         key = name, version
         if key not in self.loaded:
             self.loaded[key] = delta.load(self._folder / name, version)
@@ -96,13 +96,13 @@ class Writer:
     def read(
         self, table: Table, columns: Sequence[str] | None = None, where: str | None = None
     ) -> pa.Table:
-        """Return rows of the last commit, without this writer's changes; `where` is our own SQL."""
+        """Return rows of the last commit, without this writer's changes; `where` is trusted SQL."""
         return stored_rows(self.base, table, columns, where)
 
     def begin(self, table: Table, files: Files) -> None:
         """Create a table from Parquet files that are already written.
 
-        The rows must already have hashes and the instant of this commit.
+        The rows must already have content hashes and this commit's instant.
         """
         self._adding[table.name] = files
 
@@ -115,10 +115,10 @@ class Writer:
         return int(conformed.num_rows)
 
     def upsert(self, table: Table, rows: pa.Table, *, complete: bool = False) -> Changes:
-        """Add new records, and supersede those with changed content.
+        """Add new records, and supersede stored records whose content changed.
 
         With `complete`, `rows` are all records that exist at the source: stored records that are
-        missing from them stay stored and get `vanished_at`.
+        missing in `rows` are kept and get a `vanished_at`.
         """
         if not table.records:
             raise TableError(f"{table.name} holds observations", do="append them")
@@ -183,7 +183,7 @@ class Writer:
     def _by_present_rule(
         self, table: Table, stored_rows: pa.Table, stored: delta.StoredTable
     ) -> pa.Table:
-        """Return the stored rows; hashes by an earlier rule are recomputed by the current one."""
+        """Return the stored rows; hashes made by an earlier rule are recomputed."""
         earlier = pc.invert(pc.starts_with(stored_rows[HASH.name], RULE))
         if not pc.any(earlier).as_py():
             return stored_rows
@@ -202,7 +202,7 @@ class Writer:
     def _compared(
         self, table: Table, incoming: pa.Table, stored_rows: pa.Table
     ) -> tuple[pa.Table, pa.Table]:
-        """Return the new incoming rows, and the changed ones with their stored partition."""
+        """Return the new incoming rows, and the changed rows with their stored partition."""
         key = _key(table)
         rows = {"incoming": incoming, "stored": stored_rows}
         fresh = self._run(f"FROM incoming ANTI JOIN stored USING ({key})", **rows)
@@ -217,7 +217,7 @@ class Writer:
     def _present(
         self, table: Table, stored: delta.StoredTable, join: str, keys: pa.Table
     ) -> pa.Table:
-        """Return the stored, unvanished records with one of the keys (SEMI) or none (ANTI)."""
+        """Return unvanished stored records that have (SEMI) or lack (ANTI) these keys."""
         scan = engine.scan(stored.files, table.schema, stored.columns)
         was_open = OPEN if table.settles else "NULL::BOOLEAN"
         return self._run(
@@ -244,7 +244,8 @@ class Writer:
                 scan = engine.scan(files, table.schema, stored.columns)
                 before = self._run(
                     f"FROM ({scan}) SEMI JOIN here USING ({_key(table)})"
-                    # A version that this commit wrote was never visible, so it needs no history.
+                    # A version written by this same commit was never visible, so it needs no
+                    # history.
                     f" WHERE {VALID_FROM.name} < {duckdb_engine.moment(self.now)}",
                     here=here,
                 )
@@ -269,7 +270,7 @@ class Writer:
         self._adding[name].add(rows.select(schema.names))
 
     def _settle(self, name: str) -> None:
-        """Close the open files of a table, and add them as a version."""
+        """Close a table's open files, and add them as a new version."""
         adding = self._adding.get(name)
         if adding is not None:
             folder = self._folder / name
@@ -280,21 +281,21 @@ class Writer:
             del self._adding[name]
 
     def _stored(self, table: Table) -> delta.StoredTable | None:
-        """Return the table's current version with this writer's rows; None if not stored."""
+        """Return the table's version including this writer's rows; None if not stored."""
         if table.name not in self.versions:
             return None
         self._widen(table, table.name)
         return self._load(table.name)
 
     def _load(self, name: str) -> delta.StoredTable:
-        """Load a table in this writer's version."""
+        """Load this writer's version of a table."""
         return self.stored(name, self.versions[name])
 
     def _widen(self, table: Table, name: str) -> None:
         """Add later declared columns to a stored table, so that every file has all columns.
 
-        The values are extracted from the records as received. Otherwise an unchanged record would
-        count as changed, and versions would differ in columns that one of them lacks.
+        The values are extracted from the received records. Otherwise, unchanged records would count
+        as changed, and versions would differ in columns that one of them lacks.
         """
         if name not in self.versions:
             return
@@ -315,7 +316,7 @@ class Writer:
             )
 
     def _run(self, query: str, **tables: pa.Table) -> pa.Table:
-        """Return the rows of a query in our code over stored files and the named tables."""
+        """Return the rows of our own query over stored files and these tables."""
         if self._database is None:
             self._database = duckdb_engine.connect()
         with self._database.cursor() as cursor:
@@ -334,7 +335,7 @@ class Writer:
 def stored_rows(
     base: Snapshot, table: Table, columns: Sequence[str] | None = None, where: str | None = None
 ) -> pa.Table:
-    """Return rows of a table in a snapshot, empty if not stored; `where` is SQL in our code."""
+    """Return a table's rows in a snapshot, empty if not stored; `where` is trusted SQL."""
     if base.commit is None or table.name not in base.commit.versions:
         return table.schema.empty_table().select(columns or table.schema.names)
     selected = "*" if columns is None else ", ".join(map(duckdb_engine.quoted, columns))
@@ -343,7 +344,7 @@ def stored_rows(
 
 
 def stamped(rows: pa.Table, schema: pa.Schema, now: datetime) -> pa.Table:
-    """Return the rows as versions that begin at `now`, in the schema's order."""
+    """Return the rows as versions that begin at `now`, in the schema's column order."""
     if VALID_FROM.name in rows.column_names:
         rows = rows.drop_columns([VALID_FROM.name])
     rows = _filled(rows, VALID_FROM, now)
@@ -381,7 +382,7 @@ def _key(table: Table) -> str:
 
 
 def _partitions(stored: delta.StoredTable) -> list[tuple[bool | None, Sequence[delta.StoredFile]]]:
-    """Return the files by their `is_open` value, open ones first; together if unpartitioned."""
+    """Return the files by `is_open`, open ones first; all together if unpartitioned."""
     order: tuple[bool | None, ...] = (True, False, None)
     parts = [(is_open, [f for f in stored.files if f.is_open is is_open]) for is_open in order]
     return [(is_open, files) for is_open, files in parts if files]

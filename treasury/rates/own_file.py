@@ -1,7 +1,7 @@
 """A company's own rates: a CSV or Parquet file with the columns day, base, quote and rate.
 
-A day is 2026-10-31, or an instant with its zone, 2026-10-31T02:00Z. A time without a zone is
-refused, because it is ambiguous.
+A day is written as 2026-10-31, or as an instant with a zone, 2026-10-31T02:00Z. A time without a
+zone is refused, because it is ambiguous.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ from treasury.rates.file_rate import FileRate, read_at
 _MOST: Final = 2_000_000
 """Maximum number of rates in a Parquet file."""
 _LONGEST: Final = 100
-"""Maximum bytes of a text in a Parquet file: a small compressed file may unpack to any size."""
+"""Maximum size of a text in a Parquet file, in bytes, because a small file may unpack to any
+size."""
 _NAMES: Final = ["day", "base", "quote", "rate"]
 
 
 def csv_rates(
     path: Path, rows: Sequence[tuple[int, list[str]]], zone: ZoneInfo
 ) -> Iterator[FileRate]:
-    """Yield the rates in the rows of a CSV file; its first row has the headings."""
+    """Yield the rates in the rows of a CSV file, whose first row has the headings."""
     columns = (
         CsvColumn("day", lambda cell, _: _day_or_instant(cell, zone)),
         *(CsvColumn(name, text) for name in _NAMES[1:]),
@@ -42,13 +43,14 @@ def csv_rates(
 
 
 def parquet_rates(path: Path, content: bytes, zone: ZoneInfo) -> Iterator[FileRate]:
-    """Yield the rates of a Parquet file's rows, counted from 1; refuse a rate column of floats."""
+    """Yield the rates in a Parquet file, with rows counted from 1; refuse rates that are floats."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     try:
         _require_columns(path, pq.read_schema(pa.BufferReader(content)))
-        # A dictionary stores each text once: a repeated text could otherwise unpack to any size.
+        # Read as dictionaries, which store each text once; a repeated text could otherwise unpack
+        # to any size.
         file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=_NAMES)
         _require_size(path, file.metadata)
         number = 0
@@ -128,7 +130,7 @@ def _own_rate(where: str, number: int, values: dict[str, Any]) -> FileRate:
 
 
 def _day_or_instant(cell: str, zone: ZoneInfo) -> tuple[date, datetime | None]:
-    """Parse a day, 2026-10-31, or an instant with its zone; return the day and the instant."""
+    """Parse a day (2026-10-31) or an instant with a zone; return the day and the instant."""
     if len(cell) <= len("2026-10-31"):
         return read_day(cell, "day"), None
     try:

@@ -29,7 +29,7 @@ from treasury.rates.own_file import csv_rates, parquet_rates
 from treasury.rates.rate_table import BANK, OWN, REFERENCE_RATES
 
 NOT_PUBLISHED: Final = frozenset({"", "N/A"})
-"""Cell values that mean that no rate was published for the currency on that day."""
+"""Cell values for a currency without a published rate on that day."""
 _BROKEN: Final = (
     OSError, EOFError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error
 )  # fmt: skip
@@ -37,7 +37,7 @@ _BROKEN: Final = (
 
 
 class FileRates(msgspec.Struct, frozen=True, eq=False):
-    """The rates of one file by id, with their publisher and their position in the file."""
+    """The rates of one file, by id, and their publisher."""
 
     path: Path
     publisher: str
@@ -74,8 +74,8 @@ def read_rates(path: Path, now: datetime, zone: ZoneInfo) -> FileRates:
     """Read the rates of a file; raise InputError with the file and line of an invalid rate.
 
     A rate is invalid if it is not a number above zero, is a float, uses an unknown currency or is
-    dated after the day of `now`. Two rates of the same pair and day (or instant) must not differ,
-    nor be quoted in both directions.
+    dated after the day of `now`. Two rates for the same pair and day (or instant) must not differ,
+    nor be quoted in opposite directions.
     """
     shown, content = opened_rates(path)
     publisher, word = OWN, "line"
@@ -116,14 +116,14 @@ def read_rates(path: Path, now: datetime, zone: ZoneInfo) -> FileRates:
 
 
 def inverse_id(rate_id: str) -> str:
-    """Return the id of the rate of the same pair and moment, quoted in the other direction."""
+    """Return the id of the opposite rate: the same pair and time, quoted in the other direction."""
     publisher, pair, moment = rate_id.split(" ")
     base, _, quote = pair.partition("/")
     return f"{publisher} {quote}/{base} {moment}"
 
 
 def is_banks_file(head: Sequence[str]) -> bool:
-    """Return whether the headings are those of the ECB: Date, then a column per currency."""
+    """Return whether the headings are the ECB's: Date, then one column per currency."""
     names = [name.strip().lower() for name in head]
     return names[0] == "date" and "rate" not in names
 

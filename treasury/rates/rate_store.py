@@ -1,4 +1,4 @@
-"""Storing reference rates in the lake: all rates of a file in one commit, or none."""
+"""Stores reference rates in the lake: all rates of a file in one commit, or none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from treasury.rates.rate_table import REFERENCE_RATES
 
 
 class AddedRates(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The result of adding a file; `rates` are the new rates and those replacing a stored rate."""
+    """The result of adding a file; `rates` holds new rates and rates that replaced stored ones."""
 
     file_name: str
     source: str
@@ -34,7 +34,7 @@ class AddedRates(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     sql: str = "SELECT * FROM reference_rates WHERE vanished_at IS NULL ORDER BY rate_id"
 
     def sheets(self) -> Mapping[str, Table]:
-        """Return the stored rates by sheet name."""
+        """Return the added rates as a table, by sheet name."""
         return {"Rates": self.rates}
 
     def __str__(self) -> str:
@@ -52,8 +52,8 @@ def add_rates(
     """Store the new rates of a file; adding the same file again stores no rate.
 
     Raise InputError, and store no rate, if a rate is invalid or differs from the stored rate of the
-    same publisher, pair and day. With `replace` such a rate replaces the stored one, which stays in
-    the history.
+    same publisher, pair and day. With `replace`, a differing rate replaces the stored one, which
+    stays in the history.
     """
     file = read_rates(path, now, zone)
     rows = file.table()

@@ -16,7 +16,7 @@ REFERENCE_RATES: Final = Table(
     key=("rate_id",),
     title="Reference rates that people added: the ECB's, and the company's own",
     columns=(
-        Column("rate_id", TEXT, "our id: who publishes it, the pair, the day or the instant"),
+        Column("rate_id", TEXT, "our id: the publisher, the pair, and the day or the instant"),
         Column("publisher", TEXT, "ECB, or company"),
         Column(
             "day", DATE, "the day of the rate; for an instant, its day in the reporting time zone"

@@ -1,12 +1,13 @@
 """The price of one unit of a currency or coin on a day, from published and assumed rates.
 
-A rate is a fraction, so crossing through the euro or an assumed parity is exact; the caller rounds
-an amount once. On days without publication (weekends, TARGET holidays) the last published rate
-applies, and the result names its day. On any other day without a published rate, no rate is used.
+A rate is a fraction, so cross rates through the euro or an assumed parity are exact; the caller
+rounds an amount only once. On days without publication (weekends, TARGET holidays) the last
+published rate applies, and the result names its day. On any other day without a published rate,
+there is no rate.
 
-The company's own rates come first, then the ECB's, then the bundled history for pairs that no added
-ECB file has. The company's rate with an instant applies for the hour after it. Beyond that hour it
-is only a last resort, and never applies to an earlier moment.
+The company's own rates take precedence, then the ECB's, then the bundled history for pairs that no
+added ECB file has. A company rate with an instant applies for one hour from that instant. After
+this hour it is only a last resort, and it never applies to an earlier moment.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _INSTANT_REACH: Final = timedelta(hours=1)
 _EURO: Final = "EUR"
 _DOLLAR: Final = "USD"
 _COINS: Final = tuple(code for code in EXPONENTS if code not in CURRENCIES)
-"""All coins in a fixed order: in a pair of two coins, the order decides which one is priced."""
+"""All coins in a fixed order, which decides which coin of a pair is priced."""
 
 _STORED: Final = f"""\
 SELECT publisher, day, observed_at, base, quote, rate, source FROM {REFERENCE_RATES.name}
@@ -52,10 +53,10 @@ class _Rate(msgspec.Struct, frozen=True):
 
 
 class _Leg(_Rate, frozen=True):
-    """A published or assumed rate between two currencies or coins, as part of a cross rate."""
+    """One part of a cross rate: a published or assumed rate between two currencies or coins."""
 
     def rate_of(self, base: str, quote: str, day: date) -> ReferenceRate:
-        """Return this rate as the result for a pair and a day."""
+        """Return this rate as the answer for a pair and a day."""
         parts = {**msgspec.structs.asdict(self), "day": self.day or day}
         return ReferenceRate(base=base, quote=quote, asked=day, **parts)
 
@@ -78,7 +79,7 @@ class _Leg(_Rate, frozen=True):
         )
 
     def by_way_of(self, bridge: str, onward: _Leg) -> _Leg:
-        """Multiply both rates and record the currency or coin between them."""
+        """Multiply both rates, and note the currency or coin between them."""
         whole = self.then(onward)
         if bridge == _EURO or not self.source:
             return whole
@@ -88,11 +89,11 @@ class _Leg(_Rate, frozen=True):
 class ReferenceRate(_Rate, frozen=True, kw_only=True):
     """The price of one `base` in `quote`: an exact fraction, with its day and sources.
 
-    `asked` is the day of the question. `day` is the day of the rate, the earliest if several rates
-    make it up. `at` is the instant of the rate, set only if every published part has an instant
-    near enough to the question's. `source` is empty if no published rate is used, `assumption` if
-    nothing is assumed. `publishers` lists the publishers of its parts, `via` the currencies and
-    coins crossed other than the euro.
+    `asked` is the requested day. `day` is the day of the rate; for a cross rate, the earliest of
+    its parts. `at` is the instant of the rate, set only if every published part has an instant near
+    enough to the requested one. `source` is empty if no published rate is used, and `assumption` is
+    empty if nothing is assumed. `publishers` lists the publishers of its parts; `via` lists the
+    currencies and coins crossed, except the euro.
     """
 
     base: str
@@ -102,19 +103,19 @@ class ReferenceRate(_Rate, frozen=True, kw_only=True):
 
     @property
     def has_instant(self) -> bool:
-        """Whether the rate applies to the requested instant, not only to the day."""
+        """Whether the rate applies to the requested instant and not only to the day."""
         return self.at is not None
 
     @property
     def is_earlier(self) -> bool:
-        """Whether a rate of an earlier day applies, because the day has none, as on a weekend."""
+        """Whether an earlier day's rate applies, because the day has none, as on a weekend."""
         return self.day < self.asked
 
     @property
     def basis(self) -> str:
         """The sources and assumptions in words, such as `ECB, 2026-10-30; 1 USDC = 1 USD`.
 
-        A cross rate names the currencies between: `own.csv · ECB, 2026-10-30, by way of GBP`.
+        A cross rate also names the currencies crossed: `own.csv · ECB, 2026-10-30, by way of GBP`.
         """
         way = f", by way of {' and '.join(self.via)}" if self.via else ""
         published = f"{clean(self.source)}, {self.at or self.day}{way}" if self.source else ""
@@ -135,7 +136,7 @@ class ReferenceValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RateSources:
-    """The sources of the rates used, each with its last day, and the assumptions made."""
+    """The sources of all rates used, each with its last day, and the assumptions made."""
 
     def __init__(self) -> None:
         self._last_days: dict[str, date] = {}
@@ -156,9 +157,9 @@ class RateSources:
 
 
 class _Asked(msgspec.Struct, frozen=True):
-    """The day of a question, and its instant if it has one.
+    """The requested day, and the instant if there is one.
 
-    With `is_last_resort` a company rate with an instant applies longer than an hour.
+    With `is_last_resort`, a company rate with an instant applies for longer than an hour.
     """
 
     day: date
@@ -172,11 +173,11 @@ class _PairRates(msgspec.Struct, frozen=True):
     daily: dict[tuple[str, date], _Leg]
     """Daily rates by publisher and day."""
     instants: list[tuple[datetime, date, _Leg]]
-    """The company's rates with an instant, each with its day, in order."""
+    """The company's rates with an instant, in order, each with its day."""
     publishers: set[str]
 
     def last_instant(self, asked: _Asked) -> tuple[datetime, date, _Leg] | None:
-        """Return the company's last rate up to the question's instant, or to the end of its day."""
+        """Return the company's last rate up to the requested instant, or to the end of the day."""
         if asked.at is None:
             place = bisect_right(self.instants, asked.day, key=itemgetter(1))
         else:
@@ -185,10 +186,10 @@ class _PairRates(msgspec.Struct, frozen=True):
 
 
 class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """Reference rates on a set of stored records; create an object per question.
+    """Reference rates from stored records; create a new object for each computation.
 
-    `at_par` maps coins to the currency that the rules assume them equal to. `stored` returns the
-    stored rates of a code, `brought` the bundled history for pairs that no ECB file has.
+    `at_par` maps a coin to the currency that the rules assume it equals. `stored` returns the
+    stored rates of a code; `brought` is the bundled history, for pairs that no ECB file has.
     """
 
     at_par: Mapping[str, str]
@@ -247,7 +248,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def has_instants(self, currency: str) -> bool:
         """Return whether rates with an instant exist between a currency and the euro."""
-        # The pairs of the euro itself are the whole history of the ECB, which has no instants.
+        # All pairs of the euro itself would be the ECB's whole history, which has no instants.
         if currency == _EURO:
             return False
         bridges = self._bridges(currency)
@@ -298,15 +299,14 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return None if onward is None else at_par.then(onward)
 
     def _is_in_a_file(self, code: str) -> bool:
-        """Return whether a file has rates of the coin; its parity must then not be assumed."""
+        """Return whether a file has rates of the coin, so that its parity must not be assumed."""
         return any(self._pair(code, bridge).publishers for bridge in self._bridges(code))
 
     def _bridges(self, code: str) -> list[str]:
-        """Return the currencies and coins that may price this one, in order of preference.
+        """Return the currencies and coins in which this one may be priced, in order of preference.
 
-        Each has a smaller distance to the euro, so that no chain of rates forms a circle. In a pair
-        of a coin and a currency, the currency prices the coin. A coin with a parity prices a coin
-        without one.
+        Each of them is nearer to the euro, so that no chain of rates forms a cycle. A coin is
+        priced in currencies, and a coin without a parity is also priced in coins with one.
         """
         if code not in self._nearer:
             others = {other for pair in self._stored_pairs(code) for other in pair}
@@ -315,7 +315,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return self._nearer[code]
 
     def _distance(self, code: str) -> tuple[int, int, str]:
-        """Return a sort key, smallest for the euro; in a pair, the smaller prices the other."""
+        """Return a sort key, smallest for the euro; a pair's smaller member prices the other."""
         if code in {_EURO, _DOLLAR}:
             return (_EURO, _DOLLAR).index(code), 0, ""
         if code in CURRENCIES:
@@ -329,7 +329,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         if base == quote:
             return _Leg(Fraction(1))
         pair, days = self._pair(base, quote), [asked.day]
-        # On days on which TARGET is closed no rate is published, and the last rate applies.
+        # When TARGET is closed, no rate is published and the last one applies.
         while not is_target_day(days[-1]):
             days.append(days[-1] - timedelta(days=1))
         last = pair.last_instant(asked)
@@ -372,7 +372,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return self._turned[base, quote]
 
     def _stored_pairs(self, code: str) -> dict[tuple[str, str], _PairRates]:
-        """Return the stored rates of every pair with a code, reading them on first use."""
+        """Return the stored rates of every pair that includes a code, read on first use."""
         if code not in self._pairs:
             pairs: dict[tuple[str, str], _PairRates] = {}
             for row in self.stored(code):

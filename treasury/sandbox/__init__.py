@@ -1,7 +1,7 @@
-"""Practice environment: both services over HTTP, and an invented company with its bank files.
+"""The practice environment: both services over HTTP, and an invented company with bank files.
 
-The seed determines everything. The code follows the specification alone and shares no model with
-the client, so that a misreading of the specification by one side fails at the other.
+The seed determines everything. The code follows only the specification and shares no models with
+the client, so that if one side misreads the specification, calls fail at the other.
 """
 
 from treasury.sandbox.http.limits import RateLimit

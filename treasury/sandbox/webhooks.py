@@ -1,9 +1,9 @@
-"""Signature of the sandbox's webhooks, and its verification by a receiver.
+"""Signs the sandbox's webhooks, and verifies them for a receiver.
 
 The specifications promise webhooks but define no signature, so this scheme is the sandbox's own.
-Each delivery has the header `Sandbox-Signature: t=1793610000,v1=5257a869…`, with the Unix time of
-the sender and one HMAC-SHA256 of `t`, a dot and the body for each valid secret. While a secret is
-rotated there are two.
+Each delivery has the header `Sandbox-Signature: t=1793610000,v1=5257a869…`, with the sender's Unix
+time and, for each valid secret, one HMAC-SHA256 of `t`, a dot and the body. While a secret is being
+replaced, there are two.
 
     seen: dict[str, float] = {}
     event = verify(body, headers["Sandbox-Signature"], [secret], seen=seen)
@@ -24,7 +24,7 @@ from treasury.core.errors import InputError
 
 SIGNATURE: Final = "Sandbox-Signature"
 TOLERANCE: Final = 300.0
-"""Maximum age of a delivery in seconds, and maximum lead of the sender's clock."""
+"""Maximum age of a delivery in seconds, and maximum time that the sender's clock may be ahead."""
 _HEADER: Final = re.compile(r"t=(\d{1,12})((?:,v1=[0-9a-f]{64}){1,10})", re.ASCII)
 
 
@@ -42,15 +42,15 @@ def verify(
     seen: MutableMapping[str, float],
     now: float | None = None,
 ) -> dict[str, Any]:
-    """Return the event in a delivery, but only once.
+    """Return the event in a delivery; refuse a forged, stale or repeated delivery.
 
     `seen` has the ids of accepted events with their times; ids older than twice `TOLERANCE` are
     removed. If handling an event fails, remove its id so that the retry is accepted. Raises
-    InputError for a delivery that is forged, stale or repeated (answer a repeated one with 200, the
-    others with 400), and for empty secrets, with which anybody could sign.
+    InputError for a forged, stale or repeated delivery (answer a repeated one with 200, the others
+    with 400), and for empty secrets, with which anybody could sign.
     """
     now = time.time() if now is None else now
-    # A single text would be read as a list of secrets of one letter each.
+    # A single text would be read as a list of one-letter secrets.
     secrets = [] if isinstance(secrets, str) else list(secrets)
     if not secrets or not all(secrets):
         raise InputError(

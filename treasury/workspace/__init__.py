@@ -1,4 +1,4 @@
-"""The workspace: the one object an analyst uses, with every operation as a method."""
+"""The workspace: the object that an analyst works with; every operation is a method."""
 
 from treasury.workspace.stores import RULES_FILE
 from treasury.workspace.workspace import Workspace, find_workspace, open_workspace

@@ -1,4 +1,4 @@
-"""Methods for decisions: `t.matches`, `t.funding`, `t.rules`, `t.items`, `t.periods`."""
+"""The workspace's decision methods: `t.matches`, `t.funding`, `t.rules`, `t.items`, `t.periods`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class WorkspaceDecisions(WorkspaceStores):
         Parameters
         ----------
         month
-            The month; default: the last one that ended. A closed month's items are as of its close.
+            The month; default: the last one that ended. For a closed month, the items are those of
+            its close.
 
         Returns
         -------
@@ -90,7 +91,7 @@ class WorkspaceDecisions(WorkspaceStores):
 
     @cached_property
     def rules(self) -> Changing:
-        """The rules of matching and ageing: `current`, `preview`, `save`, `history`.
+        """The matching and ageing rules: `current`, `preview`, `save`, `history`.
 
         >>> t.rules.preview("new_rules.toml").totals
         """
@@ -107,7 +108,7 @@ class WorkspaceDecisions(WorkspaceStores):
 
     @cached_property
     def items(self) -> Carrying:
-        """Open items carried past a close: `carry` proposes it, a second person runs `accept`.
+        """Open items carried past a close: one person proposes with `carry`, another runs `accept`.
 
         >>> t.items.carry("PAY-1042", owner="ines", by="2026-11-30", reason="the bank confirmed it")
         """
@@ -171,7 +172,7 @@ class WorkspaceDecisions(WorkspaceStores):
         Parameters
         ----------
         sheet
-            The file, or its bytes, named `name`.
+            The path of the file, or its bytes.
         name
             The file's name, for bytes.
         agreed
@@ -200,7 +201,7 @@ class WorkspaceDecisions(WorkspaceStores):
         return self._sheets().decide(source, name=name, agreed=agreed, dry_run=dry_run)
 
     def decision_effects(self, *planned: Decision) -> Effects:
-        """Return the effects of planned decisions on open items other than their own lines.
+        """Return the effects of planned decisions on other open items than the decided lines.
 
         Parameters
         ----------
@@ -265,7 +266,7 @@ class WorkspaceDecisions(WorkspaceStores):
 
     @cached_property
     def limits(self) -> Limits:
-        """Amounts below which an open item does not block: `propose`, `accept`, `list`.
+        """Amounts below which an open item does not block a close: `propose`, `accept`, `list`.
 
         >>> t.limits.list()
         """
@@ -293,7 +294,7 @@ class WorkspaceDecisions(WorkspaceStores):
 
     @cached_property
     def exposure_limits(self) -> ExposureLimits:
-        """The limits of balances with the provider, set by two people: `propose`, `accept`, `list`.
+        """Limits on balances with the provider, set by two people: `propose`, `accept`, `list`.
 
         >>> t.exposure_limits.list()
         """
@@ -324,7 +325,7 @@ class WorkspaceDecisions(WorkspaceStores):
         Returns
         -------
         Comparison
-            The lines with another outcome or expectation, each with the cause, and totals by
+            The lines whose outcome or expectation differs, each with the cause, and totals by
             currency.
 
         Raises

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class WorkspaceFiles(WorkspaceDecisions):
-    """The methods of `Workspace` for files of banks, wallets and rates."""
+    """The methods of `Workspace` for bank files, wallet evidence and rate files."""
 
     @cached_property
     def statements(self) -> Statements:

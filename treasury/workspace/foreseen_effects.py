@@ -1,4 +1,4 @@
-"""The effects of a planned decision on other open items, computed before it is journaled."""
+"""Computes the effects of a planned decision on other open items, before it is journaled."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _COIN_COLUMNS: Final = {
 
 
 def effects_of_decisions(t: WorkspaceStores, planned: Sequence[Decision]) -> Effects:
-    """Return the effects of planned decisions on open items other than their own lines.
+    """Return the effects of planned decisions on other open items than the decided lines.
 
-    The open items are those of the last month that ended, or of the first open month that contains
-    one of the lines.
+    The effects are on the open items of the last month that ended, or of the first open month that
+    contains one of the lines.
     """
     decided = t.decided()
     booked = [
@@ -54,7 +54,7 @@ def effects_of_decisions(t: WorkspaceStores, planned: Sequence[Decision]) -> Eff
 
 
 def effects_of_remark(t: WorkspaceStores, planned: Remark) -> Effects:
-    """Return the effects of a planned remark on the open items of the last month that ended."""
+    """Return the effects of a planned remark on the last ended month's open items."""
     decided = t.decided()
     return _effects(t, decided, foreseen_remark(decided, planned))
 
@@ -70,7 +70,7 @@ def effects_of_drafts(
 def rests_on(t: WorkspaceStores, matches: Deciding, withdrawal: Withdrawal) -> tuple[str, ...]:
     """Return what depends on a statement to be withdrawn, one sentence each.
 
-    The sentences name its lines by outcome, the decisions on these lines, and the closed months
+    The sentences count its lines by outcome and the decisions on them, and name the closed months
     that keep the statement.
     """
     knowledge, decisions = matches.look()
@@ -96,8 +96,8 @@ def _effects(
 ) -> Effects:
     """Return the open items, except `lines`, that differ between two states of the decisions.
 
-    The month is the later one of the last of `months` and the last month that ended or, if it is
-    closed, the first later month that is not.
+    The month is the last of `months`, or the last month that ended if this is later. If it is
+    closed, the first later month that is not closed is used.
     """
     month = max((*months, t.this_month.previous))
     closed = closed_periods(decided.entries)
@@ -116,7 +116,7 @@ def _effects(
 
 
 def known_coins(t: WorkspaceStores) -> set[str]:
-    """Return the coins that the rules and the stored records name."""
+    """Return the coins named by the rules and the stored records."""
     snapshot = t.snapshot()
     rules = t.question(t.this_month).rules
     coins = {pair.partition("/")[0] for pair in rules.coins_at_par}

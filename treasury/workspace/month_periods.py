@@ -1,7 +1,7 @@
 """`t.periods`: prepare, sign, withdraw, reopen and show the closes of months.
 
-A closed month is recomputed from the data that its close pinned, an open month from the current
-data.
+A closed month is recomputed from the data that its close pinned; an open month is computed from the
+current data.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Periods:
         actor: Actor | None = None,
         show: bool = True,
     ) -> PreparedMonth:
-        """Prepare a month or, with `show`, return it unprepared together with the refusal."""
+        """Prepare a month; with `show`, return an unpreparable month together with the refusal."""
         from treasury.close.ledger.provided_ledger import read_ledger
         from treasury.close.sign_off import prepare_month
 
@@ -121,8 +121,9 @@ class Periods:
     def sign(self, month: str | Month, *, actor: Actor | None = None) -> Closing:
         """Sign a colleague's preparation and lock the month.
 
-        If the settings say where, the journal's head is published too. If the policy allows one
-        person to sign alone, the close states that it was not reviewed.
+        If the settings name a place for it, the journal's head (the last entry's number and hash)
+        is published too. If one person prepares and signs, as the policy may allow, the close
+        states that it was not reviewed.
 
         Parameters
         ----------
@@ -165,7 +166,7 @@ class Periods:
         heads = None if journal_terms is None else journal_terms.publish_head
         if heads is not None:
             last = t.journal.last()
-            assert last is not None  # the close, or a later entry
+            assert last is not None  # This is the close's entry, or a later one.
             publish_head(t.folder / user_path(heads), last, f"close of {period.month}")
         return closed_month(t.journal, t.lake, period) if closing is None else closing
 
@@ -206,7 +207,7 @@ class Periods:
         return withdraw_preparation(t.journal, month_of(month), reason, actor=who)
 
     def month(self, month: str | Month | None = None, *, ledger: Path | None = None) -> Closing:
-        """Return a month with balances, verdict and roll-forward: as closed, or as known now.
+        """Return a month's balances, verdict and roll-forward: as closed, or as known now.
 
         Parameters
         ----------
@@ -236,7 +237,7 @@ class Periods:
     def items_on(
         self, month: str | Month | None, decided: Decided, ledger: Path | None = None
     ) -> OpenItems:
-        """Return a month's open items under these decisions; if prepared, as prepared."""
+        """Return a month's open items under these decisions, or as the month was prepared."""
         from treasury.close.sign_off import prepared_month
 
         t = self._workspace
@@ -249,7 +250,7 @@ class Periods:
     def closing_on(
         self, month: str | Month | None, decided: Decided, *, ledger: Path | None = None
     ) -> Closing:
-        """Return a month with balances, verdict and roll-forward under the given decisions."""
+        """Return a month's balances, verdict and roll-forward under the given decisions."""
         from treasury.close.closing import closed_month, closing_from
         from treasury.close.ledger.provided_ledger import read_ledger
 
@@ -384,8 +385,8 @@ class Periods:
         Returns
         -------
         VerifiedMonth
-            The month. If it was closed with another version of the models, it was compared with its
-            stored results, and a note says so.
+            The month. If it was closed with another version of the models, it was compared with the
+            stored results, as stated in a note.
 
         Raises
         ------
@@ -404,7 +405,7 @@ class Periods:
         return verify_period(t.journal, t.lake, self.get(month))
 
     def closing(self, period: Period) -> pa.Table:
-        """Return the roll-forward in the journal entry of a close; columns as in ROLL_FORWARD."""
+        """Return the roll-forward stored in a close's journal entry; columns as in ROLL_FORWARD."""
         rows = journaled_roll_forward(period.close)
         return pa.Table.from_pylist(rows, schema=ROLL_FORWARD)
 

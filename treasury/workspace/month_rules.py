@@ -1,4 +1,4 @@
-"""Find the rules that apply to a month."""
+"""Finds the matching rules that apply to a month."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from treasury.matching.rules import Rules, load_rules
 def rules_for(journal: Journal, path: Path, month: Month, until: datetime | None) -> Rules:
     """Return the rules that apply to a month.
 
-    For a closed month, they are the rules of its close. For another month, they are those of the
-    file or, at an earlier instant, those that the journal shows as in force at that instant.
+    For a closed month, these are the rules of its close. For another month, they come from the file
+    or, in a view of an earlier instant, from the journal as of that instant.
     """
     everything = journal.entries(("period.", "rules."))
     before = [entry for entry in everything if until is None or entry.at <= until]

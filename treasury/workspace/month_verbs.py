@@ -1,4 +1,4 @@
-"""Month methods of the workspace: reconciliation, status, fees, valuation, accounting, close."""
+"""The workspace's month methods: reconciliation, status, fees, valuation, accounting, close."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ANSWERS: Final[Mapping[str, Callable[[Closing], Table]]] = {
     "roll_forward": lambda closing: closing.rolled.roll_forward,
     "fee_requests": lambda closing: closing.fees.requests,
 }
-"""The tables with the results of a month that queries may read."""
+"""The tables with a month's results that queries may read."""
 _READ: Final = re.compile(r'\b(?:from|join)\s+"?([a-z_]+)')
 _AWAITING: Final = "awaiting_funds"
 
@@ -109,8 +109,8 @@ class WorkspaceMonths(WorkspacePayments):
         Parameters
         ----------
         month
-            The month; default: the last one that ended. For a closed month the result is that of
-            its close, without later facts (`periods.late`).
+            The month; default: the last one that ended. For a closed month, the result is the one
+            of its close, without later facts (`periods.late`).
         engine
             A Spark session, its address, or "duckdb"; default: `[engine]` in the settings. Spark
             reads the files of the lake directly; the result is the same.
@@ -148,7 +148,7 @@ class WorkspaceMonths(WorkspacePayments):
         is_on_spark = engine is not None and engine != "duckdb"
         if into is not None and not is_on_spark:
             raise InputError(
-                "into: DuckDB writes no tables; its answer holds everything that was matched",
+                "into: only Spark writes tables; DuckDB's result contains all matches",
                 do="name an engine, or omit `into`",
             )
         period = self.month(month)
@@ -181,7 +181,7 @@ class WorkspaceMonths(WorkspacePayments):
         )
 
     def status(self, month: str | Month | None = None, *, width: int | None = None) -> Screen:
-        """Return the first screen of a month.
+        """Return the overview of a month, as shown by `treasury status`.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class WorkspaceMonths(WorkspacePayments):
         return Screen(screen)
 
     def facts(self, month: str | Month | None = None) -> Table:
-        """Return the facts of the first screen as rows.
+        """Return the facts of a month's overview (`status`) as rows.
 
         Parameters
         ----------
@@ -253,7 +253,7 @@ class WorkspaceMonths(WorkspacePayments):
         return self.periods.month(month)
 
     def transit_bridge(self, month: str | Month | None = None) -> TransitBridge:
-        """Compare the money in transit by the report, the journal of postings and the roll-forward.
+        """Compare the money in transit according to the report, the postings and the roll-forward.
 
         Parameters
         ----------
@@ -284,15 +284,15 @@ class WorkspaceMonths(WorkspacePayments):
         months
             A month, or a range like "2026-07..2026-10"; default: the last month that ended.
         calculate
-            Query the service's calculator for each fee; such fees are marked.
+            True to ask the service's calculator for each fee; calculated fees are marked.
 
         Returns
         -------
         Fees
-            Fees in their own currency. Each request also has its conversion cost by the reference
-            rates in `value_currency`: `cost`, `stated_fee` and `reference_difference`, or in
-            `not_valued` why it has none. `costs.by_pair` and `gas.by_use` are totals, `gas.each`
-            has one row per gas payment.
+            Fees in their own currency. Each request also has its conversion cost at the reference
+            rates, in `value_currency`: `cost`, `stated_fee` and `reference_difference`. If it has
+            none, `not_valued` states the reason. `costs.by_pair` and `gas.by_use` are totals,
+            `gas.each` has one row per gas payment.
 
         Raises
         ------
@@ -398,7 +398,7 @@ class WorkspaceMonths(WorkspacePayments):
         return export_books(books)
 
     def coins(self, month: str | Month | None = None) -> CoinAccounts:
-        """Return the coins at the month's end: carrying amounts if they are measured, else values.
+        """Return the coins at the month's end: carrying amounts if measured, else values.
 
         Parameters
         ----------
@@ -483,8 +483,8 @@ class WorkspaceMonths(WorkspacePayments):
         Parameters
         ----------
         month
-            A month, or the result of `periods.month`, to include its comparison with the ledger;
-            default: the last month that ended.
+            A month; or the result of `periods.month`, to include its comparison with the ledger.
+            Default: the last month that ended.
 
         Returns
         -------
@@ -528,7 +528,8 @@ class WorkspaceMonths(WorkspacePayments):
         ledger
             A CSV file of account, currency and balance to compare during preparation.
         pdf, notebook
-            Also print the report to PDF with Chromium, or also execute the close's notebook.
+            True to also print the report to PDF with Chromium, or to also execute the close's
+            notebook.
 
         Returns
         -------
@@ -553,7 +554,7 @@ class WorkspaceMonths(WorkspacePayments):
         from treasury.report.pack.close_notebook import require_papermill
         from treasury.report.pack.pdf_printing import require_browser
 
-        # This raises the error for a missing program before a month is locked.
+        # A missing program raises its error here, before a month is locked.
         if pdf:
             require_browser()
         if notebook:
@@ -573,7 +574,7 @@ class WorkspaceMonths(WorkspacePayments):
             closing = self.periods.sign(month)
         elif self.is_closed(month):
             closing = self.periods.month(month, ledger=ledger_file)
-        # An earlier view cannot prepare a month, so it gets a draft.
+        # A view of an earlier instant cannot prepare a month, so the result is a draft.
         elif self.as_of is not None:
             month_then = self.periods.month(month, ledger=ledger_file)
             closing = msgspec.structs.replace(month_then, preparation=None)
@@ -595,7 +596,7 @@ class WorkspaceMonths(WorkspacePayments):
         Returns
         -------
         Verified
-            `holds` is true if there is no difference; as a table, one row per difference.
+            `holds` is True if there is no difference. The table has one row per difference.
 
         Examples
         --------

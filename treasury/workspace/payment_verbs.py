@@ -1,4 +1,4 @@
-"""Service methods of the workspace: sync, clients, actions, awaiting funds, payment traces."""
+"""The workspace's methods for the services: sync, clients, actions, awaiting funds, traces."""
 
 from __future__ import annotations
 
@@ -55,15 +55,16 @@ class WorkspacePayments(WorkspaceFiles):
         tables
             Only these tables; default: all.
         since
-            List all records again that were created on or after this day.
+            Also list all records created on or after this day.
         full
-            Compare all records, including settled ones, and report differences to the stored data.
+            True to compare all records, including settled ones, and report differences from the
+            stored data.
         details
             Maximum number of older settled requests to read in detail.
         credential
             The credential to read with; default: the first one.
         progress
-            Receives the progress; default: bars in a notebook.
+            An object that shows the progress; default: progress bars in a notebook.
         meanwhile
             A function that is called about once a second during the sync; it may write to the
             workspace.
@@ -130,8 +131,8 @@ class WorkspacePayments(WorkspaceFiles):
         Returns
         -------
         Client
-            The client, cached until `close_clients`. A write raises ActionRefused: writes are
-            proposed and approved as actions (`t.actions`).
+            The client, cached until `close_clients`. A write raises ActionRefused, because writes
+            have to be proposed and approved as actions (`t.actions`).
 
         Raises
         ------
@@ -233,12 +234,12 @@ class WorkspacePayments(WorkspaceFiles):
         Parameters
         ----------
         what
-            A reference, an IBAN, an amount, a transaction hash, or an id or its beginning.
+            A reference, an IBAN, an amount, a transaction hash, or an id (or its beginning).
 
         Returns
         -------
         Trace
-            The hops. If `what` matches several payments, the list of these.
+            The hops; or, if `what` matches several payments, the list of these payments.
 
         Raises
         ------
@@ -255,17 +256,18 @@ class WorkspacePayments(WorkspaceFiles):
         return trace(self.snapshot(), question, what, self._decisions(), self._remarks())
 
     def explain(self, entry_id: str, *, month: str | Month | None = None) -> LineExplanation:
-        """Explain the outcome of matching for one bank line, stage by stage.
+        """Explain, stage by stage, how matching found the outcome of one bank line.
 
-        The stages are the text, its readings, the seven questions, candidates, allocation, outcome.
+        The stages are: the text, its readings, the seven questions, candidates, allocation,
+        outcome.
 
         Parameters
         ----------
         entry_id
             The line's id, or its first six or more characters if no other id begins with them.
         month
-            The month in which the line is booked; its rules apply. By default this month's rules
-            apply and the line may be of any month.
+            The month in which the line is booked, whose rules apply. By default, the line may be
+            from any month, and the current month's rules apply.
 
         Returns
         -------
@@ -290,7 +292,7 @@ class WorkspacePayments(WorkspaceFiles):
 
 
 def _as_action(operation: str) -> str:
-    """Return the error for a write with a read-only client: the action to propose instead."""
+    """Return the error for a write with a read-only client, which names the action to propose."""
     from treasury.actions import KINDS
 
     kind = next((kind.name for kind in KINDS.values() if kind.operation == operation), None)

@@ -1,8 +1,8 @@
-"""The service's answers to creates, for records that no endpoint returns later.
+"""The service's answers to create calls, for records that cannot be read later.
 
-A payment session or payment request can be created but not read. So its record is the answer that
-the journal stored when the action was carried out; the status is that of the answer, not the
-current one. Each resource is declared as a table, which `t.sql` can query.
+A payment session or payment request can be created but not read. So its record is the answer stored
+in the journal when the action was carried out, and its status is not the current one. Each resource
+is declared as a table, which `t.sql` can query.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ _CARRIED_OUT: Final = "action.done"
 
 
 class Answered(ReceivedRecord, frozen=True, kw_only=True):
-    """An answer, and the journal entry that contains it."""
+    """An answer and its journal entry."""
 
     entry: Entry
     request_id: str | None = None
 
 
 def _id(answer: ReceivedRecord) -> str | None:
-    """Return the id in the answer, or the one that a person looked up."""
+    """Return the id in the answer, or the id that a person looked up."""
     assert isinstance(answer, Answered)
     return getattr(answer.value, "id", None) or answer.entry.body.get("record")
 
 
 _ID = Field("id", TEXT, _id, "the service's id", "id")
-_STATUS = Field("status", TEXT, "status", "as answered; no later status is available")
+_STATUS = Field("status", TEXT, "status", "status in the answer; no later status is available")
 _TIMES = (
     Field("created_at", INSTANT, "created_at", "when the service created it"),
     Field("updated_at", INSTANT, "updated_at", "when the service had last changed it"),
@@ -49,7 +49,10 @@ _TIMES = (
 _JOURNALED = (
     Field("journaled_at", INSTANT, lambda found: found.entry.at, "when the answer was journaled"),
     Field(
-        "decided_by", TEXT, lambda found: found.entry.actor.name, "the person here who had it sent"
+        "decided_by",
+        TEXT,
+        lambda found: found.entry.actor.name,
+        "the person who had it sent",
     ),
     Field(
         "known_from",
@@ -63,7 +66,7 @@ _JOURNALED = (
 
 
 def _amounts(name: str, meaning: str) -> tuple[Field, Field]:
-    """Declare the columns of an amount in fiat and in coins; older answers have only fiat."""
+    """Declare the columns for an amount in fiat and in coins; older answers only have fiat."""
     source = camel_case(name)
     in_fiat = name.removesuffix("amount") + "fiat_amount"
     in_coins = name.removesuffix("amount") + "crypto_amount"
@@ -96,7 +99,9 @@ _SESSIONS: Final = form(
     _STATUS,
     Field("in_amount", AMOUNT, "in_amount", "amount that the customer pays", unit="`in_currency`"),
     Field("in_currency", TEXT, "in_currency", "of `in_amount`"),
-    Field("out_cryptocurrency", TEXT, "out_cryptocurrency", "coin it is converted into"),
+    Field(
+        "out_cryptocurrency", TEXT, "out_cryptocurrency", "coin to which the amount is converted"
+    ),
     Field("payment_url", TEXT, "payment_url", "the checkout's address, for the customer"),
     Field("external_ref", TEXT, "external_ref", "our own name"),
     Field("wallet_id", TEXT, "wallet_id", "the wallet that receives the coins"),
@@ -166,9 +171,9 @@ _EXECUTIONS: Final = form(
 
 
 class Response(msgspec.Struct, frozen=True):
-    """A table, the function that finds its records in journaled answers, and their model.
+    """A table of answers, with the function that finds its records, and their model.
 
-    `create` is the end of the path of the create.
+    `create` is the end of the create call's path.
     """
 
     form: Form
@@ -201,10 +206,10 @@ RESPONSES: Final = {
 
 
 def responses(journal: Journal, name: str, until: datetime | None = None) -> pa.Table:
-    """Return the rows of one table, in the journal's order; with `until`, as journaled by then.
+    """Return one table's rows in the journal's order; with `until`, only those journaled by then.
 
-    A record with two answers, as after a repeated create, has one row, from the last answer. If an
-    answer is unreadable or was not stored, its row has only the columns from the journal entry.
+    A record with two answers, as after a repeated call, has one row, from the last answer. If an
+    answer is unreadable or was not stored, its row only has the columns from the journal entry.
     """
     response = RESPONSES[name]
     last: dict[object, Answered] = {}

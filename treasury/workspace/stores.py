@@ -1,4 +1,4 @@
-"""The base class of `Workspace`: settings, lake, journal, and the question about a month."""
+"""The base class of `Workspace`: settings, lake, journal, and the inputs for computing a month."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 RULES_FILE = "rules.toml"
 Span = str | Month | tuple[str | Month, str | Month] | None
-"""One month or several, in the forms that a person may write."""
+"""One or several months, in all forms that callers may use."""
 
 
 class WorkspaceStores:
-    """The folder with its settings, lake and journal, and its data at one instant."""
+    """A workspace folder with its settings, lake and journal, and its data at one instant."""
 
     def __init__(
         self, folder: str | Path, *, as_of: datetime | None = None, ask: Ask | None = None
@@ -97,7 +97,7 @@ class WorkspaceStores:
         )
 
     def _home(self) -> LakeHome | None:
-        """Return the home through which the lake is shared; None if it is not shared."""
+        """Return the home (where a shared lake is stored); None if the lake is not shared."""
         place = self.settings.lake
         if place is None:
             return None
@@ -118,7 +118,7 @@ class WorkspaceStores:
     def snapshot(self) -> Snapshot:
         """Return the tables of the last commit, or as known at this workspace's instant.
 
-        The tables include the journaled answers to creates, for records that no endpoint returns.
+        The tables include the journaled answers to create calls, for records that cannot be read.
 
         Returns
         -------
@@ -221,13 +221,13 @@ class WorkspaceStores:
         return self._rows(self.snapshot().table(name), query, as_stored=True)
 
     def tables(self, name: str | None = None) -> Table:
-        """List every table and answer with its purpose, or every column of one of them.
+        """List all tables and answers (computed tables) with their purpose, or one table's columns.
 
         Parameters
         ----------
         name
-            A table or an answer. The columns of a table are followed by unknown fields that a sync
-            found in its records.
+            A table or an answer (a computed table). The columns of a table are followed by unknown
+            fields that a sync found in its records.
 
         Returns
         -------
@@ -284,7 +284,7 @@ class WorkspaceStores:
         return self._rows(rows, as_stored=True)
 
     def status_durations(self, name: str = "ramp_requests") -> Table:
-        """Return how long each record was in each status, and the kind of evidence.
+        """Return how long each record was in each status, and how this is known.
 
         Parameters
         ----------
@@ -318,11 +318,11 @@ class WorkspaceStores:
         return Table(table, sql, self.settings.zone, as_stored=as_stored)
 
     def _require_known(self, subject: str) -> None:
-        """Raise NothingStored if nothing was stored by this workspace's instant."""
+        """Raise NothingStored if nothing was stored up to this workspace's instant."""
         if self.snapshot().commit is None:
             raise NothingStored(
                 f"{subject} is unknown: nothing was stored",
-                do="run `treasury sync`, or choose an instant after the first one",
+                do="run `treasury sync`, or choose an instant after the first sync",
             )
 
     @cached_property
@@ -348,7 +348,7 @@ class WorkspaceStores:
 
     @cached_property
     def _signing(self) -> Signing:
-        """The signing key of this person, and the public keys of the policy."""
+        """The current person's signing key, and the policy's public keys."""
         from treasury.journal import Signing
 
         place = self.settings.journal or JournalPlace()
@@ -362,7 +362,7 @@ class WorkspaceStores:
         return self.as_of or self.settings.now()
 
     def is_closed(self, month: str | Month) -> bool:
-        """Return whether a month was closed, and not reopened, as of this workspace's instant.
+        """Return whether a month is closed (and was not reopened) as of this workspace's instant.
 
         Parameters
         ----------
@@ -415,7 +415,7 @@ class WorkspaceStores:
         return Month.of(self.today)
 
     def require_confirmed(self, *keys: str) -> None:
-        """Raise SettingsError if an address below these keys of the settings is not confirmed."""
+        """Raise SettingsError if an address under these settings keys is not confirmed."""
         require_confirmed(self.folder, self.settings, *keys, ask=self._ask)
         confirm_first_use(self.folder, self.settings)
 
@@ -427,7 +427,7 @@ class WorkspaceStores:
             )
 
     def question(self, month: str | Month, rules: Rules | None = None) -> Question:
-        """Return the question about a month, with the month's rules unless `rules` are given."""
+        """Return all inputs for computing a month, with the month's rules or with `rules`."""
         from treasury.month.question import Question
         from treasury.workspace.month_rules import rules_for
 
@@ -464,7 +464,7 @@ class WorkspaceStores:
 
     @property
     def rules_file(self) -> Path:
-        """The file of the rules of matching and ageing."""
+        """The file with the matching and ageing rules."""
         return self.folder / RULES_FILE
 
     @property

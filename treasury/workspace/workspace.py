@@ -1,7 +1,7 @@
 """The class `Workspace`: a folder with settings, lake and journal, with all operations as methods.
 
-`t = treasury.open()` returns one. Each base class has the methods of one subject. A library is
-imported by the method that needs it, so that opening is fast.
+`t = treasury.open()` returns a workspace. Each base class has the methods for one subject.
+Libraries are imported by the methods that need them, so that opening is fast.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DEFAULT = Path("data") / "workspace"
 
 
 def find_workspace(start: Path | None = None) -> Path:
-    """Return the workspace's folder: $TREASURY_WORKSPACE, or the nearest one here or above.
+    """Return the workspace's folder: $TREASURY_WORKSPACE, or the nearest in or above `start`.
 
     A folder is a workspace if it contains `treasury.toml`. Each folder and its subfolder
     `data/workspace` are tried. If none is a workspace, the result is `data/workspace` in the
@@ -123,14 +123,14 @@ class Workspace(NearestNames, WorkspaceMonths):
         credential
             The credential to sync with; default: the first one.
         progress
-            Receives the progress of syncs.
+            An object that shows the progress of syncs.
 
         Raises
         ------
         SettingsError
             If there is nothing to watch.
         TreasuryError
-            The error that ended the last part that was still running.
+            The error that ended the last running part.
 
         Examples
         --------
@@ -151,7 +151,7 @@ class Workspace(NearestNames, WorkspaceMonths):
     def _watched(
         self, every: timedelta, credential: str | None, progress: Progress | None
     ) -> list[WatchedPart]:
-        """Return the parts of a watch that the settings configure: sync, inbox, notices."""
+        """Return the configured parts of a watch: sync, inbox, notices."""
         from treasury.workspace.upkeep.watch import SYNC, WatchedPart
 
         def sync(meanwhile: Callable[[], None]) -> str:
@@ -159,7 +159,7 @@ class Workspace(NearestNames, WorkspaceMonths):
             return str(report).partition("\n")[0]
 
         def basis() -> tuple[object, ...]:
-            # The open items can change without a new record: a sync is overdue, or a day has ended.
+            # Open items can change without a new record, if a sync is overdue or a day has ended.
             now = self.now()
             quarter = now.replace(minute=now.minute // 15 * 15, second=0, microsecond=0)
             return self.snapshot().commit, self.journal.head(), quarter
@@ -168,7 +168,7 @@ class Workspace(NearestNames, WorkspaceMonths):
 
         def notify(_: Callable[[], None]) -> str:
             current = basis()
-            # Nothing has changed since the last run, so there is no new item.
+            # Nothing has changed since the last run, so there are no new items.
             if before == [current]:
                 return "no new items"
             report = self.notices.send()
@@ -198,7 +198,7 @@ class Workspace(NearestNames, WorkspaceMonths):
         return parts
 
     def watching(self) -> str | None:
-        """Return the state of this workspace's `treasury watch` in one line; None without a watch.
+        """Return the state of `treasury watch` in this workspace in one line; None without a watch.
 
         Returns
         -------
@@ -250,7 +250,7 @@ class Workspace(NearestNames, WorkspaceMonths):
             Rebuild damaged tables from the readable files, download missing rows from the services,
             and report losses.
         accept_loss
-            Tables whose lost rows stay lost: the doctor no longer reports them.
+            Tables whose lost rows are accepted as lost; the doctor stops reporting them.
 
         Returns
         -------

@@ -1,1 +1,1 @@
-"""Who may propose, approve and send an action, by the workspace's policy and the journal."""
+"""Decides who may propose, approve and send an action, from the policy and the journal."""

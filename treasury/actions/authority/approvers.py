@@ -27,7 +27,7 @@ def waiting_for(person: str, actions: Iterable[Action], policy: Policy) -> froze
 
 
 def _may_approve(person: str, action: Action, policy: Policy) -> bool:
-    """Return whether the policy lets a person approve an action, however they are identified."""
+    """Return whether a person may approve an action, ignoring how they are identified."""
     trusted = "hub" if policy.hub is not None else next(iter(policy.identified_by), "")
     if trusted not in {"hub", "environment", "system"}:
         return False

@@ -1,8 +1,8 @@
-"""Checks the people who agreed to an action by the current policy and journal.
+"""Checks the people who agreed to an action against the current policy and the journal.
 
-Proposals and approvals are checked when they are made. When the action is sent, all of them are
-checked by the policy of that moment. So a lowered limit, a person removed from a list, or a source
-of names that is no longer trusted also affects earlier approvals.
+Proposals and approvals are checked when they are made. When the action is sent, they are checked
+again, against the policy of that moment. So a lowered limit, a person removed from a list, or a no
+longer trusted source of names also affects earlier approvals.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def decided_today(
     actor: Actor,
     spent: Sequence[tuple[Kind, AssetAmount]],
 ) -> list[AssetAmount]:
-    """Return the amounts that a person approved or solely proposed today, under one rule."""
+    """Return the amounts under one rule that a person approved, or proposed alone, today."""
     now = [money for spent_on, money in spent if policy.rule(spent_on) == policy.rule(kind)]
     return _decided_on(context, policy, kind, actor, context.now()) + now
 
@@ -98,7 +98,7 @@ def _decided_on(
     *,
     before: int | None = None,
 ) -> list[AssetAmount]:
-    """Return the amounts that a person decided on the day of `at`, before a journal entry."""
+    """Return the amounts that a person decided on the day of `at`, up to a journal entry."""
     rule, zone = policy.rule(kind), context.settings.zone
     if rule.per_day is None:
         return []

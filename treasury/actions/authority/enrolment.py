@@ -18,7 +18,7 @@ _SECTION: Final = re.compile(r"^[ \t]*\[[ \t]*keys[ \t]*\][ \t]*(#.*)?$", re.MUL
 def enrol_key(folder: Path, name: str, key: str) -> None:
     """Write a person's public key into a workspace's policy.
 
-    The rest of the file stays unchanged. Raise InputError if the name or key is invalid or already
+    The rest of the file does not change. Raise InputError if the name or key is invalid or already
     in the policy, SettingsError if the policy is invalid, and StorageError if the file cannot be
     written.
     """
@@ -50,7 +50,7 @@ def enrol_key(folder: Path, name: str, key: str) -> None:
         text = f"{policy.text[: section.end()]}\n{line}{policy.text[section.end() :]}"
     path = folder / POLICY_FILE
     if parse_policy(text, path).keys != {**policy.keys, name: key}:
-        raise InputError(f"{path} has an unusual [keys]", do=f"write into it by hand: {line}")
+        raise InputError(f"{path} has an unusual [keys]", do=f"add this line by hand: {line}")
     try:
         durable.write_whole(path, text.encode())
     except OSError as error:

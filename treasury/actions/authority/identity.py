@@ -2,11 +2,11 @@
 
 If the policy names a hub and this process is one of its servers, the hub is queried with the
 server's own token, at the address that the hub gave the server. The policy can only require that
-this address equals its own, so no file decides where the token is sent. The answer is cached for
-some minutes, so that a batch does not query the hub for each entry. Without a hub, the name comes
-from the environment (claimed) or is that of the operating system's user (verified). If the policy
-names a hub, only the hub verifies names. Otherwise each person would have a second verified name,
-that of the operating system's user.
+the address equals the one it names, so no file decides where the token is sent. The answer is
+cached for some minutes, so that a batch does not query the hub for each entry. Without a hub, the
+name comes from the environment (claimed), or it is the name of the operating system's user
+(verified). If the policy names a hub, only the hub verifies names. Otherwise the user name would be
+a second verified name of the same person.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HOLDS_SECONDS: Final = 300
 class Identity:
     """Identifies the person at this process.
 
-    Reads the policy each time, caches the hub's answer.
+    Reads the policy each time, but caches the hub's answer.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Identity:
         require_confirmed: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = boot_seconds,
     ) -> None:
-        """Set the sources.
+        """Set the sources of the name.
 
         `require_confirmed` raises an error if the hub's address is unconfirmed.
         """
@@ -53,7 +53,7 @@ class Identity:
         self._answer = ("", 0.0)
 
     def who(self) -> Actor:
-        """Return the person at this process; raise JournalError if the hub does not name one."""
+        """Return the person at this process; raise JournalError if the hub names nobody."""
         hub, token = self._load_policy().hub, os.environ.get(HUB_TOKEN, "").strip()
         if hub is None:
             return current_actor()

@@ -1,9 +1,9 @@
-"""Outcomes: the meaning of an answer or a missing answer, as a journal entry.
+"""Outcomes: converts an answer, or its absence, into a journal entry.
 
-`treasury.api` decides whether the service may have executed a failed call. If it cannot have, the
-action was not carried out. If it may have, the record of a versioned action is read at once; the
-outcome of any other action is unknown until it is recovered. Any other exception after sending also
-makes the outcome unknown.
+`treasury.api` decides whether the service may have executed a failed call. If that is impossible,
+the action was not carried out. If it is possible, the record of a versioned action is read at once;
+any other action has an unknown outcome until it is recovered. Any other exception after sending
+also makes the outcome unknown.
 
 A success or a refusal alone proves nothing. A proxy may answer a write from its cache, so an answer
 has to show the values that were sent. A proxy may also send a request twice and return the second
@@ -43,11 +43,11 @@ _NEVER_LEFT: Final = (
     errors.Unauthorized,
     errors.BadCredentials,
 )
-"""Errors that are not about the action itself, so it may be tried again as approved."""
+"""Errors not caused by the action itself, so that it may be retried as approved."""
 _MOST_ERROR_CHARACTERS: Final = 2_000
-"""The longest error text stored in an entry, in characters."""
+"""Maximum length of an error text in an entry, in characters."""
 _MOST_ENTRY_CHARACTERS: Final = 1_000_000
-"""The longest entry, in characters; a longer answer does not follow the API contract."""
+"""Maximum length of an entry, in characters; a longer answer violates the API contract."""
 
 
 class End(msgspec.Struct, frozen=True):
@@ -56,11 +56,12 @@ class End(msgspec.Struct, frozen=True):
     draft: Draft
     error: TreasuryError | None = None
     bumped: bool = False
-    """True if the record's version changed in between: read the record, compare, and continue."""
+    """True if the record's version changed before the call: read the record, compare, and
+    continue."""
 
 
 class OutcomeRecorder:
-    """Sends the actions of one workspace, each once, and journals the outcome."""
+    """Sends each action of one workspace once, and journals the outcome."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -68,14 +69,14 @@ class OutcomeRecorder:
         self._fences: dict[tuple[str, int], SendingFence] = {}
 
     def send(self, action: Action) -> End:
-        """Send the call stored in the action's entry; return the outcome, also of any exception."""
+        """Send the call stored in the action's entry; return an outcome even after an exception."""
         try:
             return self._send(action)
         except Exception as error:  # noqa: BLE001 - whatever it is, it may have been carried out
             return self.unreadable(action, error)
 
     def unreadable(self, action: Action, error: Exception) -> End:
-        """Return an unknown outcome for an error after sending."""
+        """Return an unknown outcome for an unexpected error after sending."""
         problem = error.what if isinstance(error, TreasuryError) else type(error).__name__
         cause = error if isinstance(error, ServiceError) else None
         return self.unknown(action, f"the answer cannot be processed: {problem}", cause)
@@ -97,7 +98,7 @@ class OutcomeRecorder:
         return self._read_back(action, no_effect)
 
     def post(self, client: Client, action: Action) -> Record[Any]:
-        """Send the call stored in the action's entry, as long as its fence allows."""
+        """Send the call stored in the action's entry, unless the fence refuses it."""
         fence = SendingFence(self._context, action)
         self._fences[action.id, action.attempts] = fence
         return post(client, kind_of(action.kind), action.departure, action.key, fence)
@@ -114,8 +115,7 @@ class OutcomeRecorder:
         kind = kind_of(action.kind)
         if kind.shows is None:
             return self.look_up(action) is not None
-        # The record of another action, or the one named in the route, is not new, even if it is
-        # equal.
+        # A record of another action, or the record in the route, is not new, even if it is equal.
         known = {*self._book.records(but=action.id), *action.departure.ids} if kind.creates else ()
         record_id, sent = getattr(answer.value, "id", None), sent_of(action)
         if record_id in known:
@@ -123,7 +123,7 @@ class OutcomeRecorder:
         return kind.shows(answer.value, sent) or self._is_offered(action, sent, record_id)
 
     def _is_offered(self, action: Action, sent: Sent, record_id: str | None) -> bool:
-        """Return whether the service has a record of the action's type with the id of the answer.
+        """Return whether the service has a record of the expected type with the answer's id.
 
         An answer with only an id and a status could also be a record of another type.
         """
@@ -133,19 +133,19 @@ class OutcomeRecorder:
         try:
             client = self._context.connect(action.credential)
             return detail(client, sent, record_id) is not None
-        # The answer is then no evidence, so the outcome is unknown.
+        # Without this read, the answer is no evidence, so the outcome is unknown.
         except ServiceError:
             return False
 
     def _failed(self, action: Action, error: TreasuryError) -> End:
-        """Convert an error to an outcome; the client knows whether the call may have left."""
+        """Convert an error to an outcome; the client states whether the call may have left."""
         safety = kind_of(action.kind).safety
-        # A missing secret, a missing permission or the fence stopped the call before it left.
+        # The call was stopped before it left: a missing secret or permission, or the fence.
         if not isinstance(error, ServiceError):
             return self.refused(action, error, again=True)
         if error.may_have_executed:
             return self._read_back(action, error)
-        # An earlier attempt used the key: before a crash, or before it was refused.
+        # The key was used before, by an attempt that crashed or was refused.
         if isinstance(error, errors.KeySpent):
             record = self.look_up(action)
             if record is not None:
@@ -159,7 +159,7 @@ class OutcomeRecorder:
         return self._refusal_in_doubt(action, error) or self._turned_away(action, error)
 
     def _turned_away(self, action: Action, error: ServiceError) -> End:
-        """Return a refusal: the service itself states that it did not execute the call."""
+        """Return a refusal, in which the service itself states that it did not execute the call."""
         if not isinstance(error, errors.Forbidden):
             return self.refused(action, error, again=isinstance(error, _NEVER_LEFT))
         verb = kind_of(action.kind).verb.lower()
@@ -168,7 +168,8 @@ class OutcomeRecorder:
             do=f"use a credential whose role is COMPANY_ADMIN, or {verb} in the provider's portal,"
             " then sync",
         )
-        # The service refuses the maker if its text names the maker, or no role and no scope.
+        # The refusal is about the maker if its text names the maker, or names neither role nor
+        # scope.
         text = error.what.lower()
         names_role = error.code == "INSUFFICIENT_SCOPE" or "company_" in text or "role" in text
         one_credential = len(self._context.settings.credentials) == 1
@@ -181,7 +182,7 @@ class OutcomeRecorder:
         return self.refused(action, refusal, error)
 
     def _read_back(self, action: Action, error: ServiceError) -> End:
-        """Read the record of a versioned action at once; leave any other outcome to `recover`."""
+        """Read the record of a versioned action at once; leave all other actions to `recover`."""
         if kind_of(action.kind).safety != "versioned":
             return self.unknown(action, error.what, error)
         try:
@@ -197,7 +198,7 @@ class OutcomeRecorder:
     def _versioned_refusal(self, action: Action, error: ServiceError) -> End:
         """Return a refusal, unless the record shows the effect.
 
-        A version conflict is valid only if the record has a later version than the sent one.
+        A version conflict is credible only if the record's version is later than the one sent.
         Otherwise the answer or the record is outdated, and the outcome is unknown.
         """
         is_conflict = isinstance(error, errors.VersionConflict)
@@ -219,7 +220,7 @@ class OutcomeRecorder:
         return msgspec.structs.replace(refused, bumped=True)
 
     def _refusal_in_doubt(self, action: Action, error: ServiceError) -> End | None:
-        """Return an unknown outcome if the service may have refused a repeat; None otherwise."""
+        """Return an unknown outcome if only a repeat may have been refused; None otherwise."""
         try:
             record = self.find(action)
         except OutcomeUnknown as several:
@@ -237,14 +238,14 @@ class OutcomeRecorder:
         return self.unknown(action, why, error, refusal_in_doubt=True)
 
     def look_up(self, action: Action) -> Record[Any] | None:
-        """Return the record that shows the effect; None if there is none or it is ambiguous."""
+        """Return the only record that shows the effect; None if there are none or several."""
         try:
             return self.find(action)
         except OutcomeUnknown:
             return None
 
     def find(self, action: Action) -> Record[Any] | None:
-        """Return the record that shows the effect; raise OutcomeUnknown if several might."""
+        """Return the record that shows the effect; raise OutcomeUnknown if several may show it."""
         look_up = kind_of(action.kind).look_up
         if look_up is None:
             return None
@@ -307,7 +308,7 @@ class OutcomeRecorder:
         refusal_in_doubt: bool = False,
         is_end: bool = True,
     ) -> End:
-        """Return an unknown outcome, which blocks other actions of the same content.
+        """Return an unknown outcome, which blocks other actions with the same content.
 
         With `is_end`, the entry also states that the sender has stopped sending.
         """
@@ -327,7 +328,7 @@ class OutcomeRecorder:
     def _ended_at(self) -> dict[str, str]:
         """Return the time at which the sender stopped; empty if the journal's clock cannot be read.
 
-        Without that time, the sender may have been sending until the end of its term.
+        Without that time, assume that the sender was sending until the end of its term.
         """
         try:
             return {"ended_at": self._context.wall().isoformat()}
@@ -363,6 +364,6 @@ class OutcomeRecorder:
 
 
 def has_passed(action: Action, record: Record[Any]) -> bool:
-    """Return whether the record has a later version than was sent, so a call has no effect now."""
+    """Return whether the record is newer than the sent version, so that the call has no effect."""
     sent, now = action.sending and action.sending.version, record.value.version
     return sent is not None and now is not None and now > sent

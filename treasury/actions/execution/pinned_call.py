@@ -1,6 +1,6 @@
-"""A call as it is stored in the journal and sent: the same bytes every time.
+"""The call stored in the journal, which is always sent with the same bytes.
 
-The text of the body is built once and stored in the journal entry; that text is sent.
+The body is built once and stored as text in the journal entry. Each attempt sends that text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from treasury.journal import Actor, Draft
 
 
 class Pinned(Body, frozen=True, kw_only=True):
-    """A body as the journal stores it, sent byte for byte."""
+    """A body stored in the journal, sent byte for byte."""
 
     content: str
     idempotency_key: str | None = None
@@ -35,7 +35,7 @@ class Pinned(Body, frozen=True, kw_only=True):
 
 
 def sending_draft(context: Context, action: Action, actor: Actor, call: PinnedCall) -> Draft:
-    """Return the draft of the entry with the call to send and the time for which it may be sent."""
+    """Return the draft entry with the call to send and the period in which it may be sent."""
     boot = context.boot()
     return action.draft(
         "sending",
@@ -62,10 +62,10 @@ def sending_draft(context: Context, action: Action, actor: Actor, call: PinnedCa
 
 
 def post(client: Client, kind: Kind, sending: Sending, key: str, fence: Fence) -> Record[Any]:
-    """Send the stored call as long as the fence allows; return the service's record."""
+    """Send the stored call, until the fence (the check before bytes) refuses; return the record."""
     body: Body | None = None
     if sending.body:
-        # In the body of other kinds, the key is only evidence.
+        # For other kinds, the key in the body is only evidence.
         safe = kind.safety == "keyed"
         body = Pinned(content=sending.body, idempotency_key=key if safe and key else None)
     reply = client.request(
@@ -87,7 +87,7 @@ def sent_of(action: Action, foreign_ids: Sequence[str] = ()) -> Sent:
     kind, sending = kind_of(action.kind), action.departure
     fields, body = read_fields(kind.fields, action.fields), None
     is_compared = kind.alike is not None or kind.twins is not None
-    # Records are compared with the body.
+    # The body is needed to compare records with it.
     if is_compared and sending.body:
         content = msgspec.json.decode(sending.body.encode(), type=dict[str, Any])
         resolved = {
@@ -104,7 +104,7 @@ def sent_of(action: Action, foreign_ids: Sequence[str] = ()) -> Sent:
         body=body,
         key=action.key,
         version=sending.version,
-        # The time of an entry is never before that of the entry before it.
+        # Entry times never decrease.
         at=min(sending.at, sending.left_at),
         foreign_ids=(*sending.foreign_ids, *foreign_ids),
     )

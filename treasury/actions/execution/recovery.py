@@ -8,8 +8,8 @@ the term, the transport's deadline and the allowed clock skew have passed. Then 
   key. A kind that the service does not list is never repeated.
 - Versioned: the record is read. If it does not show the effect and still has the version that was
   sent, the call is repeated, because only one of the two calls can take effect.
-- Neither: the call is never repeated. After the settling time, a single listed record that can only
-  be ours settles the action. Otherwise a person settles it.
+- Neither keyed nor versioned: the call is never repeated. After the settling time, a single listed
+record that can only be ours settles the action. Otherwise a person settles it.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from treasury.journal import Draft
 from treasury.journal.person_names import same_person
 
 _NO_LIST: Final = (errors.Forbidden, errors.NotOffered, errors.NotFound)
-"""Errors of a service that does not list the records of a kind."""
+"""Errors which mean that the service does not list the records of a kind."""
 _JUDGED: Final = frozenset({400, 402, 415, 422})
-"""Statuses with which a service refuses a call after it has examined its content."""
+"""Statuses with which a service refuses a call after examining its content."""
 
 
 class EarlyRecovery(ActionRefused):
@@ -53,7 +53,7 @@ class EarlyRecovery(ActionRefused):
 
 
 class ActionRecovery:
-    """Settles actions one by one; an action that stays open gets an entry with the reason."""
+    """Settles actions one by one, and journals the reason for each action that stays open."""
 
     def __init__(self, context: Context, outcomes: OutcomeRecorder) -> None:
         self._context = context
@@ -86,12 +86,12 @@ class ActionRecovery:
         except Exception as error:
             now = self._book.get(action_id)
             if isinstance(error, TreasuryError) or now.state not in UNSETTLED:
-                # The service is unreachable, or nothing may be sent, so the state does not change.
+                # The service is unreachable, or sending is forbidden, so the state does not change.
                 raise
             return self._open(now, f"looking it up failed: {type(error).__name__}")
 
     def _require_over(self, action: Action) -> None:
-        """Raise EarlyRecovery if the sender of the action may still act."""
+        """Raise EarlyRecovery if the sender may still be sending the action."""
         sending = action.departure
         if sending.ended_at is None and self._context.wall() < sending.settled_from:
             raise EarlyRecovery(
@@ -100,7 +100,7 @@ class ActionRecovery:
             )
 
     def _require_listed(self, action: Action, asked_at: datetime) -> None:
-        """Raise EarlyRecovery if a list read at that time may not show the effect yet."""
+        """Raise EarlyRecovery if a list read at that time may lag behind the effect."""
         if asked_at < self.settling_until(action):
             raise EarlyRecovery(
                 f"{action.id} may have been carried out without being listed yet; nothing was"
@@ -109,7 +109,7 @@ class ActionRecovery:
             )
 
     def adopt_by_key(self, action: Action) -> Action:
-        """Mark an action as done if it counts as not carried out, but a record has its key."""
+        """Mark an action as done if it was recorded as not carried out but a record has its key."""
         if action.state in UNSETTLED | {"done"} or not (action.attempts and action.key):
             return action
         self._context.require_place(action)
@@ -123,7 +123,7 @@ class ActionRecovery:
         return self._done(action, record, "adopted")
 
     def settling_until(self, action: Action) -> datetime:
-        """Return the time until which an action may be sent, in transit, or not listed yet."""
+        """Return the time until which an action may still be sent, in transit, or unlisted."""
         sending = action.departure
         listed = sending.listed_by(self._settling_time())
         return listed if sending.ended_at is not None else max(listed, sending.settled_from)
@@ -132,10 +132,10 @@ class ActionRecovery:
         return timedelta(seconds=self._context.load_policy().recovery.settling_seconds)
 
     def _keyed(self, action: Action) -> Action:
-        """Look up the effect of a keyed action; repeat the call only if it certainly had none."""
+        """Look up the effect of a keyed action; repeat the call only if it had no effect."""
         if kind_of(action.kind).look_up is None:
             return self._open(action, "OUTCOME UNKNOWN: the service does not list these records")
-        # Taken before reading, because reading a long list takes time.
+        # The time is taken before reading, because reading a long list takes time.
         asked_at = self._context.wall()
         try:
             record = self._outcomes.find(action)
@@ -157,11 +157,11 @@ class ActionRecovery:
         return self._send_again(action, self._spent)
 
     def _spent(self, action: Action, error: ServiceError) -> Action | None:
-        """Look up the effect if the key was already used; return None for any other refusal."""
+        """If the key was refused as used, look up the effect; return None for any other refusal."""
         return self._looked_up(action, error.what) if isinstance(error, errors.KeySpent) else None
 
     def _overtaken(self, action: Action, error: ServiceError) -> Action | None:
-        """Read the record if the version was refused; return None for any other refusal."""
+        """If the version was refused, read the record; return None for any other refusal."""
         if not isinstance(error, errors.VersionConflict):
             return None
         settled = self._settled_by(action, self._outcomes.request(action))
@@ -170,7 +170,7 @@ class ActionRecovery:
     def _send_again(
         self, action: Action, refused: Callable[[Action, ServiceError], Action | None]
     ) -> Action:
-        """Send the same bytes once more; journal the outcome, also of an unexpected error."""
+        """Send the same bytes once more; journal the outcome, even after an unexpected error."""
         client, action = self._leave_again(action)
         try:
             try:
@@ -203,7 +203,7 @@ class ActionRecovery:
         forgotten = self._forgotten(action)
         if forgotten:
             return forgotten
-        # For the provider, the keys of different clients are different.
+        # The provider stores keys by client, so the same key of another client is a new key.
         if not self._context.is_same_client(action):
             return (
                 f"its key belongs to {action.client_id}, and {action.credential} is another"
@@ -215,7 +215,7 @@ class ActionRecovery:
         return outdated
 
     def _may_be_ours(self, action: Action, record: Record[Any]) -> bool:
-        """Return whether a record has our key, or no key and was made before our call arrived."""
+        """Return whether a record may be ours, by its key or else by its creation time."""
         key = getattr(record.value, "idempotency_key", None)
         created_at = getattr(record.value, "created_at", None)
         arrived_at = action.departure.at + self._settling_time() + SKEW
@@ -224,10 +224,11 @@ class ActionRecovery:
         )
 
     def _done_elsewhere(self, action: Action) -> str:
-        """Describe a record that does the same and may be ours; empty if there is none.
+        """Describe a record with the same effect that may be ours; empty if there is none.
 
-        Someone else made it meanwhile, this journal did under another key before it was restored
-        from an older copy, or it is ours and the service does not show its key.
+        The record is someone else's; or it is from this journal, under another key, before the
+        journal was restored from an older copy; or it is ours and the service does not show its
+        key.
         """
         kind, sent = kind_of(action.kind), sent_of(action)
         if kind.twins is None or sent.body is None:
@@ -241,8 +242,8 @@ class ActionRecovery:
     def _outdated(self, action: Action) -> str:
         """Return why the current policy does not allow the action; empty if it does.
 
-        A repeat needs no new decision. But if the first call never arrived, the repeat takes effect
-        now, so the current policy has to allow it.
+        A repeat needs no new decision. But if the first call never arrived, the repeat is what
+        takes effect, so the current policy has to allow it.
         """
         try:
             refuse_outdated(self._context, action, so="it is not sent again")
@@ -253,8 +254,9 @@ class ActionRecovery:
     def _forgotten(self, action: Action) -> str:
         """Return why the provider may have forgotten the key; empty if it certainly remembers it.
 
-        If the wall clock was set back, the age is unknown. Within one boot, the age by the clock
-        that runs during suspend counts if it is greater.
+        If the wall clock was set back, the age is unknown. If the machine was not restarted since,
+        the larger of two ages is used: by the wall clock, and by the clock that runs during
+        suspend.
         """
         policy, now = self._context.load_policy().recovery, self._context.wall()
         if now + SKEW < self._book.fold.last_left:
@@ -271,7 +273,7 @@ class ActionRecovery:
         if settled is not None:
             return settled
         sent_version = action.departure.version
-        # The record is outdated, or does not show its version.
+        # The record read is outdated, or does not show its version.
         if record.value.version != sent_version:
             why = f"it was sent on version {sent_version}, but the record is shown at"
             return self._open(action, f"{why} {record.value.version}")
@@ -281,7 +283,7 @@ class ActionRecovery:
         return self._send_again(action, self._overtaken)
 
     def _settled_by(self, action: Action, record: Record[RampRequest]) -> Action | None:
-        """Return the settled action if its record shows or excludes the effect, else None."""
+        """Return the settled action if the record proves or excludes the effect, else None."""
         if self._outcomes.is_shown(action, record):
             return self._done(action, record, "read back")
         return self._not_carried_out(action, record) if has_passed(action, record) else None
@@ -294,7 +296,7 @@ class ActionRecovery:
         return self._book.get(end.draft.subject)
 
     def _leave_again(self, action: Action) -> tuple[Client, Action]:
-        """Journal that the same bytes are sent again; return the client and the action."""
+        """Journal that the same bytes will be resent; return the client and the action."""
         client = self._context.connect(action.credential)
         client.require_writes(kind_of(action.kind).operation)
         actor = self._context.who()
@@ -311,7 +313,7 @@ class ActionRecovery:
         return client, self._book.leave(entries)
 
     def _refused_again(self, action: Action, error: ServiceError) -> Action:
-        """Take a refusal of the repeat: it covers the first attempt only after that has arrived."""
+        """Apply a refusal of the repeat; it is final only if the first call cannot arrive later."""
         sending = action.departure
         arrived_by = sending.first_left_at + sending.term + self._settling_time()
         late = self._context.wall() >= arrived_by
@@ -320,7 +322,7 @@ class ActionRecovery:
         return self._ended(self._outcomes.unknown(action, error.what, error))
 
     def _not_carried_out(self, action: Action, record: Record[Any]) -> Action:
-        """Journal that the action had no effect; with an outdated version it cannot have one."""
+        """Journal that the action had no effect, and can have none with its outdated version."""
         why = (
             f"not carried out: it was sent on version {action.departure.version}, but the"
             f" record is at {record.value.version} ({record.value.status}) without it"
@@ -359,7 +361,7 @@ class ActionRecovery:
     def settle(
         self, action_id: str, *, carried_out: bool, reason: str, record: str | None
     ) -> Action:
-        """Settle the action by the decision of a person other than its maker."""
+        """Settle the action as decided by a person who is not its maker."""
         if not reason.strip():
             raise InputError("reason: is missing", do="give the source of your information")
         actor, policy = self._context.who(), self._context.load_policy()
@@ -398,7 +400,7 @@ class ActionRecovery:
         return self._book.get(action_id)
 
     def _require_open(self, action: Action, *, carried_out: bool) -> None:
-        """Raise ActionRefused if the action needs no settling, or it is too early."""
+        """Raise ActionRefused if the action needs no settling, or cannot be settled yet."""
         if action.doubled:
             if not carried_out and action.state == "done" and action.outcome is not None:
                 raise ActionRefused(

@@ -1,8 +1,8 @@
 """Carries out an action at most once: read, compare, journal, send, journal the outcome.
 
 An entry with the exact body and key is journaled before the first byte is sent, and only if the
-action is still ready at the end of the journal. So after a double click, or from a second notebook
-or process, the second attempt is refused. The outcome is in another entry: done, refused or
+action is still ready after the last journal entry. So the second attempt is refused after a double
+click, or if a second notebook or process tries. Another entry states the outcome: done, refused or
 unknown. A refused or unknown outcome also raises an error, so that it is not overlooked.
 """
 
@@ -35,15 +35,15 @@ from treasury.core.errors import ActionRefused, TreasuryError
 from treasury.journal import Draft
 
 _ROUNDS: Final = 3
-"""Number of attempts if the record's version changes in between."""
+"""Maximum number of attempts while the record's version keeps changing."""
 
 
 LiveServices = Callable[[str], LiveSource]
-"""The services as they are now: one source of records for each credential of a batch."""
+"""A live source of records for each credential used in a batch."""
 
 
 def live_services(connect: Callable[[str], Client]) -> LiveServices:
-    """Return the services, before any record is read."""
+    """Return live sources that have not read any record yet."""
     return cache(lambda credential: LiveSource(partial(connect, credential)))
 
 
@@ -91,7 +91,7 @@ class Sender:
         nonce: str | None,
         compare: Callable[[RampSeen | None], None] | None,
     ) -> Action:
-        """Propose the confirmed action and execute it at once, if one person is enough."""
+        """Propose and execute the confirmed action at once, if one person is enough."""
         if confirmed.needed > 1:
             raise ActionRefused(
                 f"{confirmed.kind} needs {confirmed.needed} people: nothing was sent",
@@ -135,7 +135,7 @@ class Sender:
     def _prepare(
         self, action: Action, services: LiveServices, findings: Findings | None = None
     ) -> _Prepared:
-        """Return the call to send, by the current facts; journal it if the approval lapses."""
+        """Return the call to send, if no fact has changed; otherwise journal the lapse."""
         kind = kind_of(action.kind)
         self._context.require_original()
         self._context.require_place(action)
@@ -190,11 +190,11 @@ class Sender:
     def _refuse_strangers(
         self, kind: Kind, action: Action, fields: Any, body: Body | None, live: LiveSource
     ) -> list[str]:
-        """Return the ids of records that do the same; let the approval lapse if one was not shown.
+        """Return the ids of records with the same effect; lapse if the approvers did not see one.
 
-        Another person made such a record, or this journal did before it was restored from an older
-        copy. The approval also lapses if only the key could exclude that and the provider may have
-        forgotten the key.
+        Another person made such a record, or an action did that is missing in this journal because
+        it was restored from an older copy. The approval also lapses if only the key can rule out
+        such a record and the provider may have forgotten the key.
         """
         if body is None:
             return []
@@ -215,7 +215,7 @@ class Sender:
                 self._lapse_untold(action, f"{forgotten}, and no list can show it: {error.what}")
             return []
         if self._book.strangers(twins):
-            # A colleague may have made it from this workspace a moment ago.
+            # A colleague may have just made the record from this workspace.
             self._book.refresh()
         recent = twins_since(self._book.strangers(twins), since)
         moved = new_among(recent, action.facts)
@@ -226,7 +226,7 @@ class Sender:
     def _forgotten(self, action: Action) -> str:
         """Return why the provider may have forgotten the key; empty if it certainly remembers it.
 
-        A copy of this journal may have used the key at any time since the key was made.
+        A copy of this journal may have used the key at any time since the key was created.
         """
         recovery, now = self._context.load_policy().recovery, self._context.now()
         key = f"its key is from {action.proposed_at:%Y-%m-%d %H:%M} UTC"
@@ -240,7 +240,7 @@ class Sender:
         )
 
     def _lapse_untold(self, action: Action, why: str) -> NoReturn:
-        """Let the approval lapse: only a person can find out whether a copy sent the action."""
+        """Let the approval lapse: only a person can find out whether a copy sent it."""
         error = ActionRefused(
             f"{action.id}: {why}, so it may have been carried out from a copy of this journal;"
             " nothing was sent",
@@ -263,7 +263,7 @@ class Sender:
         raise error
 
     def _leave(self, call: _Prepared) -> Action:
-        """Journal the start of sending; from then on the action may have been carried out."""
+        """Journal the start of sending; after this entry the action may have been carried out."""
         actor = self._context.who()
 
         def entries() -> list[Draft]:
@@ -285,7 +285,7 @@ class Sender:
 
 
 def _once(action: Action) -> Action:
-    """Return the action if it took effect once; raise OutcomeUnknown if that is uncertain."""
+    """Return the action; raise OutcomeUnknown if it may have taken effect twice."""
     if not action.doubled:
         return action
     raise errors.OutcomeUnknown(

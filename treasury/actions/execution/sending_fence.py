@@ -1,9 +1,9 @@
-"""The fence: the check immediately before bytes of an action are sent.
+"""The fence: a check that runs immediately before bytes of an action are sent.
 
-The entry that starts sending has a term. Within the term, only the sender acts on the action. After
-the term, the transport's deadline and the allowed clock skew, anyone may settle the action. So if a
-sender was stopped, or its machine slept, the fence refuses to send once the term has passed or the
-journal has a later entry about the action.
+The entry that starts sending has a term. During the term, only the sender acts on the action. Once
+the term, the transport's deadline and the allowed clock skew have passed, anyone may settle the
+action. A sender that was suspended, or whose machine slept, may resume too late. So the fence
+refuses to send if the term has passed, or if the journal has a later entry about the action.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ class SendingFence:
         self._action = action
         self._has_left = False
         self.left_late = False
-        """Whether bytes were sent after the term, because the process was stopped in between."""
+        """Whether bytes were sent after the term, because the process was suspended before
+        sending."""
 
     def before_bytes(self, has_begun: bool) -> None:
         """Raise ActionRefused or JournalError if the bytes may not be sent.
 
-        Others may act only after the term. So the journal is read once, before the first byte of a
-        request; later bytes are only checked against the clocks.
+        Others may act only after the term. So one read of the journal, before the first byte of a
+        request, is enough; later bytes are only checked against the clocks.
         """
         try:
             if not has_begun:
@@ -66,7 +67,7 @@ class SendingFence:
         return "it was not sent again" if self._has_left else "nothing was sent"
 
     def _require_newest(self) -> None:
-        """Raise ActionRefused if this attempt's entry is not the last about the action."""
+        """Raise ActionRefused if the journal has an entry about the action after this attempt's."""
         sending = self._action.departure
         if self._context.book.newest_about(self._action.id) != Head(sending.seq, sending.hash):
             raise ActionRefused(

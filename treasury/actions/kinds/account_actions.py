@@ -1,8 +1,8 @@
 """Actions on an account or a card: virtual accounts, wallets, checkouts, card payments.
 
 Most calls have an idempotency key, so they may be repeated. Some generations of the service ignore
-the key of a wallet, and reactivation has no body, so both are sent at most once. No operation reads
-checkouts and card payments, so the answers of their creation are stored.
+the key when a wallet is created, and reactivation has no body for a key, so both are sent at most
+once. Checkouts and card payments cannot be read later, so the answers that created them are stored.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from treasury.core.text import clean
 
 _PAID_IN: Final = ("EUR",)
 _COINS: Final = ("USDC", "EURC", "USDT")
-"""The coins into which euros can be converted, by the specification."""
+"""The coins into which euros can be converted, according to the specification."""
 
 
 class OnAccount(msgspec.Struct, frozen=True, kw_only=True):
-    """The field that names an account of the finance service."""
+    """The field that names the account at the finance service."""
 
     account_id: str
 
@@ -68,7 +68,7 @@ class WalletOn(OnAccount, frozen=True, kw_only=True):
 
 
 class NewVirtualAccount(OnAccount, frozen=True, kw_only=True):
-    """A new IBAN that receives euros, and the coin into which they are converted."""
+    """A new IBAN, and the coin to which received euros are converted."""
 
     name: str
     in_currency: str
@@ -88,7 +88,7 @@ class NewVirtualAccount(OnAccount, frozen=True, kw_only=True):
 
 
 class Checkout(OnAccount, frozen=True, kw_only=True):
-    """A new hosted checkout: the customer's payment, and the coin that the account receives."""
+    """A new hosted checkout, with the customer's amount and the coin that the account receives."""
 
     in_amount: Decimal
     in_currency: str
@@ -112,7 +112,7 @@ class Checkout(OnAccount, frozen=True, kw_only=True):
 
 
 class CardPayment(msgspec.Struct, frozen=True, kw_only=True):
-    """A payment tied to a card provider's reference; `type` is the agreed name of the provider."""
+    """A payment for a card provider's reference; `type` is the agreed name of that provider."""
 
     type: str
     reference_id: str
@@ -181,7 +181,7 @@ ACCOUNT_KINDS: Final = (
         ids=("account_id",),
         body=body_from(bodies.NewPaymentSession),
         shows=states("in_amount", "in_currency"),
-        second_person=False,  # money can only come in
+        second_person=False,  # Money can only come in.
     ),
     Kind(
         name="payment_request.create",
@@ -231,7 +231,7 @@ ACCOUNT_KINDS: Final = (
         ids=("account_id",),
         body=body_from(bodies.NewWallet),
         has_key=True,
-        # Account addresses lack the chain, company wallets lack all the other fields.
+        # Account addresses have no chain, and company wallets have none of the other fields.
         shows=lambda wallet, sent: (
             bool(wallet.address and (wallet.account_id or wallet.type or wallet.status))
             and is_created(wallet, sent)
@@ -247,7 +247,7 @@ ACCOUNT_KINDS: Final = (
         alike=lambda client, fields, _: (
             record.value for record in client.finance.wallets.iterate(fields.account_id)
         ),
-        twins=lambda records, fields, _: (  # the service does not show when one was made
+        twins=lambda records, fields, _: (  # The service does not show when a wallet was made.
             wallet
             for wallet in records.all(service.WALLETS, fields.account_id)
             if wallet.id is not None and wallet.chain == fields.chain

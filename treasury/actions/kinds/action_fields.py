@@ -1,6 +1,6 @@
-"""Parses the fields of an action, from a person or a program, into the struct of its kind.
+"""Parses the fields that a person or a program enters into the struct of the action's kind.
 
-Field names are those of the services, in snake_case. Amounts are exact and never become floats. A
+Field names are the services' names, in snake_case. Amounts are exact and never become floats. A
 text must be one line of visible characters, so that people see exactly what is sent. An error
 begins with the field's name and a colon, so that a form can show it next to the field.
 """
@@ -25,7 +25,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 LONGEST: Final = 500
 _WORDS: Final = re.compile(r"\w+")
 
-# Normalised, so that equal identifiers have equal text.
+# Unicode is normalised, so that equal identifiers are equal texts.
 _WITHOUT_BLANKS: Final = frozenset(
     {"iban", "bic", "intermediary_bic", "intermediary_account_number"}
 )
@@ -36,7 +36,7 @@ _IN_CAPITALS: Final = frozenset(
 
 
 def field_names(kind: type[msgspec.Struct]) -> Mapping[str, bool]:
-    """Return the names of a kind's fields in order, and whether each is required."""
+    """Return the names of the fields in order, and whether each is required."""
     return _declared(kind)[0]
 
 
@@ -75,10 +75,10 @@ def read_fields(kind: type[T], values: Mapping[str, object]) -> T:
 def beside_field(
     error: InputError, declared: Iterable[str], values: Mapping[str, object]
 ) -> InputError:
-    """Return an error of a request body as an error that begins with the name of the field.
+    """Return the error of a request body with its field's name at the beginning.
 
-    The error begins with the name of the body. The field is the one that its sentence names, or
-    whose value it quotes.
+    A body's error begins with the body's name. The field is found by its name or its value in the
+    error's text.
     """
     problem = error.what.partition(": ")[2] or error.what
     names = set(declared)
@@ -94,9 +94,8 @@ def beside_field(
 
 def _value(name: str, value: object, *, is_amount: bool) -> Any:
     if is_amount:
-        amount = parse_amount(
-            cast("str", value), name=name
-        )  # raises for anything that is not an amount
+        # Raises InputError if the value is not an amount.
+        amount = parse_amount(cast("str", value), name=name)
         if amount <= 0:
             raise InputError(f"{name}: {amount} is not positive", do="give a positive amount")
         return amount

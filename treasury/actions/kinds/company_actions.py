@@ -1,8 +1,8 @@
 """Actions on the company's own bank accounts, wallets and users.
 
-These decide where money can be sent and who may send it, so a second person approves them. The
-calls have no idempotency key, so each is sent at most once. A record that is already registered is
-not registered again.
+These actions decide where money can be sent and who may send it, so a second person approves them.
+The calls have no idempotency key, so each is sent at most once. A record that is already registered
+is not registered twice.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ROLES: Final = {
     "COMPANY_MANAGER": "create and manage ramp requests",
     "COMPANY_VIEWER": "read",
 }
-"""The roles of the specification, and the permissions of each in words."""
+"""The roles of the specification, and what each may do."""
 
 
 class RenameAccount(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,9 +112,9 @@ def _read_account(fields: bodies.NewBankAccount, records: service.ServiceRecords
 
 
 def _registered(duplicates: Iterable[models.CompanyBankAccount | models.CompanyWallet]) -> str:
-    """Return why the record is not registered; empty if no equal record exists.
+    """Describe an equal registered record, which blocks a new one; empty if there is none.
 
-    A rejected record does not count.
+    A record that the provider rejected does not block.
     """
     for record in duplicates:
         if record.verification_status != "DENIED":
@@ -136,11 +136,11 @@ def _read_wallet(fields: bodies.NewCompanyWallet, records: service.ServiceRecord
     )
 
 
-# Changes to a record, and invitations
+# Changes of records, and invitations
 
 
 def _now(field: str, so_far: str | None, new: str) -> Fact:
-    problem = "that is its present value" if so_far == new else ""
+    problem = "that is its current value" if so_far == new else ""
     return fact(f"{field} so far", so_far or "none", field=field, problem=problem)
 
 
@@ -150,7 +150,7 @@ def _versioned(version: int | None, field: str) -> Fact:
 
 
 def _alike(fields: bodies.Invitation, user: models.CompanyUser) -> str:
-    """Return why an invitation looks like that of a known user; empty if it does not."""
+    """Describe the user that the invited address resembles; empty if there is none."""
     email = user.email or ""
     if fields.is_like(user):
         return f"{email} is already a user, as {user.role}"

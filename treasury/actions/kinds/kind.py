@@ -32,9 +32,8 @@ _KEY: Final = "idempotency_key"
 Safety = Literal["keyed", "versioned", "neither"]
 """Whether a call may be repeated.
 
-`keyed`: the identical request is executed once, however often it is sent. `versioned`: the call has
-the version that was read, so only one of two calls takes effect. `neither`: the call is sent at
-most once.
+`keyed`: the service executes identical requests once. `versioned`: the call names the version that
+was read, so only one of two calls takes effect. `neither`: the call is sent at most once.
 """
 
 
@@ -49,7 +48,7 @@ class AssetAmount(msgspec.Struct, frozen=True):
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of checking an action: its facts, its sentence, and values for its call.
+    """The result of checking an action: its facts, its sentence, and the values for its call.
 
     `masked` is the sentence for output that is saved or shared; it shows only the ends of accounts.
     """
@@ -61,13 +60,13 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     version: int | None = None
     request: RampSeen | None = None
     resolved: Mapping[str, str] = {}
-    """Ids for the body, of records that people name in another way."""
+    """Ids that the body needs, for records that people name in another way."""
     drawn: tuple[str, str, Decimal] | None = None
-    """The account, asset and amount that the action takes from a balance, if known."""
+    """The account, asset and amount that the action will debit, if known."""
 
     @property
     def problem(self) -> str:
-        """Why the action is not allowed, beginning with the field; empty if it is allowed."""
+        """Why the action is not allowed, with the field's name first; empty if it is allowed."""
         wrong = next((fact for fact in self.facts if fact.problem), None)
         if wrong is None:
             return ""
@@ -75,7 +74,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sent(msgspec.Struct, frozen=True, kw_only=True):
-    """A call as it was sent, by which its effect is recognised."""
+    """A call as it was sent, used to recognise its effect."""
 
     fields: Any
     ids: tuple[str, ...]
@@ -84,24 +83,24 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
     version: int | None
     at: datetime
     foreign_ids: tuple[str, ...] = ()
-    """Ids of similar records that existed before, or that other actions made."""
+    """Ids of similar records that existed before, or came from other actions."""
 
 
 def describe(facts: Iterable[Fact], says: Callable[[bool], str], **more: Any) -> Findings:
-    """Build findings; `says(False)` returns the full sentence, `says(True)` the masked one."""
+    """Build findings; `says(False)` returns the full sentence, `says(True)` the masked sentence."""
     return Findings(facts=tuple(facts), says=says(False), masked=says(True), **more)
 
 
 def ending(text: str, masked: bool, otherwise: str = "") -> str:
-    """Return an account number or address, or only its end if `masked`; `otherwise` if empty."""
+    """Return a number or address, or its end if `masked`; `otherwise` if it is empty."""
     return f"…{text[-4:]}" if masked else clean(text) or otherwise
 
 
 def body_from(model: type[Body], **renamed: str) -> Callable[[Any, Findings, str], Body]:
     """Return a function that builds a body from fields of the same names, or `renamed` ones.
 
-    The version and resolved ids come from the findings. Without a key, the body has none or its
-    own, unless the key is what makes a repeat safe.
+    The version and the resolved ids come from the findings. If `key` is empty, the body has no key
+    or its own, unless the key is what makes a repeat safe.
     """
     names = {name: renamed.get(name, name) for name in model.__struct_fields__}
     required = {field.name for field in msgspec.structs.fields(model) if field.required}
@@ -130,7 +129,7 @@ def exact_facts(amount: Decimal, unit: str, field: str = "amount") -> list[Fact]
 def listed_alike(
     listing: Callable[[Client, Any], Iterable[Record[Any]]],
 ) -> Callable[[Client, Any, Body], Iterable[Any]]:
-    """Return a function that finds the listed records that equal a body, before it is sent."""
+    """Return a function that lists the records equal to a body, before it is sent."""
 
     def alike(client: Client, fields: Any, body: Body) -> Iterable[Any]:
         return (record.value for record in listing(client, fields) if body.is_like(record.value))
@@ -143,7 +142,7 @@ def created_in(
     listing: Callable[[Client, Any], Iterable[Record[Any]]],
     detail: Callable[[Client, str], Record[Any]] | None = None,
 ) -> dict[str, Any]:
-    """Return the declarations by which a new record, and records like it, are found in a list.
+    """Return the settings of a kind that find a new record, and similar records, in a list.
 
     `detail` reads a record whose list item has too few fields.
     """
@@ -196,9 +195,9 @@ def find_by_key(
 ) -> Callable[[Client, Sent], Record[Any] | None]:
     """Return a function that finds the record of a keyed kind in a list, by its key or its fields.
 
-    `names` are the fields that identify a new record without a key; `reference` is the one that has
-    our own reference. If no record matches, that is evidence only if the list shows keys or our
-    references: in at least one record, and in every new one. Otherwise, and if several records
+    `names` are the fields that identify a new record without a key; `reference` is the field with
+    our own reference. If no record matches, the call had no effect only if the list shows keys or
+    our references: in at least one record, and in every new one. Otherwise, and if several records
     match, the function raises OutcomeUnknown.
     """
     marks = (_KEY, reference) if reference else (_KEY,)
@@ -251,7 +250,7 @@ def _untold(operation: str, record: Record[Any], names: Iterable[str]) -> Outcom
 def read_back(
     get: Callable[[Client, str], Record[Any]], shows: Callable[[Any, Sent], bool]
 ) -> dict[str, Any]:
-    """Return the declarations by which an effect is recognised, in an answer and in the record."""
+    """Return the settings of a kind that recognise an effect, in an answer and in the record."""
 
     def look_up(client: Client, sent: Sent) -> Record[Any] | None:
         record = get(client, *sent.ids)
@@ -261,7 +260,7 @@ def read_back(
 
 
 def as_sent(*names: str) -> Callable[[Any, Sent], bool]:
-    """Return a check that these fields of a record equal the fields that were sent."""
+    """Return a check whether these fields of a record equal the sent ones."""
 
     def shows(record: Any, sent: Sent) -> bool:
         return all(getattr(record, name) == getattr(sent.fields, name) for name in names)
@@ -270,10 +269,10 @@ def as_sent(*names: str) -> Callable[[Any, Sent], bool]:
 
 
 def states(*names: str) -> Callable[[Any, Sent], bool]:
-    """Return a check that an answer shows the key, or all of these fields.
+    """Return a check whether an answer shows the key, or all of these fields.
 
-    The client has compared them with the request. An answer without them may be about another
-    record.
+    The client has already compared them with the request. An answer that lacks them may be about
+    another record.
     """
 
     def shows(record: Any, _: Sent) -> bool:
@@ -284,14 +283,14 @@ def states(*names: str) -> Callable[[Any, Sent], bool]:
 
 
 def is_created(record: Any, sent: Sent) -> bool:
-    """Return whether the record of an answer is new, and the body may have created it."""
+    """Return whether the answer's record is new and may have been created by the body."""
     assert sent.body is not None
     answer = Record(record, b"")
     return any(created_since([answer], sent.body, sent.at, sent.foreign_ids))
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of action; its functions get the kind's own struct of fields."""
+    """One kind of action; its functions take the struct that holds the kind's fields."""
 
     name: str
     verb: str
@@ -301,11 +300,11 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     safety: Safety = "neither"
     fields: type[Any]
     model: type[Any]
-    """The type of the answer; Raw if the answer to a deletion is not shown."""
+    """The type of the answer; Raw for a deletion, whose answer is not read."""
     read: Callable[[Any, ServiceRecords], Findings] = lambda fields, records: fields.read(records)
-    """Reads the facts; by default the method `read` of the fields."""
+    """Reads the facts; default: the method `read` of the struct."""
     ids: tuple[str, ...] = ()
-    """The names of the fields with the ids of the route."""
+    """The names of the fields that hold the route's ids."""
     body: Callable[[Any, Findings, str], Body | None] = lambda *_: None
     shows: Callable[[Any, Sent], bool] | None = None
     """Whether a record, in an answer or read later, shows the effect.
@@ -315,9 +314,9 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     detail: Callable[[Client, Sent, str], Record[Any] | None] | None = None
     """Reads the full record by its id if the answer shows too little."""
     refuses_repeat: frozenset[int] = frozenset({409})
-    """Statuses with which the service refuses a repeat of a call that took effect."""
+    """Statuses with which the service refuses the repeat of a successful call."""
     event: str = ""
-    """The event of a ramp request that shows the effect, and the user that the service names."""
+    """The ramp request's event that shows the effect, and the user that the event names."""
     look_up: Callable[[Client, Sent], Record[Any] | None] | None = None
     """Finds the record that shows the effect, or None if there is none (yet).
 
@@ -325,17 +324,17 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     because the service does not list its records.
     """
     alike: Callable[[Client, Any, Body], Iterable[Any]] | None = None
-    """Finds records that equal the new one but existed before, so they are not ours."""
+    """Finds equal records that existed before the call, so they are not its effect."""
     twins: Callable[[ServiceRecords, Any, Body], Iterable[Any]] | None = None
-    """Finds records that do the same; a person sees them before the action is sent."""
+    """Finds records with the same effect; a person sees them before the action is sent."""
     gives_hash: Callable[[Any], str] | None = None
     """The transaction hash that the action submits; each hash belongs to one request."""
     has_key: bool = False
-    """Whether the body may have a key that is only evidence and does not make a repeat safe."""
+    """Whether the body may have a key that serves as evidence but does not make repeats safe."""
     second_person: bool = True
-    """Whether a second person has to approve the action, unless the policy has another rule."""
+    """Whether a second person has to approve the action if no rule of the policy applies."""
     decides_on_maker: bool = False
-    """Whether the action approves a request, which the maker of the request may never do."""
+    """Whether the action approves a request; the maker of the request may never do this."""
 
     def ids_of(self, fields: Any) -> tuple[str, ...]:
         """Return the values of the ids in the route."""
@@ -343,7 +342,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def creates(self) -> bool:
-        """Whether the answer has a new record instead of the record in the route."""
+        """Whether the answer contains a new record instead of the record in the route."""
         return not IDENTITY.get(self.operation, "").startswith("id={")
 
     @property

@@ -1,7 +1,7 @@
 """Actions on parties and their accounts: customer data, account holders, and our own ids.
 
-A transfer may name its receiver by our own id of an account, and only an account with a verified
-holder sends money. So most of these actions decide where money can go. Later generations of the
+A transfer may name its receiver by an account id that we chose, and only an account with a verified
+holder can send money. So most of these actions decide where money can go. Later generations of the
 service ignore the idempotency key, so each call is sent at most once, and its effect is looked up.
 """
 
@@ -38,7 +38,7 @@ _HOLDER: Final = "ACCOUNT_HOLDER"
 _NAMES: Final = ("first_name", "last_name", "name", "vat_number")
 _ADDRESS: Final = PostalAddress.__struct_fields__
 _DELETED: Final = Record(msgspec.Raw(b"null"), b"null")
-"""The empty record that stands for a deleted record."""
+"""An empty record that represents a deleted one."""
 
 
 class _About(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,11 +64,11 @@ class MakeParty(_About, frozen=True, kw_only=True):
 
     @property
     def address(self) -> PostalAddress | None:
-        """The address of the party, with the fields that are set."""
+        """The fields of the party's address that are set."""
         return _address(self, {})
 
     def read(self, _: service.ServiceRecords) -> Findings:
-        """Describe the data of the party, which the service does not know yet."""
+        """Describe the party from the fields, because the service does not know it yet."""
         details = {name.replace("_", " "): value for name, value in _plain(self).items()}
         words = ", ".join(f"{name} {clean(value)}" for name, value in details.items())
         kind = clean(self.party_type).lower()
@@ -130,7 +130,7 @@ class ChangeParty(_About, frozen=True, kw_only=True):
 
 
 class OpenAccount(OnParty, frozen=True, kw_only=True):
-    """A new account on one chain for an existing party; `external_id` is our id of the account."""
+    """A new account on one chain for an existing party; `external_id` is our own id for it."""
 
     external_id: str
     chain: str
@@ -152,7 +152,7 @@ class OpenAccount(OnParty, frozen=True, kw_only=True):
 
 
 class ChangeAccount(OnAccount, frozen=True, kw_only=True):
-    """A new value of our own id of an account, by which transfers may name it as receiver."""
+    """A new external id for an account; transfers may name the receiver by this id."""
 
     external_id: str
 
@@ -172,7 +172,7 @@ class ChangeAccount(OnAccount, frozen=True, kw_only=True):
 
 
 class HoldAccount(OnAccount, frozen=True, kw_only=True):
-    """A party that becomes a further holder of an account."""
+    """A party that becomes another holder of an account."""
 
     party_id: str
     role_type: str
@@ -192,7 +192,7 @@ class HoldAccount(OnAccount, frozen=True, kw_only=True):
         holding = fact(
             "holders so far",
             names,
-            # The list may lag, so only the check whether the party is already a holder blocks.
+            # The list may lag, so it blocks the action only if it shows the party as a holder.
             material=False,
             field="party_id",
             problem="it already holds the account" if is_holder else "",
@@ -225,7 +225,7 @@ def _name(party: Party, masked: bool) -> str:
 
 
 def _address(fields: _About, now: Mapping[str, str]) -> PostalAddress | None:
-    """Return the complete new address, because the service replaces an address as a whole."""
+    """Return the complete new address, because the service always replaces the whole address."""
     changes = {name: value for name in _ADDRESS if (value := getattr(fields, name))}
     return PostalAddress(**(dict(now) | changes)) if changes else None
 
@@ -282,7 +282,7 @@ def _read_empty(fields: OnAccount, records: service.ServiceRecords) -> Findings:
 
 
 def _gone(get: Callable[[Client, str], object]) -> dict[str, Any]:
-    """Return the declarations for a deletion: the service no longer has the record."""
+    """Return the settings of a kind that deletes: its effect is that the record is not found."""
 
     def look_up(client: Client, sent: Sent) -> Record[Any] | None:
         try:

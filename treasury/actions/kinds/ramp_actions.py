@@ -1,7 +1,7 @@
 """Actions on ramp requests: create, approve, reject, cancel, change the amount, submit a hash.
 
-The creation of a request has no key that the service honours and no version, so it is sent at most
-once. All others have the version that was read. Nobody may approve a request of their own.
+The service ignores the key of a new request, and a new request has no version, so it is sent at
+most once. All other calls name the version that was read. Nobody may approve their own request.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ChangeAmount(OnRequest, frozen=True, kw_only=True):
     amount: Decimal
 
     def read(self, records: service.ServiceRecords) -> Findings:
-        """Read the request, and add the new amount."""
+        """Read the request, and check the new amount."""
         ramp = RampSeen.of(records.require(service.RAMP_REQUEST, self.request_id, "request_id"))
         now = _gross(ramp)
         unit = now.currency if now is not None else "?"
@@ -71,7 +71,7 @@ class ChangeAmount(OnRequest, frozen=True, kw_only=True):
 
 
 class SubmitHash(OnRequest, frozen=True, kw_only=True):
-    """The hash of the blockchain transaction that pays the crypto of an off-ramp."""
+    """The hash of the blockchain transaction that pays an off-ramp's crypto."""
 
     transaction_hash: str
 
@@ -168,7 +168,7 @@ def _read_approval(fields: OnRequest, records: service.ServiceRecords) -> Findin
         return findings
     name = "wallet" if isinstance(target, CompanyWallet) else "bank account"
     verification = _verified(name, target.verification_status, "request_id")
-    # The status of the verification may change, as long as it is no problem.
+    # The verification status may change, as long as it does not block the approval.
     verification = msgspec.structs.replace(verification, material=False)
     return msgspec.structs.replace(findings, facts=(*findings.facts, verification))
 
@@ -229,7 +229,7 @@ def _words(request: RampSeen, masked: bool) -> str:
 
 
 def _shown_by(event: str, *statuses: str) -> Callable[[RampRequest, Sent], bool]:
-    """Return a check for an event, or for a later status if the service shows no events."""
+    """Return a check for an event, or, if the service shows no events, for a later status."""
 
     def shows(request: RampRequest, _: Sent) -> bool:
         if request.status == "AWAITING_APPROVAL":
@@ -247,7 +247,7 @@ def _shown_by(event: str, *statuses: str) -> Callable[[RampRequest, Sent], bool]
 def _target(
     fields: NewRequest, records: service.ServiceRecords, *, on_ramp: bool
 ) -> tuple[list[Fact], str | None, str, str]:
-    """Return the facts of the target wallet or bank account, its chain, name and address."""
+    """Return the facts about the target wallet or bank account, and its chain, name and address."""
     if fields.ramp_type not in RAMP_TYPES:
         raise InputError(
             f"ramp_type: {fields.ramp_type!r} is not a ramp type", do="use ON_RAMP or OFF_RAMP"
@@ -288,9 +288,9 @@ def _verified(name: str, status: str | None, field: str) -> Fact:
 def _same_requests(
     records: service.ServiceRecords, _: NewRequest, body: bodies.Body
 ) -> Iterable[RampRequest]:
-    """Yield equal requests, by their details, because list items lack fields.
+    """Yield equal requests, compared by their details, because list items lack fields.
 
-    A rejected request counts too, because somebody has already decided against it.
+    Rejected requests are included, because somebody has already decided against them.
     """
     for request in filter(body.is_like, records.lately(service.RAMP_REQUESTS)):
         whole = records.require(service.RAMP_REQUEST, request.id, "request_id")
@@ -335,10 +335,10 @@ RAMP_KINDS: Final = (
             ),
             lambda client, request: client.ramp.requests.get(request),
         ),
-        # Recent requests: a colleague's, or our own of a moment ago.
+        # Recent requests: a colleague's, or one that we just made.
         alike=listed_alike(lambda client, _: client.ramp.requests.list(sort_order="DESC")),
         twins=_same_requests,
-        second_person=False,  # another user of the service approves it
+        second_person=False,  # Another user of the service approves the request.
     ),
     _on_request(
         "approve",

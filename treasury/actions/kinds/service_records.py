@@ -1,11 +1,11 @@
-"""The services' records that actions are checked against, from the last sync or the service.
+"""Reads the records against which actions are checked, from the last sync or the service.
 
 A proposal reads the last sync, and from the service only what the sync lacks. An execution reads
 only from the service. Both return the same types of records, so facts are derived in the same way.
 Within a batch of executions, answers are cached for a few seconds.
 
-Lists of recent records are read back to an instant, even if there are many. So an action is found
-that was carried out before the workspace was restored from an older copy. A list that ignores the
+Lists of recent records are read back to a certain time, even if they are long. So actions that are
+missing in a workspace restored from an older copy are found as well. A list that ignores the
 requested order is read to its end.
 """
 
@@ -31,44 +31,45 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _EVER: Final = datetime.min.replace(tzinfo=UTC)
 _FRESH_SECONDS: Final = 5.0
-"""Time for which an answer of the service is cached within a batch."""
+"""How long an answer is cached within a batch."""
 _LIST_SECONDS: Final = 60.0
-"""Time for which a list of recent records is cached."""
+"""How long a list of recent records is cached."""
 
 
 class RecordType(msgspec.Struct, Generic[T], frozen=True):
-    """A type of record that can be read by id, from its table in the lake or from the service."""
+    """A record type that can be read by id, from its table in the lake or from the service."""
 
     words: str
     model: type[T]
     table: str
     column: str
-    """The column with the id; empty for records of the company, which are all read."""
+    """The column with the id; empty for the company's own records, which are read all at once."""
     ask: Callable[[Client, str], Any]
     may_be_closed: bool = False
-    """Whether some credentials or generations cannot read it; the check is then the service's."""
+    """Whether some credentials or generations cannot read it; the check is then left to the
+    service."""
 
 
 class RecordList(RecordType[T], frozen=True):
-    """A type of list of records; its id is that of the owner of the records."""
+    """A list of records, identified by the id of their owner."""
 
 
 class RecordFeed(RecordType[T], frozen=True):
-    """A type of list that is read in pages, newest first, by creation time."""
+    """A list that is read in pages, sorted by creation time, newest first."""
 
 
 class RecordSource(Protocol):
     """A source of records, such as the last sync or the live service."""
 
     def read(self, record_type: RecordType[Any], record_id: str) -> Any:
-        """Return the record, or the records of a `RecordList`; None if the source has none."""
+        """Return the record, or all records of a `RecordList`; None if the source has none."""
 
     def latest(self, feed: RecordFeed[Any], record_id: str, since: datetime) -> Sequence[Any]:
-        """Return the records created since an instant, and those without a creation time."""
+        """Return the records created since a time, and those without a creation time."""
 
 
 class ServiceRecords:
-    """Reads records from the first of several sources that has them."""
+    """Reads each record from the first source that has it."""
 
     def __init__(self, *sources: RecordSource, since: datetime = _EVER) -> None:
         self._sources = sources
@@ -99,7 +100,7 @@ class ServiceRecords:
         return [role.party for role in self.all(_ROLES, account_id) if role.party is not None]
 
     def holdings(self, account_id: str) -> list[tuple[str | None, models.Holding]]:
-        """Return the balances of an account, each with the chain of its wallet."""
+        """Return an account's balances, each with its wallet's chain."""
         return [
             (wallet.chain, balance.holding())
             for wallet in self.all(WALLETS, account_id)
@@ -109,8 +110,9 @@ class ServiceRecords:
     def lately(self, feed: RecordFeed[T], record_id: str = "") -> Sequence[T]:
         """Return the records of a list created since the instant passed to the constructor.
 
-        `record_id` is the account, for lists of one account. Raises Forbidden or NotOffered if the
-        service does not show the list, ActionRefused if it is too long to be read back that far.
+        `record_id` is the account's id if the list belongs to one account. Raises Forbidden or
+        NotOffered if the service does not show the list, ActionRefused if it is too long to be read
+        back that far.
         """
         lists = (source.latest(feed, record_id, self._since) for source in self._sources)
         return next(filter(None, lists), ())
@@ -140,7 +142,7 @@ def _only(matches: Sequence[T], offered: Iterable[str | None], code: str, field:
 
 
 class StoredSource:
-    """Reads from the last commit of the lake; skips records that were not completely synced."""
+    """Reads from the last commit of the lake; skips incompletely synced records."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -157,7 +159,7 @@ class StoredSource:
         records = [decode_json(raw, record_type.model) for raw in rows]
         if record_type is _ROLES:
             return [role for role in records if role.party is not None] or None
-        # Balances are stored anew by every sync, so those of the last sync are read.
+        # Every sync stores all balances again, so only those of the last sync are read.
         if record_type is WALLETS:
             return self._with_balances(records)
         if record_type is RAMP_REQUEST:
@@ -201,7 +203,7 @@ class StoredSource:
 
 
 class RoleHeld(msgspec.Struct, frozen=True):
-    """The fields of a party's role that the checks use."""
+    """The fields of a party's role that are used by the checks."""
 
     party: models.Party | None = None
 
@@ -220,7 +222,7 @@ ACCOUNT_NAMED: Final = RecordType(
         None,
     ),
 )  # fmt: skip
-"""Accounts, by our own id."""
+"""Accounts, looked up by the id that we chose."""
 PARTY: Final = RecordType(
     "party", models.Party, "parties", "id", lambda c, i: c.finance.parties.get(i).value
 )
@@ -343,7 +345,7 @@ class LiveSource:
         return record
 
     def latest(self, feed: RecordFeed[Any], record_id: str, since: datetime) -> Sequence[Any]:
-        """Return the records of a list; it is cached for a minute if it reaches back far enough."""
+        """Return the records of a list, from a one-minute cache if that reaches back far enough."""
         name, now = (feed.words, record_id), self._clock()
         cached = self._latest.get(name)
         if cached is None or since < cached[1] or now - cached[0] >= _LIST_SECONDS:
@@ -383,9 +385,9 @@ def _drawn(wallet: models.Wallet, asset: str, amount: Decimal) -> models.Wallet:
 
 
 def _created_since(pages: Iterable[ListPage[Any]], since: datetime, words: str) -> list[Any]:
-    """Return the listed records created since an instant, and those without a creation time.
+    """Return the listed records created since a time, and those without a creation time.
 
-    Reading ends at the first page that is older, if the list was newest first up to there.
+    Reading stops at the first older page, if the list was sorted newest first so far.
     """
     recent: list[Any] = []
     earliest, in_order, count = None, True, 0

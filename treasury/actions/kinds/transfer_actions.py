@@ -1,4 +1,4 @@
-"""Actions for the three kinds of transfer: crypto, fiat, and between two accounts.
+"""Transfer actions: crypto, fiat, and between two accounts of the service.
 
 Each call has an idempotency key. The sender has to be active and verified, and to have enough of
 the asset on that chain. A condition that is not met is a fact with a problem: a form shows it at
@@ -35,7 +35,7 @@ from treasury.core.text import clean
 
 
 class _Outward(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of all transfers: sender, amount and one receiver, by the service's id or ours."""
+    """Fields of all transfers: sender, amount, and one receiver by the service's id or by ours."""
 
     sender_account_id: str
     amount: Decimal
@@ -99,7 +99,7 @@ class FiatTransfer(_Outward, frozen=True, kw_only=True):
             *receiving,
             *_decimals(self.amount, self.currency),
         ]
-        # The service chooses the asset that pays, so only an empty account is a problem.
+        # The service chooses the asset to pay with, so only an empty account is a problem.
         holdings = [(h.asset, _spendable(h)) for _, h in records.holdings(sender.id) if h.asset]
         if holdings:
             amounts = ", ".join(format_amount(b, unit) for unit, b in holdings if b is not None)
@@ -152,7 +152,7 @@ class AccountTransfer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def account_name(account: models.Account, masked: bool = False) -> str:
-    """Return our own id of an account and the service's, as in `treasury-eur (f5520527-…)`."""
+    """Return our id and the service's id of an account, as in `treasury-eur (f5520527-…)`."""
     number = ending(account.id, masked)
     name = clean(account.external_id or account.name)
     return f"{name} ({number})" if name else number
@@ -174,7 +174,7 @@ def _sender(records: service.ServiceRecords, account: models.Account, field: str
 
 
 def _verified(records: service.ServiceRecords, account: models.Account, field: str) -> Fact:
-    """Return the fact whether the sender is verified, by the account or else by its holders."""
+    """Return the sender's verification status as a fact, from the account or else its holders."""
     status, may = account.kyc_status, account.may_send
     if may is None:
         checks = [party.kyc_status or party.kyb_status for party in records.holders(account.id)]
@@ -220,7 +220,7 @@ def _spendable(holding: models.Holding) -> Decimal | None:
 def _balance(
     records: service.ServiceRecords, account_id: str, asset: str, chain: str | None, amount: Decimal
 ) -> list[Fact]:
-    """Return the sender's spendable balance of the asset; empty if it is not shown."""
+    """Return the sender's spendable balance of the asset as facts; empty if it is not shown."""
     holdings = records.holdings(account_id)
     if not holdings:
         return []
@@ -250,7 +250,7 @@ def _decimals(amount: Decimal, unit: str) -> list[Fact]:
 def _crypto_receiver(
     fields: CryptoTransfer, records: service.ServiceRecords
 ) -> tuple[list[Fact], Callable[[bool], str]]:
-    """Return the facts of the receiver, and its name, masked or not."""
+    """Return the facts about the receiver, and its full or masked name."""
     address = fields.external_address
     if address is None:
         facts, account = _receiver(fields, records)
@@ -287,7 +287,7 @@ def _described(description: str | None) -> str:
 
 
 def _states_amount(record: models.Transfer, _: Sent) -> bool:
-    """Return whether an answer shows the key or the amount, which the client has compared."""
+    """Return whether an answer shows the key or the amount; the client has compared both."""
     has_amount = record.amount is not None or record.fiat_origin is not None
     return record.idempotency_key is not None or has_amount
 
@@ -298,7 +298,7 @@ def _detail(client: Client, sent: Sent, transfer_id: str) -> Record[Any]:
 
 
 def _between(client: Client, sent: Sent) -> Iterator[Record[models.Transfer]]:
-    """List the transfers of the source to other accounts; they cannot be read by id."""
+    """List the source's transfers to other accounts, which cannot be read by id."""
     return client.finance.account_to_account_transfers.iterate(
         source_account_id=sent.fields.source_account_id, sort_order="DESC"
     )
@@ -316,10 +316,9 @@ _BETWEEN: Final = ("source_account_id", "destination_account_id", "cryptocurrenc
 def _same_way(
     unit: str,
 ) -> Callable[[service.ServiceRecords, Any, bodies.Body], Iterable[models.Transfer]]:
-    """Find transfers of the same amount, receiver and description by the same sender.
+    """Find the sender's transfers with the same amount, receiver and description.
 
-    Failed transfers count too. `unit` is the field with the asset, or with the currency of a fiat
-    amount.
+    Failed transfers are included. `unit` is the field with the asset or the fiat currency.
     """
 
     def twins(

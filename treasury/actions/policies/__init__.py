@@ -1,1 +1,1 @@
-"""Who may propose and approve which actions, up to which amount: `policy.toml`."""
+"""Reads `policy.toml`: who may propose and approve which actions, up to which amount."""

@@ -1,8 +1,8 @@
-"""How a company measures its coins in its accounts, as `policy.toml` proposes.
+"""The accounting policy for coins that `policy.toml` proposes.
 
 Two people put the proposal in force. The keys below [coins] have no defaults (docs/coins.md shows
-an example), because the company and its auditor decide on the measurement. A coin that is not named
-is disclosed but not posted. With `pool = "wallet"`, an opening names its wallet: the id of a
+an example), because the company and its auditor choose the measurement. A coin that is not named is
+disclosed but not posted. With `pool = "wallet"`, each opening names its wallet: the id of a
 custodial account, or the address of a company wallet.
 """
 
@@ -33,11 +33,12 @@ _DAY: Final = timedelta(days=1)
 
 
 class CoinMeasurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The carrying amount of a coin, its cost formula, and the reversal of differences.
+    """How a coin is measured: its carrying amount, cost formula and reversal of differences.
 
-    `measurement`: `cost` is the lower of cost and value; `reserves` or `profit_and_loss` is where
-    the difference to the value is posted. `reversal`: with `none`, the measured amount becomes the
-    carrying amount; with `next_month`, the difference is reversed on the first of the next month.
+    `measurement`: `cost` means the lower of cost and value; `reserves` and `profit_and_loss` mean
+    value, and name where the difference is posted. `reversal`: with `none`, the measured amount
+    becomes the carrying amount; with `next_month`, the difference is reversed on the first of the
+    next month.
     """
 
     measurement: Literal["cost", "reserves", "profit_and_loss"] | None = None
@@ -46,7 +47,7 @@ class CoinMeasurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class CoinOpening(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The opening quantity and carrying amount of a coin in a pool, at the end of a month."""
+    """A coin's opening quantity and carrying amount in a pool, at a month's end."""
 
     coin: str
     day: date
@@ -105,13 +106,13 @@ def _require(value: str | None, table: str, name: str, choices: Iterable[str]) -
 
 
 def _beside(opening: CoinOpening, days: dict[str, date], pools: set[tuple[str, str]]) -> str:
-    """Return how an opening contradicts those before it; empty if it does not."""
+    """Return how an opening contradicts an earlier one; empty if it does not."""
     pool = opening.coin, opening.wallet.lower()
     if pool in pools:
         return f"opens {opening.coin} a second time"
     pools.add(pool)
     if days.setdefault(opening.coin, opening.day) != opening.day:
-        return f"opens {opening.coin} at another day than the one before"
+        return f"opens {opening.coin} on another day than the opening before"
     return ""
 
 

@@ -1,8 +1,8 @@
-"""Limits of the balances with the provider, as `policy.toml` proposes; two people set them.
+"""Limits on the balances held with the provider; `policy.toml` proposes them, two people set them.
 
-Below [exposure], `total` limits the whole balance in euros at the reference rates; `currencies`
-limits one currency or coin each. Amounts are whole numbers or digits in quotes, because
-TOML parsers read a number with a point as a float.
+Below [exposure], `total` limits the whole balance, in euros at the reference rates; each key of
+`currencies` limits one currency or coin. Write amounts as whole numbers or in quotes, because TOML
+parsers read a number with a point as a float.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from treasury.core.toml_text import at_key
 
 
 class ExposurePolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Limits of balances with the provider: `total` in EUR, `currencies` each in its own unit."""
+    """Limits on balances with the provider: `total` in EUR, others in their own currency."""
 
     total: Decimal | None = None
     currencies: dict[str, Decimal] = {}
@@ -41,20 +41,22 @@ def with_exposure_amounts(limits: Any, text: str) -> None:
                 near = nearest(currency, EXPONENTS)
                 raise InputError(
                     f"{name}: {clean(currency)[:40]!r} is not a currency or coin",
-                    do=f"write {near}, if that is meant" if near else "write a code of ISO 4217",
+                    do=f"write {near} if you mean that" if near else "write a code of ISO 4217",
                 )
             currencies[currency] = _limit(limit, name)
 
 
 def _limit(value: Any, name: str) -> Decimal:
     if isinstance(value, Decimal) and not value.is_finite():
-        raise InputError(f"{name}: {value} is not a limit", do="leave the line out for no limit")
-    if isinstance(value, Decimal):  # a number with a point in TOML
+        raise InputError(f"{name}: {value} is not a limit", do="delete the line for no limit")
+    if isinstance(value, Decimal):  # TOML parsers return a float for a number with a point.
         key = name.rpartition(".")[2]
         raise InputError(
             f"{name}: {value} is a float in TOML", do=f'write it in quotes: {key} = "{value}"'
         )
     amount = typed_amount(value, name=name)
     if amount < 0:
-        raise InputError(f"{name}: a limit of {amount} is below zero", do="give the most allowed")
+        raise InputError(
+            f"{name}: a limit of {amount} is below zero", do="give the largest amount allowed"
+        )
     return amount

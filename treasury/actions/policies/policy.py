@@ -1,20 +1,18 @@
-"""Who may propose and approve which actions, up to which amount, and how many people it takes.
+"""Who may propose and approve which actions, up to which amount, and how many people must agree.
 
 The file is `policy.toml` in the workspace; docs/actions.md shows one. The first rule that names a
-kind applies. Without a rule, or without the file, the default applies: everything that moves money,
-or decides where it can go, needs a second person. The maker is never the checker. A workspace with
-one person has to declare that in the file, and every decision then states it too.
+kind of action applies. Without such a rule, or without the file, the default applies: every action
+that moves money, or decides where it can go, needs a second person. The maker is never the checker.
+A workspace with one person has to declare that in the file, and every decision then states it too.
 
-A limit does not allow a currency that it does not name. An amount in a currency that
-`two_people_from` does not name always takes two people. `per_day` limits the amounts that one
-person may approve (or propose, if no approval is needed) in a day of the reporting time zone, under
-all rules that name the kind. An unverified name is treated as a name from the environment. With
-`signed = true`, every journal entry after number `signed_after` has to be signed by a key of its
-author.
+A limit allows only the currencies that it names. An amount in a currency that `two_people_from`
+does not name always needs two people. `per_day` limits the amounts that one person may approve (or
+propose, if no approval is needed) in a day of the reporting time zone, under all rules that name
+the kind. An unverified name is treated as a name from the environment. With `signed = true`, every
+journal entry after number `signed_after` has to be signed by a key of its author.
 
-Two people put the following tables in force. `materiality` states up to which amount an open item
-does not block a close, `coins` how coins are measured, and `exposure` how much the provider may
-hold.
+Two people put the following tables in force: `materiality` (the largest open items that do not
+block a close), `coins` (how coins are measured) and `exposure` (how much the provider may hold).
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ if TYPE_CHECKING:
 POLICY_FILE: Final = "policy.toml"
 EVERYBODY: Final = "*"
 _LONGEST_TERM: Final = 3600
-"""In seconds. An action that was interrupted cannot be settled within its term."""
+"""Maximum sending term in seconds. An interrupted action cannot be settled during its term."""
 
 Limits = Mapping[str, Decimal]
 
@@ -69,9 +67,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class RecoveryTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The time for which the provider remembers a key, and by which its lists may lag.
+    """How long the provider remembers a key, how far its lists may lag, and the sending term.
 
-    `term_seconds` is the time for which an action may be sent after that is journaled.
+    `term_seconds` is the time for which an action may be sent after its sending was journaled.
     """
 
     key_retention_hours: Annotated[int, Meta(ge=0, le=8_784)] = 24
@@ -79,26 +77,26 @@ class RecoveryTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     term_seconds: Annotated[int, Meta(ge=1, le=_LONGEST_TERM)] = 120
 
     def remembers(self, age: timedelta) -> bool:
-        """Return whether the provider still knows a key of that age when a call arrives."""
+        """Return whether the provider will still remember a key of that age when a call arrives."""
         arrives_at = age + timedelta(seconds=self.settling_seconds)
         return arrives_at < timedelta(hours=self.key_retention_hours)
 
 
 class Hub(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The only notebook hub that identifies people; `api` is its servers' JUPYTERHUB_API_URL."""
+    """The notebook hub that identifies people; `api` is the JUPYTERHUB_API_URL of its servers."""
 
     api: str
 
 
 class Materiality(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The largest amount of an open item, and of all such items, that does not block a close."""
+    """The largest open item, and the largest total of such items, that does not block a close."""
 
     item: Decimal
     total: Decimal
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The content of the file; `text` is the file's text, and `hash` identifies it in decisions."""
+    """The parsed file; `text` is its text, and decisions refer to it by `hash`."""
 
     one_person: bool = False
     identified_by: tuple[Literal["hub", "environment", "system"], ...] = (
@@ -117,12 +115,12 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the file's text; of the empty text if there is no file."""
+        """SHA-256 of the file's text, or of an empty text if there is no file."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @property
     def signatures(self) -> SignatureRules:
-        """Each person's public keys, and which entries of the journal have to be signed."""
+        """Each person's public keys, and the journal entries that have to be signed."""
         return SignatureRules(
             keys=read_keys(self.keys), required=self.signed, after=self.signed_after
         )
@@ -135,7 +133,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def people(self, kind: Kind, money: AssetAmount | None, facts: Iterable[Fact] = ()) -> int:
         """Return the number of people who have to agree, including the maker.
 
-        A fact may require a second person.
+        A fact may require a second person even if the rule does not.
         """
         if self.one_person:
             return 1
@@ -149,7 +147,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def check_identity(self, actor: Actor, *, so: str = "nothing was decided") -> None:
         """Raise ActionRefused if the policy does not trust the source of this person's name."""
         source = actor.verified_source
-        # No other source verifies a name, and entries may be older than the hub.
+        # Only the hub verifies names, but entries may be older than the hub setting.
         if self.hub is not None and source != "hub":
             source = "environment"
         if source not in self.identified_by:
@@ -175,8 +173,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     ) -> None:
         """Raise ActionRefused if this person may not `propose` or `approve` this kind or amount.
 
-        `today` are the amounts that the person decided on that day under the same rule. `so` is the
-        consequence that the error states.
+        `today` holds the amounts that the person decided on that day under the same rule. `so` is
+        the consequence to state in the error.
         """
         self.check_identity(actor, so=so)
         rule = self.rule(kind)
@@ -237,7 +235,7 @@ def parse_policy(text: str, path: Path) -> Policy:
 
 
 def _check_kinds(rules: tuple[Rule, ...], text: str) -> None:
-    """Raise InputError for a pattern in `kinds` that no kind matches, so its rule has no effect."""
+    """Raise InputError for a pattern in `kinds` that matches no kind of action."""
     from treasury.actions.kinds.all_kinds import (
         KINDS,
     )  # Imported here, because only a file with rules needs the kinds.
@@ -273,7 +271,7 @@ _LIMITS: Final = ("two_people_from", "at_most", "per_day")
 
 
 def _amounts(content: dict[str, Any], text: str) -> dict[str, Any]:
-    """Return the content with exact limits; refuse the key `text`, which is the file's own text."""
+    """Return the content with exact limits; refuse the reserved key `text`."""
     if "text" in content:
         raise InputError("text is not a key of this file", do="remove it")
     rules = content.get("rules", [])
@@ -295,5 +293,7 @@ def _read_limits(limits: Any, text: str, *keys: str | int) -> None:
         with at_key(text, *keys, key) as name:
             amount = parse_amount(value, name=name)
             if amount < 0:
-                raise InputError(f"{name}: {amount} is below zero", do="give the most allowed")
+                raise InputError(
+                    f"{name}: {amount} is below zero", do="give the largest amount allowed"
+                )
         limits[key] = amount

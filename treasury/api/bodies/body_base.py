@@ -2,7 +2,7 @@
 
 A body is a frozen struct. Its constructor checks everything that can be checked before sending, and
 raises InputError for missing, wrong and contradictory values. It also fixes the idempotency key, so
-that a body is sent with the same bytes however often it is sent, even after a crash.
+that every attempt sends the same bytes, even after a crash.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     """A request body; fields that are None are not sent."""
 
     REPEATS: ClassVar[Repeats] = "write"
-    """Whether this body may be sent twice to every generation of the service."""
+    """Whether every generation of the service lets this body be sent twice."""
     NEEDED: ClassVar[tuple[str, ...]] = ()
     """Fields that must not be missing or blank."""
     LONGEST: ClassVar[dict[str, int]] = {}
@@ -66,7 +66,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     def is_like(self, record: Any) -> bool:
         """Return True if this body may have created a listed record.
 
-        Used to find the created record after the answer was lost.
+        This finds the created record after the answer was lost.
         """
         raise NotImplementedError(type(self).__name__)
 
@@ -138,6 +138,6 @@ class Keyed(Body, frozen=True, kw_only=True):
     idempotency_key: str = msgspec.field(default_factory=new_key)
 
     def __post_init__(self) -> None:
-        # The base class does not check a key that is None, but here the key is required.
+        # The base class skips a key that is None, but here the key is required.
         self._check_key()
         super().__post_init__()

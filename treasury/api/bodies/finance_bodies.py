@@ -27,8 +27,9 @@ _FIELD = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
 class PostalAddress(Body, frozen=True, kw_only=True):
     """A postal address.
 
-    The mandatory parts are not documented. The first generation of the service requires
-    `address_line1`, `city`, `postal_code` and `country`, so a missing one causes a warning.
+    The specification does not say which parts are mandatory. The first generation of the service
+    requires `address_line1`, `city`, `postal_code` and `country`, so a warning is issued if one of
+    these is missing.
     """
 
     address_line1: str | None = msgspec.field(default=None, name="addressLine1")
@@ -164,7 +165,7 @@ class AccountChanges(Body, frozen=True, kw_only=True):
 class NewPartyRole(Body, frozen=True, kw_only=True):
     """`POST /accounts/{accountId}/party-roles`: the role of a party in an account.
 
-    The key does not make it safe to send the body twice.
+    Despite its key, the body must not be sent twice.
     """
 
     party_id: str
@@ -181,7 +182,7 @@ class NewPartyRole(Body, frozen=True, kw_only=True):
 class NewWallet(Body, frozen=True, kw_only=True):
     """`POST /accounts/{accountId}/wallets`: a wallet on the account's own chain.
 
-    The key does not make it safe to send the body twice.
+    Despite its key, the body must not be sent twice.
     """
 
     chain: str
@@ -246,9 +247,9 @@ class NewAccountToAccountTransfer(Keyed, frozen=True, kw_only=True):
 
 
 class ExternalAddress(msgspec.Struct, frozen=True):
-    """A wallet address outside the service, and the name of the field for it.
+    """A wallet address outside the service, and the name of the request field for it.
 
-    The specification does not name the field, and no deployed service has shown one. So there is
+    The specification does not name the field, and no deployed service has revealed it. So there is
     no default: ask the provider for the name.
     """
 
@@ -305,7 +306,7 @@ class NewCryptoTransfer(_Transfer, frozen=True, kw_only=True):
             )
 
     def wire(self) -> dict[str, Any]:
-        """Return the JSON object to send, with an external address in the field that it names."""
+        """Return the JSON object to send; an external address is in the field that it names."""
         body = super().wire()
         outside = body.pop("externalAddress", None)
         return body if outside is None else {**body, outside.field: outside.address}
@@ -362,7 +363,7 @@ class NewPaymentRequest(Keyed, frozen=True, kw_only=True):
     """
 
     type: str
-    """The card provider, spelt as agreed with the provider; the values are not documented."""
+    """The card provider's name, as agreed with the service; the values are not documented."""
 
     reference_id: str
     amount: Amount

@@ -23,7 +23,7 @@ LEAST = Decimal("1e-8")
 
 
 class RecordVersion(Body, frozen=True, kw_only=True):
-    """The body of approve, reject and cancel: the version that the person saw."""
+    """The body of approve, reject and cancel: the version of the request that the person saw."""
 
     REPEATS: ClassVar[Repeats] = "versioned"
 
@@ -31,7 +31,7 @@ class RecordVersion(Body, frozen=True, kw_only=True):
 
 
 class RampAmount(RecordVersion, frozen=True, kw_only=True):
-    """`PUT /ramp-requests/{id}/amount`: the new gross amount, fiat on-ramp and crypto off-ramp."""
+    """`PUT /ramp-requests/{id}/amount`: the new gross amount (on-ramp: fiat, off-ramp: crypto)."""
 
     amount: Amount
 
@@ -83,7 +83,7 @@ class Invitation(Body, frozen=True, kw_only=True):
 
 
 class FeeQuestion(Body, frozen=True, kw_only=True):
-    """`POST /fees/calculate`: the gross amount, fiat on-ramp and crypto off-ramp."""
+    """`POST /fees/calculate`: the gross amount (on-ramp: fiat, off-ramp: crypto)."""
 
     amount: Amount
     type: str
@@ -95,10 +95,10 @@ class FeeQuestion(Body, frozen=True, kw_only=True):
 
 
 class NewRampRequest(Body, frozen=True, kw_only=True):
-    """`POST /ramp-requests`: `amount` is gross fiat on-ramp and gross crypto off-ramp.
+    """`POST /ramp-requests`: `amount` is gross (on-ramp: fiat, off-ramp: crypto).
 
-    The deployed service ignores the idempotency key, although its specification has one. So the
-    call is never retried automatically, and the key only serves as evidence.
+    The specification has an idempotency key, but the deployed service ignores it. So the call is
+    never retried automatically, and the key only serves as evidence.
     """
 
     ramp_type: str
@@ -122,13 +122,14 @@ class NewRampRequest(Body, frozen=True, kw_only=True):
         _check_least(self, self.amount)
 
     def is_like(self, record: Any) -> bool:
-        """Return True if the direction matches, and each other value that the record states."""
+        """Return True if the direction and every other value stated in the record match."""
         return record.ramp_type == self.ramp_type and not self.differences(record)
 
     def differences(self, record: Any) -> tuple[str, ...]:
         """Describe each difference between this body and the created request.
 
-        Show them to the approver. The result is empty if every stated value is as sent.
+        Show the differences to the approver. The result is empty if every value in the record
+        equals the sent one.
         """
         amount = record.fiat_amount if self.ramp_type == "ON_RAMP" else record.crypto_amount
         pairs = (
@@ -146,7 +147,7 @@ class NewRampRequest(Body, frozen=True, kw_only=True):
 
 
 def _id(record: Any, name: str) -> str | None:
-    """Return the id of a nested record, from its id field or its object; None if it is a code."""
+    """Return a nested record's id, from its id field or its object; None if it is a code."""
     stated: str | None = getattr(record, f"{name}_id", None)
     return stated or getattr(getattr(record, name, None), "id", None)
 
@@ -182,7 +183,7 @@ class NewCompanyWallet(Body, frozen=True, kw_only=True):
 class NewBankAccount(Body, frozen=True, kw_only=True):
     """`POST /company-bank-accounts`: a bank account of the company.
 
-    The account type decides which numbers are mandatory.
+    Which account numbers are mandatory depends on the account type.
     """
 
     bank_account_type: str
@@ -244,7 +245,7 @@ class NewBankAccount(Body, frozen=True, kw_only=True):
                 raise self.wrong(f"{name} is not {words}", "check it")
 
     def is_like(self, record: Any) -> bool:
-        """Return True if type and names match, and each account number that the record states."""
+        """Return True if type, names and every account number stated in the record match."""
         mandatory = ("bank_account_type", "name", "bank_name")
         optional = ("iban", "account_number", "routing_number", "sort_code")
         return all(getattr(record, n) == getattr(self, n) for n in mandatory) and all(

@@ -201,8 +201,7 @@ class Users(UnpagedList[models.CompanyUser]):
     def invite(self, body: bodies.Invitation) -> Record[models.CompanyUser]:
         """Invite a user to the company.
 
-        The link of the invitation is removed from the answer, because it gives access to the
-        company.
+        The invitation link is removed from the answer, because it gives access to the company.
 
         Parameters
         ----------

@@ -9,7 +9,7 @@ from treasury.api.resources import Collection, UnpagedList
 
 
 class Parties(Collection[models.Party]):
-    """Natural persons and companies; the service checks the identity of each new party."""
+    """Parties (natural persons and companies); the service checks the identity of each new one."""
 
     def create(self, body: bodies.NewParty) -> Record[models.Party]:
         """Create a party.

@@ -98,7 +98,7 @@ class PaymentRequests(Endpoint[models.PaymentRequest]):
     """Payments tied to a card. No operation reads one later, so keep the answer of `create`."""
 
     def create(self, body: bodies.NewPaymentRequest) -> Record[models.PaymentRequest]:
-        """Request a payment that is tied to a reference of a card provider.
+        """Request a payment that is tied to a card provider's reference.
 
         Parameters
         ----------

@@ -18,9 +18,9 @@ class FeeTiers(Reference[models.Fee]):
     """Fee tiers, and the service's fee calculator."""
 
     def calculate(self, *, amount: bodies.Amount, ramp_type: str) -> Record[models.CalculatedFee]:
-        """Have the service calculate the fee of an amount.
+        """Have the service calculate the fee for an amount.
 
-        The amount and the fee are in fiat on-ramp and in crypto off-ramp. The call does not change
+        Amount and fee are fiat for an on-ramp and crypto for an off-ramp. The call does not change
         anything, so it is retried like a read.
 
         Parameters
@@ -88,7 +88,7 @@ class _ChainRow(msgspec.Struct, frozen=True):
 
 
 class _ConfigRow(msgspec.Struct, frozen=True, rename="camel"):
-    """One row of the bank account configuration, with the fields of all three of its lists."""
+    """One row of the bank account configuration, with the fields of all three lists."""
 
     type: str = ""
     description: str | None = None

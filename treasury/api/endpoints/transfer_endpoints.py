@@ -11,7 +11,7 @@ from treasury.core.settings import BankReceiverFields
 
 
 class Transfers(Collection[models.Transfer]):
-    """Transfers of one account, on a blockchain or by SEPA.
+    """An account's transfers, on a blockchain or by SEPA.
 
     The filter `account_role` is `SENDER` or `RECEIVER`.
     """
@@ -176,7 +176,7 @@ class Transfers(Collection[models.Transfer]):
         return record
 
     def _with_names(self, body: _NewTransfer) -> _NewTransfer | _ToBank:
-        """Return the body; a bank receiver gets the field names set in `treasury.toml`."""
+        """Return the body; a bank receiver uses the field names set in `treasury.toml`."""
         names = self.client.bank_receiver
         if names is None or not isinstance(body, bodies.NewFiatTransfer) or not body.bank_receiver:
             return body
@@ -210,7 +210,7 @@ class _ToBank(bodies.Body, frozen=True, kw_only=True):
 
 
 class _WithSender(bodies.Body, frozen=True, kw_only=True):
-    """A transfer together with its sender's account; its key is the key of the transfer."""
+    """A transfer with its sender's account; its key is the transfer's key."""
 
     REPEATS = "keyed"
 

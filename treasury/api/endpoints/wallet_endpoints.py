@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class _Sniff(msgspec.Struct, frozen=True):
-    """Fields of one row in a list of wallets; they distinguish a wallet from a bare balance."""
+    """The fields of a row in the wallet list that tell a wallet from a bare balance."""
 
     id: str | None = None
     asset: str | None = None

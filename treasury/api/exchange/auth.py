@@ -73,7 +73,7 @@ class TokenAuth(httpx.Auth):
                     self._token = None
 
     def _current(self) -> _Token:
-        """Return the token. If a fetch fails, all threads that waited for it raise its error."""
+        """Return the token. If fetching it fails, all waiting threads raise the same error."""
         came_at = self._now()
         if not self._lock.acquire(timeout=max(0.0, self._transport.time_left())):
             raise httpx.PoolTimeout("another call is still waiting for the token")
@@ -118,8 +118,8 @@ class TokenAuth(httpx.Auth):
     def _ask(self) -> _Grant:
         """Request a token.
 
-        The secret is in the content of the call only. No local variable holds it, because
-        tracebacks may show variables.
+        Only the content of the call holds the secret. No local variable does, because tracebacks
+        may show variables.
         """
         secret = self._credential.secret()
         self._transport.redactor.hide(secret.reveal(), self._credential.client_id)

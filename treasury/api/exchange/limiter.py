@@ -1,7 +1,7 @@
 """Limits the number of parallel calls, so that the service rarely answers 429.
 
-The limit is halved when the service answers 429. It grows by one after as many successes as the
-limit has, so it settles slightly below the allowed rate. All threads of a client share one limiter.
+The limit is halved when the service answers 429. At a limit of n, it grows by one after n
+successes, so it settles slightly below the allowed rate. All threads of a client share one limiter.
 If several parallel calls are refused, the limit is halved once: calls that began before the last
 halving are ignored.
 """
@@ -30,7 +30,7 @@ class Limiter:
 
     @contextmanager
     def slot(self, timeout: float) -> Iterator[int | None]:
-        """Wait until a call may start; yield None if it may not within `timeout` seconds.
+        """Wait until a call may start; yield None after `timeout` seconds.
 
         The yielded slot is the number of halvings so far.
         """
@@ -55,7 +55,7 @@ class Limiter:
                 self._epoch += 1
 
     def served(self) -> None:
-        """Record that the service accepted a call."""
+        """Record that a call succeeded."""
         with self._changed:
             self._limit = min(float(self._ceiling), self._limit + 1 / self._limit)
             self._changed.notify_all()

@@ -3,9 +3,9 @@
 httpx and httpcore limit each read separately, so a peer that sends a byte per second, endless
 headers or repeated `100 Continue` never times out. Here an `Exchange` is one attempt to send a
 request and read its answer. Each wait on a socket ends at the deadline of the exchange. That
-includes connecting, TLS, a proxy's tunnel, informational answers and headers. Received bytes are
-counted too. Only the operating system's name lookup has its own limits. Proxies and certificates
-come from the environment, as in httpx.
+includes connecting, TLS, a proxy's tunnel, informational answers and headers. The number of
+received bytes is limited, too. Only the operating system's name lookup has its own time limits.
+Proxies and certificates come from the environment, as in httpx.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _KEPT_OPEN = 5.0
 """Seconds for which an idle connection is kept."""
 
 _PIECE = 16 * 1024
-"""Number of bytes in a piece to send; the remaining time is checked before each piece."""
+"""Number of bytes sent at a time; the remaining time is checked before each piece."""
 
 FRAMING = 256 * 1024
-"""Maximum bytes of informational answers and headers before a body."""
+"""Maximum total size of informational answers and headers, in bytes."""
 
 _LATE = "the exchange was not complete in time"
 _SURPLUS = "the connection holds bytes of a surplus response"
@@ -41,7 +41,7 @@ _PROXY_SCHEMES = frozenset({"http", "https", "socks5", "socks5h"})
 
 
 class UnreadableAnswer(httpx.RequestError):
-    """An answer that is not read to its end: too long, or in an encoding that was not requested."""
+    """An answer that is not read to its end: too long, or in an unrequested encoding."""
 
 
 class Fence(Protocol):
@@ -58,7 +58,7 @@ class Fence(Protocol):
 
 
 class Exchange(msgspec.Struct):
-    """The remaining time and bytes of one attempt of a call."""
+    """The remaining time and bytes for one attempt at a call."""
 
     until: float
     answer_bytes: int
@@ -71,16 +71,16 @@ class Exchange(msgspec.Struct):
     has_begun: bool = False
     """True if bytes of the request may have left."""
     stopped_by: Exception | None = None
-    """The error by which the fence refused the first byte."""
+    """The error with which the fence refused the first byte."""
 
     def remaining(self, timeout: float | None) -> float:
-        """Return the seconds until the deadline, at most `timeout`; zero or less after it."""
+        """Return the seconds left, at most `timeout`; zero or negative after the deadline."""
         seconds = self.until - self.monotonic()
         return seconds if timeout is None else min(timeout, seconds)
 
     @contextmanager
     def fenced(self, piece: bytes) -> Iterator[None]:
-        """Send a piece of bytes; the fence may refuse bytes of the request itself.
+        """Send some bytes; the fence may refuse bytes of the request itself.
 
         Tunnels, SOCKS and TLS send bytes of their own before the request. The fence does not
         check these.
@@ -100,14 +100,14 @@ class Exchange(msgspec.Struct):
             self.fence.after_bytes()
 
     def expect_body(self) -> None:
-        """Raise the limit by the size of a body, once the headers of the answer are complete."""
+        """Raise the limit by the maximum body size, once the headers of the answer are complete."""
         self.left += 2 * self.answer_bytes
 
     def count(self, received: int) -> None:
         """Count received bytes; raise UnreadableAnswer if there are too many."""
         self.left -= received
         if self.left < 0:
-            raise UnreadableAnswer("sent more bytes around its answer than are read")
+            raise UnreadableAnswer("sent more bytes around its answer than allowed")
 
 
 _CURRENT: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
@@ -143,7 +143,7 @@ class Network(httpx.BaseTransport):
     """An HTTP/1.1 transport over httpcore, direct or through the proxy of the environment."""
 
     def __init__(self, *, connections: int, trust_env: bool, is_encrypted: bool = True) -> None:
-        """Load certificates only if `is_encrypted`, because that takes longer than a call."""
+        """Load certificates only if `is_encrypted`, because loading is slower than a call."""
         self._tls = (
             httpx.create_ssl_context(trust_env=trust_env)
             if is_encrypted
@@ -229,9 +229,9 @@ class _Body(httpx.SyncByteStream):
             yield from self._response.iter_stream()
 
     def close(self) -> None:
-        # h11 treats bytes after an answer as the next answer, so they must be found. httpcore does
-        # not expose its parser. If a version stores the parser elsewhere, no connection is reused,
-        # which is slow but safe.
+        # h11 treats surplus bytes as the next answer, so they must be detected. httpcore does not
+        # expose its parser. If another version stores the parser elsewhere, no connection is
+        # reused, which is slow but safe.
         parser: Any = self._response.stream
         for name in ("_stream", "_connection", "_h11_state"):
             parser = getattr(parser, name, None)
@@ -246,9 +246,9 @@ class _Body(httpx.SyncByteStream):
 
 @contextmanager
 def _as_httpx() -> Iterator[None]:
-    """Convert an error of httpcore into httpx's error of the same name.
+    """Convert an httpcore error into the httpx error of the same name.
 
-    Only an error of connecting keeps its text, because other texts quote the answer.
+    Only a connection error keeps its text, because other texts quote the answer.
     """
     try:
         yield
@@ -354,7 +354,7 @@ class _Stream(httpcore.NetworkStream):
         return self._inner.get_extra_info(info)
 
     def _has_surplus(self) -> bool:
-        """Return True if the peer closed the connection or sent bytes without a request.
+        """Return True if the peer closed the connection or sent bytes that no request asked for.
 
         After a TLS handshake the socket may hold session tickets, so only a non-blocking read shows
         whether there are other bytes. Without TLS, any byte in the socket is surplus.
@@ -380,7 +380,7 @@ class _ProxySocket(ssl.SSLSocket):
     """
 
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
-        # A non-blocking read is never late.
+        # A non-blocking read needs no deadline.
         if self.gettimeout() != 0:
             self.settimeout(_remaining(self.gettimeout(), TimeoutError))
         return super().recv(buflen, flags)

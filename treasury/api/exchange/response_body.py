@@ -25,10 +25,11 @@ from treasury.api.exchange.network import UnreadableAnswer, current_exchange
 
 REDACTED = b"[redacted]"
 _SHORTEST = 12
-"""Minimum length of a secret to remove from bodies: a shorter text could be part of an amount."""
+"""Minimum length of a secret to remove from bodies, because a shorter one could be part of an
+amount."""
 
 _REMEMBERED = 16
-"""Number of recent secrets of a client to remove; older tokens have expired."""
+"""Number of a client's recent secrets to remove; older tokens have expired."""
 
 _GZIP = 31
 """zlib's parameter for gzip with the largest window."""
@@ -52,8 +53,8 @@ _UNESCAPED = {b"\\/": b"/"} | {
 class Redactor:
     """Removes the secrets of one client from a service's answers, in linear time.
 
-    The service chooses the token and the text that repeats it, so regular expressions built from
-    them could take exponential time.
+    The service chooses both the token and the text that repeats it, so a regular expression built
+    from the token could take exponential time.
     """
 
     def __init__(self) -> None:
@@ -65,7 +66,7 @@ class Redactor:
         return "Redactor(…)"
 
     def hide(self, secret: str, client_id: str = "") -> None:
-        """Remove `secret` from later answers: plain, URL-encoded, and as basic authentication."""
+        """Remove `secret` from later answers: plain, URL-encoded and in basic authentication."""
         texts = {secret, quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]}
         if client_id:
             texts.add(base64.b64encode(f"{client_id}:{secret}".encode()).decode())
@@ -76,7 +77,7 @@ class Redactor:
         self._forms = (*others, forms)[-_REMEMBERED:]
 
     def clean(self, data: bytes) -> bytes:
-        """Return the bytes with each secret replaced, also if it is escaped for JSON or a URL."""
+        """Return the bytes with each secret replaced, even if it is escaped for JSON or a URL."""
         for forms in self._forms:
             for form in forms:
                 if form in data:
@@ -221,8 +222,8 @@ def _beginning(parts: Iterable[bytes], most: int) -> bytes:
 
 
 def _parts(response: httpx.Response, most: int) -> Iterator[bytes]:
-    """Yield the body in decompressed parts, each of about `most` bytes at the longest."""
-    # The transport of a test may return a body that is already read and decompressed.
+    """Yield the body in decompressed parts of at most about `most` bytes."""
+    # A test's transport may return a body that is already read and decompressed.
     if response.is_stream_consumed:
         return iter((response.content,))
     assert isinstance(response.stream, httpx.SyncByteStream)

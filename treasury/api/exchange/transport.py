@@ -1,11 +1,12 @@
 """The transport for every call to a service: encrypted, without redirects, with one retry loop.
 
-The kind of a call decides when it is retried within its deadline, with growing pauses:
+The kind of a call decides after which failures it is retried, with growing pauses, until its
+deadline:
 
 - A read, and a write with an idempotency key, after any temporary failure.
 - A write with a version, after the service's own 401 or 429.
 - Any other write, after the service's own 401.
-- Every call, if no byte has left this machine.
+- Every call, if no byte of it has left this machine.
 
 A write counts as refused only if the service itself refuses it (`is_refusal`). Any other failure of
 a write that may have left this machine raises `OutcomeUnknown`. The number of parallel calls adapts
@@ -57,7 +58,7 @@ _NEVER_SENT = (
     httpx.UnsupportedProtocol,
 )
 _HANDED_OVER = "treasury.left"
-"""Extension that marks a request as passed to the connection; after that it may have left."""
+"""Extension that marks a request as passed to the connection, so that it may have left."""
 _SECONDS = re.compile(r"\d{1,9}(\.\d+)?", re.ASCII)
 _PASSING = frozenset({429, 500, 502, 503, 504})
 
@@ -81,7 +82,8 @@ class CallLimits(msgspec.Struct, frozen=True, kw_only=True):
     read: float = 30.0
     attempts: int = 6
     connect_attempts: int = 3
-    """Attempts if no connection is made: a wrong name or a closed port rarely recovers by waiting.
+    """Attempts to connect, which are few: waiting rarely helps against a wrong name or a closed
+    port.
     """
     first_pause: float = 0.25
     longest_pause: float = 8.0
@@ -92,7 +94,7 @@ class CallLimits(msgspec.Struct, frozen=True, kw_only=True):
     answer_bytes: int = 16 * 1024 * 1024
     """Maximum size of a decompressed answer; a page of 1,000 records has about 1 MB."""
     refusal_bytes: int = 1024 * 1024
-    """Maximum size of an answer with a token, and of a refusal; the rest of a refusal is not read.
+    """Maximum size of an answer with a token or a refusal; the rest of a refusal is not read.
     """
     pages: int = 20_000
     """Maximum number of pages that a service may state for one list."""
@@ -108,9 +110,9 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One call of an operation.
 
     `route` has the specification's placeholders, for use in errors; in `url` they are filled in.
-    `kind` states whether the call may be repeated: a "read" has no effect, a "keyed" write is
-    executed once however often it is sent, of two "versioned" writes with the same version only one
-    takes effect, and a plain "write" must not be sent twice.
+    `kind` states whether the call may be repeated: a "read" has no effect; a "keyed" write is
+    executed only once, even if it is repeated; of two "versioned" writes with the same version,
+    only one takes effect; and a plain "write" must not be sent twice.
     """
 
     method: str
@@ -189,7 +191,7 @@ class Transport:
                 "User-Agent": "treasury",
             },
         )
-        # Close the connections of a client that its user never closes.
+        # Closes the connections if the client is never closed.
         weakref.finalize(self, self._http.close)
 
     def close(self) -> None:
@@ -197,7 +199,7 @@ class Transport:
         self._http.close()
 
     def send(self, call: Call, auth: httpx.Auth | None = None) -> httpx.Response:
-        """Send a call and return the successful response; raise a ServiceError for any other."""
+        """Send a call and return the response; raise a ServiceError unless it succeeds."""
         require_https(call.url)
         until = self.clock.monotonic() + self.time_left()
         unsure = renewed = False
@@ -235,7 +237,7 @@ class Transport:
     def time_left(self) -> float:
         """Return the seconds left for a call.
 
-        The deadline of a call includes the fetching of its token.
+        A call's deadline includes the time to fetch its token.
         """
         around = current_exchange()
         return around.remaining(self.limits.deadline) if around else self.limits.deadline
@@ -243,7 +245,7 @@ class Transport:
     def _in_turn(self, call: Call, auth: httpx.Auth | None, until: float) -> _Failure:
         """Make one attempt when the limiter allows it.
 
-        A token is fetched in the slot of the call that needs it.
+        The call's slot also covers fetching its token.
         """
         if auth is None:
             return self._try(call, None, until)
@@ -292,7 +294,7 @@ class Transport:
             return _BrokenAnswer(type(error).__name__)
 
     def _pause(self, outcome: _Failure, attempt: int) -> float:
-        """Return the seconds to wait: as the service requests, or growing and randomised."""
+        """Return the seconds to wait, as the service requests, else growing and randomised."""
         if isinstance(outcome, httpx.Response):
             requested = _retry_after(outcome.headers, self.clock.now())
             if requested is not None:
@@ -302,7 +304,7 @@ class Transport:
 
 
 class _BrokenAnswer(httpx.RequestError):
-    """An error that did not come from the connection, after a write may have left."""
+    """An error outside the connection, raised after a write may have left."""
 
 
 def _may_repeat(call: Call, outcome: _Failure) -> bool:
@@ -319,11 +321,12 @@ def _may_repeat(call: Call, outcome: _Failure) -> bool:
 
 
 def _wants_token(call: Call, outcome: _Failure) -> bool:
-    """Return True if a call is repeated with a new token, as the specification requires.
+    """Return True if a call should be repeated with a new token, as the specification requires.
 
     A read or a keyed write may always be repeated; any other write only after the service's own
-    401. A plain write is not repeated if `retry_unauthorized` is False: a proxy may send a call
-    twice and return only the second answer, so a genuine 401 can follow an effect.
+    401. A plain write is not repeated if `retry_unauthorized` is False. The reason: a proxy may
+    send a call twice and return only the second answer, so the first call may have succeeded before
+    a genuine 401.
     """
     if call.kind in {"read", "keyed"}:
         return isinstance(outcome, httpx.Response) and outcome.status_code == 401
@@ -378,7 +381,7 @@ def _error(call: Call, outcome: _Failure, unsure: bool, pause: float) -> errors.
 
 
 def _silence(outcome: httpx.RequestError) -> str:
-    """Describe in a few words why there is no complete answer."""
+    """Return a few words that say why there is no complete answer."""
     match outcome:
         case httpx.ReadTimeout():
             return f"{type(outcome).__name__}: the answer was not complete in time"

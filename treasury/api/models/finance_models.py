@@ -18,8 +18,7 @@ __all__ = [
 ]  # fmt: skip
 
 UNLOCKED = frozenset({"VERIFIED", "NOT_REQUIRED"})
-"""The values of kycStatus with which outgoing transfers are allowed; with any other value they are
-blocked.
+"""The values of kycStatus that allow outgoing transfers; any other value blocks them.
 """
 
 
@@ -132,7 +131,7 @@ class Balance(Model, frozen=True):
 
 
 class Holding(msgspec.Struct, frozen=True, kw_only=True):
-    """A balance in units of `asset`, in one shape for all services; None for a value not stated."""
+    """A balance in units of `asset`, in one shape for all services; missing values are None."""
 
     asset: str | None
     contract_address: str | None
@@ -188,7 +187,7 @@ class VirtualBankAccount(Model, frozen=True):
 
     @property
     def rail_references(self) -> tuple[str, ...]:
-        """The payment references of the deposit rails, except the reference code of the account."""
+        """The payment references of the deposit rails, except the account's own reference code."""
         rails = (rail.payment_reference for rail in self.deposit_rails or ())
         return tuple(dict.fromkeys(r for r in rails if r and r != self.reference_code))
 
@@ -229,7 +228,7 @@ class PaymentSession(Model, frozen=True):
 
 
 class FiatOrigin(Model, frozen=True):
-    """The fiat amount of a fiat transfer, its currency and the exchange rate."""
+    """A fiat transfer's amount, currency and exchange rate."""
 
     currency: str | None = None
     amount: Decimal | None = None

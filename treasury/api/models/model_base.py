@@ -34,7 +34,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
 
     UNSTORED: ClassVar[frozenset[str]] = frozenset()
-    """Fields with numbers of any size, because no table stores them."""
+    """Fields whose numbers may have any size, because no table stores them."""
 
     def __post_init__(self) -> None:
         for name in _checked(type(self)):
@@ -58,7 +58,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 @cache
 def _checked(model: type[Model]) -> tuple[str, ...]:
-    """Return the fields of a type that may have an instant or an amount."""
+    """Return a type's fields that may hold an instant or an amount."""
     kinds = {datetime, Decimal}
     fields = msgspec.structs.fields(model)
     names = (field.name for field in fields if kinds & {field.type, *get_args(field.type)})

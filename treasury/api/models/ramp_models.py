@@ -32,7 +32,7 @@ class Company(Model, frozen=True):
 
 
 class CompanyUser(Model, frozen=True):
-    """A user of the company. The link of an invitation is a secret, so it is not a field."""
+    """A user of the company. An invitation's link is a secret, so it is not a field."""
 
     id: Id
     username: str | None = None
@@ -164,8 +164,8 @@ class Fee(Model, frozen=True):
 class CalculatedFee(Model, frozen=True):
     """The fee that the service calculated for an amount.
 
-    The fee is in the unit of the amount: fiat on-ramp, crypto off-ramp. The client sets `unit`,
-    because the service does not state it.
+    The fee is in the same unit as the amount (on-ramp: fiat, off-ramp: crypto). The client sets
+    `unit`, because the service does not state it.
     """
 
     amount: Decimal | None = None
@@ -186,7 +186,7 @@ class DepositBankAccount(_BankDetails, frozen=True, kw_only=True):
 
     @property
     def currency(self) -> str | None:
-        """The currency code of the account, which the service states as an object or a text."""
+        """The account's currency code, which the service sends as an object or a text."""
         fiat = self.fiat_currency
         return fiat.currency if isinstance(fiat, FiatCurrency) else fiat
 
@@ -226,7 +226,8 @@ class RampRequest(Model, frozen=True):
     """Ramp service, "Ramp request": a detail, or a list item, which has fewer fields.
 
     `amount` is gross fiat for an on-ramp and gross crypto for an off-ramp. A list item has currency
-    codes and no version, fee, net amount or events; a detail has currency objects.
+    codes, but no version, fee, net amount or events. A detail has all of these, and currency
+    objects instead of codes.
     """
 
     id: Id
@@ -270,7 +271,7 @@ class RampRequest(Model, frozen=True):
     def is_final(self) -> bool:
         """True if the request cannot change any more.
 
-        False if BLOCKED or in an undocumented status.
+        A request that is BLOCKED or has an undocumented status is not final.
         """
         return self.status in REQUEST_FINAL
 
@@ -283,7 +284,7 @@ class RampRequest(Model, frozen=True):
 
     @property
     def changed_at(self) -> datetime | None:
-        """The time of the last event, because a request has no update time of its own."""
+        """The time of the last event, because a request has no update time."""
         times = [event.created_at for event in self.events or () if event.created_at]
         return max(times, default=self.created_at)
 

@@ -1,1 +1,1 @@
-"""Safe reading and complete writing of files that other people may change or damage."""
+"""Reads untrusted files safely, and writes files completely or not at all."""

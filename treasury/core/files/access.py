@@ -1,7 +1,7 @@
 """File permissions: files are readable by the user only, or by the group of a shared workspace.
 
 The permissions are set by the umask of the process, because every library that writes files obeys
-it: the lake's, the databases', the workbooks' and that of temporary folders.
+it: for the lake, databases, workbooks and temporary folders.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _USER: Final = 0o077
 _GROUP: Final = 0o007
 _SHARED_FOLDER: Final = 0o2770
 _masks: set[int] = set()
-"""The umasks required by the workspaces that this process has opened."""
+"""The umasks that this process's open workspaces require."""
 
 
 def keep_to_user() -> None:
@@ -41,7 +41,7 @@ def keep_to_group(folder: Path) -> None:
 def excess_access(folder: Path, shared: Shared | None) -> Iterator[Path]:
     """Yield the files and folders of a workspace that are readable by more people than configured.
 
-    The generator is empty if the workspace folder itself excludes others.
+    If the workspace folder itself excludes others, there are none.
     """
     excess = _GROUP if shared else _USER
     if not folder.stat().st_mode & excess:

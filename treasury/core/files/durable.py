@@ -1,4 +1,4 @@
-"""Durable writes: files and folders are on disk when a function here returns.
+"""Durable writes: files and folders are on disk when a function of this module returns.
 
 An operating system buffers writes in memory. Until a file is synced, a power cut may leave it
 empty; until its folder is synced, the file may be missing or an earlier version.
@@ -18,7 +18,7 @@ if sys.platform == "darwin":
     from fcntl import F_FULLFSYNC, fcntl
 
 _AT_ONCE: Final = 8
-"""Number of files synced in parallel, because a disk writes several files together."""
+"""Number of files synced in parallel; a disk can flush several files at once."""
 
 _NO_SYNC: Final = {errno.EINVAL, errno.ENOTSUP}
 """Errors of a file system that cannot sync a folder."""
@@ -27,7 +27,8 @@ _NO_SYNC: Final = {errno.EINVAL, errno.ENOTSUP}
 def write_whole(path: Path, content: bytes) -> None:
     """Replace a file completely or not at all, and flush it to disk.
 
-    The content is first written to a draft, `<name>.new`. A file or link of that name is removed.
+    The content is first written to a draft, `<name>.new`; an existing file or link there is
+    removed.
     """
     draft = path.with_name(f"{path.name}.new")
     with created(draft) as file:
@@ -53,7 +54,7 @@ def sync_files(files: Iterable[Path], top: Path) -> None:
 
 
 class EarlySyncs:
-    """Flushes files in threads while more is written, so that little is left to flush at the end.
+    """Flushes files in the background while others are written, so that little is left at the end.
 
     Leaving the context waits for the flushes, and raises the OSError of a failed one.
     """
@@ -72,9 +73,9 @@ class EarlySyncs:
                 sync.result()
 
     def begin(self, file: BinaryIO) -> None:
-        """Start flushing what was written to an open file so far.
+        """Start flushing the content written so far to an open file.
 
-        The file may be closed meanwhile.
+        The file may be closed before that is finished.
         """
         file.flush()
         self._begun.append(self._pool.submit(_sync_and_close, os.dup(file.fileno())))
@@ -87,7 +88,7 @@ def sync_open(file: BinaryIO) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush a folder's entries to disk, if the operating system can do that."""
+    """Flush a folder's entries to disk, if the operating system supports it."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -1,4 +1,4 @@
-"""Reads the data files of a package: declarations, templates, and SQL steps."""
+"""Reads the data files of a package: declarations, templates and SQL queries."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def package_rows(package: str, name: str) -> tuple[dict[str, str], ...]:
 
 
 def step_sql(package: str, name: str) -> str:
-    """Read the query in a package's file `<name>.sql`, which runs with its parameters."""
+    """Read the query in a package's file `<name>.sql`."""
     return package_text(package, f"{name}.sql")

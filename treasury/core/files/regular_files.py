@@ -1,6 +1,6 @@
 """Opens regular files only, because a pipe may block forever and a device may have no end.
 
-Used for every file that other people named or sent.
+Every file that other people named or sent is opened by this module.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def kind_of_file(mode: int) -> str | None:
 
 
 def open_regular(path: Path, *, follow: bool = True) -> io.BufferedReader:
-    """Open a regular file for reading; raise NotRegular otherwise, and for links if not `follow`.
+    """Open a regular file for reading; raise NotRegular for others, and for links unless `follow`.
 
-    The path is checked before it is opened, because opening a device may have an effect. The open
-    file is checked too, because the path may have been replaced in between.
+    The path is checked before it is opened, because opening a device may have side effects. The
+    open file is checked too, because the path may have been replaced after the first check.
     """
     _require(path, os.stat(path, follow_symlinks=follow).st_mode)
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)

@@ -1,8 +1,9 @@
-"""Secrets, and the places that settings name for them: `env:NAME`, `file:PATH`, `keyring:…`.
+"""Secrets, and the places where they are stored: `env:NAME`, `file:PATH`, `keyring:…`.
 
-A secret is read from its place when it is used, and never shown. Anybody with write access to the
-settings can change a place. So a place must have a single line of text that is not a private key.
-Otherwise a changed place could send a key file, or a file with several credentials.
+Settings name the place of a secret, which is read from there when it is used, and never shown.
+Anybody with write access to the settings can change a place. So a place must hold a single line of
+text that is not a private key. Otherwise, somebody could make this program send a key file, or a
+file with several credentials.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ PLACES: Final = "env:NAME, file:PATH or keyring:SERVICE/USER"
 OWN_PREFIX: Final = "TREASURY_"
 """Prefix of environment variables that are meant for this program."""
 _LONGEST: Final = 16 * 1024
-"""Maximum number of characters of a secret; a long token has four thousand."""
+"""Maximum length of a secret, in characters; a long token has four thousand."""
 
 
 class Secret:
@@ -54,11 +55,11 @@ class Secret:
 
     @property
     def flaw(self) -> str:
-        """Why the text must not be sent: it is a private key or several lines; empty if it may."""
+        """Why the text must not be sent (a private key, or several lines); empty if it may."""
         if holds_private_key(self._value[:_LONGEST]):
             return "holds a private key, which is never sent"
         if len(self._value) > _LONGEST or not self._value.isprintable():
-            return "does not hold one line of text, as a secret is"
+            return "is not one line of text, as a secret must be"
         return ""
 
 
@@ -75,7 +76,7 @@ class Unrendered:
 
 
 def is_place(described: str) -> bool:
-    """Return True if a setting names the place of a secret, and is not the secret itself."""
+    """Return True if a setting names a secret's place instead of holding the secret itself."""
     return _PLACE.fullmatch(described) is not None
 
 
@@ -93,7 +94,7 @@ def secret_at(described: str, holder: str, key: str) -> Secret:
 
 
 def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secret | None, str]:
-    """Return the secret at a place, or None and the reason why there is none.
+    """Return the secret at a place, or None with the reason why there is none.
 
     Raise SettingsError if the place cannot be read. With `is_sent`, also raise it if the place has
     a private key or several lines.
@@ -114,7 +115,7 @@ def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secr
         case _:
             missing = f"the keyring has no entry {place}"
             try:
-                # Imported here, because the import loads the desktop's secret service.
+                # Imported only if needed, because the import loads the desktop's secret service.
                 import keyring
             except ImportError:
                 why = "keyring is not installed (`pip install treasury-toolkit[keyring]`)"
@@ -136,7 +137,7 @@ def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secr
 
 
 def doubt_of(described: str) -> str:
-    """Return why a person must confirm this place before its first use; empty if not needed."""
+    """Return why a person must confirm this place before its first use; empty if nobody must."""
     kind, _, place = described.partition(":")
     if kind == "env" and not place.startswith(OWN_PREFIX):
         return f"its name does not begin with {OWN_PREFIX}"
@@ -145,11 +146,11 @@ def doubt_of(described: str) -> str:
     path = user_path(place).absolute()
     try:
         for part in (path, *path.parents):
-            # The owner of the link could choose which of the user's files is sent.
+            # The link's owner could choose which of the user's files is sent.
             if part.is_symlink() and part.lstat().st_uid not in {0, os.geteuid()}:
                 return "another user made a link on its path"
         is_open = path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH)
-    # The later reading of the file raises this error.
+    # Reading the file later raises this error.
     except OSError:
         return ""
     return "other users can read the file" if is_open else ""
@@ -175,7 +176,7 @@ def _file_text(path: Path) -> str | None:
         problem = "is not text"
     except OSError as error:
         problem = error.strerror or type(error).__name__
-    # Raised outside the handlers, so that it is not linked to an error with the file's content.
+    # Raised outside the handlers, so that no error with the file's content is attached.
     raise SettingsError(f"secret file {path} {problem}", do="name a file with one line of text")
 
 

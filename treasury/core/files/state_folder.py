@@ -1,4 +1,4 @@
-"""Folders of the user: the home folder in a path, and the folder for treasury's state."""
+"""The user's folders: the home folder (`~` in a path), and the folder for treasury's state."""
 
 from __future__ import annotations
 

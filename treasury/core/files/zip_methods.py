@@ -1,7 +1,7 @@
 """Compression methods of zip files, and whether they can be decompressed in limited pieces.
 
-The standard library decompresses a piece of a bzip2 or lzma member completely, however large it
-becomes, so a limit would be checked too late.
+The standard library decompresses each piece of a bzip2 or lzma member at once, whatever its
+decompressed size, so a limit would be checked too late.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NAMES: Final = {
 
 
 def unbounded_method(member: zipfile.ZipInfo) -> str:
-    """Return the name of the member's method if it cannot be limited; empty otherwise."""
+    """Return the name of a member's method if its output cannot be limited; empty otherwise."""
     if member.compress_type in _BOUNDED:
         return ""
     return _NAMES.get(member.compress_type, f"method {member.compress_type}")

@@ -1,1 +1,1 @@
-"""Operating system services: clocks, the terminal, standard error, other processes."""
+"""Services of the operating system: clocks, the terminal, standard error, processes."""

@@ -4,8 +4,8 @@
 continuous time (`CLOCK_MONOTONIC_RAW`). The monotonic clock of Windows includes sleep. Other
 systems use `time.monotonic`, so there only the wall clock shows that the machine has slept.
 
-Two readings can be compared if the machine did not restart in between. If the system does not
-identify its boots (Windows and others), only readings of the same process are compared.
+Two readings can be compared if the machine did not restart between them. If the system does not
+identify its boots (Windows and others), only readings of the same process can be compared.
 """
 
 from __future__ import annotations
@@ -55,12 +55,13 @@ def _boot() -> str:
     """Return the id of this boot, equal in every process; a random id if the system has none."""
     try:
         name = _NAMES[sys.platform]()
+    # The system has no boot id, or denies access to it.
     except (
         KeyError,
         OSError,
         ValueError,
         AttributeError,
-    ):  # another system, or no access
+    ):
         name = ""
     return name.strip() or f"process {uuid4()}"
 

@@ -21,7 +21,7 @@ class Later:
 def given_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
     """Return a `__getattr__` for the package; `modules` maps each name to its module.
 
-    A name must not be that of a module in the package, because Python would find the module.
+    A name must differ from the package's modules, because Python would find the module instead.
     """
 
     def find(name: str) -> Any:

@@ -1,7 +1,7 @@
 """Captures the output of native code on standard error during a call.
 
-A native thread that fails (panics) writes to standard error itself. If the call then fails with an
-error that explains the panic, its output is dropped. Any other output is written after the call.
+A native thread that fails (panics) writes to standard error. If the call then raises an error that
+explains the panic, this output is dropped. Any other output is written after the call.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def without_panics(*explained: type[Exception]) -> Iterator[None]:
             os.close(stderr)
             held.seek(0)
             text = held.read()
-            # The terminal may be closed, so the output is lost.
+            # The output is lost if the terminal is closed.
             with suppress(OSError):
                 os.write(2, _PANIC.sub(b"", text) if is_explained else text)
 

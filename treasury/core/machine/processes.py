@@ -1,6 +1,6 @@
 """Starts processes with a minimal environment, and checks whether a process is running.
 
-A started process is a new interpreter instead of a fork, which works the same in a notebook, in a
+A started process is a new interpreter and not a fork, so it works the same in a notebook, in a
 script and on every platform. It runs the same package as its parent and ignores the current folder
 and the user's settings. It gets only the environment variables that an interpreter needs to start,
 because others may be credentials.
@@ -33,7 +33,7 @@ def started(
     stdout: int | IO[bytes],
     stderr: int | IO[bytes] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start a process that runs a function of this package; the result is the exit code.
+    """Start a process that runs a function of this package; its result becomes the exit code.
 
     The standard input of the process is a pipe. Raise OSError if the process cannot be started.
     """
@@ -50,7 +50,7 @@ def started(
 
 
 def is_running(pid: int) -> bool:
-    """Return True if a process of any user has that number."""
+    """Return True if any user's process has this process id."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""Guarded terminal output: text from outside cannot move the cursor or reverse a line.
+"""Guarded terminal output, in which text from outside cannot move the cursor or reverse a line.
 
 The guard replaces standard output and standard error, so it also covers warnings, log lines and
 tracebacks.
@@ -15,7 +15,7 @@ from treasury.core.text import visible
 
 
 class _Guard:
-    """A text stream that shows control characters instead of sending them."""
+    """A text stream that makes control characters visible instead of sending them."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -31,7 +31,7 @@ class _Guard:
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write each text, as by `write`."""
+        """Write each text with `write`."""
         for line in lines:
             self.write(line)
 

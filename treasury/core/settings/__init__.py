@@ -1,6 +1,6 @@
 """Configuration and secrets: `treasury.toml` in the workspace, read once into a frozen struct.
 
-The file never has a secret. It names the place of each secret (`env:NAME`, `file:PATH` or
+The file contains no secrets. It names the place of each secret (`env:NAME`, `file:PATH` or
 `keyring:SERVICE/USER`). A secret is read from its place when it is used, and never shown.
 """
 

@@ -20,9 +20,9 @@ _SECRET_NAME: Final = re.compile(
 
 
 def holds_secret(url: str) -> bool:
-    """Return True if an address has a password, before its host or as a parameter.
+    """Return True if an address has a password, either before its host or as a parameter.
 
-    An invalid address with an @ counts too, because it may be mistyped and have a password.
+    An invalid address with an @ also counts, because it may be a mistyped one with a password.
     """
     before = re.split(r"[?#]", url)[0]
     scheme, separator, rest = before.partition("://")
@@ -35,11 +35,11 @@ def holds_secret(url: str) -> bool:
 
 
 def in_the_clear(url: str) -> Iterator[tuple[str, str]]:
-    """Yield problem and remedy if an address is invalid, or plain http to another machine."""
+    """Yield problem and remedy if an address is invalid, or http to another machine."""
     try:
         parts = urlsplit(url)
         _ = parts.port
-    # The error quotes the address, which may have a password, so it is not raised further.
+    # The error quotes the address, which may have a password, so it is not passed on.
     except ValueError:
         parts = urlsplit("")
     is_own = parts.scheme == "http" and is_loopback(parts.hostname or "")

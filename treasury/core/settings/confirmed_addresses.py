@@ -1,14 +1,14 @@
-"""The addresses that a person has confirmed for secrets, and the places of these secrets.
+"""The addresses to which a person lets secrets be sent, and the places of these secrets.
 
 Other people may be able to change `treasury.toml`: in a shared folder, or through the settings that
-a shared lake passes on. So before a secret is sent, its addresses are compared with those that this
-user has confirmed. The confirmed addresses are stored in the user's state folder, by the path of
-the workspace.
+a shared lake passes on. So before a secret is sent, the addresses in the settings are compared with
+those that this user has confirmed. The confirmed addresses are stored in the user's state folder,
+by workspace path.
 
-A new workspace, and that of a sandbox, is trusted at its first use if no other user may write to
-it, because another user could replace the folder of a confirmed workspace by a new one. A place
-that `SecretSetting` doubts is never trusted without a person. A workspace with data from before
-addresses were recorded does not count as new.
+A new workspace, or a sandbox's, is trusted at its first use if no other user may write to it.
+Otherwise, another user could replace a confirmed workspace's folder by a new one. A place with a
+`SecretSetting.doubt` always needs a person's confirmation. A workspace whose data is older than
+this check is not new.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ COMMAND: Final = "treasury addresses confirm"
 
 
 class ConfirmedValue(msgspec.Struct, frozen=True):
-    """A confirmed value, and the doubt about it that the person saw."""
+    """A confirmed value, and the reason for confirmation that the person saw."""
 
     value: str
     doubt: str
@@ -44,14 +44,14 @@ class ConfirmedValue(msgspec.Struct, frozen=True):
 
 
 class ConfirmedAddresses(msgspec.Struct, frozen=True):
-    """The values that a user has confirmed for one workspace, by the key of their setting."""
+    """The values that a user has confirmed for one workspace, by setting."""
 
     workspace: str
     values: dict[str, ConfirmedValue] = {}
 
 
 class AddressDifference(msgspec.Struct, frozen=True):
-    """A setting that differs from the confirmed one; `confirmed` is None for a new setting."""
+    """A setting that differs from its confirmed value; `confirmed` is None for a new setting."""
 
     setting: SecretSetting
     confirmed: str | None
@@ -95,7 +95,7 @@ def differences(
 ) -> list[AddressDifference]:
     """Return the settings that a person has to confirm before secrets are sent.
 
-    With `trust_first`, a new workspace is trusted; without it, only that of a sandbox.
+    With `trust_first`, every new workspace is trusted; otherwise only a sandbox's is.
     """
     values = confirmed_values(folder)
     is_sandbox = settings.workspace.environment == "sandbox"
@@ -118,7 +118,7 @@ def require_confirmed(
 ) -> None:
     """Raise SettingsError if a setting below these keys differs from the confirmed value.
 
-    With `ask`, the person first sees the differences and may confirm them with a reason.
+    With `ask`, the person is shown the differences first and may confirm them with a reason.
     """
     differing = differences(folder, settings, trust_first=ask is None)
     needed = [each for each in differing if each.setting.key.startswith(prefixes)]
@@ -144,7 +144,7 @@ def confirm(
 ) -> None:
     """Store the values that a person confirmed.
 
-    In a new workspace, also store the values that no person has to confirm.
+    In a new workspace, also store the values that need no confirmation.
     """
     values, now = dict(confirmed_values(folder)), datetime.now(UTC)
     if not values:

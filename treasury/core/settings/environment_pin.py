@@ -1,4 +1,4 @@
-"""The environment from which the data of a workspace comes, noted in a file of its folder."""
+"""The environment that a workspace's data comes from, noted in a file of its folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PIN_NAME = "environment"
 
 
 def pin_environment(folder: Path, settings: Settings) -> None:
-    """Note the environment of a workspace; from then on any other environment is refused.
+    """Note the environment of a workspace; every other environment is refused afterwards.
 
     Call it after the services have answered, so that wrong addresses are not noted, and before the
     first data is stored. Raise the SettingsError of `is_pinned`.
@@ -44,7 +44,7 @@ def is_pinned(folder: Path, settings: Settings) -> bool:
     if not pinned:
         raise SettingsError(
             f"{path} is empty, so the source of the records in {folder} is unknown",
-            do=f"restore it from a copy, or write {place} into it if that is so",
+            do=f"restore it from a copy, or write {place} into it if that is the source",
         )
     if pinned != place:
         raise SettingsError(

@@ -1,6 +1,7 @@
-"""`[notices]` and `[inbox]` of `treasury.toml`: recipients and times of notices, and the inbox.
+"""`[notices]` and `[inbox]` of `treasury.toml`: who gets notices and when, and the inbox folder.
 
-Secrets are places here too: `env:NAME`, `file:PATH` or `keyring:SERVICE/USER`.
+These sections also contain only the places of secrets: `env:NAME`, `file:PATH` or
+`keyring:SERVICE/USER`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class MailServer(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_u
         return self.port or {"starttls": 587, "tls": 465, "none": 25}[self.security]
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield each problem with its key, and the remedy."""
+        """Yield each problem, beginning with its key, and the remedy."""
         if (self.user is None) != (self.password is None):
             yield "smtp.user and smtp.password go together", "give both, or neither"
         if not _ADDRESS.fullmatch(self.sender):
@@ -55,10 +56,9 @@ class NoticedPerson(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class Webhook(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[notices.webhooks.NAME]`: an address that receives notices as JSON, or its place.
+    """`[notices.webhooks.NAME]`: an address that receives notices as JSON, or the address's place.
 
-    The address may be a secret itself, so it is never shown. `token` is the place of the bearer
-    token.
+    The address may itself be a secret, so it is never shown. `token` is the bearer token's place.
     """
 
     url: Secret
@@ -70,10 +70,10 @@ class NoticeTerms(
 ):
     """`[notices]`: recipients, times and content of notices.
 
-    Nothing is sent during `quiet_hours` of the reporting time zone, nor on days that are not TARGET
-    days unless `target_days_only` is false. Notices include amounts only with `with_amounts`.
-    `turns` lists the parties (such as us or the provider) whose next steps are reported. A notice
-    is sent if no sync was made for `silent_hours`.
+    Nothing is sent during `quiet_hours`, in the reporting time zone, nor on days other than TARGET
+    days unless `target_days_only` is false. Notices include amounts only if `with_amounts` is set.
+    `turns` lists the parties (such as us or the provider) whose next steps are reported. After
+    `silent_hours` without a sync, a notice is sent.
     """
 
     quiet_hours: str | None = None
@@ -88,7 +88,7 @@ class NoticeTerms(
     webhooks: dict[str, Webhook] = {}
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield each problem with its key, and the remedy."""
+        """Yield each problem, beginning with its key, and the remedy."""
         if self.quiet_hours is not None and parse_hours(self.quiet_hours) is None:
             yield (
                 f"quiet_hours {self.quiet_hours!r:.40} is not a time span",

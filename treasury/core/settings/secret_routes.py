@@ -1,4 +1,4 @@
-"""Declares every address that receives a secret, and the settings with the secrets' places.
+"""Declares every address that receives a secret, and the settings that name the secrets' places.
 
 The settings, the confirmed addresses, `treasury doctor`, `treasury lake clone` and the table in
 docs/setup.md use this declaration.
@@ -18,7 +18,7 @@ from treasury.core.files.secret_places import Secret, doubt_of, is_place
 from treasury.core.settings.workspace_settings import Settings
 
 HUB_API: Final = "JUPYTERHUB_API_URL"
-"""Environment variable with the address of the notebook hub, which the hub sets."""
+"""Environment variable in which the notebook hub states its address."""
 HUB_TOKEN: Final = "JUPYTERHUB_API_TOKEN"  # noqa: S105 - the variable's name
 
 
@@ -78,15 +78,16 @@ class SecretSetting(msgspec.Struct, frozen=True):
 
     @property
     def doubt(self) -> str:
-        """Why a person must confirm this place before its first use; empty if not needed."""
+        """Why a person must confirm this place before its first use; empty if nobody must."""
         return doubt_of(self.value) if self.role == "place" else ""
 
 
 def secret_settings(settings: Settings) -> list[SecretSetting]:
     """Return the addresses in the settings that receive a secret, and the places of secrets.
 
-    The hub's address comes from the environment. If all services of a sandbox are on one server,
-    their addresses are listed without host and port, because the port changes at each start.
+    The notebook hub's address comes from the environment. If all of a sandbox's services are on one
+    server, their addresses are listed without host and port, because the port changes at each
+    start.
     """
     services, base = settings.services, ""
     if services is not None and settings.workspace.environment == "sandbox":
@@ -107,7 +108,7 @@ def secret_settings(settings: Settings) -> list[SecretSetting]:
 
 
 def values_at(node: Any, pattern: str, key: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the values at a key of the settings, or of the TOML document that they come from."""
+    """Yield the values at a key, in the settings or in their TOML document."""
     name, _, rest = pattern.partition(".")
     if name == "*":
         children = list(node.items()) if isinstance(node, dict) else []
@@ -123,7 +124,7 @@ def values_at(node: Any, pattern: str, key: str = "") -> Iterator[tuple[str, Any
 
 
 def shown_address(value: object) -> str:
-    """Return an address to show; one that may be a secret becomes its server and a fingerprint."""
+    """Return an address to show; of a secret address, only the server and a fingerprint."""
     if not isinstance(value, Secret):
         return str(value)
     url = value.reveal()

@@ -36,10 +36,10 @@ from treasury.core.toml_text import parse_toml
 
 
 def require_plain_path(folder: Path) -> None:
-    """Raise InputError if a workspace cannot be in the folder because of its path.
+    """Raise InputError if the folder's path is not suitable for a workspace.
 
-    Tables of the lake are opened by a path in which `%41` is a letter and `[…]` is a pattern, so
-    the path of a workspace must not have such characters.
+    The lake's tables are opened by a path in which `%41` means a letter and `[…]` a pattern, so a
+    workspace's path must not contain such characters.
     """
     path = str(folder.absolute())
     if utf8_text(path) != path:
@@ -83,15 +83,15 @@ _IN_ENVIRONMENT: Final = "take it out; the credential comes from the environment
 _ADDRESSES: Final = {route.address: route.advice for route in ROUTES} | {
     "lake.home": _IN_ENVIRONMENT
 }
-"""Keys of addresses that must not have a password, with advice on where the password belongs."""
+"""Keys of addresses that must not have a password, and advice on where the password belongs."""
 _PLACES_OF_SECRETS: Final = [place for route in ROUTES for place in route.places]
 
 
 def _read(path: Path) -> Settings | SettingsError:
     """Return the settings, or the error for the file.
 
-    The error is returned instead of raised, because a traceback can show variables, and those of
-    this function have the file's text, which may contain a password.
+    The error is returned, not raised: a traceback can show variables, and this function's variables
+    hold the file's text, which may contain a password.
     """
     try:
         document = parse_toml(read_settings(path))
@@ -134,14 +134,14 @@ def _typed_secrets(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
 _PLACEHOLDER: Final = "…"
 _TO_FILL: Final = {
     "services.token_url": "the address of tokens that the provider gave you",
-    "services.finance.base_url": "the finance service's address, its version included",
-    "services.ramp.base_url": "the ramp service's address, its version included",
+    "services.finance.base_url": "the finance service's address, including its version",
+    "services.ramp.base_url": "the ramp service's address, including its version",
     "client_id": "the client id that the provider gave you",
     "client_secret": "the place of the secret: env:NAME, file:PATH or keyring:SERVICE/USER",
     "account": "the IBAN, or remove the block until you have its statements",
     "name": "the account's name, or remove the line",
 }
-"""Value to write in place of a placeholder of the template, by the end of the key."""
+"""What to write instead of the template's placeholder, by the last part of the key."""
 
 
 def _values(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
@@ -157,7 +157,7 @@ def _values(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _problems(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield each problem of the parsed settings, and its remedy."""
+    """Yield each problem in the parsed settings, and its remedy."""
     desk, is_zone = settings.workspace, False
     with suppress(KeyError, ValueError, OSError):
         is_zone = bool(settings.zone)
@@ -171,7 +171,7 @@ def _problems(settings: Settings) -> Iterator[tuple[str, str]]:
     ):
         years = f"between {_FIRST_YEAR} and {_LAST_YEAR}"
         problem = (
-            f"workspace.now fixes the clock, which only a sandbox may, with a time zone, {years}"
+            f"workspace.now fixes the clock, which only a sandbox may do, with a time zone, {years}"
         )
         yield problem, "remove the line"
     if settings.services is not None:
@@ -196,7 +196,7 @@ def _problems(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 _FIRST_YEAR, _LAST_YEAR = 1970, 2199
-"""Years in which a clock may be fixed: at the calendar's ends, a time zone may lack the date."""
+"""Years to which a clock may be fixed; at the calendar's ends, a time zone may lack the date."""
 
 
 def _service_problems(services: Services, environment: Environment) -> Iterator[tuple[str, str]]:
@@ -208,13 +208,13 @@ def _service_problems(services: Services, environment: Environment) -> Iterator[
         # A sandbox is on this machine; production is not.
         host = urlsplit(url).hostname
         if environment == ("production" if is_loopback(host or "") else "sandbox"):
-            where = "a sandbox runs on a loopback address, production never"
+            where = "a sandbox runs on a loopback address, production never does"
             yield f"{host} cannot be {environment}", f"{where}; correct one of them"
     yield from _strange("services", services.environment, environment)
 
 
 def _notice_problems(terms: NoticeTerms) -> Iterator[tuple[str, str]]:
-    """Check the addresses of notices, and that unencrypted mail stays on this machine."""
+    """Check the notice addresses, and that unencrypted mail stays on this machine."""
     yield from terms.problems()
     smtp = terms.smtp
     if smtp is not None and smtp.security == "none" and not is_loopback(smtp.host):
@@ -227,7 +227,7 @@ def _notice_problems(terms: NoticeTerms) -> Iterator[tuple[str, str]]:
 
 
 def _account_problems(accounts: tuple[BankAccount, ...]) -> Iterator[tuple[str, str]]:
-    """Check that an account has one block per currency, one source, and dates in order."""
+    """Check that each account has one block per currency, one source, and consistent dates."""
     sources: dict[str, Source] = {}
     declared: set[tuple[str, str]] = set()
     for account in accounts:
@@ -255,7 +255,7 @@ _CURRENCY: Final = re.compile(r"[A-Z]{3}", re.ASCII)
 def _strange(
     section: str, environment: Environment | None, expected: Environment
 ) -> Iterator[tuple[str, str]]:
-    """Yield a problem for each section that names another environment than the workspace."""
+    """Yield a problem for each section whose environment is not the workspace's."""
     if environment not in {None, expected}:
         problem = f"[{section}] is for {environment}, but this workspace is for {expected}"
         yield problem, "give each environment a workspace with its own addresses and credentials"

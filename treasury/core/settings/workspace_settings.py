@@ -30,7 +30,7 @@ class CompanySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """`[workspace]`: the company, and the rules of this workspace.
 
     `now` fixes the clock of a sandbox. In production, writes to the services need `allow_writes`.
-    With `shared`, the group may read the files on disk; otherwise only the user may.
+    With `shared`, the user's group may read the files on disk; otherwise only the user may.
     """
 
     company: str
@@ -41,12 +41,12 @@ class CompanySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     shared: Shared | None = None
     town: str | None = None
     country: str | None = None
-    """ISO code of the company's country; SEPA payments to banks outside the EEA state the address.
+    """ISO code of the company's country, which SEPA payments to banks outside the EEA require.
     """
 
 
 class Service(Unrendered, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The base address of one service, with the prefix of its version."""
+    """The base address of one service, including the version prefix."""
 
     base_url: str
 
@@ -67,8 +67,8 @@ class BankReceiverFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
 class Services(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[services]`: the base address of each service, and their common token address.
 
-    `environment` is optional in the file and must be that of the workspace. `allow_writes` belongs
-    to `[workspace]` and is not read from this section.
+    `environment` is optional and must equal the workspace's. `allow_writes` belongs to
+    `[workspace]`; it is not read from this section.
     """
 
     token_url: str
@@ -95,7 +95,7 @@ class Credential(Unrendered, msgspec.Struct, frozen=True, forbid_unknown_fields=
     client_id: str
     client_secret: str
     environment: Environment | None = None
-    """The environment of the credential; if set, it must be that of the workspace."""
+    """The environment of the credential; if set, it must equal the workspace's."""
 
     def secret(self) -> Secret:
         """Return the secret; raise SettingsError, which names its place but not its value."""
@@ -108,9 +108,9 @@ class JournalPlace(
     """`[journal]`: a journal in PostgreSQL that several workspaces share.
 
     Without `url`, the journal is a file in the workspace. The URL must not contain a password:
-    `password` names its place. `key` names the place of each person's own signing key. Each close
-    of a month adds the journal's head to the file `publish_head`, or to a new file if that is a
-    folder.
+    `password` names its place. `key` names the place of each person's own signing key. Each month's
+    close appends the hash of the last journal entry to the file `publish_head`, or, if that is a
+    folder, writes it to a new file there.
     """
 
     url: str | None = None
@@ -129,9 +129,9 @@ class SparkEngine(
 ):
     """`[engine]`: the Spark cluster on which `treasury reconcile` computes a month.
 
-    Without this section, DuckDB computes it in this process. `address` is that of a Spark Connect
-    server or of a master. `token` is the place of the server's token. `lake` is the path by which
-    the cluster reads the lake's tables; the default is the workspace's own folder.
+    Without this section, DuckDB computes the month in this process. `address` belongs to a Spark
+    Connect server or a master. `token` is the place of the server's token. `lake` is the path by
+    which the cluster reads the lake's tables; the default is the workspace's own folder.
     """
 
     address: str
@@ -154,7 +154,7 @@ def is_spark_address(address: str) -> bool:
 
 
 class LakePlace(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[lake]`: the home of the lake, by which several workspaces share it.
+    """`[lake]`: the home of the lake, a bucket or folder through which several workspaces share it.
 
     The home is `s3://bucket/folder`, or a folder, absolute or relative to the workspace. The
     credential comes from the usual environment variables of the cloud.
@@ -171,10 +171,10 @@ class BankAccount(
 ):
     """`[[accounts]]`: an account whose statements are reconciled, and their source.
 
-    The source `own_bank` is an account of ours at a bank. `provider_report` is the provider's
+    The source `own_bank` means our own account at a bank; `provider_report` means the provider's
     account that books credits to our virtual IBANs. An account in several currencies has one block
     for each currency. `opened` and `closed` are its first and last day. `statement_days` are the
-    days with a statement, by default TARGET days.
+    days with a statement (default: TARGET days).
     """
 
     account: str
@@ -185,17 +185,18 @@ class BankAccount(
     closed: date | None = None
     statement_days: StatementDays | None = None
     holder: str = ""
-    """The holder's name as registered at the bank, for payment files; by default the company."""
+    """The holder's name as registered at the bank, for payment files; default: the company's
+    name."""
     batch_booking: bool = False
-    """True if the bank should book a payment file as one debit."""
+    """True if the bank should debit a payment file's total at once."""
     answers: _Answers = "all"
-    """The payments of a file on which the bank reports: all, or rejected payments only."""
+    """Which payments of a file the bank reports on: all, or only rejected ones."""
 
 
 class PayeeAddress(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[payees.IBAN]`: town and ISO country code of the holder of an account.
+    """`[payees.IBAN]`: the account holder's town and ISO country code.
 
-    A payment file states this address of the payee, if there is one.
+    If it is set, payment files state it as the payee's address.
     """
 
     town: str
@@ -216,7 +217,7 @@ class Settings(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unk
     engine: SparkEngine | None = None
     """Engine for reconciling months; None for DuckDB in this process."""
     lake: LakePlace | None = None
-    """The home of a shared lake; None if the lake is not shared."""
+    """Where a shared lake is stored; None if the lake is not shared."""
     notices: NoticeTerms | None = None
     """Recipients and times of notices; None for no notices."""
     inbox: InboxTerms | None = None

@@ -21,7 +21,7 @@ _PLAIN: Final = "^[!-~·]+( [!-~·]+)*$"
 
 
 def column_texts(column: pa.ChunkedArray) -> list[str]:
-    """Return each value of a column as text, as by `value_text`."""
+    """Return each value of a column as text, like `value_text`."""
     if pa.types.is_string(column.type):
         texts = column
     elif pa.types.is_decimal(column.type):
@@ -60,7 +60,7 @@ def wide(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def distinct_rows(table: pa.Table, names: Sequence[str]) -> tuple[pa.Table, pa.Array]:
-    """Return the distinct rows of these columns, and for each row its index among them.
+    """Return the distinct rows of these columns, and the index of each row among them.
 
     The table of distinct rows has the columns `names` and `count`.
     """
@@ -73,7 +73,7 @@ def distinct_rows(table: pa.Table, names: Sequence[str]) -> tuple[pa.Table, pa.A
 
 
 def clean_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Clean each text of a column, as by `text.clean`; clean texts are not copied."""
+    """Clean each text of a column, like `text.clean`; clean texts are not copied."""
     texts = column.combine_chunks()
     is_other = pc.fill_null(pc.invert(pc.match_substring_regex(texts, _PLAIN)), False)
     cleaned = pa.array(map(clean, texts.filter(is_other).to_pylist()), pa.string())
@@ -81,7 +81,7 @@ def clean_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def plain_amounts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return each decimal of a column as text, as by `money.plain_digits`."""
+    """Return each decimal of a column as text, like `money.plain_digits`."""
     texts = column.cast(pa.string()).combine_chunks()
     if column.type.scale > 0:
         texts = pc.ascii_rtrim(pc.ascii_rtrim(texts, "0"), ".")
@@ -104,7 +104,7 @@ def in_one(texts: pa.Array, between: str = "") -> bytes:
 
 
 def value_text(value: object) -> str:
-    """Format a value as text; a decimal has every digit, without zeros at its end."""
+    """Format a value as text; a decimal has every digit but no trailing zeros."""
     if value is None:
         return ""
     if isinstance(value, Decimal):

@@ -33,9 +33,9 @@ _NAMES: Final = {
     BOOL: ("BOOLEAN", "boolean"),
 }
 SQL_TYPES: Final = {kind: sql for kind, (sql, _) in _NAMES.items()}
-"""DuckDB's name by type of the lake."""
+"""DuckDB's type names, by the lake's type."""
 TYPE_WORDS: Final = {kind: words for kind, (_, words) in _NAMES.items()}
-"""Name in the data dictionary by type of the lake."""
+"""Type names in the data dictionary, by the lake's type."""
 _OF_ANNOTATIONS: Final = {
     Decimal: AMOUNT,
     datetime: INSTANT,
@@ -50,7 +50,7 @@ NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def schema_of(struct: type[msgspec.Struct]) -> pa.Schema:
-    """Return the schema for rows of a struct; fields of other types than the lake's become text."""
+    """Return the schema for rows of a struct; types that the lake lacks become text."""
 
     def type_of(hint: object) -> pa.DataType:
         kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
@@ -63,8 +63,8 @@ class Column(msgspec.Struct, frozen=True):
     """One column: its name, type, meaning, and source field.
 
     A source is "Heading of the specification.field", or an element of a bank's format. It is empty
-    for a value of treasury's own. The meaning of an amount states its unit: the column with its
-    currency in backticks, or words.
+    for values that treasury computes. The meaning of an amount states its unit: either the column
+    with its currency, in backticks, or words.
     """
 
     name: str
@@ -89,6 +89,6 @@ def columns_of(package: str, table: str) -> tuple[Column, ...]:
 
 
 def require(holds: bool, problem: str) -> None:
-    """Raise ValueError for a wrong declaration, which is a programming error found on import."""
+    """Raise ValueError on import for a wrong declaration, which is a programming error."""
     if not holds:
         raise ValueError(problem)

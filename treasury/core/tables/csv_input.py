@@ -25,7 +25,7 @@ _DELIMITERS: Final = ",;\t"
 
 
 class CsvColumn(msgspec.Struct, frozen=True):
-    """A column of a file; `read` converts a cell's text, and raises InputError with the name."""
+    """A column of a file; `read` converts a cell's text, or raises InputError naming the column."""
 
     name: str
     read: Callable[[str, str], Any]
@@ -70,9 +70,9 @@ def csv_lines(
     columns: Sequence[CsvColumn],
     word: str = "line",
 ) -> list[CsvLine]:
-    """Convert numbered rows, of which the first has the column names.
+    """Convert numbered rows; the first row has the column names.
 
-    `word` is the word for a position in errors, such as `row` for a workbook.
+    `word` is what errors call a position, such as `row` for a workbook.
     """
     if not rows:
         raise InputError(f"{path} is empty", do=f"give it the columns {_names(columns)}")
@@ -105,7 +105,7 @@ def small_file(path: Path, largest: int = LARGEST, name: str = "") -> bytes:
 
 
 def csv_rows(path: Path, bytes_read: bytes) -> list[tuple[int, list[str]]]:
-    """Return the line numbers and cells of the non-empty lines of a file's content."""
+    """Return the line numbers and cells of a file's non-empty lines."""
     try:
         content = io.TextIOWrapper(io.BytesIO(bytes_read), "utf-8-sig").read()
     except UnicodeDecodeError as error:

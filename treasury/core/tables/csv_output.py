@@ -1,7 +1,7 @@
 """Writes CSV files in which no spreadsheet executes a text as a formula.
 
-Every cell is quoted. A spreadsheet may split a line at the separator of its own locale, so a cell
-could begin in the middle of a text. A character that could begin a formula there is disarmed too.
+Every cell is quoted. A spreadsheet may split a line at its own locale's separator, so that a cell
+begins in the middle of a text. A character that could begin a formula there is also made harmless.
 Amounts, counts and days are unchanged: a negative amount stays a number.
 """
 
@@ -28,9 +28,9 @@ _BREAKS: Final = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 _SIGNS: Final = r"=+\-@⁺⁼₊₌﬩﹢﹣﹦﹫＋－＝＠−"
 """Signs that begin a formula: `= + - @`, and characters that Unicode normalises to one of them."""
 _FORMULA: Final = re.compile(rf"""((?:^|[,;|])[\s"'“”„«»‘’`]*)(?=[{_SIGNS}])""")
-"""Pattern of a place where a formula could begin: after a separator, blanks and quotes."""
+"""Pattern of a place where a formula could begin: after a separator, with blanks or quotes."""
 _UNLIKE: Final = r"""[^ -~·]|(^|[,;|])[ "'`]*[=+\-@]"""
-"""Pattern of texts that may need a change: with a hidden character, a character that Unicode
+"""Pattern of texts that may need a change, because of a hidden character, a character that Unicode
 normalises, or a possible formula.
 """
 _BATCH: Final = 10_000
@@ -39,9 +39,9 @@ _AS_TEXT: Final = WriteOptions(include_header=False, quoting_style="all_valid")
 
 
 def write_csv_table(file: TextIO, table: pa.Table, *, named: bool = True) -> None:
-    """Write a table as CSV, with its elements of lists separated by a bar.
+    """Write a table as CSV; list elements are separated by a vertical bar.
 
-    Without `named`, the line of column names is left out, to continue a file.
+    Without `named`, the header line is left out, to continue a file.
     """
     if named:
         _writer(file).writerow(map(_cell, table.column_names))
@@ -57,7 +57,7 @@ def _writer(file: TextIO) -> Any:
 
 
 def _written(column: pa.Array) -> pa.Array:
-    """Format each value as by `_cell`, once per distinct value."""
+    """Format each value with `_cell`, once per distinct value."""
     if pa.types.is_nested(column.type):
         return _cells(column)
     distinct = column.dictionary_encode("encode")
@@ -65,7 +65,7 @@ def _written(column: pa.Array) -> pa.Array:
 
 
 def _cells(column: pa.Array) -> pa.Array:
-    """Format each value as by `_cell`; most texts need no change."""
+    """Format each value like `_cell`; most texts need no change."""
     kind = column.type
     if pa.types.is_decimal(kind):
         return pc.fill_null(amount_texts(pa.chunked_array([column])), "")
@@ -105,7 +105,7 @@ def csv_text(names: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
 
 def _cell(value: object) -> str:
-    """Format a value; a number or a day is unchanged, other text is never executed as a formula."""
+    """Format a value so that no text is executed as a formula; numbers and days are unchanged."""
     match value:
         case None | Decimal() | int() | date() | time() | timedelta():
             return value_text(value)

@@ -33,7 +33,7 @@ UNWRITTEN: Final = (duckdb.IOException, duckdb.FatalException, duckdb.Transactio
 MEMORY: Final = 4 << 30
 """Memory limit of a database in bytes; DuckDB writes data beyond it to temporary files.
 
-The Arrow tables of inputs and outputs are outside this limit.
+Arrow tables read and returned are not included in this limit.
 """
 _SPILL: Final = "spill"
 
@@ -41,10 +41,10 @@ _SPILL: Final = "spill"
 def connect(
     *, one_thread: bool = False, workspace: Path | None = None
 ) -> duckdb.DuckDBPyConnection:
-    """Open an empty database in memory, in UTC, without extensions and stored secrets.
+    """Open an empty in-memory database, in UTC, without extensions or stored secrets.
 
     Use one thread for few rows, because more would only cost time. Data beyond the memory limit is
-    written to the folder of the `workspace`, if one is named, because its disk is large enough.
+    written to the `workspace` folder, if one is passed, because its disk is large enough.
     """
     connection = duckdb.connect(
         config={
@@ -68,7 +68,7 @@ def connect(
 
 
 def lock(connection: duckdb.DuckDBPyConnection) -> None:
-    """Forbid a connection to open files, networks and extensions from now on."""
+    """Forbid a connection to open files, networks or extensions from now on."""
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 
@@ -76,7 +76,7 @@ def lock(connection: duckdb.DuckDBPyConnection) -> None:
 def read_beside(
     connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation
 ) -> pa.Table:
-    """Return the rows of a relation; meanwhile a large database uses half of its memory limit.
+    """Return the rows of a relation, with half the memory limit if the database is large.
 
     The result needs memory outside the database. If half the limit is too little, the query runs
     with the full limit.
@@ -120,8 +120,8 @@ def new_database(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 def _spill_folder(workspace: Path | None) -> str:
     """Return the path of a folder for DuckDB's temporary files, which DuckDB creates and removes.
 
-    DuckDB's default is the current folder. Each connection has a folder of its own, so that
-    connections do not delete each other's files, and only this user may read it.
+    DuckDB's default is the current folder. Each connection has its own folder, so that connections
+    do not delete each other's files. Only this user may read the folder.
     """
     user = getattr(os, "getuid", lambda: 0)()
     try:
@@ -192,7 +192,7 @@ def moment(instant: datetime) -> str:
 
 
 def typed_columns(schema: pa.Schema) -> str | None:
-    """Return the columns of a CREATE TABLE statement; None if a type is not one of the lake's."""
+    """Return the columns for a CREATE TABLE statement; None if the lake lacks a column's type."""
     if not {field.type for field in schema} <= SQL_TYPES.keys():
         return None
     return ", ".join(f"{quoted(field.name)} {SQL_TYPES[field.type]}" for field in schema)
@@ -200,7 +200,7 @@ def typed_columns(schema: pa.Schema) -> str | None:
 
 def rows(connection: duckdb.DuckDBPyConnection, query: str, params: Params = None) -> pa.Table:
     """Run a query and return its rows as an Arrow table with exact decimals."""
-    # `execute`, because a relation with parameters takes twice the time.
+    # `execute` is used, because a relation with parameters takes twice the time.
     if params:
         return connection.execute(query, params).to_arrow_table()
     relation = connection.sql(query)

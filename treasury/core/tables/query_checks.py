@@ -19,8 +19,8 @@ _READING_FUNCTIONS: Final = frozenset({
     "histogram_values", "json_each", "json_tree", "pragma_table_info", "pragma_version", "range",
     "repeat", "repeat_row", "unnest",
 })  # fmt: skip
-"""Functions that a query may call as a table. Other functions change the process, read memory at an
-address, run a text as a query, or crash a process with locked settings.
+"""Functions that a query may call as a table. Some others change the process, read memory at an
+address, run a text as a query, or crash a process whose settings are locked.
 """
 
 _READS: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)

@@ -1,7 +1,7 @@
-"""Declares schemas briefly: neighbouring columns of one type are one group.
+"""Short declarations of schemas: neighbouring columns of the same type form one group.
 
-The unit of an amount is the name of the column with its currency. It is stored in the metadata of
-the amount's field.
+The unit of an amount is the name of the column with its currency. It is stored in the field's
+metadata.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _USUAL: Final = {
     **dict.fromkeys(("fiat_gross", "fee", "fiat_net"), "fiat_currency"),
     "crypto": "crypto_currency",
 }  # fmt: skip
-"""Units by column name, for rows of a query, which have no metadata."""
+"""Units by column name, for query results, which have no metadata."""
 
 
 _FIAT_UNITS: Final = frozenset({"fiat_currency", "value_currency"})
@@ -46,7 +46,7 @@ def keys_first(names: Sequence[str], keys: Sequence[str] = ()) -> list[str]:
 
 
 def is_id(name: str) -> bool:
-    """Return whether a column holds ids, by its name."""
+    """Return whether the name of a column says that it holds ids."""
     return name == "id" or name.endswith("_id")
 
 
@@ -80,7 +80,7 @@ def grouped_schema(
 ) -> pa.Schema:
     """Return a schema from groups, each a type with column names, or a whole field.
 
-    The type may be that of amounts with a unit (`amount_in`).
+    The type may be `amount_in(…)`, for amounts with a unit.
     """
     fields: list[pa.Field] = []
     for column in columns:

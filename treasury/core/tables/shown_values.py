@@ -27,7 +27,7 @@ _FIAT_LIMIT: Final = Decimal(10) ** (FIAT.precision - FIAT.scale)
 _OF_LINES: Final = frozenset({"entry_id", "from_outcome"})
 _OF_REQUESTS: Final = frozenset({"request_id", "request", "pair", "fiat_gross"})
 _OF_ITEMS: Final = frozenset({"item_id"})
-"""Columns that show whether a direction is that of bank lines, ramp requests or open items."""
+"""Columns that tell whether a direction belongs to bank lines, ramp requests or open items."""
 
 
 def presented(table: pa.Table) -> pa.Table:
@@ -58,7 +58,7 @@ def presented(table: pa.Table) -> pa.Table:
 def fiat_amounts(table: pa.Table, declared: Sequence[str], title: str) -> pa.Table:
     """Return the table with fiat amounts in type `FIAT`; raise TableError if one does not fit."""
     fiat = {*declared, *fiat_columns(table.schema)}
-    # In the order of the columns, so that an error always names the first that does not fit.
+    # Checked in column order, so that an error always names the first amount that does not fit.
     for place, name in enumerate(table.column_names):
         if name not in fiat:
             continue
@@ -94,7 +94,7 @@ def _replaced(table: pa.Table, name: str, new: str, words: Mapping[str, str]) ->
 
 
 def in_zone(table: pa.Table, zone: ZoneInfo | None) -> pa.Table:
-    """Return the table with its instants in a time zone; the points in time do not change."""
+    """Return the table with its instants displayed in a time zone."""
     if zone is None:
         return table
     fields = [

@@ -1,7 +1,8 @@
 """The table type of all results: exact, readable, and convertible to pandas and Polars.
 
-`Table` is an immutable view of an Arrow table. Its `arrow` has the computed values, for code that
-computes, hashes or stores them. All other attributes have the values as shown to analysts:
+`Table` is an immutable view of an Arrow table. Its attribute `arrow` has the computed values, for
+code that computes, hashes or stores them. All other attributes show the values in a form for
+analysts:
 
 - The direction of a bank line is `in` or `out`; the bank's CRDT or DBIT is in `credit_debit`.
 - `signed_amount` is negative for outgoing amounts, so it can be summed.
@@ -71,7 +72,7 @@ class Table:
         self.zone = zone
         self.title = title
         self.as_stored = as_stored
-        """True if columns and values are shown as queries name them, not in words for analysts."""
+        """True if columns and values are shown as in queries, not in words for analysts."""
         self._fiat = fiat
         self._keys = keys
         self._shown: pa.Table | None = None
@@ -94,7 +95,7 @@ class Table:
 
     @property
     def units(self) -> dict[str, str]:
-        """By column of amounts, the name of the column with their currency or coin."""
+        """The name of the column with the currency or coin, by amount column."""
         return units_of(self.to_arrow().schema)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -223,12 +224,12 @@ class Table:
 
     @property
     def df(self) -> pd.DataFrame:
-        """The table as a pandas DataFrame with exact amounts, as by `to_pandas()`."""
+        """The table as a pandas DataFrame with exact amounts; the same as `to_pandas()`."""
         return self.to_pandas()
 
     @property
     def pl(self) -> polars.DataFrame:
-        """The table as a Polars DataFrame, as by `to_polars()`."""
+        """The table as a Polars DataFrame; the same as `to_polars()`."""
         return self.to_polars()
 
     def to_pandas(self, *, floats: bool = False) -> pd.DataFrame:
@@ -250,12 +251,12 @@ class Table:
         Parameters
         ----------
         floats
-            True for amounts as float64, with which all of these functions work but are not exact.
+            True for amounts as float64; then all of these functions work but are not exact.
 
         Returns
         -------
         pandas.DataFrame
-            A row per row of the table.
+            One row for each row of the table.
 
         Examples
         --------
@@ -269,7 +270,7 @@ class Table:
         Returns
         -------
         polars.DataFrame
-            A row per row of the table.
+            One row for each row of the table.
 
         Raises
         ------
@@ -418,13 +419,13 @@ class Table:
         return html_table(self.to_arrow(), self.units, self.title, as_stored=self.as_stored)
 
     def _of(self, arrow: pa.Table) -> Table:
-        """Return a table of columns that are already in the form shown to analysts."""
+        """Return a table from columns that are already in the form for analysts."""
         table = Table(arrow, "", self.zone, title=self.title, as_stored=self.as_stored)
         table._shown = arrow
         return table
 
     def _taken(self, rows: slice | pa.Array) -> Table:
-        """Return a table with some of the rows and all columns."""
+        """Return a table with only some of the rows."""
 
         def kept(table: pa.Table) -> pa.Table:
             return table.slice(0, rows.stop) if isinstance(rows, slice) else table.take(rows)
@@ -454,9 +455,9 @@ class Tables(NearestNames):
     __slots__ = ()
     __struct_fields__: tuple[str, ...]
     key_columns: ClassVar[Mapping[str, Sequence[str]]] = {}
-    """By field, the columns to show first, if these are not the first declared columns."""
+    """The columns to show first, by field; default: the first declared columns."""
     fiat_columns: ClassVar[Mapping[str, Sequence[str]]] = {}
-    """By field, the columns of amounts that are never in coins, if their unit does not show that.
+    """The amount columns that are never in coins, by field, if their unit does not show this.
     """
 
     def __post_init__(self) -> None:
@@ -501,11 +502,11 @@ class Tables(NearestNames):
         return self._main.to_arrow()
 
     def to_pandas(self, *, floats: bool = False) -> pd.DataFrame:
-        """Return the main table as a pandas DataFrame, as by `Table.to_pandas`."""
+        """Return the main table as a pandas DataFrame (`Table.to_pandas`)."""
         return self._main.to_pandas(floats=floats)
 
     def to_excel(self, path: str | Path) -> Path:
-        """Write each table as a sheet of one workbook, as by `Table.to_excel`."""
+        """Write each table as a sheet of one workbook, like `Table.to_excel`."""
         return _write_workbook(path, self.sheets())
 
     def __repr__(self) -> str:
@@ -534,7 +535,7 @@ def _title(name: str) -> str:
 def _counted(value: object) -> str:
     """Return a value as text.
 
-    A table becomes its row count, because Arrow would print its texts.
+    A table is shown as its row count, because Arrow would print its texts.
     """
     if isinstance(value, pa.Table):
         return f"<{value.num_rows} rows>"
@@ -568,7 +569,7 @@ def _matching_rows(
 
 
 def _write_workbook(path: str | Path, tables: Mapping[str, Table]) -> Path:
-    # Imported here, because only this function needs Excel.
+    # Imported here, because only this function writes workbooks.
     from treasury.core.tables.workbook import write_tables
 
     zone = next((table.zone for table in tables.values() if table.zone is not None), None)

@@ -1,7 +1,7 @@
 """Shows tables in HTML and in a terminal, with the same rows, columns and texts.
 
-Text from outside is never markup, no number is cut, and ids come last. The colours are those of the
-notebook, so that a table is readable in light and dark themes.
+Text from outside is never rendered as markup, no number is cut, and ids come last. The notebook's
+own colours are used, so that a table is readable in light and dark themes.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _LONGEST: Final = 48
 """Maximum characters of a text in a terminal; a longer text is cut and ends in an ellipsis."""
 _GAP: Final = 2
 _CELL: Final = "padding:.2em .8em;border-bottom:1px solid rgba(128,128,128,.35)"
-"""Style of a cell, inline so that a notebook's style sheet (as in marimo) cannot override it."""
+"""Cell style, inline so that a notebook's style sheet (as in marimo) cannot override it."""
 
 
 class ShownRows(msgspec.Struct, frozen=True):
-    """The texts of a table's first rows, by column, and the alignment of each column."""
+    """A table's first rows as texts, by column, and the alignment of each column."""
 
     names: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -45,8 +45,8 @@ class ShownRows(msgspec.Struct, frozen=True):
 def grid(table: pa.Table, units: Mapping[str, str], limit: int, *, as_stored: bool) -> ShownRows:
     """Return the first rows as texts, without list columns if there are others.
 
-    An amount is shown with its currency, so the columns of currencies come later, as do empty
-    columns. Ids are last.
+    Amounts are shown with their currency, so currency columns come later, as do empty columns. Ids
+    are last.
     """
     fields = [field for field in table.schema if not pa.types.is_nested(field.type)]
     fields = fields or list(table.schema)
@@ -119,7 +119,7 @@ def html_table(
 
 
 def size_words(table: pa.Table, limit: int) -> str:
-    """Return a sentence with the number of rows, and the number shown."""
+    """Return a sentence that states the number of rows, and how many are shown."""
     count = table.num_rows
     if count > limit:
         return f"{limit:,} of {count:,} rows; .df has them all"

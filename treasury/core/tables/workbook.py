@@ -31,9 +31,9 @@ DIGITS: Final = 15
 ROWS: Final = 1_048_575
 """Maximum number of rows of a sheet below its header."""
 LONGEST: Final = 32_000
-"""Maximum number of characters of a cell, less the length of a note on truncation."""
+"""Maximum number of characters in a cell, less the length of the truncation note."""
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
-"""Creation time of a workbook without an instant of its own; constant, for identical files."""
+"""Default creation time of a workbook; constant, so that equal workbooks are identical files."""
 
 _BATCH: Final = 5_000
 """Number of rows for which cells are created at once."""
@@ -63,8 +63,8 @@ _Kind = Literal["text", "amount", "number", "date", "instant", "entry"]
 class SheetColumn(msgspec.Struct, frozen=True):
     """A column of a sheet; `unit` is the field with the currency of an amount.
 
-    A person fills in a column of kind `entry`. `choices` is the formula for the list of allowed
-    values, as written for the first row.
+    People fill in the columns of kind `entry`. `choices` is the formula for the allowed values, as
+    it would be written for the first row.
     """
 
     title: str
@@ -78,8 +78,8 @@ class SheetColumn(msgspec.Struct, frozen=True):
 class Sheet(msgspec.Struct, frozen=True):
     """A sheet: its name and its columns.
 
-    On a `locked` sheet, only entry columns can be changed; the protection has no password. A sheet
-    that is `aside` is hidden and has the lists of allowed values.
+    On a `locked` sheet, only entry columns can be changed; the protection has no password. An
+    `aside` sheet is hidden and holds the lists of allowed values.
     """
 
     name: str
@@ -108,7 +108,7 @@ def write_book(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> No
     Equal tables give equal bytes. Raise InputError for a table with more rows than a sheet.
     """
     require_rows(tables)
-    # No text becomes a formula. Rows are buffered next to the file, not in a public folder.
+    # No text becomes a formula. Rows are buffered next to the file and not in a public folder.
     options = {
         "constant_memory": True,
         "tmpdir": str(path.parent),
@@ -135,7 +135,7 @@ def require_rows(tables: Mapping[str, pa.Table]) -> None:
 
 
 def write_tables(path: Path, tables: Mapping[str, pa.Table], zone: ZoneInfo | None = None) -> Path:
-    """Write each table as a sheet with all columns; raise the errors of `write_whole`.
+    """Write each table as a sheet with all columns; raise the same errors as `write_whole`.
 
     Instants are in the time zone `zone`, by default UTC.
     """
@@ -149,7 +149,7 @@ def write_tables(path: Path, tables: Mapping[str, pa.Table], zone: ZoneInfo | No
 
 
 def write_whole(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> None:
-    """Write `book` as by `write_book`, but completely or not at all; raise StorageError if not."""
+    """Write `book` like `write_book`, completely or not at all; raise StorageError on failure."""
     try:
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as folder:
             new = Path(folder) / path.name
@@ -266,7 +266,7 @@ class _SheetWriter:
                 return _fitting(clean(value)), self._text
 
     def _amount(self, amount: Decimal, currency: str | None) -> _Cell:
-        """Return the digits of a decimal, as a number if Excel stores all of them, else as text."""
+        """Return a decimal as a number if Excel can store all its digits, else as text."""
         digits, decimals = _digits(amount)
         if digits > DIGITS:
             return f"{amount:f}", self._long
@@ -293,7 +293,7 @@ def _put(page: Any, line: int, at: int, value: Any, form: Any) -> None:
 
 
 def _digits(amount: Decimal) -> tuple[int, int]:
-    """Return the number of significant digits and of decimals, without zeros at the end."""
+    """Return the number of significant digits and of decimals, ignoring trailing zeros."""
     whole, _, fraction = plain_digits(amount).lstrip("-").partition(".")
     significant = (whole + fraction).lstrip("0")
     return len(significant if fraction else significant.rstrip("0")), len(fraction)

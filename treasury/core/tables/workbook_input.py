@@ -1,9 +1,9 @@
 """Safely reads workbooks (.xlsx) that people edited: the text of each cell as stored.
 
-The file may come from anybody. So its decompressed size is limited, a DOCTYPE (and with it every
-entity) and macros are refused, and no formula is computed. A cell with a formula is marked, so that
-its stored result is not mistaken for a person's input. Numbers keep the digits of the file and
-never become floats.
+The file may come from anybody. So its decompressed size is limited, macros and a DOCTYPE (and so
+every entity) are refused, and no formula is computed. A cell with a formula is marked, so that its
+stored result is not mistaken for a person's input. Numbers keep the digits of the file and never
+become floats.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PARTS: Final = 2_000
 _CELLS: Final = 2_000_000
 _CHUNK: Final = 1 << 16
 _OLD_FORM: Final = b"\xd0\xcf\x11\xe0"
-"""First bytes of Excel's old format, and of a password-protected file."""
+"""First bytes of files in Excel's old format or with a password."""
 _DAY_ZERO: Final = date(1899, 12, 30)
 _DAY_ZERO_MAC: Final = date(1904, 1, 1)
 _REFERENCE: Final = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6})")
@@ -63,14 +63,14 @@ class WorkbookSheet(msgspec.Struct, frozen=True):
 
 
 class WorkbookContent(msgspec.Struct, frozen=True):
-    """The sheets of a workbook in order; `day_zero` is the day from which its dates count."""
+    """The sheets of a workbook in order; `day_zero` is the day number 0 of its dates."""
 
     sheets: tuple[WorkbookSheet, ...]
     day_zero: date
 
 
 def cell_name(row: int, column: int) -> str:
-    """Return the name of a cell in a spreadsheet, such as `C7` for row 7, column 3."""
+    """Return the spreadsheet name of a cell, such as `C7` for row 7, column 3."""
     letters = ""
     while column:
         column, letter = divmod(column - 1, 26)
@@ -100,7 +100,7 @@ def read_workbook(source: Path | bytes, name: str = "") -> WorkbookContent:
 
 
 class _Parts:
-    """The parts (files in the archive) of a workbook, with a limit on their total size."""
+    """The parts of a workbook (the files in its archive), with a limit on their total size."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
         self._archive = archive
@@ -191,7 +191,7 @@ class _Parts:
 
 
 class _SharedTexts:
-    """The list of texts to which cells refer by number; phonetic hints are ignored."""
+    """The list of texts that cells refer to by number; phonetic hints are ignored."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []

@@ -1,7 +1,7 @@
 """Writes a large workbook in a separate process while the caller does other work.
 
-The workbook takes half the time of a large close. The process reads Arrow files from a folder that
-only the same user may read, and ends when its caller ends.
+Writing the workbook is half of the time of a large close. The process reads Arrow files from a
+folder that only this user may read, and ends when its caller ends.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ from treasury.core.tables.workbook import Workbook, require_rows, write_book
 from treasury.core.text import clean
 
 CELLS: Final = 200_000
-"""Minimum number of cells for a separate process; fewer take less time than starting it."""
+"""Minimum number of cells for a separate process; writing fewer takes less time than starting
+it."""
 _ORDER: Final = "order.json"
 _WORKBOOK: Final = "made.xlsx"
 _ERRORS: Final = "told.txt"
 
 
 class _Refused(msgspec.Struct, frozen=True):
-    """The operating system's error if the workbook could not be written, as JSON."""
+    """The operating system's error for a workbook that could not be written, as JSON."""
 
     errno: int
     strerror: str
@@ -43,8 +44,8 @@ class _Refused(msgspec.Struct, frozen=True):
 def written_beside(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> Iterator[None]:
     """Write a workbook to `path` while the block runs; the file is complete after the block.
 
-    A small workbook is written before the block, without a process. The bytes are those of
-    `write_book` in either case. If the block fails, the process is killed. Raise InputError for a
+    A small workbook is written before the block, without a process. In both cases, the bytes are
+    the same as from `write_book`. If the block fails, the process is killed. Raise InputError for a
     table with more rows than a sheet, OSError if the file cannot be written, and StorageError if
     the process failed for another reason.
     """
@@ -67,7 +68,7 @@ def written_beside(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -
 def work(name: str) -> int:
     """Write the workbook that is declared in the folder `name`; return the exit code."""
 
-    # The standard input closes when the caller has ended.
+    # The standard input is closed when the caller ends.
     def end_with_caller() -> None:
         os.read(0, 1)
         os._exit(1)

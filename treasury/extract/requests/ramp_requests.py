@@ -1,12 +1,12 @@
 """Syncs ramp requests: reads the list, and the detail of each request that may have changed.
 
 A list item lacks version, fee, net amount and events, so each new, open or changed request is
-fetched individually. A later sync lists only requests created since the newest stored one, minus
-one day because the time zone of the service's dates is not documented. It also compares counts: if
-the service has more or fewer requests than are stored, the whole list is read. Requests that are
-open or lack their detail are fetched at every sync; those in a final status only in a full
-comparison. A request that no list has and that the service does not find by id is marked as
-vanished.
+fetched individually. A later sync lists only requests created after the day before the newest
+stored one; the extra day is needed because the time zone of the service's dates is not documented.
+It also compares counts: if the service has more or fewer requests than are stored, the whole list
+is read. Requests that are open or lack their detail are fetched at every sync; requests in a final
+status only in a full comparison. A request that is in no list, and that the service does not find
+by id, is marked as vanished.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from treasury.lake import HASH
 
 _OVERLAP: Final = timedelta(days=1)
 _BATCH: Final = 40_000
-"""Number of listed rows stored at once: about 30 MB, of which several copies are in memory then.
+"""Number of listed rows stored at once, about 30 MB; several copies are in memory at that moment.
 """
 
 
@@ -120,7 +120,7 @@ class _Listing:
         self._spool.add(rows.filter(plain))
 
     def misses(self, before: int, after: int | None) -> str | None:
-        """Describe the difference if the service states another count than is known; else empty."""
+        """Return how the service's count differs from the known requests; empty if it does not."""
         stored = self._run.fetched.read(
             RAMP_REQUESTS.table, ["is_open"], "vanished_at IS NULL"
         ).num_rows
@@ -134,7 +134,7 @@ class _Listing:
         self._spool.close()
 
     def queue(self) -> pa.Table:
-        """Return the queue of requests for which details are fetched, in order."""
+        """Return the requests whose details to fetch, in order."""
         due = None if self._since is None else self._since + _OVERLAP
         missing = request_queue.unlisted(self._stored.unlisted(self._all_listed(), due))
         queue = first_of_each(pa.concat_tables([*self._queues, missing]), ("id",))
@@ -150,8 +150,8 @@ class _Listing:
             self._store(rows.filter(pc.invert(pc.is_in(rows["id"], value_set=detailed))))
         if self._waiting:
             self._run.notice(
-                f"ramp_requests: {self._waiting:,} older ones are known from the list only;"
-                " the next syncs fetch their details"
+                f"ramp_requests: {self._waiting:,} older requests are known only from the list; "
+                "the next syncs fetch their details"
             )
 
     def _store(self, rows: pa.Table) -> None:
@@ -164,7 +164,7 @@ class _Listing:
 
 
 def _since(run: SyncRun) -> date | None:
-    """Return the day from which requests are listed; None to list every request."""
+    """Return the day from which to list requests; None to list all."""
     since = run.scope.since
     newest = run.fetched.read(
         RAMP_REQUESTS.table,
@@ -178,5 +178,5 @@ def _since(run: SyncRun) -> date | None:
 
 
 def _filtered(rows: pa.Table, mask: pa.ChunkedArray) -> pa.Table:
-    """Return the rows that the mask keeps, without a copy if it keeps all."""
+    """Return the rows selected by the mask, without copying if all are selected."""
     return rows if pc.all(mask, min_count=0).as_py() else rows.filter(mask)

@@ -1,9 +1,9 @@
-"""Parses pages of ramp requests by column, so that a list of a million takes seconds.
+"""Parses pages of ramp requests by column, so that a million requests take seconds.
 
-Most list items have only texts, numbers and times (they are flat). Arrow parses such pages into
-columns without loss of digits, and in parallel to Python. A page with anything else (a currency as
-an object, events, a duplicate field, an unexpected value) is parsed record by record like any other
-list, which accepts it or reports the error. Both ways give the same rows.
+Most list items are flat: they have only texts, numbers and times. Arrow parses pages of such items
+into columns without losing digits, and in parallel to Python. A page with anything else (a currency
+as an object, events, a duplicate field, an unexpected value) is parsed record by record, like other
+lists; that accepts the page or reports the error. Both ways give the same rows.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ from treasury.extract.ramp_tables import RAMP_REQUESTS, ReceivedRequest
 from treasury.extract.record_rows import rows
 
 _NEVER: Final = pa.null()
-"""Type of the fields that a flat item does not have; Arrow refuses a page with a value in them."""
+"""Type of the fields that a flat item lacks; Arrow refuses a page that has a value in such a
+field."""
 
 _NUMBER: Final = pa.decimal256(76, 18)
-"""Type in which an amount is parsed. Arrow's reader wraps numbers with too many digits without
-an error. A number that wraps in this wide type is beyond the range of amounts in any case, and
-the cast to an amount refuses it.
+"""Type in which an amount is parsed. Arrow's reader overflows without an error if a number has too
+many digits. A number that overflows even this wide type is far beyond the range of amounts; the
+cast to an amount refuses every number out of range.
 """
 
 _TYPES: Final = {bool: BOOL, int: INTEGER, Decimal: _NUMBER, datetime: TEXT, str: TEXT}
@@ -61,7 +62,7 @@ _IDS: Final = (
 
 _FIELDS: Final = frozenset(FLAT.names)
 _NAMES: Final = {field.encode_name: field.name for field in msgspec.structs.fields(RampRequest)}
-"""Column by field of the service, for fields with a column in the table."""
+"""Column names by the service's field names, for fields that have a column."""
 
 _TIME: Final = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?$"
 _ZONED: Final = r"(Z|[+-]\d\d:\d\d)$"
@@ -74,7 +75,7 @@ _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class _NotFlat(Exception):
-    """A page is not flat, so it has to be parsed record by record."""
+    """Raised for a page that is not flat, so that it has to be parsed record by record."""
 
 
 _ListedPage = tuple[bytes, Callable[[], Sequence[Record[RampRequest]]]]
@@ -86,11 +87,11 @@ class ListedRows(NamedTuple):
 
     table: pa.Table
     is_known: bool
-    """True if the model is certain to have every field of every item."""
+    """True if no item can have a field that the model lacks."""
 
 
 def listed_rows(pages: Sequence[_ListedPage]) -> ListedRows:
-    """Return the rows of some pages of the list."""
+    """Return the rows for these pages of the list."""
     try:
         return _by_column([item for result, _ in pages for item in _raws.decode(result)])
     except (_NotFlat, msgspec.MsgspecError, RecursionError, pa.ArrowException):
@@ -110,7 +111,7 @@ def record_rows(records: Sequence[Record[RampRequest]]) -> ListedRows:
 def _by_column(items: list[msgspec.Raw]) -> ListedRows:
     if not items:
         raise _NotFlat
-    # The records as received are joined in one buffer; each must be a JSON object.
+    # The received records are joined in one buffer; each must be a JSON object.
     ends = pc.cumulative_sum_checked(pa.array([0, *map(len, items)], pa.int32()))
     joined = b"".join(items)
     if not is_plain(joined, len(items)):
@@ -121,12 +122,12 @@ def _by_column(items: list[msgspec.Raw]) -> ListedRows:
     if not pc.all(pc.starts_with(raw, "{")).as_py():
         raise _NotFlat
     first = _members.decode(items[0])
-    # Try the fields of the first record first, because parsing absent columns takes time.
+    # Try the first record's fields first, because parsing absent columns takes time.
     some = frozenset(name for name, value in first.items() if bytes(value) != b"null")
     allowed = frozenset(first) if first.keys() <= _FIELDS else None
     try:
         parsed = _read(raw, _options(some & _FIELDS, allowed))
-    # Another record has more fields, so all are parsed.
+    # Another record has more fields, so all fields are parsed.
     except pa.ArrowInvalid:
         allowed = None
         parsed = _read(raw, _options(_FIELDS, allowed))
@@ -185,7 +186,8 @@ def _converted(read: pa.RecordBatch) -> dict[str, pa.Array]:
 def _value(name: str, column: pa.Array) -> pa.Array:
     if column.type == _NUMBER:
         return column.cast(AMOUNT)
-    # Ids over the byte limit are checked by the record-by-record parser, which counts characters.
+    # A page with an id over the byte limit is left to the record-by-record parser, which counts
+    # characters.
     is_id = name == "id" or name.endswith("_id")
     if is_id and pc.max(pc.binary_length(column)).as_py() > LONGEST_ID:
         raise _NotFlat

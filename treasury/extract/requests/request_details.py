@@ -1,7 +1,7 @@
 """Fetches the details of queued ramp requests, and stores them in large batches.
 
-Fetched details are also kept on disk until the commit. Storing in batches limits the memory of a
-sync of a million requests; threads fetch further details meanwhile.
+Fetched details are also kept on disk until the commit. Storing them in batches limits the memory
+that a million requests need, while threads fetch further details.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BATCH: Final = 20_000
 """Number of details stored at once, about 70 MB."""
 
 _PART: Final = 16
-"""Number of details that a thread fetches before it returns them, because returning each one alone
+"""Number of details that a thread fetches before it returns them; returning each one separately
 would take as long as fetching it.
 """
 
@@ -43,12 +43,12 @@ _SLICE: Final = 500
 
 
 _Question = tuple[str, bool, str | None]
-"""A queued request: its id, whether a list has it, and its creator as the list states."""
+"""A queued request: its id, whether it was listed, and its creator according to the list."""
 _Outcome = Record[RampRequest] | ServiceError
 
 
 class Details:
-    """Fetches the details of a queue and records which requests were stored and which are gone."""
+    """Fetches the details of queued requests, and records which were stored and which are gone."""
 
     def __init__(self, run: SyncRun, staged: Staged) -> None:
         self._run = run
@@ -65,7 +65,7 @@ class Details:
 
     @property
     def ids(self) -> pa.Array:
-        """The ids of the requests with a fetched detail."""
+        """The ids of the requests whose detail was fetched."""
         parts = [*self._stored, *(part["id"].combine_chunks() for part in self._requests)]
         return pa.concat_arrays(parts) if parts else pa.array([], pa.string())
 

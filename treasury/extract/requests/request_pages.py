@@ -1,7 +1,7 @@
 """Reads the list of ramp requests, in parallel if the service states the number of pages.
 
-`api.paging` makes sure that the list is complete, and reads it again if it changes meanwhile. This
-module converts the pages to rows. A record may come twice, because of two pages or two readings.
+`api.paging` makes sure that the list is complete, and reads it again if it changes while it is
+read. This module converts the pages to rows. A record may come twice, from two pages or two passes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ among the threads.
 """
 
 _AHEAD: Final = 4
-"""Maximum number of parts in progress or waiting to be processed. More would only wait, because
+"""Maximum number of parts in progress or waiting to be processed. More would not help, because
 parsing takes longer than fetching.
 """
 
@@ -40,7 +40,7 @@ _TASK: Final = f"{RAMP_REQUESTS.table.name} list"
 
 
 def listed_requests(run: SyncRun, since: date | None) -> Iterator[ListedRows]:
-    """Yield the rows of every page of the list with their hashes, optionally from a day on."""
+    """Yield the list's rows with their hashes, page by page; optionally only from a day on."""
     ask = partial(_pages, run, since)
     first = run.answer(run.ask(ask, range(1, 2)))
     if first.stated[0].total is None:

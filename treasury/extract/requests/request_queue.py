@@ -1,4 +1,4 @@
-"""The queue of ramp requests for which details are fetched, in order of urgency.
+"""The queue of ramp requests whose details will be fetched, in order of urgency.
 
 Open requests come first, then requests of this month and changed ones, then all others from the
 newest to the oldest. All functions work on columns, because a first sync may queue a million
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from treasury.core.tables.schemas import grouped_schema
 
 OPEN, _RECENT, BACKLOG = range(3)
-"""Ranks: open; of this month or changed; settled in an earlier month and not fetched yet."""
+"""Ranks: open; from this month or changed; settled in an earlier month and not fetched yet."""
 
 QUEUE: Final = grouped_schema(
     (pa.string(), "id", "status"),
@@ -25,7 +25,7 @@ QUEUE: Final = grouped_schema(
     (pa.int8(), "rank"),
     (pa.bool_(), "listed", "has_detail"),
 )
-"""A request to fetch: its list item, whether it was listed, and whether its detail is stored."""
+"""A row of the queue: a list item, whether it was listed, and whether its detail is stored."""
 
 
 class StoredRequests:
@@ -40,13 +40,13 @@ class StoredRequests:
         self._detailed = self.rows.filter(self.rows["has_detail"])["id"]
 
     def settled_as(self, listed: pa.Table) -> pa.ChunkedArray:
-        """Return for each listed row whether the stored detail is final in the same status."""
+        """Return, for each listed row, whether its stored detail has the same, final status."""
         place = pc.index_in(listed["id"], value_set=self._settled["id"])
         is_same = pc.equal(self._settled["status"].take(place), listed["status"])
         return pc.fill_null(is_same, False)
 
     def has_detail(self, listed: pa.Table) -> pa.ChunkedArray:
-        """Return for each listed row whether a detail is stored, even if it is outdated."""
+        """Return, for each listed row, whether a detail is stored, even if it is outdated."""
         return pc.is_in(listed["id"], value_set=self._detailed)
 
     def count_new(self, ids: pa.ChunkedArray) -> int:
@@ -55,7 +55,7 @@ class StoredRequests:
         return len(ids) - int(pc.sum(is_stored).as_py() or 0)
 
     def unlisted(self, listed: pa.ChunkedArray, since: datetime | None) -> pa.Table:
-        """Return the stored requests to fetch although no list has them.
+        """Return stored requests that must be fetched although they were not listed.
 
         They are open, lack a detail, or may have vanished. `since` is the time from which requests
         were listed; None means that all were listed.
@@ -79,7 +79,7 @@ def queued(listed: pa.Table, stored: StoredRequests, *, month: datetime) -> pa.T
 
 
 def unlisted(rows: pa.Table) -> pa.Table:
-    """Convert stored rows that no list has to a queue."""
+    """Convert stored rows that were not listed to a queue."""
     has_detail, by = rows["has_detail"], pa.nulls(rows.num_rows, pa.string())
     return _queue(rows, has_detail, has_detail, listed=False, by=by)
 
@@ -95,7 +95,7 @@ def _queue(
 
 
 def ranked(queue: pa.Table, *, backlog: int | None) -> pa.Table:
-    """Sort the queue by urgency; of the last rank, keep at most `backlog` requests."""
+    """Sort the queue by urgency; keep at most `backlog` requests of the last rank."""
     places = pc.sort_indices(queue, [("rank", "ascending"), ("created_at", "descending")])
     ordered = queue.take(places)
     if backlog is None:

@@ -1,1 +1,1 @@
-"""SQL steps that find gaps and contradictions in the stored records."""
+"""SQL queries that find gaps and contradictions in the stored records."""

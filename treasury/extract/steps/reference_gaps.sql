@@ -1,5 +1,6 @@
--- One row per gap in a dense series of payment references: first and last number, count, first date.
--- A series is dense if it has $least numbers and $percent per cent of its range are stored. Not stored.
+-- One row per gap in a dense series of payment references: first and last number, count, first
+-- date. A series is dense if at least $least numbers, and $percent per cent of its range, are
+-- stored. The rows are not stored.
 WITH names AS (
     SELECT DISTINCT payment_reference AS name FROM ramp_requests WHERE payment_reference IS NOT NULL
 ), headed AS (

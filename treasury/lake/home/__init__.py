@@ -1,1 +1,1 @@
-"""The lake's home: the place where several desks (copies of the lake) share their commits."""
+"""The lake's home: a bucket or folder where desks (copies of the lake) share commits."""

@@ -1,8 +1,8 @@
-"""Signatures of a home's heads: others than the team's desks may be able to write to the home.
+"""Signatures of heads, because people outside the team may be able to write to the home.
 
-A head describes a shared commit (see `heads`). The lake has no access to the policy or to keys: a
+A head describes a shared commit (see `heads`). The lake itself reads neither the policy nor keys: a
 workspace passes an object with the methods of `HeadSignatures`, which uses the policy's public keys
-and the key of the person at the desk.
+and the key of this desk's user.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ class HeadSignatures(Protocol):
     """The protocol for signing heads and checking their signatures."""
 
     def sign(self, digest: str) -> tuple[str, str]:
-        """Return this desk's public key and its signature of a digest; empty texts without a key.
+        """Return this desk's public key and its signature of a digest; both empty without a key.
 
-        Raise StorageError if heads must be signed and this desk cannot.
+        Raise StorageError if heads must be signed and this desk cannot sign.
         """
 
     def problem(self, key: str, signature: str, digest: str) -> str:
-        """Return why a signature is not accepted; empty if it is, or if none is required."""
+        """Return why a signature is not accepted; empty if it is accepted or none is required."""
 
 
 class NoSignatures:
-    """The signatures of a home that does not require any."""
+    """Signatures for a home that does not require them."""
 
     def sign(self, _digest: str) -> tuple[str, str]:
         """Return no signature."""
@@ -42,7 +42,7 @@ class NoSignatures:
 
 
 def signed_head(head: HomeHead, signatures: HeadSignatures) -> HomeHead:
-    """Return the head with the signature of this desk."""
+    """Return the head (a shared commit's description) with this desk's signature."""
     key, signature = signatures.sign(_digest(head))
     return msgspec.structs.replace(head, public_key=key, signature=signature)
 
@@ -59,8 +59,8 @@ def require_signed(head: HomeHead, address: str, signatures: HeadSignatures) -> 
         raise StorageError(
             f"head {head.number} in the lake's home {address}, in the name of {head.by},"
             f" {problem}; it was not used",
-            do="ask who wrote it; if a desk of yours did before heads were signed, run"
-            " `treasury lake push` there",
+            do="ask who wrote it; if one of your desks did before heads were signed, run "
+            "`treasury lake push` there",
         )
 
 

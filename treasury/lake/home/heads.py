@@ -1,8 +1,8 @@
 """The heads of a home: small objects `heads/<number>`, one for each shared commit.
 
-A head is created only if no head has its number, and never changes. The current head is the last
-one before the first missing number. It names the last commit, the previous head, and a manifest
-with the hash of every file of the lake. The home contains:
+A head is created only if its number is free, and never changes. The current head is the last one
+before the first missing number. It names the last commit, the previous head, and a manifest with
+the hash of every file in the lake. The home contains:
 
     heads/000000000012          the head after a commit
     manifests/<sha256>          every file of the lake at that head: path, size, SHA-256
@@ -33,7 +33,7 @@ from treasury.lake.store.delta import LOG
 from treasury.lake.store.sealed import unseal
 
 CLOSES: Final = "closes"
-"""Folder next to the lake with the results that closes stored; it is shared with the lake."""
+"""Folder next to the lake with stored results of closed months; it is shared with the lake."""
 BESIDE: Final = (f"{PINS}/", f"{CLOSES}/")
 """Prefixes of shared files that belong to no table."""
 HEADS: Final = "heads/"
@@ -41,8 +41,9 @@ MANIFESTS: Final = "manifests/"
 _TABLE: Final = re.compile(r"[a-z0-9_]+", re.ASCII)
 _HEAD: Final = re.compile(rf"{HEADS}(\d{{12}})")
 _LISTINGS: Final = 3
-"""Number of listings before a missing number is an error: one listing may miss recent objects."""
-_FURTHER: Final = "ask the colleague who keeps it to restore that object from a copy"
+"""Number of listings before a missing number is an error, because a listing may miss recent
+objects."""
+_FURTHER: Final = "ask the colleague who maintains the home to restore that object from a copy"
 
 
 class StoredPrint(msgspec.Struct, frozen=True, array_like=True):
@@ -55,8 +56,8 @@ class StoredPrint(msgspec.Struct, frozen=True, array_like=True):
 class HomeHead(msgspec.Struct, frozen=True, kw_only=True):
     """The description of a shared commit: the head's number, its author and its files.
 
-    `token` is a random number by which a desk recognises its own head. `parent` is the SHA-256 of
-    the previous head. `settings` are the initial settings of a new desk. `signature` signs all
+    `token` is a random number that lets a desk recognise its own head. `parent` is the SHA-256 of
+    the previous head. `settings` are the initial settings of a new desk. `signature` covers all
     other fields.
     """
 
@@ -80,12 +81,12 @@ class HomeHead(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """The head, its commit and its author in words."""
+        """A sentence that names the head, its commit and its author."""
         return f"commit {self.last.commit.number} ({self.kind}) by {self.by}"
 
 
 class WriterNote(msgspec.Struct, frozen=True):
-    """A desk that writes to a home, and the time of its last write."""
+    """A desk (a local copy of the lake) that writes to a home, and the time of its last write."""
 
     by: str
     at: datetime
@@ -98,10 +99,10 @@ class HomeNote(msgspec.Struct, frozen=True, kw_only=True):
     desk: str
     number: int = 0
     sha256: str = ""
-    """SHA-256 of the head, which the next head has as `parent`."""
+    """SHA-256 of the head; the next head's `parent`."""
     files: dict[str, StoredPrint] = {}
     is_probed: bool = False
-    """True if a test showed that the home refuses to create an existing object."""
+    """True if a test showed that the home refuses to create an object twice."""
 
 
 class StagedCommit(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,17 +120,17 @@ class StagedCommit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def head_name(number: int) -> str:
-    """Return the object name of a head; the names sort by number."""
+    """Return the object name for a head (a shared commit's description); names sort by number."""
     return f"{HEADS}{number:012}"
 
 
 def is_by_content(path: str) -> bool:
-    """Return True if a file is stored under its hash: two desks may give it the same name."""
+    """Return True if a file is stored under its hash: desks may give it the same name."""
     return path.startswith(BESIDE) or f"/{LOG}/" in path
 
 
 def local_place(folder: Path, path: str) -> Path:
-    """Return the local path of a shared file, with the lake in `folder`."""
+    """Return a shared file's path on this disk; `folder` is the lake's folder."""
     return (folder.parent if path.startswith(f"{CLOSES}/") else folder) / path
 
 
@@ -144,10 +145,10 @@ def print_of(content: bytes) -> StoredPrint:
 
 
 def listed_heads(place: ObjectPlace, first: int) -> dict[int, datetime]:
-    """Return the creation time of each head from number `first` on, by number.
+    """Return the creation times of the heads from number `first` on, by number.
 
-    Raise WorkspaceDamaged if a number is missing before later heads, because the current head is
-    unknown then.
+    Raise WorkspaceDamaged if a number is missing before later heads, because then the current head
+    is unknown.
     """
     missing = first
     for _ in range(_LISTINGS):
@@ -155,7 +156,7 @@ def listed_heads(place: ObjectPlace, first: int) -> dict[int, datetime]:
         numbered = {
             number: entry.modified
             for entry in listed
-            # A service may ignore the start of a listing.
+            # A storage service may ignore the starting name of a listing.
             if (match := _HEAD.fullmatch(entry.name)) and (number := int(match[1])) >= first
         }
         missing = next(number for number in count(first) if number not in numbered)
@@ -168,9 +169,9 @@ def listed_heads(place: ObjectPlace, first: int) -> dict[int, datetime]:
 
 
 def read_head(place: ObjectPlace, number: int) -> tuple[HomeHead, str]:
-    """Read a head and its SHA-256; raise FileNotFoundError if the number does not exist.
+    """Read a head (a shared commit's description) and its SHA-256, by number.
 
-    Raise WorkspaceDamaged if it was altered.
+    Raise FileNotFoundError if no head has this number, WorkspaceDamaged if it was altered.
     """
     content = place.read(head_name(number))
     try:
@@ -185,7 +186,7 @@ def read_head(place: ObjectPlace, number: int) -> tuple[HomeHead, str]:
 
 
 def read_manifest(place: ObjectPlace, head: HomeHead) -> dict[str, StoredPrint]:
-    """Read the files of a head by their paths below the lake's folder.
+    """Return a head's files with size and hash, by their paths below the lake's folder.
 
     Raise WorkspaceDamaged if the manifest is missing, altered, or has a path outside the lake.
     """
@@ -198,7 +199,8 @@ def read_manifest(place: ObjectPlace, head: HomeHead) -> dict[str, StoredPrint]:
         ) from None
     is_whole = print_of(content) == head.manifest
     files = decode_json(content, dict[str, StoredPrint]) if is_whole else {}
-    # Those who can write to the home may change the lake, but not other files on this disk.
+    # Anybody who can write to the home can change the lake, but must not reach other files on this
+    # disk.
     if not files or not all("/" in path and delta.is_inside(path) for path in files):
         raise WorkspaceDamaged(
             f"{name} in the lake's home {place.address} was changed after it was written",

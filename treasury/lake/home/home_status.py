@@ -1,4 +1,4 @@
-"""The state of a desk relative to its lake's home: heads to pull, staged work, and problems."""
+"""The state of a desk (a copy of the lake) relative to the home: heads to pull, staged work."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from treasury.lake.home.heads import HomeHead, read_head
 from treasury.lake.home.lake_home import LakeHome
 
 _NAMED: Final = 5
-"""Maximum number of unpulled heads to name; the rest are counted."""
+"""Maximum number of unpulled heads to list; the rest are only counted."""
 
 
 class HomeStatus(msgspec.Struct, frozen=True):
@@ -32,7 +32,7 @@ class HomeStatus(msgspec.Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """The home, this desk's head, and the heads to pull."""
+        """A sentence on the home, this desk's head, and the heads to pull."""
         if self.number:
             at = f"this desk is at head {self.number}"
         else:

@@ -1,9 +1,9 @@
 """Maintenance of the home: table logs in their Delta location, and removal of unused objects.
 
-A table log entry is first stored under its hash, because two desks could create an entry of the
-same name at the same time. It is copied to its Delta location after a head names it. A marker
-object holds the last head whose entries were copied; if a push is interrupted, the next push copies
-the rest.
+A table log entry is first stored under its hash, because two desks could create entries of the same
+name at the same time. It is copied to its Delta location after a head names it. A marker object
+stores the last head whose entries were copied; if a push is interrupted, the next push copies the
+rest.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TABLES: Final = "lake/"
 
 
 class HomeSwept(msgspec.Struct, frozen=True):
-    """Number of objects and bytes that a cleanup of the home removed."""
+    """The number of objects and bytes removed by a cleanup of the home."""
 
     objects: int = 0
     size: int = 0
@@ -36,7 +36,7 @@ class HomeSwept(msgspec.Struct, frozen=True):
 def put_logs_in_place(home: LakeHome, before: heads.HomeNote, after: heads.HomeNote) -> None:
     """Copy a head's table log entries to the location where Delta readers expect them.
 
-    If the logs of the previous head are in their locations, only new entries are copied, else all.
+    If the previous head's log entries are in place, only new entries are copied; otherwise all.
     """
     place = home.place
     ready = {entry.name for entry in place.listed(_IN_PLACE)}
@@ -52,7 +52,7 @@ def put_logs_in_place(home: LakeHome, before: heads.HomeNote, after: heads.HomeN
             for entry in place.listed(_TABLES)
             if f"/{LOG}/" in (path := entry.name.removeprefix(_TABLES)) and path not in logs
         ]
-    # Entries are written in order: for a reader, a missing entry would be a gap in the log.
+    # Entries are written in order, because a missing entry would be a gap in the log for a reader.
     tables: dict[str, list[str]] = {}
     for path in sorted(changed):
         tables.setdefault(path.partition("/")[0], []).append(path)
@@ -79,9 +79,10 @@ def _logs(files: Mapping[str, heads.StoredPrint]) -> dict[str, heads.StoredPrint
 def broken_objects(
     home: LakeHome, files: Mapping[str, heads.StoredPrint], *, whole: bool
 ) -> dict[str, str]:
-    """Return the problem of each damaged object of a head, by the file's path.
+    """Return what is wrong with each damaged object of a head, by file path.
 
-    With `whole`, every object is read and its hash compared, otherwise only existence and size.
+    With `whole`, every object is read and its hash checked; otherwise only existence and size are
+    checked.
     """
     place = home.place
     sizes = {e.name: e.size for prefix in (_TABLES, "entries/") for e in place.listed(prefix)}
@@ -106,7 +107,7 @@ def broken_objects(
 
 
 def put_again(home: LakeHome, paths: Iterable[str]) -> frozenset[str]:
-    """Upload damaged files of the newest head from intact copies here; return their paths."""
+    """Replace damaged objects of the newest head by intact local copies; return their paths."""
     files = home.note().files
     mended = set()
     for path in paths:
@@ -120,7 +121,7 @@ def put_again(home: LakeHome, paths: Iterable[str]) -> frozenset[str]:
 def sweep_home(home: LakeHome, note: heads.HomeNote, guard: timedelta) -> HomeSwept:
     """Remove objects older than `guard` that neither the newest head nor any recent head names.
 
-    Times are by the home's clock.
+    Ages are measured by the home's clock.
     """
     place = home.place
     home.require_writable(note)
@@ -138,7 +139,7 @@ def sweep_home(home: LakeHome, note: heads.HomeNote, guard: timedelta) -> HomeSw
         needed |= {f"{_TABLES}{path}" for path in _logs(manifest)}
         needed.add(f"{heads.MANIFESTS}{head.manifest.sha256}")
         if put_at[number] < now - guard:
-            # The head after it is older than `guard`, so this head has no readers any more.
+            # The next head is older than `guard`, so nobody reads this head any more.
             break
         number -= 1
     due = [

@@ -1,8 +1,7 @@
-"""A desk's access to its lake's home: the desk's current head, its staged commit, and pushing.
+"""A desk's access to the home of its lake: the desk's current head, its staged commit, and pushes.
 
-A push uploads the new files and then creates the next head. With this head, the other desks can
-pull the commit. An interrupted push leaves files that no head names; a cleanup of the home removes
-them.
+A push uploads the new files and then creates the next head, so that the other desks can pull the
+commit. An interrupted push leaves files that no head names; a cleanup of the home removes them.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ STAGED: Final = "staged.json"
 DESKS: Final = "desks/"
 PROBES: Final = "probes/"
 SKEW: Final = timedelta(minutes=15)
-"""Maximum difference between a desk's clock and the home's; S3 refuses larger ones itself."""
+"""Maximum difference between a desk's clock and the home's; S3 itself refuses larger ones."""
 WHOLE: Final = 16 << 20
 """Maximum size of files that are read into memory for an upload."""
 
@@ -52,8 +51,8 @@ R = TypeVar("R")
 class LakeHome:
     """The home at `address` of the lake in `folder`.
 
-    `environment` is the services' environment (such as production) of the records, `settings` are
-    the initial settings of a new desk, `signatures` sign and check heads, and `clock` is the
+    `environment` is the environment that the records come from, such as production; `settings` are
+    the initial settings of a new desk; `signatures` signs and checks heads; `clock` is the
     machine's clock. Raise SettingsError if the home is inside the workspace's folder or contains
     it.
     """
@@ -86,7 +85,7 @@ class LakeHome:
 
     @property
     def by(self) -> str:
-        """The person and the machine, in words for colleagues."""
+        """The person and the machine, as shown to colleagues."""
         try:
             return f"{getpass.getuser()} on {socket.gethostname()}"
         except (OSError, KeyError):
@@ -100,7 +99,7 @@ class LakeHome:
         return heads.HomeNote(desk=self._desk) if note is None else note
 
     def staged(self) -> heads.StagedCommit | None:
-        """Return the commit that is staged (no head names it yet), or None."""
+        """Return the staged commit (one that no head names yet), or None."""
         return self._read(STAGED, heads.StagedCommit)
 
     def _read(self, name: str, kind: type[T]) -> T | None:
@@ -128,7 +127,7 @@ class LakeHome:
             write_sealed(self.folder / STAGED, staged)
 
     def unstage(self) -> None:
-        """Remove the staged commit, after a head names it or the commit was undone."""
+        """Remove the staged commit, because a head names it or the commit was undone."""
         path = self.folder / STAGED
         if path.exists():
             with disk.writing(path):
@@ -140,7 +139,7 @@ class LakeHome:
         """Return the numbers of the heads after the desk's own, without gaps, oldest first.
 
         Raise StorageError if the home lacks this desk's head. Raise HomeUnreachable for an empty
-        folder, as of a share that is not mounted.
+        folder, because its share may not be mounted.
         """
         numbers = [*heads.listed_heads(self.place, max(note.number, 1))]
         if note.number and not numbers:
@@ -159,7 +158,8 @@ class LakeHome:
     def newest(self, note: heads.HomeNote) -> tuple[heads.HomeHead, str] | None:
         """Return the newest head and its SHA-256; None if this desk already has it.
 
-        Raise StorageError or SettingsError if it is of another lake, environment or a later format.
+        Raise StorageError or SettingsError if it belongs to another lake or environment, or has a
+        later format.
         """
         numbers = self.numbers_after(note)
         if not numbers:
@@ -171,8 +171,8 @@ class LakeHome:
         )
         parent = note.sha256
         for head, sha256 in later:
-            # Only the newest head's signature is checked: through the chain of hashes it covers
-            # earlier heads.
+            # Only the newest head's signature is checked, because through the hash chain it covers
+            # all earlier heads.
             if note.number and head.parent != parent:
                 raise errors.StorageError(
                     f"head {head.number} in the lake's home {self.place.address} does not follow"
@@ -196,13 +196,14 @@ class LakeHome:
         require_signed(head, self.place.address, self._signatures)
         if note.lake and head.lake != note.lake:
             raise errors.StorageError(
-                f"head {head.number} in the lake's home {self.place.address} is of another lake",
+                f"head {head.number} in the lake's home {self.place.address} belongs to another"
+                " lake",
                 do="correct [lake] home, or restore the home",
             )
         return head, sha256
 
     def _require_own_head(self, note: heads.HomeNote) -> None:
-        """Raise StorageError if the home lacks this desk's head or has another in its place."""
+        """Raise StorageError if the home lacks this desk's head, or has another in its place."""
         if not note.number:
             return
         try:
@@ -226,12 +227,12 @@ class LakeHome:
         return head
 
     def is_accepted(self, note: heads.HomeNote) -> bool:
-        """Return True if other desks accept the newest head of this desk."""
+        """Return True if other desks accept this desk's newest head."""
         head, _ = heads.read_head(self.place, note.number)
         return not head_problem(head, self._signatures)
 
     def has_taken(self, staged: heads.StagedCommit) -> bool:
-        """Return True if the head that follows a staged commit's base is this commit."""
+        """Return True if the head after a staged commit's base was made from this commit."""
         try:
             head, _ = heads.read_head(self.place, staged.base + 1)
         except FileNotFoundError:
@@ -239,7 +240,7 @@ class LakeHome:
         return head.token == staged.token
 
     def desks(self) -> list[heads.WriterNote]:
-        """Return the desks that write to the home, the most recent first."""
+        """Return the desks (copies of the lake) that write to the home, most recent first."""
         notes = [
             unseal(self.place.read(entry.name), heads.WriterNote)
             for entry in self.place.listed(DESKS)
@@ -249,11 +250,11 @@ class LakeHome:
     # Pushing
 
     def require_writable(self, note: heads.HomeNote) -> None:
-        """Register this desk as a writer; HomeReadOnly names the writers if it may not write.
+        """Register this desk as a writer; raise HomeReadOnly (with the writers) if not allowed.
 
-        Raise StorageError if the home lets an existing head be created a second time, because one
-        desk could then overwrite another's commit. Raise it too if this machine's clock differs
-        much from the home's, because commits would have wrong timestamps.
+        Raise StorageError if the home lets an existing head be created again, because one desk
+        could then overwrite another's commit; or if this machine's clock differs too much from the
+        home's, because commits would have wrong timestamps.
         """
         # This raises StorageError before any work is done.
         self._signatures.sign("")
@@ -303,7 +304,7 @@ class LakeHome:
         """Upload files that the home lacks and create the next head; return the desk's new state.
 
         Raise CommitOvertaken if another desk created the head of this number first. Raise
-        StorageError if the previous head in the home is not the one that this desk has.
+        StorageError if the home's previous head differs from this desk's.
         """
         self._require_own_head(note)
         added = {path: stored for path, stored in files.items() if note.files.get(path) != stored}

@@ -1,7 +1,7 @@
-"""The storage of a home: named objects on S3, Azure, Google Cloud or in a shared folder.
+"""Storage for the lake's home: named objects on S3, Azure, Google Cloud or in a shared folder.
 
-Only this module calls `obstore`. Every error gets a message of our own, because the text of a
-storage service may contain an address with a token.
+Only this module calls `obstore`. Every error gets our own message, because a storage service's text
+may contain an address with a token.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
     from typing_extensions import Buffer
 else:
-    # Imported on first use, because a desk without a home does not need it.
+    # Imported on first use, because a lake that is not shared does not need it.
     obstore = Later("obstore")
 
 _SCHEMES: Final = ("s3", "az", "gs", "file")
@@ -46,10 +46,11 @@ _CHUNK: Final = 8 << 20
 """Maximum number of bytes of an object in memory."""
 
 _PART: Final = 1 << 20
-"""Number of bytes of a file read at a time: they fit into the processor's cache for hashing."""
+"""Number of bytes read from a file at a time, so few that hashing finds them in the processor's
+cache."""
 
 _CREDENTIALS: Final = (
-    "set the credential in the environment as every tool of this cloud takes it (docs/lake.md)"
+    "set the credential in the environment, as for this cloud's other tools (docs/lake.md)"
 )
 _NO_PLACE: Final = "NoSuchBucket|ContainerNotFound|UnableToCanonicalize"
 _UNREACHABLE: Final = (
@@ -76,15 +77,15 @@ _UNREACHABLE: Final = (
         "refuses this machine's requests: its clock is wrong",
         "set the clock, then run this again",
     ),
-    (_NO_PLACE, "is not there", "correct [lake] home, or make it"),
+    (_NO_PLACE, "is not there", "correct [lake] home, or create it"),
     (
         "^401 |InvalidAccessKeyId|SignatureDoesNotMatch|AuthenticationFailed|InvalidToken",
-        "refuses the credential: it is not one that it knows",
+        "refuses the credential: it is unknown there",
         _CREDENTIALS,
     ),
 )
-"""Patterns of a service's status and text that mean that the home cannot be used, each with our
-message and its next step.
+"""Patterns of a service's error that mean that the home cannot be used, each with our message and
+the next step.
 """
 _DENIED: Final = (
     "^403 |AccessDenied|AuthorizationPermissionMismatch|Permission denied"
@@ -95,7 +96,7 @@ _STATUS: Final = r"status code: (\d{3})"
 
 
 class ListedObject(msgspec.Struct, frozen=True):
-    """An object in a listing; `modified` is a time by the storage's clock."""
+    """An object in a listing; `modified` is the time by the storage's clock."""
 
     name: str
     size: int
@@ -120,7 +121,7 @@ def check_address(address: str) -> str:
         if not address.strip() or not folder.is_absolute():
             raise SettingsError(
                 f"{address!r} cannot be a home for a lake",
-                do="write a folder by its whole path, or s3://bucket/folder, az://, gs://",
+                do="write a folder with its full path, or s3://bucket/folder, az://, gs://",
             )
         return str(folder)
     if parts.scheme not in _SCHEMES or not (parts.netloc or parts.path.strip("/")):
@@ -152,8 +153,8 @@ class ObjectPlace:
         """Return an object's bytes; raise FileNotFoundError if it does not exist."""
         with reaching(self.address):
             if self.folder is not None:
-                # The library would wait on a pipe. Its error for a missing file is needed below,
-                # because it distinguishes a missing object from a missing home.
+                # The library would block on a pipe. For a missing file, its own error is needed
+                # below, because that distinguishes a missing object from a missing home.
                 with suppress(FileNotFoundError), open_regular(self.folder / name):
                     pass
             return bytes(obstore.get(self._store, name).bytes())
@@ -197,7 +198,7 @@ class ObjectPlace:
         return True
 
     def listed(self, prefix: str, after: str = "") -> list[ListedObject]:
-        """Return the objects with a prefix and names after `after`, sorted by name."""
+        """Return the objects with this prefix whose names sort after `after`, sorted by name."""
         with reaching(self.address):
             batches = obstore.list(self._store, prefix, offset=after or None, chunk_size=1000)
             rows = [
@@ -221,7 +222,7 @@ class ObjectPlace:
                     obstore.delete(self._store, name)
 
     def remove_leftovers(self, oldest: float) -> list[int]:
-        """Remove leftovers of interrupted writes from before `oldest`; return their sizes."""
+        """Remove leftovers of writes that were interrupted before `oldest`; return their sizes."""
         sizes = []
         for path in () if self.folder is None else self.folder.rglob("*#*"):
             if path.is_file() and path.name.rpartition("#")[2].isdecimal():
@@ -256,7 +257,7 @@ class ObjectPlace:
             return obstore.store.from_url(self.address, **options)
 
     def _share(self, name: str) -> None:
-        """Give a file in a shared folder the folder's permissions."""
+        """Give a file in a shared folder the permissions of the folder."""
         if self.folder is not None:
             mode = self.folder.stat().st_mode
             path = self.folder / name
@@ -268,7 +269,7 @@ class ObjectPlace:
 
 @contextmanager
 def reaching(address: str, *, writes: bool = False) -> Iterator[None]:
-    """Convert errors of the storage library in this block into a one-line StorageError.
+    """Convert the storage library's errors in this block into a one-line StorageError.
 
     FileNotFoundError for a missing object is not converted.
     """

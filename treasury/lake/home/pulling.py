@@ -1,10 +1,10 @@
-"""Pulling: download and verify the files of a head that this desk lacks, then make them visible.
+"""Pulling: downloads and verifies a head's files that this desk lacks, and shows them.
 
 Files are downloaded into a separate folder and compared with their hashes. They are then moved to
 their places, where no commit names them yet, and finally the head's commit becomes the last one. If
-a repair on another desk rewrote a table's log, the new log has entries with the names of old ones.
+a repair on another desk rewrote a table's log, new log entries have the same names as old ones.
 Then the whole log is exchanged. A note is stored during the exchange: after an interruption, the
-next process finds it and completes the exchange before it reads any commit.
+next process finds the note and completes the exchange before it reads any commit.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from treasury.lake.store.file_digests import Digests, digest_of
 from treasury.lake.store.sealed import read_sealed, write_sealed
 
 _INCOMING: Final = ".incoming"
-"""Folder in the lake's folder for files being downloaded."""
+"""Subfolder of the lake for files being downloaded."""
 _REPLACED: Final = ".replaced"
 _EXCHANGE: Final = "exchange.json"
 
@@ -43,7 +43,7 @@ _SYNCED: Final = 16 << 20
 
 
 class Pulled(msgspec.Struct, frozen=True):
-    """The result of a pull: the number of heads, the last one, files and bytes.
+    """The result of a pull: the number of pulled heads, the last head's number, files and bytes.
 
     `undone` lists staged work that must be done again.
     """
@@ -63,7 +63,7 @@ class Pulled(msgspec.Struct, frozen=True):
 
 
 class _Exchange(msgspec.Struct, frozen=True):
-    """The note of an exchange: the tables with new logs, and the desk's state afterwards."""
+    """The note on a log exchange: the tables with new logs, and the desk's state afterwards."""
 
     tables: tuple[str, ...]
     last: LastCommit
@@ -85,8 +85,8 @@ def take_head(
 
     The caller holds the lock, and no table has uncommitted versions. `sha256` is the hash of the
     head, and `before` is the desk's state. If another desk released the pin of a commit in
-    `resting`, the pin stays here, and the next push shares it again. With `is_checked`, existing
-    files are compared with their hashes too. Raise WorkspaceDamaged, without using any file, if an
+    `resting`, this desk keeps the pin, and its next push shares it again. With `is_checked`, the
+    hashes of existing files are checked too. Raise WorkspaceDamaged, without using any file, if an
     object of the home was altered.
     """
     files = heads.read_manifest(home.place, head)
@@ -97,7 +97,7 @@ def take_head(
         if lacks(
             heads.local_place(folder, path),
             stored,
-            # Two desks may have files of the same name and size with different content.
+            # Files of two desks may have the same name and size but different content.
             by_hash=is_checked
             or (
                 (path.startswith(f"{PINS}/") or delta.LOG in path)
@@ -153,7 +153,7 @@ def take_head(
 
 
 def is_exchanging(folder: Path) -> bool:
-    """Return True if a pull was interrupted while it exchanged table logs."""
+    """Return True if a pull was interrupted while exchanging table logs."""
     return (folder / _EXCHANGE).exists()
 
 
@@ -257,7 +257,7 @@ def _fetch(
 
 
 def _require_inside(home: LakeHome, entry: Path, path: str) -> None:
-    """Raise WorkspaceDamaged for a log entry that refers to a file outside of the lake."""
+    """Raise WorkspaceDamaged if a log entry refers to a file outside the lake."""
     try:
         delta.require_inside(entry)
     except (ValueError, OSError, pa.ArrowException) as error:

@@ -1,8 +1,8 @@
-"""The order of pushes: a desk that was overtaken goes first, so that no desk waits forever.
+"""The order of pushes: a desk that lost the race goes first, so that no desk waits forever.
 
-A desk that commits often could overtake another desk each time. So a desk that was overtaken
-registers in the home, and desks that start afterwards wait for it for a limited time. This is not a
-lock: two commits are kept apart only by the heads, and no desk waits long for one that was killed.
+A desk that commits often could overtake another desk every time. So an overtaken desk registers in
+the home, and desks that start later wait for it for a limited time. This is not a lock: only heads
+prevent conflicting commits, and no desk waits long for one that was killed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TURNS: Final = "turns/"
 PATIENCE: Final = 60.0
 """Maximum number of seconds that a desk waits for others."""
 _QUIET: Final = 2.0
-"""Number of seconds of waiting after which a message is shown."""
+"""Seconds of waiting after which a message is shown."""
 _POLL: Final = 0.1
 
 
@@ -30,7 +30,7 @@ class PushOrder:
         self._tell = tell
 
     def claim(self) -> None:
-        """Register this desk to go first; a second registration keeps the position of the first."""
+        """Register this desk to go first; registering twice keeps the first position."""
         self._place.create(self._name, b"")
 
     def give_up(self) -> None:

@@ -38,7 +38,8 @@ _HINT = "_last_checkpoint"
 
 _CONFIGURATION = {
     # The log is read each time a table is opened, so it has few statistics and regular checkpoints.
-    # Old log entries stay, because a committed version must still open if a later write crashed.
+    # Old log entries are kept, because a committed version must still open after a later write
+    # crashed.
     "delta.dataSkippingNumIndexedCols": "1",
     "delta.checkpointInterval": "20",
     "delta.enableExpiredLogCleanup": "false",
@@ -51,7 +52,7 @@ _PACKED: Final = WriterProperties(compression="ZSTD", compression_level=1)
 
 
 class StoredFile(msgspec.Struct, frozen=True):
-    """A Parquet file of a table version; `is_open` is its partition, None if unpartitioned."""
+    """A Parquet file of a table version; `is_open` is its partition (None if unpartitioned)."""
 
     path: str
     size: int
@@ -73,7 +74,7 @@ class StoredTable(msgspec.Struct, frozen=True):
 
 
 def with_paths(table: StoredTable, place: Callable[[str], str]) -> StoredTable:
-    """Return the same version with `place` applied to each path."""
+    """Return the same version with `place` applied to each file's path."""
     files = (msgspec.structs.replace(file, path=place(file.path)) for file in table.files)
     return msgspec.structs.replace(table, files=tuple(files))
 
@@ -85,7 +86,7 @@ def exists(folder: Path) -> bool:
 
 
 def newest(folder: Path) -> int:
-    """Return the newest version number, committed or not, from the file names of the log."""
+    """Return the newest version number, committed or not, from the log's file names."""
     with disk.reading(folder):
         versions = _versions(folder)
         if not versions:
@@ -94,10 +95,9 @@ def newest(folder: Path) -> int:
 
 
 def load(folder: Path, version: int | None = None) -> StoredTable:
-    """Load a version of a table from its log, by default the newest, committed or not."""
+    """Load a table version from the log; default: the newest, committed or not."""
     with disk.reading(folder):
-        # The library counts up to the version, which takes hours if a damaged file names a huge
-        # number.
+        # The library counts up to the version; after damage, a huge number would take hours.
         if version is not None and version > max(_versions(folder), default=version):
             raise ValueError(f"its log has no version {version}")
         table = DeltaTable(folder, version=version)
@@ -130,7 +130,7 @@ _PLAIN: Final = re.compile(r"(?!\.)[\w.=#+~@ -]+", re.ASCII)
 
 
 def require_inside(entry: Path) -> None:
-    """Raise ValueError for a log entry that names a file outside of the table."""
+    """Raise ValueError if a log entry names a file outside the table."""
     if entry.name.endswith(_CHECKPOINT):
         rows = pq.ParquetFile(entry).read(columns=["add.path"]).to_pylist()
         _require_inside(str(row["add"]["path"]) for row in rows if row.get("add"))
@@ -161,9 +161,9 @@ def _versions(folder: Path) -> set[int]:
 
 @contextmanager
 def _changing(folder: Path) -> Iterator[None]:
-    """Change a table through the storage library, and remove its temporary files on a full disk.
+    """Change a table through the storage library; on a full disk, remove its temporary files.
 
-    After a failed call the library's threads run for a moment, and their files occupy disk space.
+    The library's threads outlive a failed call for a moment, and their files use disk space.
     """
     with without_panics(StorageError), disk.writing(folder):
         try:
@@ -243,7 +243,7 @@ def add_files(
 
 
 def replace(folder: Path, rows: pa.Table, *, partitioned: bool = False) -> int:
-    """Rewrite the whole table with the columns of `rows`; return the new version."""
+    """Replace the whole table by `rows`, with their columns; return the new version."""
     divided = [OPEN] if partitioned else None
     with _changing(folder):
         write_deltalake(
@@ -255,8 +255,8 @@ def replace(folder: Path, rows: pa.Table, *, partitioned: bool = False) -> int:
 def update(folder: Path, rows: pa.Table, key: Sequence[str], *, is_open: bool | None = None) -> int:
     """Replace the stored rows that have the keys of `rows`; return the new version.
 
-    With `is_open`, only that partition is searched, because it has all of these keys; the new rows
-    may be in the other partition.
+    With `is_open`, only that partition is searched for the keys, because it has all of them; the
+    new rows may go to the other partition.
     """
     where = [f"t.{name} = s.{name}" for name in key]
     if is_open is not None:
@@ -275,16 +275,16 @@ def update(folder: Path, rows: pa.Table, key: Sequence[str], *, is_open: bool | 
 
 
 def log_after(folder: Path, version: int | None) -> list[Path]:
-    """Return the files of a table's log after a version, or all of them."""
+    """Return a table's log files after a version, or all of them."""
     entries = sorted((folder / LOG).iterdir())
     oldest = -1 if version is None else version
     return [path for path in entries if (n := _number(path)) is not None and n > oldest]
 
 
 def undo_after(folder: Path, version: int) -> None:
-    """Remove the versions after `version`, newest first; no commit names them.
+    """Remove the uncommitted versions after `version`, newest first.
 
-    Temporary files of the log and a wrong checkpoint hint are removed too.
+    The log's temporary files and a wrong checkpoint hint are removed too.
     """
     log = folder / LOG
     later = log_after(folder, version)
@@ -311,7 +311,7 @@ def wrong_hint(folder: Path) -> Path | None:
 
 
 def drop_wrong_hint(folder: Path) -> None:
-    """Remove a wrong checkpoint hint; without one, opening the table only takes longer."""
+    """Remove a wrong checkpoint hint; without a hint, opening the table only takes longer."""
     path = wrong_hint(folder)
     if path is not None:
         with disk.writing(path):
@@ -330,7 +330,7 @@ def put_aside(folder: Path, target: Path) -> None:
 
 
 def discard(folder: Path) -> None:
-    """Remove a table that no commit names: first rename its folder, then delete it."""
+    """Remove an uncommitted table: first rename its folder, then delete it."""
     with disk.writing(folder):
         trash = folder.with_name(f"{TRASH}{os.getpid()}-{folder.name}")
         folder.rename(trash)
@@ -359,7 +359,7 @@ def trim_log(folder: Path, oldest: int) -> int:
         with disk.writing(folder):
             for path in dropped:
                 path.unlink(missing_ok=True)
-        # A checkpoint that another desk wrote has no hint file here.
+        # A checkpoint from another desk has no local hint file.
         drop_wrong_hint(folder)
     return len(dropped)
 

@@ -1,8 +1,8 @@
-"""Error handling for the lake's disk: changes go through `writing`, reads through `reading`.
+"""Disk errors of the lake: all changes go through `writing`, all reads through `reading`.
 
-Both convert errors of disks and file formats into an error with a next step. All code in this
-package that changes a file is inside `writing`, so tests can interrupt a commit before and after
-each of its writes.
+Both convert errors of disks and file formats into an error that states the next step. All code in
+this package that changes a file is inside `writing`, so tests can interrupt a commit before and
+after each write.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ REPAIR = "run `treasury doctor`, then `treasury doctor --repair`, or restore a c
 
 @contextmanager
 def reading(folder: Path) -> Iterator[None]:
-    """Read a table's log or files; raise WorkspaceDamaged if that fails.
+    """Run a block that reads a table; raise WorkspaceDamaged if that fails.
 
-    A file without read permission is not damaged: it raises StorageError and must not cause a
-    repair.
+    A file without read permission is not damaged and must not be repaired, so it raises
+    StorageError.
     """
     try:
         yield
@@ -41,7 +41,7 @@ def reading(folder: Path) -> Iterator[None]:
 
 
 def problem_of(path: Path, size: int) -> str:
-    """Return a stored file's problem without reading it; empty if it has its `size`.
+    """Return what is wrong with a stored file, without reading it; empty if its size is right.
 
     Raise StorageError if it may not be read.
     """
@@ -70,7 +70,7 @@ def refuse_pipes(paths: Iterable[str]) -> None:
 
 
 def refuse_links(folder: Path, *, depth: int = 2) -> None:
-    """Raise StorageError for a link in a folder to be written, or in its subfolders.
+    """Raise StorageError if a folder to be written to, or a subfolder, contains a link.
 
     With a link, another user of a shared folder could make this user overwrite a file elsewhere.
     The folder itself may be a link, for example to another disk.
@@ -86,7 +86,7 @@ def refuse_links(folder: Path, *, depth: int = 2) -> None:
 
 
 def link_refused(path: Path) -> StorageError:
-    """Return the error for a link where a file has to be written."""
+    """Return the error for a link at the path of a file to be written."""
     return StorageError(
         f"{path} is a link; links are never written through",
         do="replace it with the file that it points to, or remove it",
@@ -103,9 +103,9 @@ def denied(path: Path) -> StorageError:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Change files on disk; raise StorageError with the cause, such as a full disk.
+    """Run a block that changes files; raise StorageError with the cause, such as a full disk.
 
-    Files written here are invisible to readers until a commit names them.
+    Files written in the block are invisible to readers until a commit names them.
     """
     try:
         yield

@@ -1,8 +1,8 @@
 """The digest list of a lake: one line with path and hash for each stored file.
 
-Records have a hash of their content, but observations, instants, commits and logs of tables have
-none, so whole files are hashed too. A file without a line is checked by its rows only. An
-incomplete line is ignored. Of two lines for a file, the later one is valid.
+Records have content hashes, but observations, instants, commits and table logs have none, so whole
+files are hashed too. For a file without a line, only the rows are checked. An incomplete line is
+ignored. If a file has two lines, the later one is valid.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Line(msgspec.Struct, frozen=True):
     path: str
     digest: str
     check: str
-    """Hash of both fields, so that a damaged line never makes an intact file look damaged."""
+    """Hash of path and digest, so that a damaged line never makes an intact file look damaged."""
 
 
 class Digests:
@@ -62,8 +62,8 @@ class Digests:
     def keep(self, files: Iterable[str], log: Iterable[Path]) -> None:
         """Flush the unlisted files to disk, then add their hashes to the list.
 
-        The given log entries are hashed even if they are listed, because a run that was undone may
-        have used the same names.
+        Log entries are hashed even if they are listed, because an undone run may have used the same
+        names.
         """
         listed = self.by_path()
         fresh = [name for name in map(self.name, files) if name not in listed]
@@ -75,7 +75,7 @@ class Digests:
             self._add(_lined(name, digest_of(self._folder / name)) for name in fresh)
 
     def note(self, digests: Mapping[str, str]) -> None:
-        """Add the hashes of files that are on disk and were already verified."""
+        """Add the hashes of files that are already on disk and verified."""
         if digests:
             with disk.writing(self._path):
                 self._add(_lined(*noted) for noted in digests.items())
@@ -83,7 +83,7 @@ class Digests:
     def _add(self, lines: Iterable[bytes]) -> None:
         with append_regular(self._path) as file:
             if file.tell():
-                # Ends a line that a crash left incomplete.
+                # This ends a line that a crash left incomplete.
                 file.write(b"\n")
             file.write(b"\n".join(lines))
         durable.sync_files([self._path], self._folder)
@@ -108,7 +108,7 @@ class Digests:
         return None if expected is None else digest_of(Path(file)) != expected
 
     def name(self, file: str | Path) -> str:
-        """Return a stored file's path as listed."""
+        """Return a stored file's path as written in the list."""
         return Path(file).relative_to(self._folder).as_posix()
 
 

@@ -1,8 +1,8 @@
-"""Leases: files by which a reader shows that it still needs the files of its commit.
+"""Leases: files that show that a reader still needs the files of its commit.
 
-A reader keeps its lease locked. The operating system releases the lock when the reader ends for any
-reason, so a lease that another process can lock is stale and is removed. A reader without write
-access has no lease; for such readers, recently superseded files are kept.
+A reader keeps its lease locked. The operating system releases the lock when the reader ends, for
+whatever reason. So a lease that another process can lock is stale, and is removed. A reader without
+write access has no lease; for such readers, recently superseded files are kept.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ READERS: Final = ".readers"
 
 
 def lease(folder: Path, number: int, holder: object) -> None:
-    """Keep commit `number` until the object `holder` is deleted, if the folder is writable.
+    """Keep a commit's files until the object `holder` is deleted, if the folder is writable.
 
-    Creating a lease never waits and never raises an error.
+    The call never waits and never raises an error.
     """
     for _ in range(3):
         path = folder / READERS / f"{number}-{uuid.uuid4().hex}.lease"

@@ -1,7 +1,7 @@
-"""The lock of the workspace, which allows one writer at a time, and a note about its holder.
+"""The workspace lock, which allows one writer at a time, and a note about its holder.
 
-The operating system releases the lock when its holder dies, so a killed run never locks the
-workspace. The note is only for messages, and may remain after its writer died.
+The operating system releases the lock when its holder dies, so a killed run never blocks the
+workspace. The note is only used in messages, and may outlive its writer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Holder(msgspec.Struct, frozen=True):
 def workspace_lock(
     folder: Path, command: str, *, name: str = _FILE_NAME, patience: float = 0.0
 ) -> Iterator[Holder]:
-    """Hold the workspace in `folder` for writing; raise WorkspaceLocked with the current holder.
+    """Hold the write lock of a workspace; raise WorkspaceLocked naming the current holder.
 
     If another process holds the lock, wait up to `patience` seconds. `name` selects another lock
     file.
@@ -71,7 +71,7 @@ def workspace_lock(
 
 
 def command_line(kind: str) -> str:
-    """Return the running command in a form that a person recognises."""
+    """Return the current command line in a form that a person recognises."""
     return f"{kind} ({Path(sys.argv[0]).name or 'python'})"
 
 

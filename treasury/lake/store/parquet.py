@@ -1,4 +1,4 @@
-"""Write incoming rows to Parquet files, which a table version names later.
+"""Writes incoming rows to Parquet files, which later become part of a table version.
 
 Rows come in small batches. At most two row groups are in memory: one being filled, and one being
 written by a thread. Incomplete files are harmless, because no version names them.
@@ -24,12 +24,12 @@ from treasury.lake.table_declaration import HASH, OPEN, RAW
 
 GROUP_ROWS: Final = 60_000
 _GROUP_BYTES: Final = 24 << 20
-"""Number of rows, or bytes, that form a row group. Small groups are slow to read, and of large
-groups two are in memory while one is being written.
+"""Maximum rows and bytes of a row group. Small groups are slow to read. Large groups need memory,
+because two are in memory while one is being written.
 """
 
 _SAMPLE: Final = 1000
-"""Number of rows sampled to find columns with repeated values, which a dictionary compresses."""
+"""Number of rows sampled to find columns with repeated values, which are dictionary-encoded."""
 
 LARGEST: Final = 256 << 20
 """Size in bytes after which another file is started."""
@@ -38,7 +38,7 @@ _FEW: Final = 64
 
 
 class Written(msgspec.Struct, frozen=True):
-    """A finished file, with its path in the table's folder; `is_open` is None if unpartitioned."""
+    """A finished file, by its path in the table's folder; `is_open` is None if unpartitioned."""
 
     path: str
     size: int
@@ -63,7 +63,7 @@ class Files:
         """The keys of the added rows, if the key is one column."""
         inner = [f for f in schema if not (partitioned and f.name == OPEN)]
         self._inner = pa.schema(inner)
-        # The minimum and maximum of these columns would not help any query.
+        # Minimum and maximum statistics of these columns would not help any query.
         self._compared = [f.name for f in inner if f.name not in (RAW.name, HASH.name)]
         self._open: dict[bool | None, _File] = {}
         self._written: list[Written] = []
@@ -86,7 +86,7 @@ class Files:
             self._keys = [pa.concat_arrays(self._keys)]
 
     def has_any(self, rows: pa.Table) -> bool:
-        """Return True if a row with one of these keys may have been added."""
+        """Return True if rows with some of these keys may already have been added."""
         if len(self._key) != 1:
             return True
         keys = rows[self._key[0]].combine_chunks()
@@ -147,7 +147,7 @@ class Files:
 
 
 class _File(msgspec.Struct, eq=False):
-    """One file being written; columns in `repeating` may get a dictionary."""
+    """A file being written; columns in `repeating` may be dictionary-encoded."""
 
     path: Path
     sink: Any
@@ -157,7 +157,7 @@ class _File(msgspec.Struct, eq=False):
     thread: ThreadPoolExecutor
     rows: int = 0
     length: int = 0
-    """The size on disk before the group that is being written."""
+    """The size on disk, without the group that is being written."""
     waiting: list[pa.Table] = []
     writer: pq.ParquetWriter | None = None
     writing: Future[None] | None = None
@@ -171,7 +171,7 @@ class _File(msgspec.Struct, eq=False):
             self._write()
 
     def close(self) -> None:
-        """Write the buffered rows and the end of the file."""
+        """Write the buffered rows and close the file."""
         with self.sink:
             try:
                 self._write()
@@ -205,7 +205,7 @@ class _File(msgspec.Struct, eq=False):
             self.schema,
             compression="zstd",
             compression_level=1,
-            # A dictionary helps if values repeat twice on average.
+            # Dictionary encoding helps if a value occurs twice on average.
             use_dictionary=[
                 name
                 for name in self.repeating

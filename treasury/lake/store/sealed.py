@@ -24,7 +24,7 @@ class _Sealed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def seal(value: object) -> bytes:
-    """Encode a value with the hash of its content."""
+    """Encode a value together with a hash of its content."""
     content = msgspec.json.format(msgspec.json.encode(value), indent=1)
     sealed = _Sealed(hashlib.sha256(content).hexdigest(), msgspec.Raw(content))
     return msgspec.json.encode(sealed)

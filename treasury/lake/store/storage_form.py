@@ -1,4 +1,4 @@
-"""The format version of a stored lake, in a small file; older versions of treasury refuse it."""
+"""The stored lake's format version, in a small file; an older treasury refuses the lake."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Form(msgspec.Struct, frozen=True):
 
 
 def has_form(folder: Path) -> bool:
-    """Return True if the lake in `folder` has the current format; StorageError for a later one.
+    """Return True if a lake has the current format; raise StorageError for a later one.
 
     An unreadable file counts as missing: the next commit writes it again.
     """

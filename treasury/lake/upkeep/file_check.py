@@ -1,7 +1,7 @@
-"""The check of stored files: every file of the last commit and of each pin is read completely.
+"""Checks stored files by reading every file of the last commit and of each pin completely.
 
-A file can be missing, truncated or altered. Its content is compared with the hash in the digest
-list. If a file is not listed, each of its records is compared with its own content hash.
+This finds missing, truncated and altered files. A file is compared with its hash in the digest
+list. If it is not listed, each of its records is compared with the record's content hash.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BATCH: Final = 65_536
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """A damaged stored file of a table, a history, or the table `commits`."""
+    """A damaged file of a table, a history, or the table `commits`."""
 
     table: str
     path: str
@@ -45,7 +45,7 @@ class Damage(msgspec.Struct, frozen=True):
 
 
 def damages(lake: Lake) -> list[Damage]:
-    """Return all damage to the last commit and the pins.
+    """Return all damage to files of the last commit and of pins.
 
     Raise StorageError if a file may not be read.
     """
@@ -54,7 +54,7 @@ def damages(lake: Lake) -> list[Damage]:
     check = FileCheck(lake)
     try:
         last = lake.last()
-        # While the snapshot exists, its lease prevents the removal of its files.
+        # As long as the snapshot exists, its lease protects its files from removal.
         reading = None if last is None else lake.snapshot()
     except WorkspaceDamaged as error:
         damages_found.append(Damage(COMMITS, str(lake.folder / LAST), error.what))
@@ -77,9 +77,9 @@ def damages(lake: Lake) -> list[Damage]:
 
 
 def require_unaltered(lake: Lake, snapshot: Snapshot, names: Collection[str]) -> None:
-    """Compare these tables' files with their hashes; raise WorkspaceDamaged for a difference.
+    """Compare these tables' files with their hashes; raise WorkspaceDamaged if one differs.
 
-    Reading a file detects only if it is missing or unparsable; the hash also detects a changed
+    Reading alone would only detect a missing or unparsable file; the hash also detects a changed
     amount.
     """
     check, is_last = FileCheck(lake), snapshot.commit == lake.last_commit()
@@ -130,7 +130,7 @@ class FileCheck:
             yield Damage(name, str(hint), "names a missing checkpoint")
 
     def files(self, name: str, stored: delta.StoredTable) -> Iterator[Damage]:
-        """Yield the damage to files of a table that were not checked before."""
+        """Yield the damage to a table's files that were not checked before."""
         for file in stored.files:
             if file.path not in self._checked:
                 self._checked.add(file.path)
@@ -139,7 +139,7 @@ class FileCheck:
                     yield Damage(name, file.path, problem)
 
     def _altered(self, name: str, path: str) -> str:
-        """Return the problem of a file with altered content; empty if it is intact."""
+        """Return how a file's content was altered; empty if it is intact."""
         altered = self._digests.is_altered(path, self._listed)
         if altered is not None:
             return "was changed after it was written" if altered else ""
@@ -155,9 +155,9 @@ class FileCheck:
 
 
 def whole_rows(path: Path, declared: Table | None) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """Yield a file's rows in batches, each with its intact rows.
+    """Yield a file's rows in batches: all rows, and the intact ones among them.
 
-    A row with a hash by an earlier rule is not checked and counts as intact.
+    A row whose hash was made by an earlier rule cannot be checked and counts as intact.
     """
     file = pq.ParquetFile(path)
     # A batch is a row group, which limits its size.
@@ -170,7 +170,7 @@ def whole_rows(path: Path, declared: Table | None) -> Iterator[tuple[pa.Table, p
         if declared is None:
             yield rows, rows
             continue
-        # Merged files have texts as string views, which few Arrow functions support.
+        # Merged files store texts as string views, which few Arrow functions support.
         rows = shaped(rows, [f for f in declared.history_schema if f.name in rows.column_names])
         if not declared.records:
             yield rows, rows
@@ -183,7 +183,7 @@ def whole_rows(path: Path, declared: Table | None) -> Iterator[tuple[pa.Table, p
 
 
 def shaped(rows: pa.Table, fields: Iterable[pa.Field]) -> pa.Table:
-    """Return the columns of a schema; columns declared after the file was written are null."""
+    """Return rows with a schema's columns; columns declared after the file was written are null."""
     schema = pa.schema(fields)
     columns = [
         rows[field.name].cast(field.type)

@@ -1,4 +1,4 @@
-"""Repair: rebuild damaged tables from all readable files, and report the losses.
+"""Repair: rebuilds damaged tables from all readable files, and reports losses.
 
 Each stored version of a record has its key, its content hash and the instant of its commit. So a
 table and its history can be rebuilt from any files with their rows: files of the last commit,
@@ -35,7 +35,7 @@ _ASIDE: Final = "damaged"
 
 
 class Repaired(msgspec.Struct, frozen=True):
-    """One table after its repair; `lost` counts the stored rows that could not be restored.
+    """A repaired table; `lost` counts the stored rows that could not be restored.
 
     `lost` is None if the original number of rows is unknown.
     """
@@ -59,7 +59,7 @@ class Repaired(msgspec.Struct, frozen=True):
 
 
 class Repair(msgspec.Struct, frozen=True):
-    """The damage and the repaired tables; `sentences` are other messages for a person."""
+    """The damage found and the tables repaired; `sentences` are further messages for a person."""
 
     damages: tuple[Damage, ...]
     tables: tuple[Repaired, ...] = ()
@@ -73,9 +73,9 @@ class _Standing(msgspec.Struct, frozen=True):
     commit: Commit
     commits: pa.Table
     listed: int | None
-    """Version of the table of commits; None if it is damaged and must be rewritten."""
+    """Version of the table of commits; None if this table is damaged and must be rewritten."""
     is_adopted: bool = False
-    """True if the versions of the last commit are unknown, so that the newest versions are used."""
+    """True if the last commit's versions are unknown, so that the newest versions are used."""
 
 
 def repair(lake: Lake, now: datetime) -> Repair:
@@ -107,13 +107,13 @@ def repair(lake: Lake, now: datetime) -> Repair:
 
 
 def _pins_to_restore(lake: Lake) -> tuple[str, ...]:
-    """Return messages about damaged pins and pinned files, which only a copy restores."""
+    """Return messages about damaged pins and pinned files, restorable only from a copy."""
     pinned = (damage for damage in damages(lake) if damage.pinned is not None)
     return tuple(f"{damage}: restore it from a copy" for damage in pinned)
 
 
 def _standing(lake: Lake) -> _Standing | None:
-    """Find the last commit: in its own file, else in the table of commits, else in the tables.
+    """Find the last commit in its own file, else in the table of commits, else from the tables.
 
     Return None if nothing was ever committed.
     """
@@ -129,7 +129,7 @@ def _standing(lake: Lake) -> _Standing | None:
         return _Standing(
             newest.commit, commits.commits_in(lake.folder, newest.listed), newest.listed
         )
-    # All commits that any readable file contains, oldest first.
+    # All commits found in readable files, oldest first.
     parts = [commits.SCHEMA.empty_table()]
     digests = lake.digests.by_path()
     for path in _files_of(lake, COMMITS):
@@ -154,7 +154,7 @@ def _standing(lake: Lake) -> _Standing | None:
 def _rebuilt(
     lake: Lake, broken: set[str], standing: _Standing, now: datetime
 ) -> tuple[tuple[Repaired, ...], Commit]:
-    """Rebuild the damaged tables and commit them with the others."""
+    """Rebuild the damaged tables, and commit them together with the intact ones."""
     stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
     last = standing.commit
     tables = [t for t in lake.catalogue.values() if broken & {t.name, t.history}]
@@ -163,7 +163,7 @@ def _rebuilt(
     versions = dict(last.versions)
     for rebuilding in rebuilt:
         versions |= rebuilding.versions
-    # Observations are not marked, because a service cannot return them again.
+    # Observations are not marked for fetching, because a service cannot return them again.
     records = {table.name for table in lake.catalogue.values() if table.records}
     refetch = {*last.refetch, *(table.table for table in repaired if table.lost != 0)} & {
         part for part in (*last.refetch, *records) if split_mark(part)[0] in records
@@ -196,7 +196,7 @@ def _list(lake: Lake, commit: Commit, standing: _Standing, stamp: str) -> int:
 
 
 def _adopted(lake: Lake, listed: pa.Table) -> Commit:
-    """Return the newest content of every table as a commit, if the last commit is lost."""
+    """Return a commit with every table's newest content, for use if the last commit is lost."""
     versions = {}
     for table in lake.catalogue.values():
         for name in (table.name, table.history):
@@ -212,7 +212,7 @@ def _adopted(lake: Lake, listed: pa.Table) -> Commit:
 
 
 def _files_of(lake: Lake, name: str) -> list[Path]:
-    """Return all Parquet files of a table that still exist, of any version."""
+    """Return all existing Parquet files of a table, whatever their version."""
     folders = [lake.folder / name, *(lake.folder / _ASIDE).glob(f"*/{name}")]
     return [path for folder in folders if folder.is_dir() for path in delta.data_files(folder)]
 
@@ -237,7 +237,7 @@ class _Rebuilding:
         if table.records:
             current, past = self._versions_of(readable)
         else:
-            # Rows of other files are added if the last commit does not have them.
+            # Rows of other files are added if the last commit lacks them.
             query = f"""
 WITH committed_rows AS (SELECT DISTINCT * EXCLUDE (committed) FROM found WHERE {self._condition})
 SELECT * FROM found WHERE committed
@@ -297,7 +297,7 @@ WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE commit
 
     @property
     def _condition(self) -> str:
-        """SQL that is true for rows of completed commits."""
+        """A SQL condition that is true for rows of completed commits."""
         if self._standing.is_adopted:
             # The commits are unknown.
             return "true"
@@ -306,9 +306,9 @@ WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE commit
         return f'committed OR {VALID_FROM.name} IN (SELECT "at" FROM commits)'
 
     def _versions_of(self, readable: pa.Table) -> tuple[pa.Table, pa.Table]:
-        """Return the latest version of each record, and the earlier ones with their ends.
+        """Return each record's latest version, and earlier versions with the instants they ended.
 
-        SQL processes only the columns that order the versions, because the rows are large.
+        SQL sorts only the columns that order the versions, because whole rows are large.
         """
         key = ", ".join(map(duckdb_engine.quoted, self._table.key))
         slim = readable.select([*self._table.key, VALID_FROM.name, VALID_TO.name, "committed"])

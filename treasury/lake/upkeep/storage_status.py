@@ -20,11 +20,12 @@ STATUS = pa.schema(
     [("table", TEXT)]
     + [(name, INTEGER) for name in ("rows", "files", "bytes", "earlier_versions", "kept_bytes")]
 )
-"""`bytes` counts files of the last commit with history; `kept_bytes` counts every file on disk."""
+"""`bytes` is the size of the last commit's files, with history; `kept_bytes` is the size of all
+files on disk."""
 
 
 class LakeStatus(Tables, msgspec.Struct, frozen=True):
-    """The lake's current state; `tables` has a row per stored table."""
+    """The lake's current state; `tables` has one row per stored table."""
 
     commit: Commit | None
     commits: int
@@ -36,10 +37,10 @@ class LakeStatus(Tables, msgspec.Struct, frozen=True):
     refetch: tuple[str, ...]
     tables: Table
     home: HomeStatus | None = None
-    """State of this desk relative to its lake's home, if it has one."""
+    """State of this copy of the lake relative to the shared lake, if the lake is shared."""
 
     def __str__(self) -> str:
-        """Return the sizes, the last runs and the kept commits, one line each."""
+        """Return lines with the sizes, the last runs and the kept commits."""
         runs = (f"{kind} at {at:%F %T}Z" for kind, at in sorted(self.last_runs.items()))
         pins = ", ".join(map(str, self.pinned)) or "none"
         lines = [

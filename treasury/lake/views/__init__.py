@@ -1,1 +1,1 @@
-"""Queries over the histories of tables, and the database file for other programs."""
+"""Queries over table histories, and the database file for other programs."""

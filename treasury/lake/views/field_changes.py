@@ -29,11 +29,11 @@ CHANGE: Final = pa.schema(
 def changes(
     snapshot: Snapshot, name: str, since: datetime, until: datetime | None = None
 ) -> pa.Table:
-    """Return the changes of a table of records after `since`, up to `until`, ordered by time.
+    """Return the changes in a table of records after `since`, up to `until`, ordered by time.
 
     `changed_at` is the commit that stored the change. A record that is new, vanished from a
     complete listing, or came back gives one row without a field. If only parts of the received
-    record differ that no column holds, the field is `raw`.
+    record that have no column differ, the field is `raw`.
     """
     table = snapshot.declared(name)
     if not table.records:
@@ -93,4 +93,4 @@ _AS_TEXT: Final = {
     INSTANT: "strftime({}, '%Y-%m-%dT%H:%M:%S.%fZ')",
     TEXTS: "to_json({})::VARCHAR",
 }
-"""SQL that converts a value to text, for types for which a cast gives another text."""
+"""SQL that converts a value to text, for types whose cast would give a different text."""

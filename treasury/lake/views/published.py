@@ -23,7 +23,7 @@ FILE_NAME: Final = "treasury.duckdb"
 
 
 def publish(folder: Path, views: Mapping[str, str], about: str) -> Path:
-    """Rewrite `treasury.duckdb` in `folder` with these views; `about` is their comment."""
+    """Rewrite `treasury.duckdb` in `folder` with these views; `about` is the comment on each."""
     path = folder / FILE_NAME
     draft = folder / f".{FILE_NAME}.{os.getpid()}"
     try:
@@ -48,9 +48,9 @@ def publish(folder: Path, views: Mapping[str, str], about: str) -> Path:
 
 
 def published(folder: Path, below: Path, about: str) -> str:
-    """Return why `treasury.duckdb` is wrong; empty if it shows `about` with files in `below`.
+    """Return why `treasury.duckdb` is outdated; empty if it shows `about` with files in `below`.
 
-    The views contain absolute paths, so they are also wrong after the workspace was moved.
+    The views contain absolute paths, so they are also outdated after the workspace was moved.
     """
     path = folder / FILE_NAME
     if not path.is_file():

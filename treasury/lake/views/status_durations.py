@@ -1,7 +1,7 @@
-"""How long each record was in each status, by the service's events or by our observations.
+"""Computes how long each record was in each status, from service events or our observations.
 
-An event has the time at which the service changed the status. An observed status began between two
-commits, the first one with this status and the one before, so both instants are returned.
+An event has the time at which the service changed the status. An observed status began between the
+first commit with this status and the commit before, so both instants are returned.
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
@@ -30,8 +30,8 @@ DURATION: Final = grouped_schema(
     (INSTANT, "entered_after"),
     (INTEGER, "at_least", "at_most"),
 )
-"""The columns after the record's key. `left_at` is null while the status lasts; `seconds` is then
-the time until the snapshot's instant.
+"""The columns that follow the record's key. `left_at` is null while the status lasts; in this case,
+`seconds` is measured until the snapshot's instant.
 
 `known_from` is `events` or `observation`. For an observed status, `entered_at` is the instant of
 the first commit with this status. The status began after `entered_after`, the previous commit or
@@ -41,10 +41,10 @@ if unknown.
 
 
 class Events(msgspec.Struct, frozen=True):
-    """The status events of a table: `record` is the id column, `statuses` maps types to statuses.
+    """A table's status events: `record` is the id column, `statuses` maps event types to statuses.
 
-    An event type in `untold` does not state the status; it is that of the stored version of the
-    record with the event's version number.
+    Event types in `untold` do not state the status; it is taken from the record's stored version
+    with the event's version number.
     """
 
     table: str
@@ -54,7 +54,7 @@ class Events(msgspec.Struct, frozen=True):
 
 
 def durations(snapshot: Snapshot, name: str, events: Events | None = None) -> pa.Table:
-    """Return one row per status of each record, ordered by record and time.
+    """Return one row for each period that a record spent in a status, ordered by record and time.
 
     A record with at least one event uses only events; any other record uses observations.
     """
@@ -90,7 +90,7 @@ def _versions(name: str) -> str:
 
 
 def _event_steps(name: str, events: Events | None) -> str:
-    """Return SQL for id, time and status from the events, one row per moment."""
+    """Return SQL for id, time and status from the events, one row per instant."""
     if events is None:
         return engine.scan((), DURATION, ())
     kinds = ", ".join(

@@ -1,4 +1,4 @@
-"""Incoming euros that are converted to stablecoin: SEPA credits and paid sessions.
+"""Incoming euros that are converted to stablecoins: SEPA credits and paid sessions.
 
 An arrival is an incoming payment: it is received, converted at the day's rate and credited to the
 account's wallet. If the account is not verified or has no wallet yet, the coins are held and
@@ -26,13 +26,13 @@ from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.world import World
 
 CONVERTS: Final = "finance.arrival.converts"
-"""Name of the agenda step that converts an arrival."""
+"""Name of the scheduled step that converts an arrival."""
 _BY_HAND: Final = timedelta(hours=36)
 """Time until a person assigns a wire without a code; the specification states 24 to 48 hours."""
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Euros on their way into a wallet, with the status RECEIVED, HELD or CREDITED."""
+    """Euros on their way into a wallet; the status is RECEIVED, HELD or CREDITED."""
 
     id: str
     account_id: str
@@ -97,7 +97,7 @@ def _arrive(world: World, *, due: datetime | None, **fields: Any) -> Arrival:
 
 
 def convert(world: World, arrival_id: str) -> Arrival:
-    """Convert the euros of an arrival into coins, unless they are converted already."""
+    """Convert an arrival's euros into coins, unless this was already done."""
     arrival = stored(world, "arrival", arrival_id, Arrival)
     if arrival.status != "RECEIVED":
         return arrival

@@ -19,7 +19,7 @@ from treasury.sandbox.state.shapes import Account, PartyRole, VirtualBankAccount
 from treasury.sandbox.story.world import World
 
 _UNFINISHED: Final = (
-    # For each kind of record, the statuses in which it may still move an amount.
+    # For each kind of record, the statuses in which it may still move money.
     ("transfer", ("PENDING", "PROCESSING")),
     ("account_transfer", ("PENDING", "PROCESSING")),
     ("payment_session", ("CREATED", "PAYMENT_RECEIVED")),
@@ -39,7 +39,7 @@ class AccountFields(JsonBody, frozen=True, kw_only=True):
 
 
 class NewAccount(AccountFields, frozen=True, kw_only=True):
-    """A new account for a known party or for a new one."""
+    """A new account, for an existing or a new party."""
 
     chain: Chain
     party: parties.PartyBody | None = None
@@ -78,7 +78,7 @@ class NewVirtualAccount(JsonBody, frozen=True, kw_only=True):
 
 
 def create_account(world: World, call: Call) -> Account:
-    """POST /accounts: create an account for a known party or a new one."""
+    """POST /accounts: create an account for an existing or a new party."""
     body = call.read(NewAccount)
     exactly_one(partyId=body.party_id, party=body.party)
     _is_free(world, body.external_id)
@@ -98,7 +98,7 @@ def create_account(world: World, call: Call) -> Account:
 
 
 def change_account(world: World, call: Call) -> Account:
-    """PATCH /accounts/{id}: change externalId and name; a given version must be current."""
+    """PATCH /accounts/{id}: change externalId and name; a version, if sent, must be current."""
     account, body = records.account_of(world, call.path["id"]), call.read(AccountChanges)
     if body.version is not None and body.version != account.version:
         raise Refusal(409, "CONFLICT", "Account changed; read it again and retry.")
@@ -121,7 +121,7 @@ def delete_account(world: World, call: Call) -> None:
     for kind, statuses in _UNFINISHED:
         sides = {"owner": account.id, "peer": account.id}
         if world.store.page(kind, {"status": statuses}, members=sides, limit=0).total:
-            raise Refusal(409, "CONFLICT", "Something on the account is still under way.")
+            raise Refusal(409, "CONFLICT", "An operation on the account is still open.")
     for kind in ("wallet", "virtual_account", "party_role"):
         world.store.remove(kind, owner=account.id)
     world.store.remove("account", id=account.id)
@@ -158,12 +158,12 @@ def create_wallet(world: World, call: Call) -> Wallet:
         raise invalid(f"chain must be the account's own, {account.chain}.")
     wallet = give_wallet(world, account)
     release(world, account)
-    # The stored answer shows the empty wallet: amounts held for the account move in afterwards.
+    # The answer is stored first, so it shows the empty wallet; held amounts move in afterwards.
     return wallet
 
 
 def give_wallet(world: World, account: Account) -> Wallet:
-    """Create an empty wallet of an account."""
+    """Create an empty wallet for an account."""
     world.clock.tick()
     wallet = Wallet(
         id=world.ids.uuid(), account_id=account.id, chain=account.chain, type="CUSTODIAL",
@@ -178,7 +178,7 @@ def create_virtual_account(world: World, call: Call) -> VirtualBankAccount:
     records.require_active(account)
     now = shapes.bare(world.clock.tick())
     party = account.party_roles[0].party if account.party_roles else None
-    # The beneficiary name that payers see.
+    # This becomes the beneficiary name that payers see.
     holder = world.cast.company.name
     if party is not None:
         holder = party.name or f"{party.first_name} {party.last_name}"

@@ -1,7 +1,8 @@
-"""Drivers of the finance service: functions that cause events outside the caller's control.
+"""Drivers of the finance service: functions that cause events which API calls cannot cause.
 
-Checks pass or fail, money arrives, transfers settle or fail, accounts are suspended. The service
-has no operation for such events. Events that only depend on time are put on the agenda here.
+Identity checks pass or fail, money arrives, transfers settle or fail, accounts are suspended. The
+service has no operations for such events. Events that only depend on time are scheduled on the
+agenda.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ T = TypeVar("T")
 
 
 class FinanceDrivers:
-    """Drivers of the platform. Each takes effect completely or not, and returns the record."""
+    """Drivers of the platform. Each takes effect completely or not at all; it returns a record."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -96,11 +97,11 @@ class FinanceDrivers:
     def sepa_credit(
         self, iban: str, amount: Decimal | str, text: str, *, instant: bool = False
     ) -> arrivals.Arrival:
-        """Let a wire with a payment text arrive on a virtual account.
+        """Let a wire with this text arrive on a virtual account.
 
         If the text has the account's code, the wire is converted at once (instant) or on the next
-        TARGET day. Without the code, or on an inactive account, a person has to assign it: after 36
-        hours, or never.
+        TARGET day. Without the code, or on an inactive account, a person assigns it after 36 hours,
+        or never.
         """
         euros = parse_amount(amount)
         if not (0 < euros <= _MOST and is_exact_in(euros, "EUR")):
@@ -179,11 +180,11 @@ class FinanceDrivers:
             return [decode(item, arrivals.Arrival) for item in items]
 
     def callbacks(self) -> list[Invocation]:
-        """Return all completed calls of a callbackUrl."""
+        """Return all completed calls to callback URLs."""
         return self._world.callbacks.invocations
 
     def effects(self) -> list[Effect]:
-        """Return all writes that took effect, so that a test can count lost and repeated writes."""
+        """Return all writes that took effect, so that tests can count lost and repeated writes."""
         with self._world.lock:
             return self._world.keys.effects()
 
@@ -193,12 +194,12 @@ class FinanceDrivers:
             return self._world.ledger.sums()
 
     def ledger_balances(self) -> dict[str, dict[str, Decimal]]:
-        """Return the ledger's balances by place, such as a wallet's reserved part, and asset."""
+        """Return the ledger's balances by asset and place (such as a wallet's reserved part)."""
         with self._world.lock:
             return self._world.ledger.balances()
 
     def ledger_effects(self, reference: str) -> list[str]:
-        """Return the kinds of one record's ledger movements, in order."""
+        """Return the kinds of ledger movements caused by one record, in order."""
         with self._world.lock:
             return self._world.ledger.movements(reference)
 
@@ -242,7 +243,7 @@ def _check_status(status: str, statuses: tuple[str, ...]) -> None:
 
 
 def _read_record(read: Callable[[], T]) -> T:
-    """Convert a refusal of the service to an InputError for the caller of a driver."""
+    """Convert the service's refusal to an InputError for the driver's caller."""
     try:
         return read()
     except Refusal as refusal:

@@ -44,7 +44,7 @@ class AddressBody(AddressParts, frozen=True, kw_only=True):
 
 
 class _PartyBody(JsonBody, frozen=True, kw_only=True, tag_field="partyType"):
-    """A JSON object with the type of the party."""
+    """A JSON object that states the party's type."""
 
 
 class IndividualFields(_PartyBody, frozen=True, kw_only=True, tag="INDIVIDUAL"):
@@ -95,7 +95,7 @@ class PartyChangeFields(JsonBody, frozen=True, kw_only=True):
 
 
 class PartyChanges(PartyChangeFields, frozen=True, kw_only=True):
-    """The changeable fields of a party; its address changes as a whole."""
+    """The changeable fields of a party; its address is replaced as a whole."""
 
     address: AddressBody | None = None
 
@@ -109,7 +109,7 @@ def create_party(world: World, call: Call) -> Party:
 
 
 def make_party(world: World, body: PartyFields) -> Party:
-    """Create a party whose check is pending."""
+    """Create a party whose identity check is pending."""
     now, own = bare(world.clock.tick()), msgspec.structs.asdict(body)
     del own["idempotency_key"]
     own["kyc_status" if isinstance(body, IndividualFields) else "kyb_status"] = "PENDING"
@@ -120,7 +120,7 @@ def make_party(world: World, body: PartyFields) -> Party:
 
 
 def change_party(world: World, call: Call) -> Party:
-    """PATCH /parties/{id}: change fields of the party's type; a given version must be current."""
+    """PATCH /parties/{id}: change fields of a party; a version, if sent, must be current."""
     party, body = party_of(world, call.path["id"]), call.read(PartyChanges)
     if body.version is not None and body.version != party.version:
         raise Refusal(409, "CONFLICT", "Party changed; read it again and retry.")
@@ -141,7 +141,7 @@ def change_party(world: World, call: Call) -> Party:
 
 
 def delete_party(world: World, call: Call) -> None:
-    """DELETE /parties/{id}: delete a party without accounts that is not blocked."""
+    """DELETE /parties/{id}: delete a party that has no accounts and is not blocked."""
     party = party_of(world, call.path["id"])
     if party.status == "BLOCKED":
         raise Refusal(409, "CONFLICT", "A blocked party cannot be deleted.")
@@ -163,7 +163,7 @@ _LIST: Final = Listing(
     },
 )
 PARTY_ROUTES: Final = (
-    create_route("/parties", create_party, PartyBody, Party, "Create a party; its check starts."),
+    create_route("/parties", create_party, PartyBody, Party, "Create a party and start its check."),
     list_route("/parties", _LIST, Party, "List the parties."),
     read_route("/parties/{id}", detail_of("party", "party"), Party, "Get a party."),
     write_route(

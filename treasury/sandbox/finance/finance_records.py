@@ -1,4 +1,4 @@
-"""Reads and writes of the finance service's records that keep embedded copies consistent.
+"""Reads and writes the finance service's records, keeping embedded copies consistent.
 
 Roles and accounts contain copies of their parties, wallets contain balances from the ledger. Every
 change goes through this module, which also updates the copies.
@@ -32,7 +32,7 @@ def account_of(world: World, account_id: str) -> Account:
 
 
 def account_named(world: World, external_id: str) -> Account | None:
-    """Return the account with this external id of the caller."""
+    """Return the account with this external id (an id chosen by the client)."""
     items = world.store.page("account", {"reference": [external_id]}, limit=1).items
     return decode(items[0], Account) if items else None
 
@@ -49,13 +49,13 @@ def wallets_of(world: World, account_id: str) -> list[Wallet]:
 
 
 def verification(party: Party) -> str:
-    """Return the status of a party's check: KYC of a person, KYB of an organisation."""
+    """Return the status of a party's check: KYC for a person, KYB for an organisation."""
     status = party.kyc_status if party.party_type == "INDIVIDUAL" else party.kyb_status
     return status or "PENDING"
 
 
 def is_verified(account: Account) -> bool:
-    """Return whether the account has a holder and all its holders passed their check."""
+    """Return whether the account has holders and all of them passed their check."""
     return account.kyc_status in UNLOCKED
 
 
@@ -66,7 +66,7 @@ def require_active(account: Account) -> None:
 
 
 def put_party(world: World, party: Party) -> Party:
-    """Write a party, and its copies in roles and accounts."""
+    """Write a party, and update its copies in roles and accounts."""
     world.keep(party)
     for account_id in accounts_of(world, party.id):
         account = account_of(world, account_id)
@@ -89,18 +89,18 @@ def put_account(world: World, account: Account) -> Account:
 
 
 def put_wallet(world: World, wallet: Wallet) -> Wallet:
-    """Write a wallet with its balances in the ledger."""
+    """Write a wallet, with its balances from the ledger."""
     balances = balances_of(world.ledger, world.cast, wallet.id)
     return world.keep(replace(wallet, balances=balances))
 
 
 def move(world: World, kind: str, reference: str, *postings: Posting, lacking: int = 422) -> None:
-    """Move amounts in the ledger and update the wallets. Raises Refusal for a balance too low."""
+    """Move amounts in the ledger and update the wallets. Raises Refusal if a balance is too low."""
     try:
         world.ledger.move(kind, reference, world.clock.now.isoformat(), *postings)
     except Overdrawn as error:
         raise Refusal(
-            lacking, "INSUFFICIENT_FUNDS", f"Balance too low: not that much {error.asset}."
+            lacking, "INSUFFICIENT_FUNDS", f"Balance too low: not enough {error.asset}."
         ) from None
     touched = {
         place.split("/")[1]
@@ -113,7 +113,7 @@ def move(world: World, kind: str, reference: str, *postings: Posting, lacking: i
 
 
 def spendable(world: World, account_id: str, asset: str) -> tuple[Wallet, Decimal] | None:
-    """Return the account's wallet with the highest balance of an asset, if any ever had it."""
+    """Return the account's wallet with the highest balance of an asset, if any ever held it."""
     holding = [
         (wallet, holdings[asset])
         for wallet in wallets_of(world, account_id)
@@ -124,7 +124,7 @@ def spendable(world: World, account_id: str, asset: str) -> tuple[Wallet, Decima
 
 
 def places_of(world: World, account_id: str) -> list[str]:
-    """Return all places in the ledger that belong to an account."""
+    """Return all of the ledger's places that belong to an account."""
     wallets = wallets_of(world, account_id)
     spots = [place for wallet in wallets for place in (available(wallet.id), reserved(wallet.id))]
     return [*spots, suspense(account_id)]

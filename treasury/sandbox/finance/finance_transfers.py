@@ -1,7 +1,7 @@
 """The four operations that create a transfer, and their conditions.
 
-The sender must be active and verified and hold the asset on the chain; there must be exactly one
-receiver. The amount is reserved at once; `transfer_life` has the later steps.
+The sender must be active and verified, and must hold the asset on the chain; there must be exactly
+one receiver. The amount is reserved at once; `transfer_life` implements the later steps.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Outward(JsonBody, frozen=True, kw_only=True):
 
 
 class CryptoBody(_Outward, frozen=True, kw_only=True):
-    """A transfer of an asset. `destinationAddress`, a wallet outside, is the sandbox's own name."""
+    """A transfer of an asset. The name `destinationAddress` (an outside wallet) is invented."""
 
     chain: Long
     asset: Long
@@ -56,7 +56,7 @@ class CryptoBody(_Outward, frozen=True, kw_only=True):
 
 
 class BankBlock(JsonBody, frozen=True, kw_only=True):
-    """A bank account outside; the specification does not define these fields."""
+    """An outside bank account; the specification does not define these fields."""
 
     iban: str
     beneficiary_name: Long
@@ -99,7 +99,7 @@ def create_fiat(world: World, call: Call) -> Transfer:
 
 
 def create_any(world: World, call: Call) -> Transfer:
-    """POST /transfers: the sender and either typed body; a currency makes it a fiat transfer."""
+    """POST /transfers: either kind of transfer; a currency in the body makes it a fiat transfer."""
     if "currency" in call.body:
         fiat = call.read(AnyFiatBody)
         return make_fiat(world, fiat.sender_account_id, fiat)
@@ -108,7 +108,7 @@ def create_any(world: World, call: Call) -> Transfer:
 
 
 def create_internal(world: World, call: Call) -> AccountTransfer:
-    """POST /account-to-account-transfers: no chain is involved, so the chains may differ."""
+    """POST /account-to-account-transfers: the accounts' chains may differ, as none is used."""
     body = call.read(InternalBody)
     amount = fields.amount_of_text(body.amount, body.cryptocurrency)
     sender = sender_of(world, body.source_account_id)
@@ -161,7 +161,7 @@ def make_fiat(
     if body.bank_account is not None and not is_iban(body.bank_account.iban):
         raise invalid("bankAccount.iban does not have valid check digits.")
     receiver = _receiver_on_chain(world, sender, body, body.bank_account)
-    # A fiat transfer is paid with the asset of which the sender has the highest value in euros.
+    # A fiat transfer is paid with the sender's asset of the highest value in euros.
     euros_by_asset = {
         asset: holding[1] * payout_rate(asset)
         for asset in world.cast.contracts
@@ -181,7 +181,7 @@ def make_fiat(
 
 
 def sender_of(world: World, account_id: str) -> Account:
-    """Return the sending account, which must be active, with active and verified holders."""
+    """Return the sending account; it and its holders must be active, and the holders verified."""
     account = records.account_of(world, account_id)
     _require_active(account)
     for role in account.party_roles:
@@ -216,7 +216,7 @@ def _receiver(
 def _receiver_on_chain(
     world: World, sender: Account, body: _Outward, outside: object
 ) -> Account | None:
-    """Return the receiving account, which must be on the sender's chain; None if it is outside."""
+    """Return the receiving account, which must be on the sender's chain; None if outside."""
     if outside is not None:
         return None
     receiver = _receiver(world, sender, body.receiver_account_id, body.receiver_external_id)
@@ -281,7 +281,7 @@ _SIDES: Final = {"SENDER": ("owner",), "RECEIVER": ("peer",), None: ("owner", "p
 
 
 def _seen_from(call: Call) -> dict[str, str]:
-    """Return the query columns for transfers that an account sent, received, or both."""
+    """Return query columns that select the transfers that an account sent, received, or both."""
     role = call.query_value("accountRole")
     if role not in _SIDES:
         raise invalid("accountRole must be SENDER or RECEIVER.")
@@ -319,11 +319,11 @@ TRANSFER_ROUTES: Final = (
     ),
     create_route(
         "/accounts/{senderAccountId}/transfers/fiat", create_fiat, FiatBody, Transfer,
-        "Transfer an amount ordered in euros.",
+        "Transfer an amount that is stated in euros.",
     ),
     create_route(
         "/transfers", create_any, (AnyCryptoBody, AnyFiatBody), Transfer,
-        "Create a crypto transfer, or with a currency a fiat transfer.", 404,
+        "Create a crypto transfer or, if the body has a currency, a fiat transfer.", 404,
     ),
     list_route(
         "/accounts/{accountId}/transfers", _LIST, Transfer,

@@ -1,4 +1,4 @@
-"""Payment requests, which reserve an amount for a card in the wallet of the card's account.
+"""Payment requests, which reserve an amount for a card payment in a wallet.
 
 The specification does not state to which account a card belongs. Here it is the account created
 with the card, or the account with an id or externalId equal to the card's reference; any other card
@@ -27,12 +27,12 @@ from treasury.sandbox.story.rates import payout_rate
 from treasury.sandbox.story.world import World
 
 ASSET: Final = "USDC"
-"""The asset with which every card payment is paid."""
+"""The asset that pays for every card payment."""
 _RATES: Final = {"USD": Decimal(1), "EUR": payout_rate(ASSET)}
 
 
 class CardReference(JsonBody, frozen=True, kw_only=True):
-    """The card of a payment request; its type is any text and case-sensitive."""
+    """The card of a payment request; its type may be any text and is case-sensitive."""
 
     type: Long
     reference_id: Long
@@ -56,14 +56,14 @@ class PaymentRequestBody(JsonBody, frozen=True, kw_only=True):
 
 
 class BothAmounts(Shape, frozen=True, kw_only=True):
-    """An amount in fiat, as a number, and in coins, as a decimal string."""
+    """An amount in fiat (a number) and in coins (a decimal string)."""
 
     fiat: Decimal
     crypto: str
 
 
 class Execution(Shape, frozen=True, kw_only=True):
-    """A transaction on the chain."""
+    """A blockchain transaction."""
 
     id: str
     wallet_pair_id: str
@@ -134,7 +134,7 @@ def create_for(
     external_id: str | None,
     description: str | None,
 ) -> PaymentRequest:
-    """Create a payment request of an account, and reserve its amount."""
+    """Create a payment request for an account, and reserve its amount."""
     fiat, rate = amount_of_number(amount, currency), _RATES[currency]
     finance_records.require_active(account)
     if not finance_records.is_verified(account):
@@ -191,20 +191,20 @@ def reverse_payment(world: World, payment_id: str, reason: str) -> PaymentReques
 
 
 def keep_card(world: World, account_id: str, card: CardReference) -> None:
-    """Store the account of a card."""
+    """Store which account a card belongs to."""
     name = f"{card.type}/{card.reference_id}"
     world.store.put([Record(kind="card", id=name, item="", detail="{}", owner=account_id)])
 
 
 def find_payment(world: World, card_type: str, card: str, external_id: str) -> str | None:
-    """Return the id of a card's latest payment request with this id of the caller."""
+    """Return the id of a card's latest payment request with this external id."""
     where = {"type": [card_type], "peer": [card], "reference": [external_id]}
     ids = world.store.page("payment_card", where, descending=True, limit=1).items
     return ids[0] if ids else None
 
 
 def reserve_coins(world: World, account_id: str, reference: str, coins: Decimal) -> None:
-    """Reserve coins of an account for a payment request. Raises a 402 if there are too few."""
+    """Reserve an account's coins for a payment request. Raises a 402 if there are too few."""
     holding = spendable(world, account_id, ASSET)
     if holding is None:
         raise Refusal(402, "INSUFFICIENT_FUNDS", f"Balance too low: the account has no {ASSET}.")

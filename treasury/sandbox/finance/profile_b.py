@@ -1,10 +1,10 @@
-"""Profile `b`: the finance service by its published contract, with the same records.
+"""Profile `b`: the finance service as in its published contract, with the same records.
 
 It differs from the specification in three ways. Some operations do not exist: their addresses are
 unknown (404) or accept only other methods (405). Some rules differ: an account has a wallet from
-the start and receives no money before it is verified, a change of a party needs its version, and
+the start and receives no money before it is verified, changing a party requires its version, and
 idempotency keys of parties and accounts are ignored. Bodies have other fields and values: an answer
-is built by the specification and translated before it is sent.
+is built as in the specification and translated before it is sent.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.story.world import World
 
 _Dialect: TypeAlias = Callable[[JsonAnswer, bool], JsonAnswer]
-"""Function that translates a body to profile b; the flag is true for an item of a list."""
+"""A function that translates a body to profile b; the flag is true for a list item."""
 
 
 _KYC: Final = {"VERIFIED": "VERIFIED", "REJECTED": "REJECTED"}
@@ -46,7 +46,7 @@ def _party(body: JsonAnswer, in_list: bool) -> JsonAnswer:
 
 
 def _checked(body: JsonAnswer) -> JsonAnswer:
-    """Return the body with this profile's values for the status of a check."""
+    """Return the body with this profile's values for check statuses."""
     words = {"kycStatus": (_KYC, "VERIFICATION_PENDING"), "kybStatus": (_KYB, "PENDING")}
     return body | {
         name: translations.get(body[name], default)
@@ -81,7 +81,7 @@ def _less(body: JsonAnswer, *names: str) -> JsonAnswer:
 
 
 _DIALECTS: Final[tuple[tuple[str, _Dialect], ...]] = (
-    # The first entry whose words are in the address is used.
+    # The first entry whose words occur in the address is used.
     ("/party-roles", lambda body, _: _less(body, "party")),
     ("/permits", _as_is),
     ("/allowances", _as_is),
@@ -104,7 +104,7 @@ _SPELLED_OUT: Final = frozenset({"FORBIDDEN", "NOT_FOUND", "INVALID_MEDIA_TYPE",
 
 
 def _dressed(route: Route) -> Route:
-    """Return the operation with answers in the fields and values of this profile."""
+    """Return the operation with answers that use this profile's fields and values."""
     dialect = next(dialect for words, dialect in _DIALECTS if words in route.path)
     in_list = get_origin(route.gives) is list
 
@@ -138,7 +138,7 @@ def _error(error: JsonAnswer) -> JsonAnswer:
 
 
 _WRITES: Final[dict[tuple[str, str], tuple[Write, bool]]] = {
-    # Writes of this profile: their handlers, and whether idempotency keys have an effect.
+    # This profile's writes: the handler, and whether idempotency keys have an effect.
     ("POST", "/parties"): (create_party, False),
     ("PATCH", "/parties/{id}"): (rules.change_party, True),
     ("DELETE", "/parties/{id}"): (delete_party, True),
@@ -157,7 +157,7 @@ _WRITES: Final[dict[tuple[str, str], tuple[Write, bool]]] = {
     ("POST", "/payment-requests"): (paying(create_payment), True),
 }  # fmt: skip
 _REUSED: Final = {"/accounts/{accountId}/virtual-bank-accounts": 409}
-"""Status that refuses another body under a used key, if it is not 422."""
+"""The status that refuses a used key with another body, if it is not 422."""
 _ADDED: Final = (
     # Operations that only this profile has.
     write_route(
@@ -167,7 +167,7 @@ _ADDED: Final = (
     *PUBLISHED_PAYMENTS, *PUBLISHED_PERMITS,
 )  # fmt: skip
 _MEANS: Final = {
-    # Values of status filters in this profile, with the stored values that each one means.
+    # This profile's status filter values, with the stored values that each stands for.
     "/transfers": {
         "PENDING": ["PENDING", "PROCESSING"],
         "COMPLETED": ["COMPLETED"],
@@ -182,7 +182,7 @@ _MEANS: Final = {
 
 
 def routes_b(specified: Collection[Route]) -> tuple[Route, ...]:
-    """Return the operations of this profile, derived from those of the specification."""
+    """Return this profile's operations, derived from the specification's."""
     reads = [
         _translate_statuses(route)
         for route in specified
@@ -205,7 +205,7 @@ def routes_b(specified: Collection[Route]) -> tuple[Route, ...]:
 
 
 def _written(route: Route, write: Write, reused: int, *, keyed: bool) -> Route:
-    """Return a write of the specification with the body of this profile."""
+    """Return a write from the specification with this profile's body."""
 
     def reading(world: World, call: Call) -> Any:
         return write(world, replace(call, reads=rules.READS_B))

@@ -1,8 +1,8 @@
-"""Payment requests of the published generation, which the caller changes, settles and reverses.
+"""Payment requests of the published generation: clients change, settle and reverse them.
 
-A call names a request by its id, or by the card and the caller's id. The service accepts a call at
-once, and the platform executes it a few seconds later, or a driver does. A settlement above the
-reserved amount ends with a shortfall, a smaller one releases the rest.
+A call names a request by its id, or by the card and the client's own id. The service accepts a call
+at once, and the platform executes it a few seconds later, or a driver does. A settlement above the
+reserved amount ends with a shortfall; a smaller one releases the rest.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _Reason: TypeAlias = Literal[
 
 
 class NewPayment(JsonBody, frozen=True, kw_only=True):
-    """A payment request of an account."""
+    """A new payment request for an account."""
 
     amount: Number
     currency: _Currency
@@ -53,24 +53,24 @@ class ChangingPayment(JsonBody, frozen=True, kw_only=True):
 
 
 class Settling(ChangingPayment, frozen=True, kw_only=True):
-    """The settlement by the card scheme."""
+    """A settlement by the card scheme."""
 
 
 class PaymentReference(JsonBody, frozen=True, kw_only=True):
-    """Reference to a payment request by its card and the caller's id."""
+    """A reference to a payment request: its card and the client's own id."""
 
     card_provider_reference: payments.CardReference
     external_id: str
 
 
 class SettlingByReference(Settling, frozen=True, kw_only=True):
-    """The settlement by the card scheme, for a request named by its reference."""
+    """A settlement by the card scheme, for a request named by its reference."""
 
     payment_request_reference: PaymentReference
 
 
 class Reversing(JsonBody, frozen=True, kw_only=True):
-    """The reason of a reversal, which releases the reserved amount."""
+    """The reason for a reversal, which releases the reserved amount."""
 
     reason: _Reason
     description: Text | None = None
@@ -78,13 +78,13 @@ class Reversing(JsonBody, frozen=True, kw_only=True):
 
 
 class ReversingByReference(Reversing, frozen=True, kw_only=True):
-    """The reason of a reversal, for a request named by its reference."""
+    """The reason for a reversal, for a request named by its reference."""
 
     payment_request_reference: PaymentReference
 
 
 def create_of_account(world: World, call: Call) -> PaymentRequest:
-    """POST /accounts/{accountId}/payment-requests: reserve an amount of an account."""
+    """POST /accounts/{accountId}/payment-requests: reserve an amount in an account."""
     account, body = account_of(world, call.path["accountId"]), call.read(NewPayment)
     return payments.create_for(
         world, account, body.amount, body.currency,
@@ -112,7 +112,7 @@ def change_payment(world: World, call: Call) -> PaymentRequest:
 
 
 def schedule_payments(world: World) -> None:
-    """Schedule the platform's execution of a call, which a driver may do earlier."""
+    """Register the steps that execute accepted calls; a driver may run them earlier."""
 
     def settles(payment_id: str) -> None:
         if payments.payment_of(world, payment_id).status == "SETTLING":
@@ -205,7 +205,7 @@ def _execution(
 
 
 def paying(write: Write) -> Write:
-    """Return a handler that refuses an unverified account in this generation's words."""
+    """Return a handler that refuses unverified accounts with this generation's message."""
 
     def serve(world: World, call: Call) -> PaymentRequest:
         try:
@@ -223,7 +223,7 @@ _BY_ID: Final = f"{_PATH}/{{paymentRequestId}}"
 PUBLISHED_PAYMENTS: Final = (
     write_route(
         "POST /accounts/{accountId}/payment-requests", paying(create_of_account), NewPayment,
-        PaymentRequest, "Reserve an amount of an account.", 402, status=201,
+        PaymentRequest, "Reserve an amount in an account.", 402, status=201,
     ),
     write_route(
         f"POST {_PATH}/settlements", _by_reference(_settling, SettlingByReference),

@@ -53,7 +53,7 @@ class SubmittedPermit(JsonBody, frozen=True, kw_only=True):
 
 
 class Permit(Shape, frozen=True, kw_only=True):
-    """The data to sign for an asset, and the status of the permit."""
+    """The data to sign for an asset, and the permit's status."""
 
     supported_asset_id: str
     asset: str
@@ -63,7 +63,7 @@ class Permit(Shape, frozen=True, kw_only=True):
 
 
 class PermitResult(Shape, frozen=True, kw_only=True):
-    """The result of a signed permit; `skipped` is true if there was one already."""
+    """The result of submitting a permit; `skipped` is true if there already was one."""
 
     id: str
     supported_asset_id: str
@@ -135,7 +135,7 @@ def list_allowances(world: World, call: Call) -> Reply:
 
 
 def schedule_permits(world: World) -> None:
-    """Schedule the confirmation of a submitted permit on its chain."""
+    """Register the step that confirms a submitted permit on its chain."""
 
     def confirm(name: str) -> None:
         text = world.store.detail("permit", name)
@@ -196,7 +196,7 @@ def _put(world: World, wallet_id: str, permit: PermitResult) -> None:
 
 
 def _whole(permit: PermitResult) -> dict[str, Any]:
-    """Return the answer as JSON that includes `skipped` if it is false."""
+    """Return the answer as JSON, including `skipped` even if it is false."""
     return {**msgspec.to_builtins(permit), "skipped": permit.skipped}
 
 

@@ -1,7 +1,7 @@
 """Rules of profile `b` that differ from the specification.
 
-An account has a wallet from the start and receives no money before it is verified, a change of a
-party needs its version, and idempotency keys of parties and accounts are ignored.
+An account has a wallet from the start and receives no money before it is verified, changing a party
+requires its version, and idempotency keys of parties and accounts are ignored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Reference = Annotated[str, msgspec.Meta(max_length=255)]
 
 
 def create_account(world: World, call: Call) -> Account:
-    """Create an account with a wallet, which is the customer's own if its address is given."""
+    """Create an account with a wallet; if an address is sent, the wallet is the customer's own."""
     body, account = call.read(NewAccountB), accounts.create_account(world, call)
     wallet = accounts.give_wallet(world, account)
     if body.address is not None:
@@ -56,7 +56,7 @@ class OrganisationBodyB(parties.OrganisationFields, frozen=True, kw_only=True):
 class NewAccountB(accounts.AccountFields, frozen=True, kw_only=True):
     """A new account for an existing or a new party; an idempotency key is ignored.
 
-    `address` is the address of a wallet that the customer holds.
+    `address` names a wallet held by the customer.
     """
 
     address: Annotated[str, msgspec.Meta(pattern="^0x[0-9a-fA-F]{40}$")] | None = None
@@ -123,7 +123,7 @@ class FiatBodyB(transfers.FiatFields, frozen=True, kw_only=True):
 
 
 def transferring(make: Callable[..., Transfer], shape: Any, outside: str) -> Write:
-    """Return the handler of a transfer to an account of the service."""
+    """Return a transfer handler that only accepts receivers at the service."""
 
     def serve(world: World, call: Call) -> Transfer:
         body = call.read(shape)
@@ -161,7 +161,7 @@ READS_B: Final[dict[Any, Any]] = {
     accounts.NewVirtualAccount: NewVirtualAccountB, transfers.CryptoBody: CryptoBodyB,
     transfers.FiatBody: FiatBodyB, payments.PaymentRequestBody: PaymentRequestBodyB,
 }  # fmt: skip
-"""Map from a body of the specification to the body of this profile that replaces it."""
+"""Maps each body in the specification to this profile's replacement."""
 
 
 def remove_role(world: World, call: Call) -> None:
@@ -176,5 +176,5 @@ def remove_role(world: World, call: Call) -> None:
 
 
 def answer_body(text: str) -> JsonAnswer:
-    """Return the answer's JSON with every digit of its numbers."""
+    """Return the answer's JSON, with every digit of its numbers."""
     return cast(JsonAnswer, json.loads(text, parse_float=Decimal, parse_int=Decimal))

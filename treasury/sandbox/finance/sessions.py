@@ -1,6 +1,6 @@
-"""Hosted payment sessions: a customer pays in euros, the account's wallet receives stablecoin.
+"""Hosted payment sessions: a customer pays euros, and the account's wallet receives stablecoins.
 
-The callback address is stored next to the answered body. The service has no endpoint that reads a
+The callback address is stored next to the session, and the service has no endpoint that reads a
 session. The callback is called after the wallet is credited, which is later than the payment if the
 account is not verified yet.
 """
@@ -25,7 +25,7 @@ from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.world import World
 
 EXPIRES: Final = "finance.session.expires"
-"""Name of the agenda step that closes an unpaid session."""
+"""Name of the scheduled step that closes an unpaid session."""
 _LIFETIME: Final = timedelta(hours=1)
 _NOTE: Final = "callbackUrl is not on loopback: the sandbox will not invoke it"
 
@@ -43,7 +43,7 @@ class NewSession(JsonBody, frozen=True, kw_only=True):
 
 
 class Session(Shape, frozen=True, kw_only=True, omit_defaults=False):
-    """A payment session in an answer; its amount is a string in a request and a number here."""
+    """A payment session in an answer; the amount is a number here but a string in a request."""
 
     id: str
     account_id: str
@@ -64,7 +64,7 @@ class Session(Shape, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class SessionFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A session with the body of the request that created it."""
+    """A session, with the body of the request that created it."""
 
     session: Session
     callback_url: str

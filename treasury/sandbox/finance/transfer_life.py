@@ -1,8 +1,8 @@
-"""States of an accepted transfer: PENDING, PROCESSING, then COMPLETED or FAILED.
+"""The life of an accepted transfer: PENDING, PROCESSING, then COMPLETED or FAILED.
 
 The clock runs each step when it is due, or a driver runs it earlier. A step that no longer applies
-has no effect. The reserved amount is either delivered or released, because a step moves only what
-the ledger still shows as reserved.
+has no effect. The reserved amount is delivered or released only once, because a step moves only
+what the ledger still shows as reserved.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ AnyTransfer: TypeAlias = Transfer | AccountTransfer
 PROCESSES: Final = "finance.transfer.processes"
 COMPLETES: Final = "finance.transfer.completes"
 _WAIT: Final = {
-    # Seconds until the transfer is submitted, and seconds until it is final.
+    # Seconds until a transfer is submitted, and until it is final.
     "internal": (1, 4),
     "crypto": (2, 12),
-    # The transfer is final on the next business day of the payment system.
+    # Such a transfer is final on the payment system's next business day.
     "fiat": (60, None),
 }
 

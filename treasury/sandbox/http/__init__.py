@@ -1,1 +1,1 @@
-"""Shared parts of the sandbox's handlers: requests, replies, lists, idempotency and rate limits."""
+"""Shared code for the sandbox's handlers: requests, replies, lists, idempotency and rate limits."""

@@ -1,9 +1,9 @@
 """Base types of request bodies, and their amounts.
 
-A body has exactly the declared fields: a missing or unknown field, a field of another JSON type, or
-a field of the other type of party is refused. The specification requires some amounts as decimal
-strings and others as JSON numbers; the other type is refused. Amounts are read exactly, digit by
-digit.
+A body must have exactly the declared fields: a missing or unknown field, a wrong JSON type, or a
+field that belongs to the other party type is refused. The specification requires some amounts as
+decimal strings and others as JSON numbers; the wrong form is refused. Amounts are read exactly,
+digit by digit.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ DecimalText: TypeAlias = Annotated[
 class JsonBody(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
 ):
-    """A JSON object with the declared fields only."""
+    """A JSON object with only the declared fields."""
 
 
 class KeyedBody(JsonBody, frozen=True, kw_only=True):
-    """A request's body with the declared fields only, and an optional idempotency key."""
+    """A request body with only the declared fields and an optional idempotency key."""
 
     idempotency_key: Key | None = None
 
 
 def fields_of(body: KeyedBody) -> dict[str, Any]:
-    """Return the record's fields in a body, without the idempotency key."""
+    """Return the fields that a body has for the record, without the idempotency key."""
     fields = msgspec.structs.asdict(body)
     del fields["idempotency_key"]
     return fields

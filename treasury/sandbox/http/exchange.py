@@ -26,18 +26,18 @@ class Call(msgspec.Struct, frozen=True):
     query: dict[str, list[str]]
     body: dict[str, Any]
     raw: bytes = b""
-    """Bytes of the body, for exact amounts and for the binding of an idempotency key."""
+    """The body's bytes, for exact amounts and for binding an idempotency key."""
     address: str = ""
     """Method and path of the call."""
     reads: Mapping[Any, Any] = {}
-    """Types of bodies that a profile replaces."""
+    """The body types that a profile replaces."""
 
     def query_value(self, name: str) -> str | None:
-        """Return the value of a query parameter; if it is repeated, the last value."""
+        """Return the value of a query parameter; the last value if it is repeated."""
         return self.query[name][-1] if name in self.query else None
 
     def query_values(self, name: str) -> list[str]:
-        """Return the values of a parameter that is repeated or has several values with commas."""
+        """Return all values of a query parameter, which are repeated or separated by commas."""
         return [value for text in self.query.get(name, []) for value in text.split(",")]
 
     def read(self, shape: type[T]) -> T:
@@ -77,26 +77,26 @@ class Route(msgspec.Struct, frozen=True):
     writes: Write | None = None
     """For a write, the handler without the idempotency wrapper."""
     scope: str = ""
-    """Scope that the user's role must hold; the finance service does not name it in errors."""
+    """Scope that the user's role must have; the finance service does not name it in errors."""
     dress: Dress = lambda reply: reply
-    """Function of a profile that translates answers, including refusals."""
+    """A profile's function that translates answers, including refusals."""
     shows: Callable[[list[str]], list[str]] = list
-    """Fields that remain in the answers of a profile."""
+    """Fields that a profile's answers keep."""
     says: str = ""
     """Description of the operation in one line."""
     takes: Any = None
-    """Type of the body, or several types for alternatives; None without a body."""
+    """Type of the body; several types are alternatives; None without a body."""
     gives: Any = None
-    """Type of `result`; None if it is null, or there is no body."""
+    """Type of `result`; None if it is null or the answer has no body."""
     status: int = 200
     refuses: tuple[int, ...] = ()
-    """Additional statuses of refusals; others follow from the other fields."""
+    """Additional refusal statuses; the usual ones follow from the other fields."""
     query: Mapping[str, dict[str, Any]] = {}
     """Query parameters by name, each with the JSON schema of its value."""
     beside: tuple[str, ...] = ()
-    """Members next to `result`: `pagination` and `sort`."""
+    """JSON members next to `result`: `pagination` and `sort`."""
     media_type: str = "application/json"
-    """Media type of the answer; other types than JSON have no envelope."""
+    """Media type of the answer; only JSON has an envelope."""
 
 
 class Refusal(Exception):
@@ -109,7 +109,7 @@ class Refusal(Exception):
         self.message = message
 
     def reply(self) -> Reply:
-        """Return the reply, with `success` false and the errors."""
+        """Return the reply, which has `success` false and the error."""
         errors = [{"code": self.code, "message": self.message}]
         return Reply(encode({"success": False, "errors": errors}), self.status)
 
@@ -120,7 +120,7 @@ _KINDS: Final = {"missing": "is required", "contains": "is not a field of this r
 
 
 def _misfit(text: str) -> str:
-    """Return msgspec's error about a body in the service's form, which begins with the field."""
+    """Return msgspec's error about a body in the service's form, with the field first."""
     match = _PLACE.fullmatch(text)
     assert match is not None
     problem, path = match["what"], match["path"] or ""
@@ -133,7 +133,7 @@ def _misfit(text: str) -> str:
 
 
 def invalid(message: str) -> Refusal:
-    """Return a 400 with the error code of the specification."""
+    """Return a 400 with the specification's error code."""
     return Refusal(400, "VALIDATION_ERROR", message)
 
 

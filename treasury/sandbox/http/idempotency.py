@@ -1,6 +1,6 @@
 """Idempotency of writes: each key is bound to one body and takes effect once.
 
-A repeated call gets the first answer, byte for byte. Another body under the same key is refused,
+A repeated call gets the first answer, byte for byte. The same key with another body is refused,
 even if the first call failed; the first body may be retried. Key and effect are written in one
 transaction.
 """
@@ -25,7 +25,7 @@ _KEY: Final = re.compile(UUID4)
 
 
 def key_in(body: dict[str, Any], *, any_text: bool = False) -> str:
-    """Return the key in a body, at its top level or in its payment; empty if there is none.
+    """Return a body's key, from its top level or from its payment; empty if there is none.
 
     An invalid key is ignored here and refused when the body is read; with `any_text`, any text is
     valid.
@@ -46,8 +46,8 @@ def once(
 ) -> Handler:
     """Return a write that takes effect at most once per key, and records its effects.
 
-    With `keyed` false, keys are ignored. With `any_text`, a key need not be a UUID. `reused` is the
-    status that refuses another body under a used key.
+    If `keyed` is false, keys are ignored. With `any_text`, a key need not be a UUID. `reused` is
+    the status that refuses a used key with another body.
     """
 
     def answered(world: World, call: Call) -> Reply:
@@ -71,8 +71,8 @@ def once(
             with world.store.transaction():
                 reply = answered(world, call)
         except Refusal as refusal:
-            # The refusal is returned, because an exception would also roll back the binding of the
-            # key.
+            # The refusal is returned, not raised, because an exception would also roll back the
+            # key's binding.
             return refusal.reply()
         world.keys.answer(key, reply.status, reply.body)
         return _note_effect(world, call, key, digest, reply)
@@ -105,7 +105,7 @@ def write_route(
     status: int = 200,
     scope: str = "",
 ) -> Route:
-    """Return the route of an idempotent write; the default scope is that for creating records."""
+    """Return the route of an idempotent write; by default with the scope to create records."""
     method, path = operation.split()
     roles = exchange.EVERYONE if scope else exchange.MANAGERS
     return Route(

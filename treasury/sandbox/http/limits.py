@@ -1,7 +1,7 @@
-"""Optional rate limit on calls.
+"""An optional rate limit on calls.
 
 The specifications state no limits. Both services share one limit, measured by the machine's clock;
-its state is sent in the same headers as by deployed services. Calls of the token address and the
+its state is sent in the same headers as deployed services use. Calls to the token address and the
 control plane are not counted.
 """
 
@@ -24,7 +24,7 @@ _COUNTED: Final = ("/finance/", "/ramp/")
 
 
 class RateLimit(msgspec.Struct, frozen=True):
-    """A number of calls allowed in a number of seconds."""
+    """The number of calls allowed in a number of seconds."""
 
     calls: int
     seconds: float
@@ -38,7 +38,7 @@ class RateLimit(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> RateLimit:
-        """Return the limit in a text such as `100/60`, calls per seconds."""
+        """Parse a limit such as `100/60`: 100 calls in 60 seconds."""
         match = re.fullmatch(r"(\d{1,9})/(\d{1,9}(?:\.\d{1,3})?)", text, re.ASCII)
         if match is None:
             raise InputError(f"{text!r} is not a rate limit", do="write it as 100/60")

@@ -32,7 +32,7 @@ _SORTABLE: Final = {
     "fiatAmount": "fiat_amount",
     "cryptoAmount": "crypto_amount",
 }
-"""Sort keys of lists and their columns; a kind without the column stays in order of insertion."""
+"""Sort keys of lists, with their columns; records without the column stay in insertion order."""
 _ORDERS: Final = ("ASC", "DESC")
 _PAGING: Final[dict[str, dict[str, Any]]] = {
     "page": {"type": "integer", "minimum": 1, "maximum": 999_999_999, "default": 1},
@@ -51,18 +51,18 @@ _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """A list of records: their kind, the filters (query parameter to column), the sorting."""
+    """A list: the kind of its records, the filters (query parameter to column), and the sorting."""
 
     kind: str
     filters: dict[str, str] = {}
     values: dict[str, tuple[str, ...]] = {}
     """Known values of a filter; any other value is refused."""
     owner: str = ""
-    """Path parameter with the account of the list."""
+    """The path parameter that names the list's account."""
     narrow: Callable[[World, Call], dict[str, list[str]]] | None = None
-    """Function that returns further columns and their values, for a filter with a look-up."""
+    """A function that returns further columns and values, for a filter that needs a look-up."""
     members: Callable[[Call], dict[str, str]] | None = None
-    """Function that returns columns of which one must match, such as sender or receiver."""
+    """A function that returns columns of which one must match, such as sender or receiver."""
     sort: str = "createdAt"
     """Default sort key; empty for the order of insertion."""
     shows_sort: bool = False
@@ -73,12 +73,12 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_route(path: str, spec: Listing, each: Any, says: str) -> Route:
-    """Return the list operation with its parameters, and the members next to `result`."""
+    """Return the list operation, with its parameters and the JSON members next to `result`."""
     schemas = _PAGING | dict.fromkeys(spec.filters, _FILTER)
     for name, values in spec.values.items():
         schemas[name] = {
             "type": "array", "items": {"type": "string", "enum": list(values)},
-            "description": "Several values, repeated or with commas, match any.",
+            "description": "Any of several values (repeated or separated by commas) may match.",
         }  # fmt: skip
     schemas |= spec.also
     if spec.dated:
@@ -90,7 +90,7 @@ def list_route(path: str, spec: Listing, each: Any, says: str) -> Route:
 
 
 def read_route(path: str, handler: Handler, gives: Any, says: str) -> Route:
-    """Return the read operation with the answer of `handler`."""
+    """Return a read operation that answers with the result of `handler`."""
     return Route("GET", path, handler, says=says, gives=gives)
 
 
@@ -118,7 +118,7 @@ def listing(spec: Listing) -> Handler:
         start, beyond = "", "~"
         if spec.dated:
             start, end = str(_date(call, "fromDate") or ""), _date(call, "toDate")
-            # The last day of the calendar has no next day.
+            # The calendar's last day has no next day.
             beyond = "~" if end in {None, date.max} else str(end + timedelta(days=1))
         page = world.store.page(
             spec.kind, where, members=spec.members(call) if spec.members else None,

@@ -1,6 +1,6 @@
 """Operations on the company's own bank accounts and wallets.
 
-The specification lists the required fields of each type of account; profile `b` has those of the
+The specification lists the required fields of each account type; profile `b` requires those of the
 published generation. A bank account is reviewed by the next TARGET day; a wallet stays pending
 until a driver verifies it.
 """
@@ -74,14 +74,14 @@ class NewCompanyWallet(KeyedBody, frozen=True, kw_only=True):
 
 
 class Renaming(KeyedBody, frozen=True, kw_only=True):
-    """A new name, and the version that the caller read."""
+    """A bank account's new name, and the version that the caller read."""
 
     version: int
     name: Long | None = None
 
 
 class Describing(KeyedBody, frozen=True, kw_only=True):
-    """A new description, and the version that the caller read."""
+    """A wallet's new description, and the version that the caller read."""
 
     version: int
     description: Text | None = None
@@ -111,7 +111,7 @@ _NEEDS: Final[dict[str, dict[str, _Check]]] = {
     "GBP_CHAPS": _UK,
     "OTHER_SWIFT": {"currency": _matches("[A-Z]{3}"), "bic": _BIC},
 }  # fmt: skip
-"""Required fields of each account type, each with the check of its value."""
+"""Required fields of each account type, each with a check of its value."""
 _US_CONTACT: Final[dict[str, _Check]] = {"email": _ANY, "beneficiary_state": _ANY}
 _ALSO_NEEDS_IN_B: Final[dict[str, dict[str, _Check]]] = {
     "USD_WIRE": _US_CONTACT,
@@ -144,7 +144,7 @@ def create_bank_account(world: World, call: Call) -> CompanyBankAccount:
 
 
 def _pending(world: World) -> dict[str, Any]:
-    """Return the initial fields of a record that awaits its verification."""
+    """Return the initial fields of a record that awaits verification."""
     moment = zulu(world.clock.tick())
     return {
         "id": world.ids.uuid(), "company_id": world.cast.company.id, "version": 0,
@@ -184,7 +184,7 @@ def changing(
     find: Callable[[World, str], CompanyBankAccount | CompanyWallet],
     shape: type[Renaming | Describing],
 ) -> Write:
-    """Return a handler that changes a text of a record, if the caller read its current version."""
+    """Return a handler that changes a record's text, if the sent version is current."""
 
     def serve(world: World, call: Call) -> CompanyBankAccount | CompanyWallet:
         record, change = find(world, call.path["id"]), call.read(shape)
@@ -198,7 +198,7 @@ def changing(
 
 
 def verify(world: World, record: _CompanyRecord, status: Verification) -> _CompanyRecord:
-    """Set the result of the provider's review of a record."""
+    """Set the result of a record's review by the provider."""
     moment = zulu(world.clock.tick())
     changed = replace(
         record,
@@ -211,7 +211,7 @@ def verify(world: World, record: _CompanyRecord, status: Verification) -> _Compa
 
 
 def schedule_reviews(world: World) -> None:
-    """Schedule the reviews; a due review verifies a record that is still pending."""
+    """Register the review step; a due review verifies a record that is still pending."""
 
     def review(id: str) -> None:  # noqa: A002 - the services' word
         account = company_bank_account(world, id)

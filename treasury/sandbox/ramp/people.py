@@ -1,7 +1,7 @@
 """The company's users: permissions by role, and operations that invite, change and remove users.
 
-A role has scopes, and an operation requires one. Every role may read, because the specification has
-a read-only role. The URL in an invitation is a secret of the invited person.
+A role has scopes (permissions), and an operation requires one of them. Every role may read, because
+the specification has a read-only role. The URL in an invitation is the invited person's secret.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SCOPES: Final = {
         "manage:company-bank-account", "manage:company-users",
     },
 }  # fmt: skip
-"""Scopes of each role. The deployed service has the same names; their assignment is invented."""
+"""Scopes of each role. The names are the deployed service's; which role has which is invented."""
 
 _Role = Literal["COMPANY_ADMIN", "COMPANY_MANAGER", "COMPANY_VIEWER"]
 _Email = Annotated[str, msgspec.Meta(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
@@ -52,13 +52,13 @@ class ChangingRole(KeyedBody, frozen=True, kw_only=True):
 
 
 class ChangingStatus(KeyedBody, frozen=True, kw_only=True):
-    """The new status of a user, who may sign in or not."""
+    """The new status of a user: whether they may sign in."""
 
     enabled: bool
 
 
 class CompanyClaim(Shape, frozen=True, kw_only=True):
-    """The company of the token's user."""
+    """The company of the token's user, as stated in the answer."""
 
     id: str
     name: str
@@ -114,7 +114,7 @@ def show_principal(world: World, call: Call) -> Reply:
 
 
 def _user(world: World, call: Call) -> User:
-    """Return another user by id. Raises a 403 for the caller, so that an administrator remains."""
+    """Return another user by id. Raises a 403 for the caller, so that one administrator remains."""
     user = stored(world, "user", call.path["userId"], User)
     if user.id == call.user.id:
         raise Refusal(403, "FORBIDDEN", "Nobody may change or remove themselves.")
@@ -122,7 +122,7 @@ def _user(world: World, call: Call) -> User:
 
 
 def changing(shape: type[ChangingRole | ChangingStatus]) -> Write:
-    """Return a handler that changes another user with a body of this type."""
+    """Return a handler that changes another user as a body of this type states."""
 
     def serve(world: World, call: Call) -> User:
         user, body = _user(world, call), call.read(shape)

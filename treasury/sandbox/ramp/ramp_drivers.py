@@ -1,13 +1,13 @@
-"""Drivers of the ramp service: functions that cause events outside the caller's control.
+"""Drivers of the ramp service: functions that cause events which API calls cannot cause.
 
-Each driver runs in one transaction: it changes requests, books the bank lines, and puts later steps
-on the agenda. The service receives on-ramp money on the next TARGET day (an instant wire within
-hours). It assigns the money only if the text names the request and at most one cent is missing. A
-driver raises InputError if the event is impossible.
+Each driver runs in one transaction: it changes requests, books bank lines, and schedules later
+steps. The service receives on-ramp money on the next TARGET day (an instant wire within hours). It
+assigns the money only if the text names the request and at most one cent is missing. A driver
+raises InputError if the event is impossible.
 
-A request gets the current deposit details when it is created, and again when it is approved. A
-change applies to the requests that await funds; a change of the provider's own euro account also
-applies to later requests.
+A request gets the current deposit details when it is created, and again when it is approved.
+Changed deposit details apply to the requests that await funds; a change of the provider's own euro
+account also applies to later requests.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class RampDrivers:
     def verify_bank_account(
         self, bank_account_id: str, status: Verification = "VERIFIED"
     ) -> shapes.CompanyBankAccount:
-        """Set the result of the review of a company bank account before the review is due."""
+        """Set the result of a bank account's review before the review is due."""
         with self._world.act() as world:
             account = _read_record(company_bank_account, world, bank_account_id)
             return verify(world, account, status)
@@ -84,7 +84,7 @@ class RampDrivers:
     def verify_wallet(
         self, wallet_id: str, status: Verification = "VERIFIED"
     ) -> shapes.CompanyWallet:
-        """Set the result of the ownership check of a company wallet."""
+        """Set the result of a company wallet's ownership check."""
         with self._world.act() as world:
             wallet = _read_record(company_records.company_wallet, world, wallet_id)
             return verify(world, wallet, status)
@@ -102,7 +102,7 @@ class RampDrivers:
     def payment_run(self, count: int = 10) -> list[RampRequest]:
         """Create and approve on-ramp requests on the last TARGET day; no wires are sent.
 
-        The first one is of EUR 2,500, and each one is EUR 500 larger than the one before.
+        The first is for EUR 2,500, and each further one is for EUR 500 more.
         """
         if not 1 <= count <= _LARGEST_RUN:
             raise InputError(
@@ -131,7 +131,7 @@ class RampDrivers:
         *,
         instant: bool = False,
     ) -> Line:
-        """Send the wire for an on-ramp request, a debit on the operating account.
+        """Send the wire for an on-ramp request, as a debit on the operating account.
 
         The request may have any status; `text` replaces the payment reference.
         """
@@ -174,7 +174,7 @@ class RampDrivers:
     def refund(
         self, request_id: str, amount: Decimal | None = None, text: str | None = None
     ) -> Line:
-        """Refund the money for an on-ramp request by an ordinary credit."""
+        """Refund the money for an on-ramp request, as an ordinary credit."""
         with self._world.act():
             request = self._in_euros(request_id)
             return self._line(
@@ -192,7 +192,7 @@ class RampDrivers:
             return self._receive(request, expected if amount is None else amount)
 
     def complete(self, request_id: str) -> RampRequest:
-        """Deliver the crypto, or pay out the fiat, which is also booked on the statement."""
+        """Deliver the crypto, or pay out the fiat, which also books a bank line."""
         with self._world.act():
             return self._complete(self._in_status(request_id, "PROCESSING"))
 
@@ -235,8 +235,8 @@ class RampDrivers:
     ) -> list[RampRequest]:
         """Change the deposit details of one request that awaits funds, or of the provider.
 
-        Without an `iban` (on-ramp) or an `address` (off-ramp) a new one is generated. If an
-        intermediary bank is given, or `active` is false, everything else stays the same.
+        Without an `iban` (on-ramp) or an `address` (off-ramp), a new one is generated. If an
+        intermediary bank is given, or `active` is false, nothing else changes.
         """
         world = self._world
         with world.act():
@@ -310,7 +310,7 @@ class RampDrivers:
         *,
         active: bool,
     ) -> shapes.DepositBankAccount:
-        """Return the provider's bank details with another account or name."""
+        """Return the provider's bank details with a new account or name."""
         if iban is not None and not is_iban(iban):
             raise InputError(f"{iban[:40]} is not an IBAN", do="give one with valid check digits")
         before = self._world.life.deposit_bank
@@ -323,7 +323,7 @@ class RampDrivers:
         )  # fmt: skip
 
     def _waiting(self, request_id: str | None) -> list[RampRequest]:
-        """Return the request, or without an id all requests that await funds."""
+        """Return the request; without an id, all requests that await funds."""
         if request_id is not None:
             return [self._in_status(request_id, "AWAITING_FUNDS")]
         items = self._world.store.page("ramp_request", {"status": ["AWAITING_FUNDS"]}).items
@@ -357,7 +357,7 @@ class RampDrivers:
         return request
 
     def _in_euros(self, request_id: str) -> RampRequest:
-        """Return an on-ramp request in euros: wires in other currencies are on no statement."""
+        """Return an on-ramp request; refuse other currencies, because statements are in euros."""
         request = self._of_type(request_id, "ON_RAMP")
         currency = request.fiat_currency.currency
         if currency != "EUR":

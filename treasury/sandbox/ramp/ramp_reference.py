@@ -1,4 +1,4 @@
-"""Reference data of the ramp: fees, currencies, chains, bank configuration."""
+"""Reference data of the ramp service: fees, currencies, chains, bank configuration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from treasury.sandbox.story.world import World
 
 
 class FeeQuestion(KeyedBody, frozen=True, kw_only=True):
-    """An amount whose fee is calculated."""
+    """An amount for which to calculate the fee."""
 
     amount: Number
     type: Literal["ON_RAMP", "OFF_RAMP"]
@@ -39,7 +39,7 @@ class SupportedChains(Shape, frozen=True, kw_only=True):
 
 
 class AccountType(Shape, frozen=True, kw_only=True):
-    """A type of bank account."""
+    """A bank account type."""
 
     type: str
     description: str
@@ -53,14 +53,14 @@ class BankCountry(Shape, frozen=True, kw_only=True):
 
 
 class BankCurrency(Shape, frozen=True, kw_only=True):
-    """A currency of accounts."""
+    """A currency in which bank accounts may be held."""
 
     code: str
     name: str
 
 
 class BankConfiguration(Shape, frozen=True, kw_only=True):
-    """Possible types, countries and currencies of a company bank account."""
+    """Possible types, countries and currencies for a company bank account."""
 
     enabled_account_types: list[AccountType]
     supported_countries: list[BankCountry]
@@ -68,7 +68,7 @@ class BankConfiguration(Shape, frozen=True, kw_only=True):
 
 
 def calculate_fee(world: World, call: Call) -> Reply:
-    """Return the fee of an amount in the same unit: euros on-ramp, coins off-ramp."""
+    """Return the fee for an amount, in the same unit: euros on-ramp, coins off-ramp."""
     question = call.read(FeeQuestion)
     unit = "EUR" if question.type == "ON_RAMP" else "USDC"
     amount = amount_of(world, question.amount, unit)

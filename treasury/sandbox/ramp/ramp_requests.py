@@ -32,7 +32,7 @@ _Id = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
 class NewRampRequest(KeyedBody, frozen=True, kw_only=True):
-    """A new request; `amount` is in fiat on-ramp, in crypto off-ramp."""
+    """A new request; `amount` is fiat for an on-ramp, crypto for an off-ramp."""
 
     ramp_type: Literal["ON_RAMP", "OFF_RAMP"]
     amount: Number
@@ -64,14 +64,14 @@ class AddingHash(KeyedBody, frozen=True, kw_only=True):
 
 
 class OnRampPair(shapes.Shape, frozen=True, kw_only=True, rename={"from_": "from"}):
-    """A possible conversion of a fiat currency."""
+    """A pair of currencies for an on-ramp: fiat to crypto."""
 
     from_: shapes.FiatName
     to: shapes.CryptoName
 
 
 class OffRampPair(shapes.Shape, frozen=True, kw_only=True, rename={"from_": "from"}):
-    """A possible conversion of a cryptocurrency."""
+    """A pair of currencies for an off-ramp: crypto to fiat."""
 
     from_: shapes.CryptoName
     to: shapes.FiatName
@@ -112,7 +112,7 @@ def pairs_of(world: World) -> list[tuple[FiatCurrency, CryptoCurrency]]:
 
 
 def pair_of(world: World, fiat_id: str, crypto_id: str) -> tuple[FiatCurrency, CryptoCurrency]:
-    """Return the currencies with these ids. Raises a 400 if they are unknown or do not convert."""
+    """Return the currencies with these ids. Raises a 400 if they are unknown or not a pair."""
     fiat = next((f for f in world.cast.fiat if f.id == fiat_id), None)
     crypto = next((c for c in world.cast.crypto if c.id == crypto_id), None)
     if fiat is None or crypto is None:
@@ -139,7 +139,7 @@ def _wallet(world: World, new: NewRampRequest, crypto: CryptoCurrency) -> shapes
 
 
 _MONEY: Final = {"EUR_": "EUR", "USD_": "USD", "GBP_": "GBP"}
-"""Currency of an account by the first letters of its type; other types have a currency field."""
+"""Currency by the first letters of the account type; other types have a currency field."""
 
 
 def _bank_account(
@@ -161,7 +161,7 @@ def _bank_account(
 
 
 def amount_of(world: World, text: msgspec.Raw, unit: str) -> Decimal:
-    """Return a JSON number as an amount, which must be positive, payable and within the limits."""
+    """Return a JSON number as an amount; it must be positive, payable and within limits."""
     written = bytes(text).decode()
     if not written[:1].isdigit() and written[:1] != "-":
         raise invalid("amount must be a number.")
@@ -179,7 +179,7 @@ def amount_of(world: World, text: msgspec.Raw, unit: str) -> Decimal:
 
 
 def next_reference(world: World) -> str:
-    """Return the next payment reference; other companies use numbers of the same sequence."""
+    """Return the next payment reference; other companies also use numbers of the sequence."""
     year = f"PAY-{world.clock.today.year}-"
     last = world.store.last_reference("ramp_request", year)
     number = int(last.removeprefix(year)) if last else 0
@@ -202,7 +202,7 @@ _Step = Callable[[Life, RampRequest, User, datetime], RampRequest]
 
 
 def decide(name: str, step: _Step, *, by_creator: bool | None = None) -> Write:
-    """Return the handler of a decision by any user, the creator, or (four eyes) another user."""
+    """Return a decision's handler; it may require the creator or (four eyes) another user."""
 
     def serve(world: World, call: Call) -> RampRequest:
         request = ramp_request(world, call.path["id"])
@@ -298,7 +298,7 @@ REQUEST_ROUTES: Final = (
     ),
     write_route(
         f"POST {_BY_ID}/cancel", decide("CANCELLABLE", Life.cancel, by_creator=True), Deciding,
-        RampRequest, "Withdraw a ramp request; only its creator may.", 409,
+        RampRequest, "Cancel a ramp request; only its creator may do so.", 409,
         scope="cancel:ramp-request",
     ),
     write_route(
@@ -307,6 +307,6 @@ REQUEST_ROUTES: Final = (
     ),
     write_route(
         f"PATCH {_BY_ID}/tx-hash", adding_hash("takes a transaction hash"), AddingHash,
-        RampRequest, "State the hash of the crypto transaction.", 409, scope="edit:ramp-request",
+        RampRequest, "Submit the hash of the crypto transaction.", 409, scope="edit:ramp-request",
     ),
 )  # fmt: skip

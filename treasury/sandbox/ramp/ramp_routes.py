@@ -1,8 +1,8 @@
 """Table of the ramp service's operations with their handlers.
 
-The published generation has further operations: a CSV of all requests, the processing of an
-off-ramp, deposit wallets, single currencies, the user of a token, and role, status and removal of
-users.
+The published generation has further operations: a CSV of all requests, processing an off-ramp,
+deposit wallets, single currencies, the token's user, changing a user's role or status, and removing
+a user.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NEEDS_SCOPE: Final = {
     ("GET", "/ramp-requests/on-ramp/pairs"): "create:ramp-request",
     ("GET", "/ramp-requests/off-ramp/pairs"): "create:ramp-request",
 }
-"""Reads for which the published generation requires a scope."""
+"""Read operations for which the published generation requires a scope."""
 
 
 def export_requests(world: World, _: Call) -> Reply:
@@ -44,7 +44,7 @@ def export_requests(world: World, _: Call) -> Reply:
 
 
 def list_deposit_wallets(world: World, call: Call) -> Reply:
-    """Return the deposit wallets, optionally only those of some chains."""
+    """Return the deposit wallets, optionally only for some chains."""
     chains = call.query_values("chain")
     if any(chain not in CHAINS for chain in chains):
         raise invalid(f"chain must be one of {', '.join(CHAINS)}.")
@@ -59,7 +59,7 @@ _PUBLISHED: Final = (
     write_route(
         "PATCH /ramp-requests/{id}/initiate",
         adding_hash("is initiated", status="PROCESSING"), AddingHash, shapes.RampRequest,
-        "State the crypto transaction of an off-ramp, which is then processed.", 409,
+        "Submit the crypto transaction of an off-ramp, which is then processed.", 409,
         scope="edit:ramp-request",
     ),
     Route(

@@ -1,1 +1,1 @@
-"""Server of the sandbox: routes, tokens, faults, control plane, OpenAPI documents."""
+"""The sandbox's server: routes, tokens, faults, control plane, OpenAPI documents."""

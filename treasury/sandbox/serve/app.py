@@ -1,4 +1,4 @@
-"""Web application with both services and the token address, built from the route tables."""
+"""The web application: both services and the token address, built from the route tables."""
 
 from __future__ import annotations
 
@@ -43,10 +43,9 @@ def make_app(
     control: Iterable[WebRoute] = (),
     neighbour: Callable[[], World] | None = None,
 ) -> Starlette:
-    """Return the application; a call holds the lock of the world while it runs.
+    """Return the application; each call holds the lock of its world (the sandbox's state).
 
-    Users of the second company are served from the world that `neighbour` returns, and see only its
-    records.
+    Users of the second company get the world that `neighbour` returns, and see only its records.
     """
 
     async def token(request: Request) -> Response:
@@ -102,7 +101,7 @@ def _answer(world: World, user: User | None, route: Route, request: Request, bod
             return _serve(world, user, route, request, body)
     except Refusal as refusal:
         return refusal.reply()
-    # An error of the sandbox itself is also answered, so that the connection stays open.
+    # Even an error in the sandbox itself gets an answer, so that the connection stays open.
     except Exception:
         logger.exception("%s %s failed", request.method, request.url.path)
         return Refusal(500, "INTERNAL_SERVER_ERROR", "Try later.").reply()
@@ -125,7 +124,7 @@ def _serve(world: World, user: User | None, route: Route, request: Request, body
 
 
 def _object(request: Request, body: bytes) -> dict[str, Any]:
-    """Return the JSON object in a write's body, with exact numbers if its type needs them."""
+    """Return the JSON object in a write's body, with exact numbers if its type requires them."""
     if request.method in {*_READS, "DELETE"} or not body:
         return {}
     media_type = request.headers.get("content-type", "").partition(";")[0]

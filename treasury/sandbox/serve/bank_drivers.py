@@ -1,7 +1,7 @@
-"""Drivers of the banks: functions that cause events which no service causes.
+"""Drivers of the banks: functions that cause events outside both services.
 
-A customer's wire to a virtual account is both a line in the provider's report and a credit at the
-finance service. Other events are only lines on a statement.
+A customer's wire to a virtual account becomes a line in the provider's report and a credit at the
+finance service. Other events only become statement lines.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class BankDrivers:
     ) -> list[PaymentReport]:
         """Return the bank's reports about a payment file (pain.001 text). No money moves.
 
-        The reports are dated now, or `answered_at`, an earlier instant.
+        The reports are dated now, or at the earlier instant `answered_at`.
         """
         with self._world.act() as world:
             now = world.clock.now
@@ -85,12 +85,13 @@ class BankDrivers:
         iban: str = "",
         text: str = "",
     ) -> Line:
-        """Book any other line on an account with statements."""
+        """Book any other line on an account that has statements."""
         with self._world.act() as world:
             ibans = [own.iban for own in world.bank.accounts]
             if account not in ibans:
                 raise InputError(
-                    f"{account} has no statements here", do=f"use one of: {', '.join(ibans)}"
+                    f"{account} has no statements in the sandbox",
+                    do=f"use one of: {', '.join(ibans)}",
                 )
             return world.bank.book(Line(
                 account=account, booked=world.bank.day(world.clock.today), amount=cents(amount),

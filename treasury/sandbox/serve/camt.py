@@ -1,4 +1,4 @@
-"""Writer of bank statements, one camt.053.001.08 file per account and period.
+"""Writes bank statements, one camt.053.001.08 file per account and period.
 
 Element order follows the schema of that version. A batch is one entry with a transaction detail for
 each payment; every detail carries the bank's own reference for that payment.
@@ -20,7 +20,7 @@ from treasury.sandbox.story.lines import Line, Period, StatementAccount
 def statements(
     accounts: Iterable[StatementAccount], lines: Sequence[Line], periods: Sequence[Period]
 ) -> Iterator[tuple[str, bytes]]:
-    """Return file names and contents; a file opens with the closing balance of the days before."""
+    """Return file names and contents; a file opens with the previous closing balance."""
     for account in accounts:
         own = [line for line in lines if line.account == account.iban]
         for period in periods:
@@ -36,7 +36,7 @@ def statements(
 def _document(
     account: StatementAccount, period: Period, opening: Decimal, lines: tuple[Line, ...]
 ) -> bytes:
-    # Lines of one batch are adjacent.
+    # The lines of a batch are adjacent.
     ordered = sorted(lines, key=lambda line: (line.booked, line.batch, line.servicer_reference))
     batches = groupby(ordered, lambda line: (line.booked, line.batch or line.servicer_reference))
     entries = [list(batch) for _, batch in batches]

@@ -1,8 +1,8 @@
-"""Transactions of the company's wallets on their chains, with gas fees.
+"""The blockchain transactions of the company's wallets, with gas fees.
 
-A wallet pays gas for the transactions that it sends: coins of off-ramps, transfers that it submits
+A wallet pays gas for the transactions that it sends: coins for off-ramps, transfers that it submits
 itself, and some unrelated transactions each month. They are derived from the seed and the services'
-records without drawing from the story's random streams, so the story does not change.
+records, without drawing from the story's random streams, so they do not change the story.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from treasury.sandbox.story.world import World
 NATIVE_COINS: Final = {"ETHEREUM": "ETH", "BASE": "ETH", "POLYGON": "POL"}
 """Native coins of the chains that have an explorer in the sandbox."""
 HELD: Final = {"ETH": Decimal("2.5"), "POL": Decimal(480)}
-"""Initial balance of native coin in a wallet."""
+"""A wallet's initial balance of native coin."""
 _PLANTED: Final = {"ETH": Decimal("0.002"), "POL": Decimal("0.25")}
 """Gas fee of each transaction in the scenario `gas`, fixed so that every sum is known."""
 _PRICES: Final = {"ETH": 41, "POL": 380}
-"""Maximum price of gas, in billionths of the coin."""
+"""Maximum gas price, in billionths of the coin."""
 _MONTHLY: Final = (
     # Inputs of the hash: the day and the event.
     (2, "top-up"), (5, "approval"), (12, "failure"), (19, "to itself"), (26, "payment"),
@@ -36,7 +36,7 @@ _ZERO: Final = Decimal(0)
 
 
 class ChainTransaction(msgspec.Struct, frozen=True, kw_only=True):
-    """A transaction on the chain: native coin, and at most one transfer of a token.
+    """A transaction on the chain: an amount of native coin, and at most one token transfer.
 
     The sender pays the fee; `token_sender` moves the token.
     """
@@ -137,7 +137,7 @@ def transfer_transactions(world: World, wallet: CompanyWallet) -> Iterator[Chain
 
 
 def monthly_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainTransaction]:
-    """Return a wallet's unrelated transactions of each month; some only pay gas."""
+    """Return a wallet's unrelated transactions, some each month; some of them only pay gas."""
     coin = NATIVE_COINS[wallet.chain]
     somebody = f"0x{_digest('exchange', wallet.chain).hex()[:40]}"
     month = FIRST_DAY
@@ -157,7 +157,7 @@ def monthly_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainT
 
 
 def _fee(world: World, wallet: CompanyWallet, transaction: str) -> Decimal:
-    """Return the fee of a transaction, gas times price, exact to 18 decimals."""
+    """Return a transaction's fee, gas times price, exact to 18 decimals."""
     coin = NATIVE_COINS[wallet.chain]
     if world.has_planted_gas:
         return _PLANTED[coin]

@@ -1,8 +1,8 @@
-"""Control plane of the sandbox over HTTP: drivers, clock, faults and bank files.
+"""The sandbox's control plane over HTTP: drivers, clock, faults and bank files.
 
-It is under /sandbox, needs no token, and is no part of the two services. It answers only calls to a
-loopback host name, so that a web page cannot reach it through its own domain. Its answers are
-marked as the sandbox's own.
+Its addresses begin with /sandbox, need no token, and are not part of the two services. It answers
+only calls to a loopback host name, so that a web page cannot reach it through its own domain. Its
+answers are marked as the sandbox's own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _Answer = Callable[[Request, bytes], Any]
 
 
 class Company(Protocol):
-    """Protocol of the parts of the sandbox that the control plane uses."""
+    """The parts of the sandbox that the control plane uses (a protocol)."""
 
     faults: Faults
     clock: PracticeClock
@@ -56,7 +56,7 @@ class Company(Protocol):
         """Return the banks' files by name."""
 
     def explorer_files(self) -> list[ExplorerFile]:
-        """Return the explorers' exports of the company's wallets."""
+        """Return block explorers' exports for the company's wallets."""
 
 
 class Driver(msgspec.Struct, frozen=True):
@@ -82,7 +82,7 @@ def drivers_of(*holders: object) -> dict[str, Driver]:
 
 
 def driver_of(method: Callable[..., Any]) -> Driver:
-    """Return a method as a driver, with the arguments of its signature."""
+    """Return a method as a driver that takes the arguments in the method's signature."""
     return Driver(method, _arguments_of(cast(MethodType, method).__func__))
 
 
@@ -91,7 +91,7 @@ def _arguments_of(function: Callable[..., Any]) -> type[msgspec.Struct]:
     hints = get_type_hints(function)
     fields: list[Any] = []
     for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
-        # A JSON number or string; both are read exactly.
+        # An amount may be a JSON number or string; both are read exactly.
         kind = Decimal if hints[name] == Decimal | str else hints[name]
         is_needed = parameter.default is parameter.empty
         fields.append((name, kind) if is_needed else (name, kind, parameter.default))
@@ -103,8 +103,8 @@ def _arguments_of(function: Callable[..., Any]) -> type[msgspec.Struct]:
 class PracticeClock:
     """The company's clock, which the user can move forward but not back.
 
-    Events that become due in between happen at their time. Access tokens expire by the machine's
-    clock.
+    Events that become due on the way happen at their own time. Access tokens expire by the
+    machine's clock.
     """
 
     def __init__(self, world: World) -> None:
@@ -112,7 +112,7 @@ class PracticeClock:
 
     @property
     def now(self) -> datetime:
-        """Return the current time at the company, in UTC."""
+        """Return the company's current time, in UTC."""
         return self._world.clock.now
 
     @property
@@ -121,7 +121,7 @@ class PracticeClock:
         return self._world.clock.today
 
     def advance(self, span: timedelta | None = None, **parts: float) -> int:
-        """Move the clock forward by `days=1, hours=2` or a timedelta; return the events' number."""
+        """Move the clock forward, such as by `days=1, hours=2`; return the number of events."""
         with self._world.lock:
             return self.set(self.now + (span or timedelta()) + timedelta(**parts))
 
@@ -228,7 +228,7 @@ class ControlPlane(msgspec.Struct, frozen=True):
         return self.drivers[name].run(body)
 
     def waiting(self, *_: object) -> object:
-        """Return the queued faults that are still pending, and those that have occurred."""
+        """Return the queued faults that are still pending, and the faults that have occurred."""
         return {"waiting": self.company.faults.waiting(), "struck": self.company.faults.struck}
 
     def break_(self, request: Request, body: bytes) -> object:
@@ -253,12 +253,12 @@ class ControlPlane(msgspec.Struct, frozen=True):
         return self.world.keys.effects()
 
     def files(self, request: Request, _: bytes) -> Response:
-        """Return the bank files of all past months, or of the given days, as one archive."""
+        """Return the bank files for all past months, or for the given days, as one archive."""
         first, last = (_day(request, name) for name in ("first", "last"))
         return _archive(self.company.bank_files(first, last))
 
     def explorer(self, *_: object) -> Response:
-        """Return the explorers' exports of the company's wallets up to today, as one archive."""
+        """Return block explorers' exports for the company's wallets up to today, as one archive."""
         return _archive((export.name, export.content) for export in self.company.explorer_files())
 
     def limits(self, *_: object) -> object:
@@ -272,7 +272,7 @@ class ControlPlane(msgspec.Struct, frozen=True):
         """Set the rate limit (`null` for none), and the minimum and maximum of a ramp request."""
         change = _read(body, _Limits)
         rate = change.rate_limit
-        # A body with one invalid limit changes neither.
+        # If one limit in the body is invalid, neither is changed.
         limit = RateLimit(rate.calls, rate.seconds) if isinstance(rate, _Rate) else None
         if isinstance(change.ramp_bounds, _Bounds):
             self.company.ramp_bounds = (change.ramp_bounds.least, change.ramp_bounds.most)

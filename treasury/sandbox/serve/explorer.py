@@ -1,4 +1,4 @@
-"""Writer of the explorers' exports of the company's wallets: transactions and tokens."""
+"""Writes block explorers' exports for the company's wallets: transactions and tokens."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ZERO: Final = Decimal(0)
 
 
 class ExplorerFile(msgspec.Struct, frozen=True):
-    """An export of a wallet; `tokens` has the tokens in it, empty for an export of native coin."""
+    """A wallet's export; `tokens` lists the tokens in it, and is empty for a native coin export."""
 
     chain: str
     address: str
@@ -41,7 +41,7 @@ class ExplorerFile(msgspec.Struct, frozen=True):
 
 
 class WalletBalance(msgspec.Struct, frozen=True):
-    """The balance of a coin or token in a wallet at the end of a day."""
+    """A wallet's balance of a coin or token at the end of a day."""
 
     chain: str
     address: str
@@ -50,7 +50,7 @@ class WalletBalance(msgspec.Struct, frozen=True):
 
 
 def explorer_files(world: World) -> list[ExplorerFile]:
-    """Return both exports of each wallet on a chain with an explorer, up to now."""
+    """Return both exports, up to now, for each wallet on a chain that has an explorer."""
     files = []
     labels = {coin.currency: coin.label for coin in world.cast.crypto}
     for wallet in _wallets(world):
@@ -75,7 +75,7 @@ def explorer_files(world: World) -> list[ExplorerFile]:
 
 
 def wallet_balances(world: World, day: date) -> list[WalletBalance]:
-    """Return the balances of the wallets at the end of a day, for native coin and tokens."""
+    """Return the wallets' balances of native coin and tokens at the end of a day."""
     end = at(day + timedelta(1), "00:00")
     balances = []
     for wallet in _wallets(world):
@@ -85,7 +85,7 @@ def wallet_balances(world: World, day: date) -> list[WalletBalance]:
             moves[token] = [each.token_change(wallet.address, token) for each in whole]
         for asset, changes in moves.items():
             by_then = [change for change, each in zip(changes, whole, strict=True) if each.at < end]
-            # The initial balance of a token, in thousands, is the smallest that never becomes
+            # The initial token balance, in thousands, is the smallest with which it never becomes
             # negative.
             lowest = min(accumulate(changes, initial=_ZERO))
             opening = chain_story.HELD.get(asset) or Decimal(int(-lowest) // 1000 * 1000 + 1000)
@@ -99,7 +99,7 @@ def _wallets(world: World) -> list[CompanyWallet]:
 
 
 def _list(wallet: CompanyWallet, coin: str, whole: Sequence[ChainTransaction]) -> str:
-    """Return the list of transactions with the headings of Etherscan or Polygonscan."""
+    """Return the transaction list, with Etherscan's or Polygonscan's headings."""
     heading = "Txhash" if coin == "POL" else "Transaction Hash"
     rows = [tuple(name.format(hash=heading, coin=coin) for name in _LIST)]
     for each in whole:

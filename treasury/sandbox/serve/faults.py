@@ -1,8 +1,8 @@
-"""Faults on demand, such as those of a network or an overloaded service.
+"""Faults on demand, such as network failures or an overloaded service.
 
-A test queues faults; each affects the next calls of a path prefix. A mix draws random faults from a
+A test queues faults; each affects the next calls to a path prefix. A mix draws random faults from a
 seed, so that a long run has all kinds and can be repeated. A connection may be dropped before the
-service acts, after it has acted, or in the middle of its answer. The control plane is never
+service acts, after it has acted, or in the middle of the answer. The control plane is never
 affected.
 """
 
@@ -26,11 +26,11 @@ from treasury.sandbox.serve.spoil import SPOILS, Spoil, answer_of
 
 UNDISTURBED: Final = "/sandbox"
 STALE: Final = "sandbox.stale"
-"""Name of a request header: the number of seconds by which lists lag."""
+"""Name of a request header that states by how many seconds lists lag."""
 
 
 class Fault(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A fault of the next `times` calls on a path."""
+    """A fault that affects the next `times` calls to a path."""
 
     path: str = ""
     method: str | None = None
@@ -39,12 +39,12 @@ class Fault(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     status: int | None = None
     retry_after: str | None = None
     acts: bool = False
-    """Whether a call answered with `status` takes effect all the same."""
+    """Whether a call that is answered with `status` takes effect nevertheless."""
     drop: Literal["before", "after", "halfway"] | None = None
     spoil: Spoil | None = None
-    """Name of the defect in an answer that looks correct."""
+    """Name of a defect in an otherwise correct answer."""
     stale: int | None = None
-    """Seconds by the company's clock by which lists lag: newer records are missing."""
+    """Number of seconds, by the company's clock, for which new records are missing in lists."""
     name: str = ""
 
     def is_for(self, method: str, path: str) -> bool:
@@ -103,7 +103,7 @@ class Faults:
     def add(self, path: str = "", **what: object) -> None:
         """Queue a fault: `faults.add("/ramp/v1/fees", status=429, retry_after="1", times=2)`.
 
-        `name=` queues a fault of the catalogue.
+        With `name=`, queue a fault from the catalogue.
         """
         catalogued = CATALOGUE.get(str(what.get("name", "")), {})
         try:
@@ -124,7 +124,7 @@ class Faults:
         path: str = "",
         at_most: int = 1_000_000,
     ) -> None:
-        """Apply faults drawn from a seed to a share of the calls on a path."""
+        """Apply random faults, drawn from a seed, to a share of the calls to a path."""
         unknown = sorted(set(names) - set(CATALOGUE))
         if unknown or not names or not 0 <= rate <= 1:
             raise InputError(
@@ -136,7 +136,7 @@ class Faults:
             self._mix = _Mix(random, rate, tuple(names), path, at_most)
 
     def take(self, method: str, path: str) -> Fault | None:
-        """Return the fault of a call, and count it as used."""
+        """Return the fault for a call, and count it as used."""
         with self._lock:
             fault = next((f for f in self._queue if f.is_for(method, path)), None)
             if fault is not None:
@@ -209,4 +209,4 @@ class FaultGate:
 
 
 async def _nowhere(_: Message) -> None:
-    """Discard an answer in place of sending it."""
+    """Discard an answer instead of sending it."""

@@ -1,4 +1,4 @@
-"""Writer of ISO 20022 messages as XML, from nested dictionaries."""
+"""Writes ISO 20022 messages as XML, from nested dictionaries."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 from lxml import etree
 
 Tree: TypeAlias = Mapping[str, Any]
-"""Type of the elements of a message, in order.
+"""Type of a message's elements, in order.
 
-A value is a text or converted to text, an amount with its currency, a tree, a list of such values
-for a repeated element, or None if the element is omitted.
+A value is a text (or converted to one), an amount with its currency, a nested tree, a list of such
+values for a repeated element, or None to omit the element.
 """
 
 

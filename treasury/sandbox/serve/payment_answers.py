@@ -1,8 +1,9 @@
-"""Reports of the practice bank about a payment file, as pain.002.001.10.
+"""The practice bank's reports on a payment file, as pain.002.001.10.
 
-The first report has the verification of the payees, the second the status of each payment. By
-default the bank accepts most payments, rejects the tenth, knows the payee of the fifth by another
-name, and does not report on the seventh. A test can request one answer for all payments instead.
+The first report states the results of verifying the payees, the second the status of each payment.
+By default, the bank accepts most payments, rejects the tenth, knows the payee of the fifth by
+another name, and does not report on the seventh. A test can request the same answer for all
+payments instead.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from treasury.sandbox.serve.iso_message import Tree, iso_message
 
 PaymentAnswer = Literal["mixed", "accept", "reject", "close_match", "no_match", "silence"]
 _MIXED: Final[dict[int, PaymentAnswer]] = {0: "reject", 5: "close_match", 7: "silence"}
-"""Answer of the bank by the last digit of the payment's position in the file."""
+"""The bank's answer, by the last digit of the payment's position in the file."""
 _PAYEE: Final = {"close_match": "RVMC", "no_match": "RVNM"}
 _LARGEST: Final = 1 << 20
 _AMOUNT: Final = "{*}Amt/{*}InstdAmt"
@@ -33,7 +34,7 @@ class PaymentReport(msgspec.Struct, frozen=True):
 
 
 def payment_reports(file: str, answer: PaymentAnswer, now: datetime) -> list[PaymentReport]:
-    """Return the reports about a payment file, a pain.001, in the bank's order."""
+    """Return the reports on a payment file (pain.001), in the order of sending."""
     message, execution, orders = _read(file)
     answers = [
         (order, _MIXED.get(place % 10, "accept") if answer == "mixed" else answer)
@@ -63,7 +64,7 @@ def payment_reports(file: str, answer: PaymentAnswer, now: datetime) -> list[Pay
 
 
 def _verified(order: etree._Element, answer: PaymentAnswer) -> tuple[str, str, str]:
-    """Return the result of verifying the payee; for a close match, with the bank's name."""
+    """Return the result of verifying a payee; a close match includes the name at the bank."""
     name = f"{order.findtext(_NAME) or ''} Holding" if answer == "close_match" else ""
     return _PAYEE.get(answer, "RCVC"), "", name
 
@@ -90,7 +91,7 @@ def _payment(order: etree._Element, execution: str, *outcome: str) -> Tree:
 
 
 def _read(file: str) -> tuple[str, str, list[etree._Element]]:
-    """Return id, day and payments of a pain.001. Raises InputError for another text."""
+    """Return the id, day and payments of a pain.001 file. Raises InputError for other text."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
         root = etree.fromstring(file.encode()[:_LARGEST], parser)

@@ -1,4 +1,4 @@
-"""The sandbox as an object that serves its services over a socket on loopback.
+"""The sandbox object, which serves both services over a loopback socket.
 
 `with Sandbox(seed=7).serve() as served:` runs the services in a background thread and stops them at
 the end of the block; `serve_forever` runs them until the process is interrupted.
@@ -49,7 +49,7 @@ _HOST: Final = "127.0.0.1"
 
 
 class Served:
-    """The address of a running sandbox, and the calls that it has received."""
+    """A running sandbox: its address, and the calls that it has received."""
 
     def __init__(self, port: int) -> None:
         self.base_url = f"http://{_HOST}:{port}"
@@ -67,11 +67,11 @@ _FIRST_FIXING: Final = date(2026, 4, 1)
 class Sandbox:
     """A practice company with both services, its bank files, and the meaning of each bank line.
 
-    With the folder `state`, the records outlive the process. `webhook` is a loopback address that
-    receives events about ramp requests, signed with `webhook_secret`. `ramp_bounds` are the minimum
-    and maximum amount of a ramp request, `rate_limit` is the number of calls allowed in a number of
-    seconds, and `volume` the number of ramp requests and transfers of earlier years, for
-    measurements.
+    If a folder `state` is named, the records outlive the process. `webhook` is a loopback address
+    that receives events about ramp requests, signed with `webhook_secret`. `ramp_bounds` are the
+    minimum and maximum amount of a ramp request; `rate_limit` is the number of calls allowed in a
+    number of seconds; and `volume` is the number of extra ramp requests and transfers from earlier
+    years, for measurements.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Sandbox:
         streams = Streams(self._seed)
         self._tokens = Tokens(Ids(streams.of("tokens")))
         self.clock = PracticeClock(world)
-        """The company's clock, to be moved forward."""
+        """The company's clock, which can be moved forward."""
         self.ramp = RampDrivers(world)
         """The ramp platform's moves."""
         self.finance = FinanceDrivers(world)
@@ -114,7 +114,7 @@ class Sandbox:
         self.webhooks = Webhooks(world, Ids(streams.of("webhooks")))
         """Registered receivers of events about ramp requests."""
         self.webhook_secret: str | None = None
-        """Secret that signs deliveries to the constructor's `webhook`."""
+        """The secret that signs deliveries to the constructor's `webhook`."""
         if self._webhook is not None:
             self.webhook_secret = str(self.webhooks.register(self._webhook)["secret"])
         self.rate_limit, bounds = self._limits
@@ -154,7 +154,7 @@ class Sandbox:
 
     @property
     def now(self) -> datetime:
-        """Return the current time at the company, in UTC; each write adds a second."""
+        """Return the company's current time, in UTC; each write adds a second."""
         return self._world.clock.now
 
     @property
@@ -169,17 +169,17 @@ class Sandbox:
 
     @property
     def credentials(self) -> dict[str, tuple[str, str]]:
-        """Return client id and secret of the three users: maker, checker and viewer."""
+        """Return the client ids and secrets of the three users: maker, checker and viewer."""
         return dict(CREDENTIALS)
 
     @property
     def neighbour_credentials(self) -> dict[str, tuple[str, str]]:
-        """Return client id and secret of two users of a second company at the same services."""
+        """Return the client ids and secrets of a second company's two users."""
         return dict(NEIGHBOUR_CREDENTIALS)
 
     @cached_property
     def _neighbour(self) -> World:
-        """Return the world of the second company, created at the first call of one of its users."""
+        """Return the second company's world (its state), created on its first call."""
         return World(
             self._seed, self._scenario, profile=self._profile, place=self._neighbour_place,
             is_neighbour=True,
@@ -193,11 +193,11 @@ class Sandbox:
 
     @property
     def bank_accounts(self) -> list[tuple[str, str, str, Source]]:
-        """Return account, name, currency and source of every account with statements."""
+        """Return the number, name, currency and source of every account that has statements."""
         return [(a.iban, a.name, "EUR", a.source) for a in self._world.bank.accounts]
 
     def close(self) -> None:
-        """Close the state's folder; the object cannot be used afterwards."""
+        """Close the state folder; the object cannot be used afterwards."""
         with self._world.lock:
             self._world.store.close()
             if "_neighbour" in self.__dict__:
@@ -213,8 +213,7 @@ class Sandbox:
     ) -> list[tuple[str, bytes]]:
         """Return the camt.053 files as names and contents: one per account and past month.
 
-        With `first` and `last`, one file per account for these days, both inclusive and in the
-        past.
+        With `first` and `last`, return one file per account for these past days (both inclusive).
         """
         world = self._world
         with world.lock:
@@ -232,7 +231,7 @@ class Sandbox:
         return _write(folder, self.bank_files(first, last))
 
     def explorer_files(self) -> list[ExplorerFile]:
-        """Return the explorers' exports of the company's wallets, from the first day to now."""
+        """Return block explorers' exports for the company's wallets, from the first day to now."""
         with self._world.lock:
             return explorer_files(self._world)
 
@@ -242,15 +241,15 @@ class Sandbox:
         return _write(folder, [(export.name, export.content.encode()) for export in files])
 
     def wallet_balances(self, day: date) -> list[WalletBalance]:
-        """Return the balances of the company's wallets at the end of a day, by coin and token."""
+        """Return the company wallets' balances of coins and tokens at the end of a day."""
         with self._world.lock:
             return explorer.wallet_balances(self._world, day)
 
     def write_rate_file(self, folder: Path) -> Path | None:
-        """Write the rates published so far, those of the practice bank or those of coins.
+        """Write the rates published so far: the practice bank's, or those for coins.
 
-        The bank's file has the ECB's form, the file of coins that of a company's own rates. If the
-        scenario has no published rates, no file is written and None returned.
+        The bank's file has the ECB's format; the file for coins has the format for a company's own
+        rates. If the scenario has no published rates, no file is written and None is returned.
         """
         world = self._world
         if not (world.quotes.is_published or world.has_planted_gas):
@@ -272,13 +271,13 @@ class Sandbox:
         return [msgspec.structs.asdict(funding) for funding in self._world.fundings]
 
     def write_truth(self, path: Path) -> None:
-        """Write the true meanings as a JSON object with `lines` and `requests`."""
+        """Write the true meanings as JSON, with `lines` and `requests`."""
         truth = {"lines": self.truth(), "requests": self.truth_requests()}
         path.write_bytes(msgspec.json.format(msgspec.json.encode(truth), indent=1) + b"\n")
 
     @contextmanager
     def serve(self, port: int = 0) -> Iterator[Served]:
-        """Serve on loopback in a background thread; with port 0 a free port is used."""
+        """Serve on loopback in a background thread; port 0 means any free port."""
         bound, ready = _bind(port), threading.Event()
         served = Served(bound.getsockname()[1])
         server = self._server(served, ready.set)
@@ -299,7 +298,7 @@ class Sandbox:
             nonlocal world, gate
             query = scope["query_string"].decode("latin-1")
             served.requests.append((scope["method"], scope["path"], query))
-            # The world has changed, because the sandbox was reset.
+            # The sandbox was reset, so there is a new world.
             if world is not self._world:
                 world, gate = self._world, self._gate(server.cut)
             await gate(scope, receive, send)
@@ -308,7 +307,7 @@ class Sandbox:
         return server
 
     def _gate(self, cut: Callable[[Scope], None]) -> FaultGate:
-        """Return the application of the current world, wrapped in faults and rate limit."""
+        """Return the current world's application, wrapped in faults and the rate limit."""
         drivers = drivers_of(self.finance, self.ramp, self.banks)
         drivers["expire_tokens"] = driver_of(self.expire_tokens)
         control = ControlPlane(self._world, self, drivers)
@@ -327,7 +326,7 @@ def serve_forever(
         if ready is not None:
             ready(served)
 
-    # An interrupt by the user is the normal end.
+    # The user's interrupt is the normal end.
     with suppress(KeyboardInterrupt):
         sandbox._server(served, announce).run([bound])  # noqa: SLF001 - the class's other half
 
@@ -358,7 +357,7 @@ class _Server(uvicorn.Server):
                 loop.call_soon_threadsafe(woken.set)
 
     async def main_loop(self) -> None:
-        """Serve until `stop` is called, which takes effect at once and not at the next tick."""
+        """Serve until `stop` is called; it takes effect at once, not at uvicorn's next tick."""
         woken = asyncio.Event()
         self._waiting = asyncio.get_running_loop(), woken
         tick = 0
@@ -372,7 +371,7 @@ class _Server(uvicorn.Server):
         self._ready()
 
     def cut(self, scope: Scope) -> None:
-        """Close the connection of a call without an answer."""
+        """Close a call's connection without an answer."""
         for connection in list(self.server_state.connections):
             if getattr(connection, "client", None) == scope["client"]:
                 connection.transport.abort()

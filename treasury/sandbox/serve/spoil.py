@@ -1,7 +1,7 @@
 """Faulty answers with status 200: half a body, a missing result, a wrong page.
 
-Each function calls the service and changes its answer. Answers that it cannot change, such as a
-refusal or a body without pages, are sent unchanged.
+Each function calls the service and changes its answer. An answer that cannot be changed, such as a
+refusal or a body without pages, is sent as it is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Answer(msgspec.Struct):
     body: bytes
 
     async def send(self, send: Send, length: int | None = None) -> None:
-        """Send the answer; with `length` only so many bytes, but with the content length of all."""
+        """Send the answer; with `length`, cut the body there without changing Content-Length."""
         size = str(len(self.body)).encode()
         headers = [(b"content-type", self.media_type), (b"content-length", size)]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
@@ -66,7 +66,7 @@ def _rewriting(rewrite: Callable[[Answer], bytes]) -> _Spoiler:
 
 
 def _replacing(choose: Callable[..., list[msgspec.Raw]], *steps: int) -> _Spoiler:
-    """Return a fault that sends the content of a page some steps away with this page's number."""
+    """Return a fault that sends another page's content under this page's number."""
 
     async def spoil(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
         if _number(scope) < 2:
@@ -91,14 +91,15 @@ def _without_result(answer: Answer) -> bytes:
 
 
 SPOILS: Final[dict[str, _Spoiler]] = {
-    # Half of the body is sent, with the content length of the whole.
+    # Half of the body is sent, with the Content-Length of the whole.
     "truncated": _rewriting(lambda answer: answer.body[: len(answer.body) // 2]),
-    # The success has no result.
+    # The successful answer lacks its result.
     "no_result": _rewriting(_without_result),
     "repeated_page": _replacing(list, -1),
-    # As if a record had been inserted before: the last record of the previous page is repeated.
+    # As if a record had been inserted earlier in the list: the previous page's last record is
+    # repeated.
     "shifted_page": _replacing(lambda before, own: [*before[-1:], *own[:-1]], -1, 0),
-    # As if a record before had been deleted: one record is missing on all pages.
+    # As if an earlier record had been deleted: one record is missing on all pages.
     "skipping_page": _replacing(lambda own, after: [*own[1:], *after[:1]], 0, 1),
 }
 
@@ -115,7 +116,7 @@ def _query(scope: Scope) -> list[tuple[str, str]]:
 
 
 def _number(scope: Scope) -> int:
-    """Return the number of the requested page; 1 by default and for writes."""
+    """Return the requested page number; 1 by default and for writes."""
     text = dict(_query(scope)).get("page", "1")
     return int(text) if scope["method"] == "GET" and text.isdecimal() else 1
 
@@ -133,5 +134,5 @@ async def _page(app: ASGIApp, scope: Scope, step: int) -> list[msgspec.Raw]:
 
 
 async def _no_body() -> Message:
-    """Return an empty request body on every read."""
+    """Return an empty request body, however often it is read."""
     return {"type": "http.request", "body": b"", "more_body": False}

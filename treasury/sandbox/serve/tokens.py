@@ -1,6 +1,6 @@
-"""Exchange of client credentials for an opaque access token, valid for 300 seconds.
+"""Exchanges client credentials for opaque access tokens, valid for 300 seconds.
 
-Each client id is a user of the company. Tokens expire by the machine's clock and not by the
+Each client id belongs to a user of the company. Tokens expire by the machine's clock, not the
 company's.
 """
 
@@ -30,7 +30,7 @@ _NEIGHBOURS: Final = frozenset(user.id for user in NEIGHBOUR_USERS.values())
 
 
 class Tokens:
-    """The issued tokens, with user and expiry."""
+    """The issued tokens, each with its user and expiry."""
 
     def __init__(self, ids: Ids) -> None:
         self._ids = ids
@@ -53,14 +53,14 @@ class Tokens:
         return Reply(encode(granted))
 
     def user(self, authorization: str) -> User | None:
-        """Return the user of the token in a header; None without a valid token."""
+        """Return the user whose token is in the header; None without a valid token."""
         scheme, _, token = authorization.partition(" ")
         user, until = self._out.get(token, (None, 0.0))
         return user if scheme.lower() == "bearer" and time.monotonic() < until else None
 
     @staticmethod
     def is_neighbour(user: User | None) -> bool:
-        """Return whether the user is of the second company."""
+        """Return whether the user belongs to the second company."""
         return user is not None and user.id in _NEIGHBOURS
 
     def expire(self) -> None:

@@ -1,9 +1,9 @@
-"""Delivery of signed events about ramp requests to registered addresses, with retries.
+"""Delivers signed events about ramp requests to registered addresses, with retries.
 
-The specification promises webhooks for status changes, received payments and completions, but
-defines no names, payload, registration or signature. These are the sandbox's own, as each body
-states. An event is sent in the background after the change has taken effect. Registrations are lost
-when the process ends.
+The specification promises webhooks for status changes, received payments and completions, but does
+not define event names, payload, registration or signature. These are the sandbox's own, as each
+body states. An event is sent in the background after the change has taken effect. Registrations are
+lost when the process ends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EVENTS: Final = (
     "ramp_request.status_changed", "ramp_request.payment_received", "ramp_request.completed",
 )  # fmt: skip
 PAUSES: Final = (1.0, 2.0, 4.0, 8.0)
-"""Seconds to wait before each retry of a delivery that is not answered with 2xx."""
+"""Seconds to wait before each retry of a delivery that was not answered with 2xx."""
 OVERLAP: Final = 86_400.0
 """Seconds for which a replaced secret still signs deliveries."""
 _MOST: Final = 20
@@ -42,10 +42,10 @@ class Registration(msgspec.Struct, rename="camel"):
     """Fault for tests: every event is delivered twice."""
     pauses: tuple[float, ...]
     secrets: list[tuple[str, float]]
-    """The secrets, newest first, each with the Unix time until which it signs."""
+    """The secrets, newest first, each with the Unix time at which it stops signing."""
 
     def shown(self) -> dict[str, Any]:
-        """Return the public fields, which are all but the secrets."""
+        """Return all fields except the secrets."""
         return {
             "id": self.id, "url": self.url, "events": self.events, "twice": self.is_twice,
             "secrets": len(self.secrets),
@@ -53,7 +53,7 @@ class Registration(msgspec.Struct, rename="camel"):
 
 
 class Webhooks:
-    """The registrations of one world, and the delivery of its events."""
+    """The registrations in one world (the sandbox's state), and the delivery of its events."""
 
     def __init__(self, world: World, ids: Ids) -> None:
         self._world, self._ids = world, ids
@@ -69,7 +69,7 @@ class Webhooks:
         twice: bool = False,
         pauses: tuple[float, ...] = PAUSES,
     ) -> dict[str, Any]:
-        """Register a loopback address; only this answer has the secret."""
+        """Register a loopback address; only this result contains the secret."""
         unknown = sorted(set(events) - set(EVENTS))
         if not is_loopback(url):
             raise InputError(
@@ -110,7 +110,7 @@ class Webhooks:
             return registration.shown() | {"secret": registration.secrets[0][0]}
 
     def delete(self, webhook_id: str) -> None:
-        """Delete a registration; deliveries that wait for a retry are still sent."""
+        """Delete a registration; deliveries waiting for a retry are still sent."""
         with self._lock:
             del self._registrations[self._find(webhook_id).id]
 

@@ -1,1 +1,1 @@
-"""State of the sandbox: records, ledger, keys and clock, in memory or in a folder."""
+"""The sandbox's state: records, ledger, keys and clock, in memory or in a folder."""

@@ -1,8 +1,9 @@
-"""Calls of addresses that clients registered, in the background after a change.
+"""Calls addresses that clients registered, in the background after a change.
 
 The specification states that a payment session's callbackUrl is invoked, but not how. Method and
 body are the sandbox's own, as the body states. Only loopback addresses are called. Two threads make
-the calls, and a full queue drops further ones; calls not made are recorded with the reason.
+the calls. If the queue is full, further calls are dropped. Calls not made are recorded with the
+reason.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _NOT_OURS: Final = "not invoked: the sandbox calls loopback addresses only"
 
 
 class Invocation(msgspec.Struct, frozen=True):
-    """A call of an address, its subject, and its result: the status, or the reason without one."""
+    """A call to an address: its subject, and the answer's status or the reason for having none."""
 
     subject: str
     url: str
@@ -57,7 +58,7 @@ class _Invoked(msgspec.Struct, frozen=True):
 
 
 class Callbacks:
-    """Background calls of addresses, and the list of completed calls."""
+    """Background calls to addresses, and the list of completed calls."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="callback")
@@ -80,10 +81,10 @@ class Callbacks:
         headers: Headers = lambda _: {},
         pauses: tuple[float, ...] = (),
     ) -> None:
-        """Send `body` to the address in the background, without waiting and without an error.
+        """Send `body` to the address in the background; never wait and never raise an error.
 
-        `headers` returns further headers of each attempt. An attempt that is not answered with 2xx
-        is retried after each of the `pauses` in seconds.
+        `headers` returns additional headers for each attempt. An attempt that is not answered with
+        2xx is retried after each of the `pauses`, in seconds.
         """
         self._submit(_Invoked(subject, url, msgspec.json.encode(body), headers), pauses)
 

@@ -1,7 +1,7 @@
 """The company's clock: each write moves it forward by a second; otherwise it stands still.
 
-The user can move it further; events that become due in between happen at their time. Tokens expire
-by the machine's clock instead.
+The user can move it forward; events that become due on the way happen at their own time. Tokens
+expire by the machine's clock instead.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ START: Final = datetime(2026, 11, 2, 8, 0, tzinfo=UTC)
 
 
 def at(day: date, clock: str) -> datetime:
-    """Return an instant by the company's local time, as in `at(day, "09:20")`."""
+    """Return the instant of a local time at the company, as in `at(day, "09:20")`."""
     return datetime.combine(day, time.fromisoformat(clock), _BRUSSELS).astimezone(UTC)
 
 
 class CompanyClock:
-    """The current time at the services."""
+    """The company's current time, also used by the services."""
 
     def __init__(self, now: datetime = START) -> None:
         self.now = now

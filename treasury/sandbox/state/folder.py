@@ -1,7 +1,7 @@
 """Storage of the sandbox, in memory or in a folder.
 
-A folder holds one company with its seed, scenario and profile. A second process, or another
-company, is refused with an error.
+A folder holds one company with its seed, scenario and profile. Opening it from a second process, or
+for another company, raises an error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FILE_NAME: Final = "sandbox.sqlite"
 
 
 def place_of(folder: Path | None) -> str:
-    """Return the path of the file in a folder, which is created if missing; memory without one."""
+    """Return the path of the store in a folder, which is created if missing; default: in memory."""
     if folder is None:
         return MEMORY
     try:
@@ -46,7 +46,7 @@ def open_store(place: str) -> Store:
 
 
 def is_new(store: Store, identity: Mapping[str, str], story_mark: str) -> bool:
-    """Return whether the store is empty. Raises InputError if it has another company."""
+    """Return whether the store is empty. Raises InputError if it belongs to another company."""
     facts = store.facts()
     for name, value in identity.items():
         if facts.get(name, value) != value:

@@ -1,7 +1,7 @@
 """Identifiers drawn from the seed: UUIDs, addresses, hashes, account numbers, codes.
 
 Each subject has its own random stream (`streams.of("credits")`), so that more draws for one subject
-do not change the others.
+do not change other subjects.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _ALPHABET: Final = (
 
 
 class Streams:
-    """Independent random streams of one seed."""
+    """Independent random streams from one seed."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
 
     def of(self, subject: str) -> Random:
-        """Return the random stream of a subject; each call returns it from the start."""
+        """Return a subject's random stream; each call restarts it."""
         return Random(f"{self._seed}/{subject}")  # noqa: S311 - a story is told, nothing is secured
 
 
@@ -43,7 +43,7 @@ class Ids:
         return f"0x{self._random.getrandbits(160):040x}"
 
     def hash(self) -> str:
-        """Return a transaction's hash."""
+        """Return a random transaction hash."""
         return f"0x{self._random.getrandbits(256):064x}"
 
     def token(self) -> str:
@@ -55,7 +55,7 @@ class Ids:
         return self._random.randrange(end)
 
     def reference_code(self) -> str:
-        """Return a reference code of a virtual account, in the form XXX-XXXX-NNN."""
+        """Return a reference code for a virtual account, in the form XXX-XXXX-NNN."""
         middle = "".join(self._random.choices(_ALPHABET, k=4))
         return f"VFY-{middle}-{self._random.randrange(100, 1000)}"
 
@@ -65,12 +65,12 @@ class Ids:
 
 
 def iban(country: str, bban: str) -> str:
-    """Return the IBAN of a national account number (ISO 13616: mod 97-10)."""
+    """Return the IBAN for a national account number (ISO 13616: mod 97-10)."""
     return f"{country}{98 - _digits(bban + country + '00') % 97:02d}{bban}"
 
 
 def is_iban(text: str) -> bool:
-    """Return whether the check digits are valid."""
+    """Return whether an IBAN's check digits are valid."""
     return len(text) > 4 and text.isalnum() and _digits(text[4:] + text[:4]) % 97 == 1
 
 
@@ -79,7 +79,7 @@ def _digits(text: str) -> int:
 
 
 def _after(bank: str, digits: int, *, checked: bool = False) -> Callable[[Random], str]:
-    """Return the digits after the bank's; with `checked` they end with the remainder modulo 97."""
+    """Return the digits after the bank code; `checked` ends them with check digits (modulo 97)."""
 
     def number(random: Random) -> str:
         stem = f"{bank}{random.randrange(10**digits):0{digits}d}"

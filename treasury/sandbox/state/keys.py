@@ -1,9 +1,9 @@
 """Idempotency keys, each bound to one call with its body, and the effects of writes.
 
-The specification binds a key to the body alone, so all users of a company share the keys: an equal
+The specification binds a key only to the body, so all users of a company share their keys: an equal
 call by a colleague is a repetition. A key is bound when it is first seen, even if the call is
-refused, and stays bound as long as the state. Every write that took effect is also recorded, with
-or without a key, so that a test can count lost and repeated writes.
+refused, and stays bound as long as the state exists. Every write that took effect is also recorded,
+with or without a key, so that tests can count lost and repeated writes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MAKE: Final = step_sql(__package__, "keys")
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """A used key and the answer of its call; status 0 if the call was refused."""
+    """A used key and the answer to its call; the status is 0 if the call was refused."""
 
     digest: str
     status: int
@@ -38,7 +38,7 @@ class Effect(msgspec.Struct, frozen=True):
 
 
 class Keys:
-    """The keys of a company, and the effects of its writes."""
+    """A company's idempotency keys, and the effects of its writes."""
 
     def __init__(self, store: Store) -> None:
         self._db = store.db

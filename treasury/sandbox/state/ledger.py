@@ -1,9 +1,9 @@
-"""Double-entry ledger of all balances, in which each movement sums to zero per asset.
+"""The double-entry ledger of all balances, in which each movement sums to zero per asset.
 
-A place is an account of the ledger: a wallet's available or reserved part, the amounts held for an
-account until it is verified, the conversion desk, and the world outside both services. Only the
-last two may be negative. Amounts are integers in the asset's smallest unit, so that sums are exact.
-All served balances are read from the ledger.
+A place is a ledger account: a wallet's available or reserved part, the amounts held for an account
+until it is verified, the place where euros are converted, and the world outside both services. Only
+the last two may be negative. Amounts are integers in the asset's smallest unit, so that sums are
+exact. All served balances are read from the ledger.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from treasury.core.money import exponent
 from treasury.sandbox.state.store import Store
 
 WORLD: Final = "world"
-"""Place of the outside world: other wallets, banks, the issuers of coins."""
+"""The place for the outside world: other wallets, banks, the issuers of coins."""
 CONVERSION: Final = "conversion"
-"""Place where euros are converted to stablecoin: an asset enters and another one leaves."""
+"""The place where euros are converted to stablecoins: one asset enters and another leaves."""
 
 _MAKE: Final = step_sql(__package__, "ledger")
 _LARGEST: Final = 2**62
 
 
 def available(wallet: str) -> str:
-    """Return the place of a wallet's available amounts."""
+    """Return the place for a wallet's available amounts."""
     return f"wallet/{wallet}/available"
 
 
 def reserved(wallet: str) -> str:
-    """Return the place of a wallet's amounts reserved for open actions."""
+    """Return the place for a wallet's amounts that are reserved for open operations."""
     return f"wallet/{wallet}/reserved"
 
 
 def suspense(account: str) -> str:
-    """Return the place of amounts held for an account until it is verified or has a wallet."""
+    """Return the place for amounts held until an account is verified and has a wallet."""
     return f"account/{account}/held"
 
 
 class Posting(msgspec.Struct, frozen=True):
-    """A movement of an amount of an asset from one place to another."""
+    """An amount of an asset that moves from one place to another."""
 
     source: str
     target: str
@@ -56,7 +56,7 @@ class Overdrawn(Exception):
     """A place holds less than the movement takes from it; the ledger is unchanged."""
 
     def __init__(self, place: str, asset: str) -> None:
-        super().__init__(f"{place} does not hold that much {asset}")
+        super().__init__(f"{place} does not hold enough {asset}")
         self.place = place
         self.asset = asset
 
@@ -115,7 +115,7 @@ class Ledger:
         return not any(any(self.holdings(place).values()) for place in places)
 
     def under_way(self, reference: str) -> list[tuple[str, str, Decimal]]:
-        """Return the amounts that a record still reserves, each with place and asset."""
+        """Return the amounts that a record still reserves, each with its place and asset."""
         rows = self._db.execute(
             "select place, asset, sum(units) from postings"
             " join movements on movements.number = movement"
@@ -138,7 +138,7 @@ class Ledger:
         return dict(balances)
 
     def movements(self, reference: str) -> list[str]:
-        """Return the kinds of a record's movements, in order."""
+        """Return the kinds of movements caused by a record, in order."""
         rows = self._db.execute(
             "select kind from movements where reference = ? order by number", (reference,)
         )

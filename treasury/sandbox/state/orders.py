@@ -1,9 +1,9 @@
-"""Pages of a selection of records, at a cost that does not grow with the number of pages.
+"""Pages of selected records, at a cost that does not grow with the page number.
 
-A page is found by its first key and not by counting the rows before it. The first request for a
-later page scans the index once and caches a key at fixed intervals; then every page is one seek. A
+A page is found by its first key, not by counting the rows before it. The first request for a later
+page scans the index once and caches keys at fixed intervals; afterwards every page is one seek. A
 selection with alternatives (sender or receiver of a transfer, several statuses) merges one index
-range for each, so that no rows are sorted. A write clears the cache.
+range for each alternative, so that no rows are sorted. A write clears the cache.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 _SIDES: Final = 12
-"""Maximum number of ranges that are merged here; the database handles more of them."""
+"""Maximum number of ranges merged here; the database handles larger numbers."""
 _STRIDE: Final = 100
 """Minimum number of records between two cached keys."""
 _CACHE_SIZE: Final = 24
 """Number of cached selections."""
 _FEW: Final = 5000
-"""Up to this number of records sorting is faster than reading in the order of an index."""
+"""Up to this number of records, sorting is faster than reading in index order."""
 
 _SELECTIVE: Final = {"owner": "by_owner", "peer": "by_peer", "status": "by_status"}
-"""Indexes that have the creation time after their first columns."""
+"""Indexes that continue with the creation time after their first columns."""
 _INDEXES: Final = {
     "": "by_kind", "updated_at": "by_change", "reference": "by_reference", "id": "by_id",
 }  # fmt: skip
 
 _Key: TypeAlias = tuple[Any, ...]
 Selection: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
-"""A selection of records of one kind: a condition and its values for each range to merge."""
+"""A selection of records of one kind: a condition with values for each range to merge."""
 
 
 def select(
@@ -44,7 +44,7 @@ def select(
     members: Mapping[str, str],
     bounds: Iterable[tuple[str, str]],
 ) -> Selection:
-    """Select records with these values, and one of `members`. Column names must be trusted."""
+    """Select records with these values, and any one of `members`. Column names must be trusted."""
     fixed = [("kind = ?", kind), *((f"{column} = ?", value) for column, value in single.items())]
     fixed += bounds
     if math.prod(map(len, several.values())) > _SIDES:
@@ -76,7 +76,7 @@ def select(
 
 
 class Orders:
-    """Cache of the totals and keys of recent selections."""
+    """Caches the totals and keys of recent selections."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -133,7 +133,7 @@ class _Ordered(msgspec.Struct, frozen=True):
     many: bool
 
     def query(self, expression: str, start: _Key) -> tuple[str, list[Any]]:
-        """Return the SQL and its values for columns and keys, from the key `start` on."""
+        """Return SQL with its values that selects the columns and keys, from the key `start` on."""
         columns = (*self.sort, "position")
         sign, places = "<=" if self.descending else ">=", ", ".join("?" * len(columns))
         from_start = f" and {columns[0]} {sign} ? and ({', '.join(columns)}) {sign} ({places})"
@@ -141,8 +141,8 @@ class _Ordered(msgspec.Struct, frozen=True):
         for condition, bound_values in self.selection:
             text = condition
             if start:
-                # The `+` keeps SQLite from seeking by this bound, because the start is the closer
-                # bound.
+                # The `+` keeps SQLite from seeking by this bound, because the start key is the
+                # tighter one.
                 bound = "created_at < ?" if self.descending else "created_at >= ?"
                 text = text.replace(bound, f"+{bound}") + from_start
             table = f"records{self._index(condition)}"
@@ -153,7 +153,7 @@ class _Ordered(msgspec.Struct, frozen=True):
         return f"{' union all '.join(parts)} order by {by}", values
 
     def _index(self, condition: str) -> str:
-        """Return the index for many records in this order; empty lets the database choose."""
+        """Return the index for many records in this order; empty if the database may choose."""
         if not self.many:
             return ""
         sort = self.sort[0] if self.sort else ""

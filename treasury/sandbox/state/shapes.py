@@ -1,9 +1,8 @@
-"""Types of the bodies of both services, as the sandbox reads the specification.
+"""The body types of both services, as the sandbox reads the specification.
 
-The profile `spec` has the fields of the specification, and those that deployed services add. An
-amount sent as a JSON number is a `Decimal` and exact; an amount sent as a decimal string is a
-`str`. A field that does not apply is None by default and omitted. The client does not use these
-types.
+The profile `spec` has the specification's fields, and fields that deployed services add. An amount
+sent as a JSON number is an exact `Decimal`; an amount sent as a decimal string is a `str`. A field
+that does not apply has the default None and is omitted. The client does not use these types.
 """
 
 from __future__ import annotations
@@ -32,23 +31,23 @@ def decode(text: str, shape: type[T]) -> T:
 
 
 def number(amount: Decimal) -> Decimal:
-    """Return the amount for JSON, without trailing zeros and exponent."""
+    """Return the amount for JSON, without trailing zeros or an exponent."""
     text = format(amount, "f")
     return Decimal(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 def bare(moment: datetime) -> str:
-    """Return an instant in the form of older resources, UTC without a zone."""
+    """Format an instant as older resources do: in UTC, without a zone."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def zulu(moment: datetime) -> str:
-    """Return an instant in the form of newer resources, UTC with Z."""
+    """Format an instant as newer resources do: in UTC, with Z."""
     return bare(moment) + "Z"
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A JSON object in camelCase; fields with their default value are omitted."""
+    """A JSON object with camelCase names; fields that have their default value are omitted."""
 
 
 class Address(Shape, frozen=True, kw_only=True):
@@ -165,9 +164,9 @@ class FiatOrigin(Shape, frozen=True, kw_only=True):
 class Transfer(Shape, frozen=True, kw_only=True):
     """A crypto or fiat transfer; a fiat one has `fiatOrigin`.
 
-    The specification does not define `destinationAddress` and `bankAccount`, the recipients outside
-    the service, and `networkFee`, the chain's fee of a crypto transfer in `asset`, on top of
-    `amount`.
+    Three fields are not in the specification: `destinationAddress` and `bankAccount` (recipients
+    outside the service), and `networkFee` (a crypto transfer's chain fee, in `asset`, on top of
+    `amount`).
     """
 
     id: str
@@ -208,7 +207,7 @@ class AccountTransfer(Shape, frozen=True, kw_only=True):
 
 
 class Company(Shape, frozen=True, kw_only=True):
-    """The company of the users."""
+    """The company that the users belong to."""
 
     id: str
     name: str
@@ -219,7 +218,7 @@ class Company(Shape, frozen=True, kw_only=True):
 
 
 class User(Shape, frozen=True, kw_only=True):
-    """A user of the company; the URL of the invitation is a secret."""
+    """A user of the company; the invitation's URL is a secret."""
 
     id: str
     username: str
@@ -297,7 +296,7 @@ class CompanyWalletItem(Shape, frozen=True, kw_only=True):
 
 
 class CompanyWallet(Shape, frozen=True, kw_only=True):
-    """A wallet of the company's own."""
+    """A company wallet."""
 
     id: str
     company_id: str
@@ -320,7 +319,7 @@ class FiatName(Shape, frozen=True, kw_only=True):
 
 
 class FiatCurrency(FiatName, frozen=True, kw_only=True):
-    """A fiat currency of the ramp."""
+    """A fiat currency of the ramp service."""
 
     enabled: bool
     version: int
@@ -344,7 +343,7 @@ class CryptoCurrency(CryptoName, frozen=True, kw_only=True):
 
 
 class Fee(Shape, frozen=True, kw_only=True):
-    """One tier of the fees."""
+    """One fee tier."""
 
     id: str
     company_id: str
@@ -413,7 +412,7 @@ class Event(Shape, frozen=True, kw_only=True):
 
 
 class RampRequest(Shape, frozen=True, kw_only=True):
-    """A complete ramp request. `amount` is gross fiat on-ramp and gross crypto off-ramp."""
+    """A complete ramp request. `amount` is gross: fiat for an on-ramp, crypto for an off-ramp."""
 
     id: str
     company_id: str
@@ -468,6 +467,6 @@ class RampItem(Shape, frozen=True, kw_only=True):
 
 
 def brief(record: msgspec.Struct, item: type[T], **changed: object) -> T:
-    """Return `record` in its short form for lists; `changed` replaces fields."""
+    """Return the short form of `record` for lists; `changed` replaces fields."""
     names = getattr(item, "__struct_fields__", ())
     return item(**{n: changed[n] if n in changed else getattr(record, n) for n in names})

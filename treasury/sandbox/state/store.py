@@ -1,8 +1,8 @@
-"""Store of all records of the services, in one table.
+"""The store of all service records, in one table.
 
 A record is stored as two JSON texts, its list item and its full body, with further columns to
-filter and sort. A page is then one indexed query and a join of strings. Only for very large volumes
-are the texts not stored but generated on demand.
+filter and sort. So a page takes one indexed query and a join of strings. For very large volumes,
+the texts are not stored but generated on demand.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from treasury.sandbox.state.shapes import Account, AccountTransfer, Company, enc
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """A record of one kind with its JSON texts."""
+    """A record with its kind and its JSON texts."""
 
     kind: str
     id: str
@@ -39,13 +39,13 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     chain: str = ""
     reference: str = ""
     amount: str = ""
-    """This amount and the two below are texts that sort like numbers; see `sortable`."""
+    """This and the next two amounts are texts that sort like numbers; see `sortable`."""
     fiat_amount: str = ""
     crypto_amount: str = ""
 
 
 def sortable(amount: Decimal | str) -> str:
-    """Return an amount as text of fixed length that sorts like the number."""
+    """Return an amount as fixed-length text that sorts like the number."""
     return f"{Decimal(amount):034.18f}"
 
 
@@ -77,7 +77,7 @@ on conflict (kind, id) do update set {", ".join(f"{n} = excluded.{n}" for n in _
 
 
 def make_record(kind: str, value: msgspec.Struct, item: object = None, **columns: str) -> Record:
-    """Return the record of a body; lists show `item`, by default the body itself."""
+    """Return the record for a body; lists show `item`, by default the body itself."""
     text = encode(value)
     item_text = encode(item) if item is not None else text
     fields = {
@@ -92,7 +92,7 @@ def make_record(kind: str, value: msgspec.Struct, item: object = None, **columns
 
 
 _SERVED: Final[dict[type, tuple[str, dict[str, str], type | None]]] = {
-    # For each kind: fields stored in columns of another name, and fields of a list item.
+    # For each kind: fields stored in columns with other names, and the fields of a list item.
     shapes.Party: ("party", {"type": "party_type", "reference": "external_id"}, None),
     Account: ("account", {"reference": "external_id"}, None),
     shapes.Wallet: ("wallet", {"owner": "account_id", "reference": "address"}, None),
@@ -123,7 +123,7 @@ _SERVED: Final[dict[type, tuple[str, dict[str, str], type | None]]] = {
 
 
 def service_record(value: msgspec.Struct) -> Record:
-    """Return the record of a body whose kind is in the table of kinds."""
+    """Return the record for a body whose kind is in the table of kinds."""
     kind, columns, item = _SERVED[type(value)]
     values = {column: getattr(value, name) or "" for column, name in columns.items()}
     return make_record(kind, value, shapes.brief(value, item) if item else None, **values)
@@ -150,14 +150,14 @@ MEMORY: Final = ":memory:"
 class Store:
     """Store of records in SQLite, in memory or in a file.
 
-    Modules with tables of their own create them on `db` and write within `transaction()`.
+    Modules with their own tables create them on `db` and write within `transaction()`.
     """
 
     def __init__(self, place: str = MEMORY) -> None:
         self.db = sqlite3.connect(place, check_same_thread=False, isolation_level=None, timeout=0)
         self.close = weakref.finalize(self, self.db.close)
         self.unseen_from = ""
-        """If set, lists do not show records created at or after this instant."""
+        """If set, lists hide records created at or after this instant."""
         self.db.execute("pragma locking_mode = exclusive")
         self.db.execute("pragma journal_mode = wal")
         if self.db.execute("select 1 from sqlite_master where name = 'facts'").fetchone() is None:
@@ -165,14 +165,14 @@ class Store:
             self.db.executescript(f"begin; {_MAKE} {indexes} commit;")
         self._orders = Orders(self.db)
         self.makers: dict[str, Maker] = {}
-        """Functions that generate the texts of records stored without them, by kind."""
+        """Functions, by kind, that generate the texts of records stored without texts."""
 
     def image(self) -> bytes:
         """Return a copy of the whole state, from which another store in memory can start."""
         return self.db.serialize()
 
     def begin_with(self, image: bytes) -> None:
-        """Replace the state with that of another store."""
+        """Replace the state with another store's state."""
         self.db.deserialize(image)
         self._orders.forget()
 
@@ -196,7 +196,7 @@ class Store:
             self.db.executemany(_WRITE, map(msgspec.structs.asdict, records))
 
     def load(self, records: Iterable[Record]) -> None:
-        """Write very many new records; for records without texts a function must be registered."""
+        """Write very many new records; texts that are missing need a registered function."""
         self._orders.forget()
         self.db.execute("pragma cache_size = -400000")
         placeholders = ", ".join("?" * len(_FIELDS))
@@ -244,7 +244,7 @@ class Store:
         return None if row is None else row[0]
 
     def owners(self, kind: str, peer: str) -> list[str]:
-        """Return the owners of a kind's records with this peer."""
+        """Return the owners of all records of a kind that have this peer."""
         rows = self.db.execute(
             "select owner from records where kind = ? and peer = ? order by position", (kind, peer)
         )
@@ -272,7 +272,7 @@ class Store:
     ) -> Page:
         """Return one page of a kind.
 
-        `where` has allowed values of columns; `members` has columns of which at least one must have
+        `where` has allowed values by column; `members` has columns of which at least one must have
         its value; `between` limits `created_at`, with an exclusive end.
         """
         allowed = {column: tuple(dict.fromkeys(values)) for column, values in where.items()}

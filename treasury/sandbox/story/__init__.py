@@ -1,1 +1,1 @@
-"""The practice company's story: its events at the services and at its banks."""
+"""The practice company's story: what happened at the services and at its banks."""

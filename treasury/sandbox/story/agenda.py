@@ -1,6 +1,6 @@
 """Scheduled events, which run when the company's clock reaches their time.
 
-An entry has the name of a step and its subject; the function of the step is looked up when it is
+An entry has the name of a step and its subject. The step's function is looked up when the step is
 due, so that an agenda can be stored. The step itself checks whether it still applies.
 """
 
@@ -35,7 +35,7 @@ class Agenda:
         self._steps: dict[str, Callable[[str], object]] = {}
 
     def on(self, step: str, act: Callable[[str], object]) -> None:
-        """Register the function of a step; it is called with the subject of an entry."""
+        """Register a step's function, which is called with an entry's subject."""
         self._steps[step] = act
 
     def add(self, due: datetime, step: str, subject: str) -> None:
@@ -53,7 +53,7 @@ class Agenda:
         return None if row is None else Entry(datetime.fromisoformat(row[0]), row[1], row[2])
 
     def happen(self, entry: Entry) -> None:
-        """Run the step of an entry."""
+        """Run an entry's step."""
         self._steps[entry.step](entry.subject)
 
     def coming(self) -> list[Entry]:

@@ -1,7 +1,7 @@
-"""The banks: all lines of the accounts with statements, from the story and booked later.
+"""The banks: all lines on accounts with statements, from the story and from later bookings.
 
-Lines booked after the story are stored as records. A bank writes a statement for a past period,
-which is a month or the requested days.
+Lines booked after the story are stored as records. A bank writes a statement for a past period: a
+month or the requested days.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class Bank:
 
     @property
     def lines(self) -> list[Line]:
-        """Return all lines of the accounts with statements."""
+        """Return all lines on accounts with statements."""
         served = {account.iban for account in self.accounts}
         booked = (decode(text, Line) for text in self._store.page(_KIND, {}).items)
         return [*self._stated, *(line for line in booked if line.account in served)]
 
     def book(self, line: Line) -> Line:
-        """Book a line in the current transaction; return it with the bank's own reference."""
+        """Book a line in the current transaction; return it with the bank's reference."""
         number = len(self.story) + self._store.page(_KIND, {}, limit=0).total + 1
         reference = f"{line.account[-4:]}{line.booked:%y%m%d}{number:05d}"
         line = replace(line, servicer_reference=reference)
@@ -55,7 +55,7 @@ class Bank:
         return line
 
     def day(self, today: date) -> date:
-        """Return the booking day of a payment sent today."""
+        """Return the day on which a payment sent today is booked."""
         return today if is_target_day(today) else next_target_day(today)
 
     def months(self, today: date) -> list[Period]:
@@ -78,7 +78,7 @@ class Bank:
 
 
 def cents(amount: Decimal) -> Decimal:
-    """Return an amount that can be wired in euros. Raises InputError for any other."""
+    """Return an amount that can be wired in euros. Raises InputError if it cannot."""
     if not (amount.is_finite() and 0 < amount < _MOST and is_exact_in(amount, "EUR")):
         raise InputError(
             f"{amount} is not an amount in EUR",
@@ -88,7 +88,7 @@ def cents(amount: Decimal) -> Decimal:
 
 
 def carries_code(text: str, code: str) -> bool:
-    """Return whether a payment's text contains the whole code; spaces and case are ignored."""
+    """Return whether a payment's text contains the whole code, ignoring spaces and case."""
     return _letters(code) in _letters(text)
 
 

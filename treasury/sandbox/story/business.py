@@ -1,7 +1,7 @@
-"""Lines on the company's own accounts that do not concern the services.
+"""Lines on the company's own accounts that have nothing to do with the services.
 
-They are payroll, taxes, rent, charges, interest, customers' other invoices and transfers between
-the two own accounts; matching must separate them from the relevant lines.
+They are payroll, taxes, rent, charges, interest, payments for other invoices, and transfers between
+the two own accounts. Matching must separate them from the relevant lines.
 """
 
 from __future__ import annotations

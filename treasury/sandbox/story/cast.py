@@ -1,9 +1,9 @@
 """The company, its accounts and its customers before the first event of the story.
 
-They are Harbour Lane Trading NV, its users, its accounts at both services, the bank accounts on
-either side and the customers who pay it. `cast.json` has the fixed part, with the names, ids and
-numbers of the contract's examples; empty values in it are drawn from the seed, and an account
-number of two letters stands for one drawn in that country.
+The company is Harbour Lane Trading NV, with its users, its accounts at both services, the bank
+accounts on both sides and the customers who pay it. `cast.json` has the fixed part, with the names,
+ids and numbers from the contract's examples. Empty values in it are drawn from the seed. An account
+number that is only a country code is replaced by a drawn number of that country.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class Payer(msgspec.Struct, frozen=True):
 
 
 class Cast(msgspec.Struct, frozen=True, kw_only=True):
-    """The records that stay the same during the story."""
+    """The records that do not change during the story."""
 
     company: shapes.Company
     users: dict[str, shapes.User]
-    """By the name of their credential; one of them is only invited."""
+    """Users by the name of their credential; one of them is only invited."""
     fees: tuple[shapes.Fee, ...]
     parties: tuple[shapes.Party, ...]
     accounts: tuple[shapes.Account, ...]
     wallet_ids: dict[str, tuple[str, str]]
-    """Id and address of each account's wallet."""
+    """The id and address of each account's wallet."""
     contracts: dict[str, str]
     """Of each asset: its contract's address."""
     virtual_accounts: tuple[shapes.VirtualBankAccount, ...]
@@ -52,9 +52,9 @@ class Cast(msgspec.Struct, frozen=True, kw_only=True):
     fiat: tuple[shapes.FiatCurrency, ...]
     crypto: tuple[shapes.CryptoCurrency, ...]
     deposit_bank: shapes.DepositBankAccount
-    """Where euros are sent."""
+    """The provider's account to which euros are sent."""
     deposit_banks: dict[str, shapes.DepositBankAccount]
-    """Where the other currencies are sent."""
+    """The provider's accounts to which other currencies are sent."""
     deposit_wallets: dict[str, shapes.DepositWallet]
     funding_iban: str
     """Account at the Belgian bank, from which wires, payroll and taxes are paid."""
@@ -64,7 +64,7 @@ class Cast(msgspec.Struct, frozen=True, kw_only=True):
     operator: Payer
     employees: tuple[Payer, ...]
     clients: tuple[Payer, ...]
-    """Who pays Harbour Lane outside the services."""
+    """Clients who pay Harbour Lane outside the services."""
     tax_office: Payer
     landlord: Payer
 
@@ -84,7 +84,7 @@ POLYGON_WALLET: Final = _FIXED.polygon_wallet
 
 
 def make_cast(streams: Streams) -> Cast:
-    """Return the company for a seed; the order of the draws is part of the story."""
+    """Return the company for a seed; the story depends on the order of the random draws."""
     ids = Ids(streams.of("cast"))
 
     def payers(fixed: tuple[Payer, ...]) -> tuple[Payer, ...]:
@@ -155,8 +155,9 @@ _NAMES: Final = {
 def neighbour_cast(seed: int) -> Cast:
     """Return another company at the same services; its ids are unknown to the first company.
 
-    It has the records of a new company, with its own ids and names. Only its own users act in it,
-    and its clock stops otherwise. Reference data belong to the services, and are the same for both.
+    It has the records of a new company, with its own ids and names. Its state and clock change only
+    when its own users act. Reference data belongs to the services and is the same for both
+    companies.
     """
     cast = make_cast(Streams(seed + _OWN_STREAM))
     shared = {fiat.id for fiat in cast.fiat} | {crypto.id for crypto in cast.crypto}
@@ -164,7 +165,7 @@ def neighbour_cast(seed: int) -> Cast:
 
 
 def _renamed(text: str, shared: set[str]) -> str:
-    """Return the JSON with other ids, except shared ones, and other names."""
+    """Return the JSON with new names and ids, keeping shared ids."""
 
     def another(match: re.Match[str]) -> str:
         record_id = match[0]
@@ -178,4 +179,4 @@ def _renamed(text: str, shared: set[str]) -> str:
 
 
 NEIGHBOUR_USERS: Final = decode_json(_renamed(shapes.encode(USERS), set()), dict[str, shapes.User])
-"""Users of the other company, by the name of their credential."""
+"""The other company's users, by the name of their credential."""

@@ -1,8 +1,8 @@
 """Customers' payments to the virtual accounts, as reported for the provider's master account.
 
-Most are small credits with the complete code in various spellings. `credits.toml` adds the credits
-that a person must check. The conversion of a credit to stablecoin is not reported: `Conversion` has
-its time and amount for the wallets, while the provider's report only has a weekly sweep per asset.
+Most are small credits with the complete code in various spellings. `credits.toml` adds credits that
+a person must check. Conversions of credits to stablecoins are not reported: `Conversion` has their
+times and amounts, for the wallets, while the provider's report only has a weekly sweep per asset.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _PER_MONTH: Final = {10: 332}
 _USUAL: Final = 90
 _WEIGHTS: Final = tuple(60 if name in {"plain", "after_words"} else 4 for name in UNBROKEN)
 _SHARE: Final = (5, 2, 3, 2)
-"""Number of customers of each of the four virtual accounts."""
+"""Number of customers for each of the four virtual accounts."""
 _EMPTY_CODE_DAYS: Final = 2
 """Number of days until the service assigns a wire without a code."""
 
 
 class Conversion(msgspec.Struct, frozen=True):
-    """Euros that were converted to stablecoin in an account's wallet."""
+    """Euros that were converted to stablecoins in an account's wallet."""
 
     day: date
     account_id: str
@@ -46,7 +46,7 @@ class Conversion(msgspec.Struct, frozen=True):
 
 
 class _Credit(msgspec.Struct, frozen=True):
-    """One credit, with the positions of the virtual account and the customer."""
+    """One credit, with the list positions of its virtual account and its customer."""
 
     day: date
     account: int
@@ -62,7 +62,7 @@ _STRANGERS: Final = 24
 
 
 class Credits:
-    """Booking of the credits on the virtual accounts, month by month."""
+    """Books the credits on the virtual accounts, month by month."""
 
     def __init__(self, cast: Cast, random: Random, book: Book, quotes: Quotes) -> None:
         self._cast = cast
@@ -153,7 +153,7 @@ class Credits:
         self._book.add(line, back)
 
     def _conversions(self) -> list[Conversion]:
-        """Return the conversions of all credits that the service can assign."""
+        """Return the conversions for all credits that the service can assign."""
         by_id = {account.id: account for account in self._cast.virtual_accounts}
         conversions = []
         for line in self._book:
@@ -170,6 +170,6 @@ class Credits:
 
 
 def _home(customer: int) -> int:
-    """Return the virtual account of a customer."""
+    """Return the virtual account that a customer pays to."""
     spread = [place for place, share in enumerate(_SHARE) for _ in range(share)]
     return spread[customer % len(spread)]

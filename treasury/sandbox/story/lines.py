@@ -1,7 +1,7 @@
-"""A line of a bank statement, with its true meaning, which only the simulation knows.
+"""Bank statement lines with their true meaning, which only the simulation knows.
 
-A `Book` collects the lines of all accounts during the story and numbers them at the end, so that a
-line's reference follows the booking order of its bank.
+A `Book` collects the lines of all accounts during the story and numbers them at the end, so that
+references follow each bank's booking order.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class StatementAccount(msgspec.Struct, frozen=True):
 
 
 class Period(msgspec.Struct, frozen=True):
-    """The days of a statement; a monthly one has a number."""
+    """The days of a statement; a monthly statement has a number."""
 
     name: str
     first: date
@@ -60,7 +60,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     counterparty: Payer = msgspec.field(name="other")
     text: Text = Text()
     own_iban: str = ""
-    """The virtual IBAN to which the payment was addressed, if it is not the account itself."""
+    """The virtual IBAN that the payment was addressed to, if it is not the account's own."""
     bank_code: str = "PMNT/RCDT/ESCT"
     purpose: str = ""
     return_reason: str = ""
@@ -84,7 +84,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
         return self.amount if self.direction == "CRDT" else -self.amount
 
     def truth(self) -> dict[str, Any]:
-        """Return the true meaning of the line, to measure the quality of matching."""
+        """Return the line's true meaning, to measure the quality of matching."""
         truth: dict[str, Any] = {name: getattr(self, name) for name in _TRUTH_FIELDS}
         truth |= {
             "account_servicer_reference": self.servicer_reference,
@@ -109,14 +109,14 @@ class Book:
         self._lines: list[Line] = []
 
     def add(self, *lines: Line) -> None:
-        """Book lines, which a bank orders by day and then by time of arrival."""
+        """Book lines; a bank orders them by day and then by time of arrival."""
         self._lines += lines
 
     def __iter__(self) -> Iterator[Line]:
         return iter(self._lines)
 
     def numbered(self) -> list[Line]:
-        """Return all lines in booking order, each with its reference and its ceiling."""
+        """Return all lines in booking order, with references and ceilings (limits of matching)."""
         lines = sorted(self._lines, key=lambda line: (line.account, line.booked))
         known_payers: set[tuple[str, str]] = set()
         numbered = []
@@ -130,7 +130,7 @@ class Book:
 
 
 def _ceiling(line: Line, known_payers: set[tuple[str, str]]) -> Ceiling:
-    """Return how far matching may go: a credit without the whole code needs a known payer."""
+    """Return how far matching may go; a credit without the whole code needs a known payer."""
     if line.unbroken or line.expectation is None or line.ceiling == "never":
         return line.ceiling
     if line.expectation.kind != "virtual_bank_account":

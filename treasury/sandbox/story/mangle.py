@@ -1,8 +1,7 @@
-"""Damage to a reference between the person who types it and the bank's file.
+"""Damages references, as happens between the person who types one and the bank's file.
 
-A mangling is one way to write a code into the reference fields of a line. It states whether the
-code is still whole, and its ceiling: how far matching may go at most (`auto`, `suggest` or
-`never`).
+A mangling is one way to write a code into a line's reference fields. It states whether the code is
+still whole, and the ceiling: how far matching may go (`auto`, `suggest` or `never`).
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Final, Literal
 import msgspec
 
 Ceiling = Literal["auto", "suggest", "never"]
-# Characters that SEPA allows in unstructured remittance.
+# Characters that SEPA allows in unstructured remittance texts.
 _LINE: Final = 140
 
 
@@ -25,7 +24,7 @@ class Text(msgspec.Struct, frozen=True):
 
 
 class Mangling(msgspec.Struct, frozen=True):
-    """A way of writing a code: the texts of the fields, with placeholders for forms of the code."""
+    """A way to write a code: the texts of the fields, with placeholders for the code's forms."""
 
     name: str
     unbroken: bool

@@ -1,8 +1,8 @@
-"""Plan of the company's ramp requests: routine ones, and October's special cases.
+"""Plans for the company's ramp requests: routine requests, and October's special cases.
 
-A plan has the order and its outcome; `request_story` executes it. October has every outcome at
-least once (`plans.toml`). The days are chosen so that on the morning of 2 November each request is
-as late as its note states.
+A plan has the ordered amount and the outcome; `request_story` executes it. October has every
+outcome at least once (`plans.toml`). The days are chosen so that on the morning of 2 November each
+request is as late as its note states.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from treasury.sandbox.story.mangle import UNBROKEN
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """A planned ramp request. `paid` is the difference between the wire and the ordered amount."""
+    """A planned ramp request. `paid` is the amount of the wire less the ordered amount."""
 
     day: date
     clock: str = "09:00"
@@ -48,11 +48,11 @@ _HOLDING: Final = {
     (10, "ON_RAMP", "denied"): "denied_paid",
     (10, "OFF_RAMP", "cancelled"): "denied_sent",
 }
-"""Outcomes in October in the scenario in which the provider keeps the money."""
+"""October's outcomes in the scenario in which the provider keeps the money."""
 
 
 def plans(random: Random, *, holds_money: bool = False) -> list[Plan]:
-    """Return the plans of all ramp requests of the six months, in the order of creation."""
+    """Return the plans for all ramp requests in the six months, in creation order."""
     outcomes = _HOLDING if holds_money else {}
     planned = [
         replace(

@@ -1,8 +1,8 @@
-"""Exchange rates of the sandbox, in fiat per coin, fixed for each day.
+"""The sandbox's exchange rates, in fiat per coin, fixed for each day.
 
-By default the rates are invented. In the scenarios "spread" and "no-spread" conversions use the
-rate that the practice bank publishes for the day, with or without a spread, so that the cost of
-each conversion is known.
+By default, the rates are invented. In the scenarios "spread" and "no-spread", conversions use the
+rate that the practice bank publishes for the day, with or without a spread, so that each
+conversion's cost is known.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from treasury.core.calendar import is_target_day
 NETWORK_FEES: Final = {
     "BASE": Decimal("0.01"), "AVALANCHE": Decimal("0.02"), "POLYGON": Decimal("0.01"),
 }  # fmt: skip
-"""Invented fee of a crypto transfer on each chain, in the transferred asset."""
+"""Invented fee for a crypto transfer on each chain, in the transferred asset."""
 
 _EXACT: Final = Context(prec=50, rounding=ROUND_HALF_UP)
 _QUOTED: Final = Decimal("1e-12")
@@ -34,14 +34,14 @@ _PAYOUT: Final = {"USDC": Decimal("0.92"), "USDT": Decimal("0.92"), "EURC": Deci
 
 
 class Quotes(msgspec.Struct, frozen=True):
-    """The rates at which a provider converts: its own rates, or published ones less a spread."""
+    """The rates at which a provider converts: its own, or published rates less a spread."""
 
     spread: Decimal | None = None
     """The spread as a share of the amount; None if the provider has its own rates."""
 
     @property
     def is_published(self) -> bool:
-        """Return whether published rates of the day of conversion are used."""
+        """Return whether conversions use the published rates of their day."""
         return self.spread is not None
 
     def rate(self, asset: str, day: date, fiat: str = "EUR", *, on_ramp: bool = True) -> Decimal:
@@ -67,7 +67,7 @@ QUOTES: Final[Mapping[str, Quotes]] = {
 
 
 def published(day: date) -> dict[str, Decimal]:
-    """Return the practice bank's rate of one euro: the day's fixing, or the last one before."""
+    """Return the practice bank's rate for one euro: the day's fixing, or the last before it."""
     while not is_target_day(day):
         day -= timedelta(1)
     swing = Decimal(day.toordinal() * 7 % 83 - 41) / 10000
@@ -75,7 +75,7 @@ def published(day: date) -> dict[str, Decimal]:
 
 
 def rate_file(days: Iterable[date]) -> str:
-    """Return the fixings of these days in the form of the ECB's history, latest day first."""
+    """Return the fixings of these days in the format of the ECB's history, latest day first."""
     due = sorted(filter(is_target_day, days), reverse=True)
     lines = ["Date,USD,GBP,"]
     lines += [",".join((str(day), *map(str, published(day).values()), "")) for day in due]
@@ -83,13 +83,13 @@ def rate_file(days: Iterable[date]) -> str:
 
 
 def coin_rate(coin: str, day: date) -> Decimal:
-    """Return the price of a native coin in euros on a day, from the company's own list."""
+    """Return a native coin's price in euros on a day, from the company's own list."""
     swing = Decimal(day.toordinal() * 5 % 41 - 20) / 100
     return _MIDDLE[coin] * (1 + swing / 10)
 
 
 def coin_rate_file(days: Iterable[date]) -> str:
-    """Return the rates of native coins as a company's own rate file: day, base, quote, rate."""
+    """Return native coin rates in the format of a company's own file: day, base, quote, rate."""
     lines = [
         f"{day},{coin},EUR,{coin_rate(coin, day)}"
         for day in sorted(days)

@@ -1,11 +1,11 @@
-"""Steps in the life of a ramp request: each gets a request and returns its next state.
+"""Steps in the life of a ramp request; each takes a request and returns its next state.
 
 The same steps create the company's past and serve live calls. A step adds events and increments the
 version. It does not check permissions; the routes do.
 
-Amounts (fiat per crypto rates): on-ramp, the fee is deducted from the fiat gross and the rest is
-divided by the rate; off-ramp, the crypto is multiplied by the rate and the fee is deducted from the
-result.
+Amounts, with rates in fiat per crypto: for an on-ramp, the fee is deducted from the gross fiat and
+the rest is divided by the rate; for an off-ramp, the crypto is multiplied by the rate and the fee
+is deducted from the result.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _BRUSSELS: Final = ZoneInfo("Europe/Brussels")
 
 
 class Life:
-    """The steps of ramp requests; event ids come from one stream."""
+    """The steps of ramp requests; event ids come from one random stream."""
 
     def __init__(self, cast: Cast, ids: Ids, quotes: Quotes = Quotes()) -> None:  # noqa: B008 - it is frozen
         self._cast = cast
         self._ids = ids
         self._quotes = quotes
         self.deposit_bank = cast.deposit_bank
-        """Deposit account for euros of requests that are created or approved from now on."""
+        """The euro deposit account for requests that are created or approved from now on."""
 
     def create(
         self,
@@ -91,7 +91,7 @@ class Life:
     def change_amount(
         self, request: RampRequest, user: User, amount: Decimal, at: datetime
     ) -> RampRequest:
-        """Change the amount at the same rate, with the fee and the amount received."""
+        """Change the amount, and with it the fee and the net amount, at the same rate."""
         asset = request.crypto_currency.currency
         changes = amounts_of(request.ramp_type, amount, request.exchange_rate, asset)
         metadata = {"previousAmount": request.amount, "newAmount": number(amount)}
@@ -114,7 +114,7 @@ class Life:
         return self._step(request, ("STATUS_CHANGED",), PLATFORM, at, status="BLOCKED")
 
     def add_hash(self, request: RampRequest, user: User, hash: str, at: datetime) -> RampRequest:  # noqa: A002 - the services' word
-        """Set the hash of the crypto transaction, as stated by the company."""
+        """Set the hash of the crypto transaction, as submitted by the company."""
         return self._step(request, ("TX_HASH_ADDED",), user, at, blockchain_transaction_hash=hash)
 
     def receive(self, request: RampRequest, amount: Decimal, at: datetime) -> RampRequest:
@@ -125,7 +125,7 @@ class Life:
         )  # fmt: skip
 
     def complete(self, request: RampRequest, at: datetime) -> RampRequest:
-        """Deliver the crypto, or pay out the fiat; published rates are those of this day."""
+        """Deliver the crypto or pay out the fiat; if rates are published, use this day's rate."""
         on_ramp = request.ramp_type == "ON_RAMP"
         if self._quotes.is_published:
             asset, day = request.crypto_currency.currency, at.astimezone(_BRUSSELS).date()
@@ -185,7 +185,7 @@ class Life:
 
 
 def tier_percentage(ramp_type: str, volume: Decimal) -> Decimal:
-    """Return the fee in percent for a volume; the last tier has no upper limit."""
+    """Return the fee percentage for a volume; the last tier has no upper limit."""
     tiers = [fee for fee in FEES if fee.type == ramp_type]
     return next((t.percentage for t in tiers if volume < t.max_volume), tiers[-1].percentage)
 
@@ -206,7 +206,7 @@ def amounts_of(ramp_type: str, amount: Decimal, rate: Decimal, asset: str) -> di
 
 
 def record_of(request: RampRequest) -> Record:
-    """Return the request as a record of the store."""
+    """Return the request as a record for the store."""
     item = shapes.brief(
         request,
         shapes.RampItem,

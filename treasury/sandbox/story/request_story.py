@@ -1,4 +1,4 @@
-"""Execution of the plans: steps of each ramp request at the service, and its bank lines.
+"""Executes the plans: each ramp request's steps at the service, and its bank lines.
 
 The company approves within an hour, sends wires from its operating account and receives payouts on
 its payout account. The service receives standard SEPA payments on the next TARGET day; the event
@@ -28,7 +28,7 @@ from treasury.sandbox.story.request_life import Life
 
 
 class Funding(msgspec.Struct, frozen=True):
-    """The funding state, in an analyst's words, of a request in AWAITING_FUNDS on 2 November."""
+    """The funding state, in an analyst's words, of a request that awaits funds on 2 November."""
 
     id: str
     payment_reference: str
@@ -37,7 +37,7 @@ class Funding(msgspec.Struct, frozen=True):
 
 
 class Desk:
-    """Execution of one plan after another, by the company's treasury desk and the service."""
+    """The company's treasury desk and the service, executing one plan after another."""
 
     def __init__(self, cast: Cast, life: Life, ids: Ids, random: Random, book: Book) -> None:
         self._cast = cast
@@ -50,7 +50,7 @@ class Desk:
         self.fundings: list[Funding] = []
 
     def carry_out(self, plan: Plan) -> RampRequest:
-        """Execute a plan; return the request at the end of the story. Its bank lines are booked."""
+        """Execute a plan and book its bank lines; return the request at the end of the story."""
         rate = plan.rate or Decimal(1)
         if plan.rate is None and plan.asset == "USDC":
             rate = Decimal("0.9231") + Decimal(self._random.randrange(-60, 61)) / 10000
@@ -61,7 +61,7 @@ class Desk:
         return _OUTCOMES[plan.outcome](self, plan, request)
 
     def next_reference(self) -> str:
-        """Return the next payment reference; other companies use numbers of the same sequence."""
+        """Return the next payment reference; other companies also use numbers of the sequence."""
         self._reference += 1 if self._reference < 4418 else self._random.randrange(2, 12)
         return f"PAY-2026-{self._reference:06d}"
 
@@ -105,14 +105,14 @@ class Desk:
         )  # fmt: skip
 
     def _refund(self, line: Line, day: date, text: Text, **more: Any) -> Line:
-        """Book the provider's refund as an ordinary credit, not a return."""
+        """Book the provider's refund, as an ordinary credit instead of a return."""
         return Line(
             account=line.account, booked=day, amount=line.amount, direction="CRDT",
             counterparty=self._cast.operator, text=text, **more,
         )  # fmt: skip
 
     def settled(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Fund and settle the request, with the payout of an off-ramp unless it is missing."""
+        """Fund and settle the request; for an off-ramp, book the payout unless it is missing."""
         request = self._approve(plan, request)
         if plan.ramp_type == "OFF_RAMP":
             request = self._add_hash(plan, request)
@@ -140,7 +140,7 @@ class Desk:
         return self._settle(request, line.amount, next_target_day(sent))
 
     def same_day(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Fund by an instant wire and settle within hours."""
+        """Fund the request by an instant wire and settle it within hours."""
         request = self._life.approve(request, USERS["checker"], at(plan.day, "11:20"))
         line = self._wire(plan, request, plan.day, bank_code="PMNT/IRCT/ESCT")
         self._book.add(line)
@@ -179,7 +179,7 @@ class Desk:
         return request
 
     def wire_returned(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Send the wire, which is returned two days later with a reason."""
+        """Send the wire; two days later it is returned with a reason."""
         request = self._approve(plan, request)
         sent = self._wire(plan, request, plan.day, returned=True, ceiling="never", note="came back")
         back = replace(
@@ -190,7 +190,7 @@ class Desk:
         return self._open(request, "RETURNED", "AC04: closed account number")
 
     def awaited(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Approve the request without funding it; for `hash_given` the crypto's hash is stated."""
+        """Approve the request without funding it; for `hash_given`, submit the transaction hash."""
         request = self._approve(plan, request)
         if plan.outcome == "hash_given":
             request = self._add_hash(plan, request)
@@ -203,13 +203,13 @@ class Desk:
         return self._open(request, "SENT", "service silent, late since 31 October")
 
     def paid_short(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Send a wire of less than the ordered amount; the service still awaits funds."""
+        """Send a wire for less than the ordered amount; the service still awaits funds."""
         request = self._approve(plan, request)
         self._book.add(self._wire(plan, request, plan.day, note="EUR 12.00 short"))
         return self._open(request, "SENT WRONG", "EUR 12.00 short")
 
     def processing(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Leave the request in status PROCESSING, with the funds received."""
+        """Fund the request, and leave it in status PROCESSING."""
         request = self._approve(plan, request)
         amount = request.crypto_amount
         if plan.ramp_type == "OFF_RAMP":
@@ -234,7 +234,7 @@ class Desk:
         return self._life.deny(request, stopped_at)
 
     def closed(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """End the request before any money moves."""
+        """Cancel, reject or deny the request before any money moves."""
         moment = at(plan.day, plan.clock) + timedelta(minutes=self._random.randrange(20, 90))
         match plan.outcome:
             case "cancelled":
@@ -247,7 +247,7 @@ class Desk:
                 return self._life.block(request, moment)
 
     def waiting(self, _: Plan, request: RampRequest) -> RampRequest:
-        """Leave the request for the checker to decide."""
+        """Leave the request undecided, for the checker."""
         return request
 
     def _open(self, request: RampRequest, state: str, note: str) -> RampRequest:

@@ -1,7 +1,7 @@
-"""The wallets' past: conversions bring stablecoin in, three kinds of transfers move it out.
+"""The wallets' past: conversions bring stablecoins in, three kinds of transfers move them.
 
-Every movement is booked in the ledger, day by day, so that balances agree with the transfers that
-the services list.
+Every movement is booked in the ledger, day by day, so that balances agree with the listed
+transfers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FAILING: Final = 0.1
 
 
 class _Move(msgspec.Struct, frozen=True):
-    """A transfer of stablecoin; without a receiver it leaves the service."""
+    """A stablecoin transfer; without a receiver, it leaves the service."""
 
     sender: str
     receiver: str
@@ -43,12 +43,12 @@ class _Move(msgspec.Struct, frozen=True):
 
     @property
     def failure(self) -> tuple[str | None, str | None]:
-        """Return code and reason of the failure, or None twice."""
+        """Return the failure's code and reason; both are None without a failure."""
         return FAILURE if self.status == "FAILED" else (None, None)
 
 
 class Wallets:
-    """Transfers of stablecoin between the accounts' wallets and out of the service."""
+    """Stablecoin transfers between the accounts' wallets and out of the service."""
 
     def __init__(self, cast: Cast, ids: Ids, random: Random, ledger: Ledger) -> None:
         self._cast = cast
@@ -100,7 +100,7 @@ class Wallets:
     def _transfer(self, day: date, status: str, kind: str = "") -> None:
         kind = kind or self._random.choice(_KINDS)
         virtual = self._cast.virtual_accounts
-        # The transfer is in USDC, from the account with the highest balance.
+        # The transfer is in USDC and comes from the account with the highest balance.
         if kind == "internal":
             virtual = tuple(v for v in virtual if v.target_cryptocurrency == "USDC")
             chosen = max(virtual, key=lambda v: self._total(v.account_id, "USDC"))
@@ -129,7 +129,7 @@ class Wallets:
             self._settle(move, self.transfers[-1].id)
 
     def _receiver(self, kind: str, sender: str) -> str:
-        """Return the company's other account on the chain; None for its wallet outside."""
+        """Return the company's other account on the chain, or None for its outside wallet."""
         if kind == "crypto" and self._chains[sender] == "BASE" and self._random.random() < 0.5:
             return ""
         own = [v.account_id for v in self._cast.virtual_accounts]
@@ -169,7 +169,7 @@ class Wallets:
 
 
 def balances_of(ledger: Ledger, cast: Cast, wallet: str) -> list[Balance]:
-    """Return a wallet's balances from the ledger, in the form of answers."""
+    """Return a wallet's balances from the ledger, in the form used in answers."""
     promised = ledger.holdings(reserved(wallet))
     free = ledger.holdings(available(wallet))
     return [

@@ -1,9 +1,9 @@
-"""A large past for measurements, with many settled ramp requests and transfers of 2024 and 2025.
+"""A large past for measurements: many settled ramp requests and transfers from 2024 and 2025.
 
-Each record is derived from the seed and its number. Columns for lists are stored; the long bodies
-are generated on demand by the usual steps, so that millions of records take a few minutes to write
-and a few gigabytes on disk. The records are older than the story, so statements, ledger and
-balances do not include them.
+Each record is derived from the seed and its own number. Only the columns for lists are stored; the
+long bodies are generated on demand by the usual steps, so that millions of records take a few
+minutes to write and a few gigabytes on disk. The records are older than the story, so statements,
+ledger and balances do not include them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from treasury.sandbox.story.request_life import Life, amounts_of, record_of
 from treasury.sandbox.story.transfer_story import FAILURE, origin_of
 
 _YEARS: Final = (2024, 2025)
-# A payment reference has six digits per year.
+# A year's payment references have six digits.
 _MOST_REQUESTS: Final = 999_999 * len(_YEARS)
 _MOST_TRANSFERS: Final = 20_000_000
 _ENDS: Final = ("SUCCEEDED",) * 92 + ("CANCELLED",) * 3 + ("REJECTED",) * 3 + ("FAILED",) * 2
@@ -36,7 +36,7 @@ _MINUTES: Final = {"SUCCEEDED": 1500, "CANCELLED": 30, "REJECTED": 40, "FAILED":
 
 
 class Volume(msgspec.Struct, frozen=True):
-    """A number of ramp requests and transfers."""
+    """The number of ramp requests and of transfers."""
 
     requests: int = 0
     transfers: int = 0
@@ -53,7 +53,7 @@ class Volume(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Volume:
-        """Return the volume in a text such as `1000000,2000000`."""
+        """Parse a volume such as `1000000,2000000` (requests, transfers)."""
         parts = text.replace(" ", "").split(",")
         if len(parts) != 2 or not all(part.isascii() and part.isdigit() for part in parts):
             raise InputError(
@@ -66,7 +66,7 @@ NONE: Final = Volume()
 
 
 class Past:
-    """The records of a volume by position, first the requests, then the transfers."""
+    """The extra records of the past, by position: first the requests, then the transfers."""
 
     def __init__(self, cast: Cast, seed: int, volume: Volume) -> None:
         self._cast = cast
@@ -79,7 +79,7 @@ class Past:
             for receiver in cast.virtual_accounts
             if sender is not receiver and chains[sender.account_id] == chains[receiver.account_id]
         ]
-        """Sender, receiver and asset of each possible transfer."""
+        """The sender, receiver and asset of each possible transfer."""
         self._inside = [ends for ends in self._ends if ends[2] == "USDC"]
         self._chains = chains
         self.makers: dict[str, Maker] = {
@@ -92,7 +92,7 @@ class Past:
         return encode(self.transfer(position - 1 - self._volume.requests))
 
     def records(self) -> Iterator[Record]:
-        """Yield all records without their full bodies, in the order of their positions."""
+        """Yield all records without their full bodies, ordered by position."""
         for count in range(self._volume.requests):
             yield self.brief_request(count)
         for count in range(self._volume.transfers):
@@ -109,7 +109,7 @@ class Past:
             )  # fmt: skip
 
     def brief_request(self, count: int) -> Record:
-        """Return a ramp request without its full body."""
+        """Return a ramp request's record without its full body."""
         drawn = self._drawn(b"request", count)
         asset, chain = self._coin(drawn)
         ramp_type, reference = _ramp_type(drawn), self._reference(count)
@@ -130,7 +130,7 @@ class Past:
         )  # fmt: skip
 
     def request(self, count: int) -> Record:
-        """Return the record of a ramp request in full."""
+        """Return a ramp request's record with its full body."""
         drawn = self._drawn(b"request", count)
         at, end = self._moment(count, self._volume.requests), _ENDS[drawn[18] % 100]
         life = Life(self._cast, Ids(Random(drawn)))  # noqa: S311 - a story is told
@@ -164,7 +164,7 @@ class Past:
         return coin.currency, coin.chain
 
     def transfer(self, count: int) -> Transfer | AccountTransfer:
-        """Return the record of a transfer of any kind in full."""
+        """Return a transfer's record, of any kind, with its full body."""
         drawn = self._drawn(b"transfer", count)
         sender, receiver, asset = self._sides(drawn)
         at, status = self._moment(count, self._volume.transfers), _status(drawn)
@@ -199,7 +199,7 @@ class Past:
         return hashlib.blake2b(subject, digest_size=48, key=self._seed).digest()
 
     def _moment(self, count: int, of: int) -> datetime:
-        """Return a time; the times are spread evenly over both years."""
+        """Return a record's time; the times are spread evenly over both years."""
         half = -(-of // len(_YEARS))
         year = _YEARS[count // half]
         seconds = (363 * 86_400 * (count % half)) // half

@@ -1,8 +1,8 @@
 """The state of the sandbox: the services' records and the banks' lines after the story.
 
-It depends on the seed and not on the machine's clock: two worlds with one seed are equal to the
-byte, and stay equal after equal calls. A later change runs in an act: one transaction with its own
-source of ids and a common clock.
+It depends on the seed and not on the machine's clock: two worlds with the same seed are equal to
+the byte, and stay equal after equal calls. A later change runs in an act: one transaction with its
+own source of ids and one time for all its writes.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from treasury.sandbox.story.transfer_story import Wallets
 from treasury.sandbox.story.volume import NONE, Past, Volume
 
 DEPOSIT_BANK: Final = "deposit_bank"
-"""Name of the stored value with the provider's deposit details, if they were changed."""
+"""Name of the stored value that holds the provider's changed deposit details."""
 
 _HOLDS_MONEY: Final = "holds-money"
-"""Scenario in which the provider blocks or denies requests after it received the money."""
+"""Scenario in which the provider blocks or denies requests after receiving the money."""
 _GAS: Final = "gas"
 """Scenario with a wallet on Polygon, where each transaction pays a fixed gas fee."""
 SCENARIOS: Final = ("full", "no-provider-report", _GAS, *QUOTES, _HOLDS_MONEY)
@@ -125,22 +125,22 @@ class World:
         self.bounds = (Decimal(0), Decimal("1e12"))
         """Minimum and maximum amount of a ramp request."""
         self.on_change: Callable[[RampRequest, str], object] | None = None
-        """Functions called with a ramp request's new state and its previous status (empty at
-        first).
+        """Functions called with a ramp request's new state and its previous status (empty for a new
+        request).
         """
         self._acting = False
         self._after: list[Callable[[], object]] = []
 
     @property
     def has_planted_gas(self) -> bool:
-        """Return whether every transaction of the company's wallets pays the same gas fee."""
+        """Return whether all transactions of the company's wallets pay the same fixed gas fee."""
         return self.store.facts()["scenario"] == _GAS
 
     @contextmanager
     def act(self) -> Iterator[World]:
-        """Run an act: all its writes take effect together, or none of them after an exception.
+        """Run an act, whose writes take effect together, or not at all after an exception.
 
-        The act yields the world and holds its lock. Ids drawn in it depend on the seed and the
+        The act yields the world and holds its lock. Ids drawn in an act depend on the seed and the
         act's number. A nested act is part of the outer one.
         """
         with self.lock:
@@ -174,7 +174,7 @@ class World:
 
     @contextmanager
     def behind(self, seconds: int) -> Iterator[None]:
-        """Let lists lag in the block: records created in the last `seconds` are not shown."""
+        """Let lists lag during the block: they hide records created in the last `seconds`."""
         if seconds:
             self.store.unseen_from = bare(self.clock.now - timedelta(seconds=seconds))
         try:
@@ -213,11 +213,11 @@ class World:
 
 
 _BEGUN: Final[dict[tuple[int, str, str, bool], bytes]] = {}
-"""Cache of the stores at the end of each company's story."""
+"""Cache of stores at the end of each company's story."""
 
 
 class _Story(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a company's story, which never changes, so worlds with one seed share it."""
+    """The result of a company's story; it never changes, so worlds with the same seed share it."""
 
     cast: Cast
     requests: tuple[RampRequest, ...]
@@ -228,10 +228,10 @@ class _Story(msgspec.Struct, frozen=True, kw_only=True):
     lines: tuple[Line, ...]
     """The banks' lines."""
     fingerprint: str
-    """Version of the story, which may differ in another version of the sandbox."""
+    """Version of the story, which may change with the sandbox's version."""
 
     def cast_in(self, scenario: str) -> Cast:
-        """Return the cast, in the scenario `gas` with a wallet on Polygon."""
+        """Return the cast; in the scenario `gas`, with a wallet on Polygon."""
         if scenario != _GAS:
             return self.cast
         wallet = replace(POLYGON_WALLET, company_id=self.cast.company.id)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from treasury.statements import AddReport, Problem, Withdrawal
 
 WITHDRAWN: Final = "statement.withdrawn"
-"""The journal's kind for a statement that a person withdrew."""
+"""The kind of journal entry that withdraws a statement."""
 
 _LISTED: Final = """\
 SELECT account, currency, opening_date, closing_date, opening_balance, closing_balance, entry_count,
@@ -43,7 +43,7 @@ _COMPANY_IBANS: Final = "SELECT iban FROM company_bank_accounts WHERE iban IS NO
 class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The bank statements of a workspace: `add`, `withdraw`, `confirm`, `list`, `coverage`.
 
-    `until` is the instant of a read-only view of the workspace.
+    `until` is set for a read-only view of the workspace: the view's instant.
     """
 
     lake: Lake
@@ -107,7 +107,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return msgspec.structs.replace(report, problems=problems)
 
     def _strange_answers(self, report: AddReport) -> Iterable[Problem]:
-        """Yield a note for each bank's answer to a payment file that was not made here."""
+        """Yield a note for each bank answer about a payment file from outside this workspace."""
         from treasury.journal.decision_history import FILE_MADE
         from treasury.statements import Problem
         from treasury.statements.pain.order_answers import folded_id
@@ -145,12 +145,12 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def withdraw(
         self, name: str, *, reason: str, actor: Actor | None = None, dry_run: bool = False
     ) -> Withdrawal:
-        """Withdraw a stored statement, so that its lines are ignored from now on.
+        """Withdraw a stored statement; its lines are ignored from now on.
 
         Parameters
         ----------
         name
-            The statement's id, its beginning, or the name of its file.
+            The statement's id, the beginning of the id, or the file's name.
         reason
             The reason, which is journaled with the person.
         dry_run
@@ -159,7 +159,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         Returns
         -------
         Withdrawal
-            The statement and its lines. Closed months keep them.
+            The statement and its lines. Closed months continue to include them.
 
         Raises
         ------
@@ -200,7 +200,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         currency: str | None = None,
         actor: Actor | None = None,
     ) -> Table:
-        """Confirm an account's balance at the end of a day without a bank statement.
+        """Confirm an account's balance at the end of a day, if there is no bank statement.
 
         Parameters
         ----------
@@ -209,7 +209,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         balance
             The balance, in the account's currency.
         day
-            The account had this balance at the end of this day. A second balance for the same day
+            The day at whose end the account had this balance. A second balance for the same day
             replaces the first, which stays in the history.
         source
             Where the balance was read; stored with the person's name.
@@ -261,7 +261,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         )
 
     def _declared(self, account: str, currency: str | None) -> BankAccount:
-        """Return the settings of a declared account, selected by currency if it has several."""
+        """Return the settings of a declared account in one currency."""
         number = plain_account(account)
         blocks = [
             block for block in self.settings.accounts if plain_account(block.account) == number
@@ -282,7 +282,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         raise InputError(problem, do=f"add it to [[accounts]] in {FILE_NAME}")
 
     def coverage(self) -> Table:
-        """Return the period that proved statements cover without a gap, for each known account.
+        """Return, for each known account, the period that proved statements cover without a gap.
 
         Returns
         -------

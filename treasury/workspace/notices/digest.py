@@ -1,8 +1,8 @@
 """A digest: the message about new open items for one person or webhook, as text and as JSON.
 
-It lists the items and who acts next. It has no links and no account numbers, so that no decision
-can be made from it. It has amounts only if the settings allow them. Names from outside are masked
-and on one line.
+It lists the items and who acts next. It contains no links or account numbers, so that nobody
+decides from the message alone, and amounts only if the settings allow them. Names from outside are
+masked and on one line.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from treasury.month.items import TURNS
 from treasury.workspace.notices.due_items import DueItem
 
 _MOST_LINES: Final = 200
-"""Maximum number of items listed in a message; the rest is only counted."""
+"""Maximum number of items listed in a message; the others are only counted."""
 _OURS: Final = {"us": "Yours", "colleague": "A colleague's", "provider": "The provider's"}
 
 
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
     """The message about new items for one person or webhook.
 
-    `waiting` are the ids of the actions that wait for this person's approval. Amounts are shown
-    only with `with_amounts`. `key` identifies the notice on all desks.
+    `waiting` holds the ids of the actions that wait for this person's approval. Amounts are shown
+    only with `with_amounts`. `key` identifies the notice in all workspaces that share the journal.
     """
 
     notice_id: str
@@ -73,7 +73,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
         hidden = len(self.items) - _MOST_LINES
         if hidden > 0:
             lines += [f"and {hidden:,} more", ""]
-        lines += ["Look at them at the desk: treasury exceptions", f"Notice {self.notice_id}"]
+        lines += ["See them with: treasury exceptions", f"Notice {self.notice_id}"]
         return "\n".join(lines) + "\n"
 
     def _line(self, item: DueItem) -> str:
@@ -86,7 +86,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
         return f", {format_amount(item.amount, item.currency)}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the body of a webhook; `text` is for display in a chat, amounts are strings."""
+        """Return the JSON body for a webhook; `text` is for chats, and amounts are strings."""
         return {
             "notice": self.notice_id,
             "company": clean(self.company),

@@ -1,7 +1,7 @@
-"""Select the open items that notices are sent about.
+"""Selects the open items about which notices are sent.
 
 An item about a statement or balance is omitted until its day has ended, because today's statement
-cannot be missing yet. A missing sync is an item after the number of hours in the settings.
+cannot be missing yet. A missing sync becomes an item after the hours set in the settings.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from treasury.month.items.item_kinds import Turn
 from treasury.workspace.notices.masking import masked
 
 _AT_MONTHS_END: Final = ("balance", "exposure", "ledger", "statement", "virtual_account")
-"""The kinds of items about statements and balances, proved at the month's end or day by day."""
+"""The kinds of items about statements and balances, which are proved monthly or daily."""
 _NOT_READ: Final = "not_synced"
 _IN_DOUBT: Final = "notice_unknown"
 
@@ -26,9 +26,9 @@ _IN_DOUBT: Final = "notice_unknown"
 class DueItem(msgspec.Struct, frozen=True, kw_only=True):
     """An open item in a message; `name` is masked, without account numbers and amounts.
 
-    `mark` identifies what was sent: an item with another state or side to act is new. `action_id`
-    is the id of an action that waits for approval. `channel` is set for an item about a notice that
-    may not have arrived: its receiver.
+    `mark` identifies the item as sent; if its state or the party to act changes, the item is new.
+    `action_id` is set for an action that waits for approval. `channel` is set for an item about a
+    notice that may not have arrived; it names the notice's receiver.
     """
 
     mark: str
@@ -51,7 +51,7 @@ class DueItem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def next_step(self) -> str:
-        """The next step of the item's kind; the item's own next step may contain amounts."""
+        """The next step for the item's kind; the item's own next step may contain amounts."""
         return KINDS[self.kind].next_step
 
 
@@ -64,9 +64,9 @@ def due_items(
     synced_at: datetime | None,
     silent_after: timedelta,
 ) -> tuple[DueItem, ...]:
-    """Return the open items on which somebody can act now, in the order of the list of open items.
+    """Return the open items on which somebody can act now, in the usual order of open items.
 
-    `running` are the items of the current month, `ended` those of the month before, unless it is
+    `running` are the items of the current month; `ended` are the previous month's, if it is not
     closed. `today` is the day in the reporting time zone.
     """
     is_silent = synced_at is None or now - synced_at > silent_after
@@ -82,7 +82,7 @@ def due_items(
 
 def _due(item: OpenItem, synced_at: datetime | None) -> DueItem:
     is_act = item.subject in {"action", "notice"}
-    # The start time distinguishes a delay from an earlier one.
+    # The start time tells this delay from an earlier one.
     since = synced_at if item.kind == _NOT_READ else item.since
     parts = (item.item_id, item.kind, item.state, item.turn, str(since))
     return DueItem(

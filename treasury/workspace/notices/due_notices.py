@@ -1,4 +1,4 @@
-"""Collect the open items for a workspace's notices, and the people for whom they wait."""
+"""Collects the open items for a workspace's notices, and the people who have to act on them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def notice_desk(t: WorkspaceDecisions) -> NoticeSender:
-    """Return the sender of a workspace's notices."""
+    """Return the object that sends a workspace's notices."""
     return NoticeSender(
         t.journal,
         t.settings,
@@ -28,7 +28,7 @@ def notice_desk(t: WorkspaceDecisions) -> NoticeSender:
 
 
 def items_due(t: WorkspaceDecisions) -> tuple[DueItem, ...]:
-    """Return the open items of the current month, and of the month before unless closed."""
+    """Return the open items of the current month, and of the previous month unless it is closed."""
     periods, month = t.periods, t.this_month
     running = periods.month(month)
     is_closed = str(month.previous) in closed_periods(t.decided().entries)

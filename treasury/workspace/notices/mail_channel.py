@@ -1,8 +1,8 @@
-"""Mail: one message for one person, sent through the settings' server over verified TLS.
+"""Mail: sends one message to one person, through the configured server over verified TLS.
 
-Steps without an effect come before the journal entry that the notice is being sent: connecting,
-checking the certificate, logging in, and asking whether the server accepts mail for this person.
-After the entry, only the message is sent. The server accepts it, refuses it, or its outcome is
+Everything without effect happens before the sending is journaled: connecting, checking the
+certificate, logging in, and asking whether the server accepts mail for this person. After the
+journal entry, only the message is sent. The server accepts it, refuses it, or the outcome is
 unknown.
 """
 
@@ -33,7 +33,7 @@ def opened_mail(
 ) -> Iterator[Callable[[Digest], None]]:
     """Yield a function that mails a digest; raise NoticeError if the server is unusable.
 
-    This function raises NoticeError, which states whether the message may have arrived.
+    The yielded function raises NoticeError, which states whether the message may have arrived.
     """
     password = None
     if server.password is not None:

@@ -1,7 +1,7 @@
-"""Mask names of items for messages: no account numbers, addresses, amounts or links.
+"""Masks names of items for messages: no account numbers, addresses, amounts or links.
 
 An item's name contains text from outside. A message is read on phones and stored on other servers,
-so it has only the words and payment references of that text.
+so only words and payment references of that text are shown.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ _LONGEST: Final = 80
 _REFERENCE: Final = re.compile(
     r"[A-Z]{3}-(?:20\d\d-\d{3,6}|(?=\d{0,3}[A-Z])[A-Z0-9]{4}-\d{3})", re.ASCII
 )
-"""A reference of the services, like PAY-2026-005358 or VFY-8M3T-407; AC-31926819 is an account."""
+"""A reference of the services, like PAY-2026-005358 or VFY-8M3T-407, but not an account number like
+AC-31926819."""
 _MARKS: Final = ",;:"
 _CURRENCY: Final = "(?i:euros?|eurc?|usd[ct]?|gbp|chf|dollars?|pounds?)"
 _BETWEEN: Final = r"(?:⟨U\+[0-9A-F]+⟩|[^A-Za-z0-9…⟨⟩,;]){0,3}"
@@ -25,14 +26,14 @@ _BETWEEN: Final = r"(?:⟨U\+[0-9A-F]+⟩|[^A-Za-z0-9…⟨⟩,;]){0,3}"
 _MASKED: Final = tuple(
     re.compile(pattern)
     for pattern in (
-        rf"\b[A-Za-z]{{2}}\d{{2}}(?:{_BETWEEN}[A-Za-z0-9]){{6,}}",  # IBAN, grouped or not
-        r"\b0[xX][0-9A-Za-z]+",  # address of a wallet, hash of a transaction
+        rf"\b[A-Za-z]{{2}}\d{{2}}(?:{_BETWEEN}[A-Za-z0-9]){{6,}}",  # An IBAN, in groups or not.
+        r"\b0[xX][0-9A-Za-z]+",  # A wallet's address, or a transaction hash.
         r"\b(?=[A-Za-z]*\d)[A-Za-z0-9]{16,}\b",
-        r"…\s?\w+",  # last characters of an account
-        r"(?:\b[A-Z]{3,5}|[€$£¥])\s?[+-]?\d[\d\s.,'’-]*",  # EUR 500
+        r"…\s?\w+",  # The last characters of an account number.
+        r"(?:\b[A-Z]{3,5}|[€$£¥])\s?[+-]?\d[\d\s.,'’-]*",  # An amount such as EUR 500.
         r"\d[\d\s.,'’]*(?:[A-Z]{3,5}\b|[€$£¥])",
         rf"\b{_CURRENCY}\s?\d[\d.,'’]*|\d[\d.,'’]*\s?{_CURRENCY}\b",
-        rf"\d(?:[,;]?{_BETWEEN}\d){{4,}}",  # account numbers, amounts
+        rf"\d(?:[,;]?{_BETWEEN}\d){{4,}}",  # Account numbers and amounts.
         r"\d+[.,]\d+",
     )
 )

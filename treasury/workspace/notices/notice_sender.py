@@ -1,10 +1,10 @@
-"""Send each new item to each channel once, even with several desks or after a crash.
+"""Sends each new item to each channel once, even from several workspaces or after a crash.
 
 A channel is a person or a webhook. An item counts as sent to a channel if a `notice.sending` entry
-of the journal names it. This entry is written before the message is sent, and only if no other
-notice was journaled meanwhile, so two desks never send the same item. The outcome is another entry.
-A notice that may have arrived is never sent again automatically: it is an open item until a person
-settles it.
+in the journal names it. This entry is written before the message is sent, and only if no other
+notice was journaled since the journal was read, so two workspaces never send the same item. The
+outcome is another entry. A notice that may have arrived is never resent automatically: it is an
+open item until a person settles it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from treasury.workspace.notices.webhook_channel import opened_webhook
 
 _SENDING: Final = f"{NOTICE}sending"
 _GIVEN_UP: Final = timedelta(minutes=10)
-"""The age after which a notice in state `sending` is treated as abandoned."""
+"""Age after which a notice in state `sending` is treated as abandoned."""
 _APPROVAL: Final = "approval_waits"
 
 _Opened = AbstractContextManager[Callable[[Digest], None]]
@@ -52,11 +52,11 @@ class Channel(msgspec.Struct, frozen=True):
     opened: Callable[[], _Opened]
 
     def concerns(self, item: DueItem, waiting: frozenset[str]) -> bool:
-        """Return whether an item is sent here; `waiting` are the person's pending approvals.
+        """Return whether to send an item here; `waiting` are the person's pending approvals.
 
         An action that waits for approval is sent only to the people who may approve it. An item
-        about a doubtful notice is not sent to the channel of that notice, because each such notice
-        would create another item.
+        about a notice that may not have arrived is not sent to the same channel, because it could
+        create another such item.
         """
         if item.channel:
             return item.channel != self.name
@@ -66,7 +66,7 @@ class Channel(msgspec.Struct, frozen=True):
 
 
 class NoticeReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of sending: items by channel, failures, and the end of quiet hours if paused."""
+    """The result of sending: items by channel, failures, and the end of a current pause."""
 
     sent: Mapping[str, int] = {}
     failures: tuple[TreasuryError, ...] = ()
@@ -86,9 +86,9 @@ class NoticeSender:
     """The notices of a workspace: `send`, `list` and `settle`.
 
     `due` returns the open items on which somebody can act now. `waiting_for` returns the ids of the
-    actions that wait for a person's approval. `require_confirmed` raises SettingsError if the
-    address of a channel, given by its key, is not confirmed. `until` is the instant of a read-only
-    view.
+    actions that wait for a person's approval. `require_confirmed` takes a channel's key and raises
+    SettingsError if the channel's address is not confirmed. `until` is set for a read-only view:
+    its instant.
     """
 
     def __init__(
@@ -109,12 +109,12 @@ class NoticeSender:
         self._until = until
 
     def send(self, *, dry_run: bool = False) -> NoticeReport:
-        """Send each person and webhook of the settings its new items.
+        """Send new items to each person and webhook in the settings.
 
         Parameters
         ----------
         dry_run
-            Return the numbers of items, and send and journal nothing.
+            True to only return the numbers of items, without sending or journaling.
 
         Returns
         -------
@@ -183,7 +183,7 @@ class NoticeSender:
                 return [Draft(_SENDING, f"N-{len(self._notices()) + 1}", body, who)]
 
             added = self._journal.decide(build, rests_on=(NOTICE,))
-            # Another desk has journaled these items first.
+            # Another workspace has journaled these items first.
             if not added:
                 return 0
             digest = Digest(
@@ -200,7 +200,7 @@ class NoticeSender:
         return len(new)
 
     def _post(self, digest: Digest, post: Callable[[Digest], None], who: Actor) -> None:
-        """Send a notice that the journal records as being sent, and journal the outcome."""
+        """Send a notice whose sending is journaled, and journal the outcome."""
         try:
             post(digest)
         except NoticeError as error:
@@ -240,7 +240,7 @@ class NoticeSender:
             self._journal.decide(build, rests_on=(NOTICE,))
 
     def _is_leaving(self, notice: Notice) -> bool:
-        """Return whether the process that sends a notice may still be running."""
+        """Return whether a notice's sending process may still be running."""
         if notice.host == socket.gethostname() and not is_running(notice.pid):
             return False
         return abs(self._settings.now() - notice.at) <= _GIVEN_UP
@@ -253,7 +253,7 @@ class NoticeSender:
         *,
         actor: Actor | None = None,
     ) -> Notice:
-        """Record whether a doubtful notice arrived; if it did not, its items are sent again.
+        """Record whether a notice with an unknown outcome arrived; if not, its items are resent.
 
         Parameters
         ----------
@@ -276,7 +276,7 @@ class NoticeSender:
         InputError
             If there is no such notice, or no reason is given.
         ActionRefused
-            If its outcome is already known, or it is being sent.
+            If the outcome is already known, or the notice is being sent.
 
         Examples
         --------
@@ -303,7 +303,7 @@ class NoticeSender:
             if notice.state == "sending" and self._is_leaving(notice):
                 raise ActionRefused(
                     f"{notice.id} is being sent: its outcome is not known yet",
-                    do="look again in some minutes",
+                    do="look again in a few minutes",
                 )
             body = {"state": state, "why": reason.strip()}
             return [Draft(f"{NOTICE}settled", notice.id, body, who)]
@@ -348,7 +348,7 @@ _NOTICES: Final = grouped_schema(
 
 
 def channels_of(terms: NoticeTerms) -> list[Channel]:
-    """Return the people and webhooks of the settings, in order."""
+    """Return the people and webhooks in the settings, in order."""
     people = [
         Channel(f"mail {name}", "notices.smtp.", name, partial(opened_mail, terms.smtp, person))
         for name, person in terms.people.items()

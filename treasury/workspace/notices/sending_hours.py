@@ -1,4 +1,4 @@
-"""When notices may be sent: outside quiet hours, on TARGET days, in the reporting time zone."""
+"""Decides when notices may be sent: outside quiet hours and on TARGET days, by local time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST: Final = timedelta(days=14)
 def quiet_until(local: datetime, terms: NoticeTerms) -> datetime | None:
     """Return the end of the current pause; None if sending is allowed at `local`.
 
-    `local` is in the reporting time zone. If the settings never allow sending, return the time two
+    `local` is in the reporting time zone. If the settings never allow sending, the result is two
     weeks after `local`.
     """
     moment = local

@@ -1,7 +1,7 @@
-"""A webhook: one POST of plain JSON, through the environment's proxy, without redirects.
+"""Webhooks: one POST with JSON, through the environment's proxy, without redirects.
 
-A notice that did not reach the endpoint, or was refused, is sent again later. After any other
-answer except success, the notice may have arrived, so a person settles it.
+A notice that did not reach the endpoint, or was refused, is resent later. After any other answer
+but success, the notice may have arrived, so a person settles it.
 """
 
 from __future__ import annotations
@@ -65,11 +65,12 @@ class _Endpoint(msgspec.Struct, frozen=True):
     token: Secret | None
     network: Network
     redactor: Redactor
-    """Masks both in the log of the network library, even if an answer contains them."""
+    """Masks the address and the token in the network library's log, even if an answer contains
+    them."""
 
 
 def _answer(endpoint: _Endpoint, digest: Digest, seconds: float) -> int | Exception:
-    """Post a digest; return the status of the answer, or the error.
+    """Post a digest; return the answer's status, or the error.
 
     An httpx client would log the address, so this uses the transport directly.
     """

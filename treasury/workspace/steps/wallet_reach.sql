@@ -1,4 +1,5 @@
--- One row per wallet of the company, with the instant up to which its evidence reaches; null without evidence.
+-- One row per company wallet, with the instant up to which evidence covers it; null without
+-- evidence.
 SELECT w.address, w.chain, max(coalesce(e.covers_to, e.observed_at)) AS reaches
 FROM company_wallets AS w
 LEFT JOIN wallet_evidence AS e

@@ -1,1 +1,1 @@
-"""Maintenance of a workspace: doctor, inbox, watch, clones of a shared lake, data dictionary."""
+"""Maintenance of a workspace: health check (doctor), inbox, watch, clones, data dictionary."""

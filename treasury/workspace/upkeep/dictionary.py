@@ -1,7 +1,7 @@
-"""The data dictionary: the purpose of each table and answer, and the meaning of each column.
+"""The data dictionary: what each table and answer (a computed table) and each column means.
 
 Stored tables are described by their declarations, answers by `answers.csv` and
-`answer_columns.csv`. `treasury tables`, `t.tables()` and `docs/tables.md` show it.
+`answer_columns.csv`. `treasury tables`, `t.tables()` and `docs/tables.md` show the dictionary.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from treasury.statements.statement_tables import TABLES as STATEMENTS
 from treasury.workspace.responses import RESPONSES
 
 OWN: Final = "ours"
-"""The source and section of columns that treasury itself fills."""
+"""Source and section for columns that treasury itself fills."""
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ class Group(msgspec.Struct, frozen=True):
     about: str = ""
     """A note about all tables."""
     added: frozenset[str] | None = None
-    """The columns in addition to the declared ones; default: those that the lake adds."""
+    """Additional columns; default: the columns that the lake adds."""
 
     def section(self, column: Column) -> str:
         """Return the section of the document that specifies the column."""
@@ -91,7 +91,7 @@ GROUPS: Final = (
         "Syncs",
         "findings of a sync",
         (SYNC_FINDINGS,),
-        about="Gaps and unknowns of a sync: each is an open item.",
+        about="Gaps that a sync found; each is an open item.",
     ),
     Group(
         "The lake itself",
@@ -116,7 +116,7 @@ GROUPS: Final = (
 )
 
 ANSWER: Final = "Answers"
-"""The origin of tables that treasury computes for queries and the notebook."""
+"""The origin shown for tables that treasury computes for queries and the notebook."""
 COLUMNS: Final = pa.schema(
     [(name, TEXT) for name in ("table", "column", "type", "unit", "meaning", "source", "section")]
 )
@@ -157,14 +157,14 @@ def _answer_rows(file: str) -> tuple[dict[str, str], ...]:
 
 
 def new_fields(snapshot: Snapshot) -> tuple[SyncFinding, ...]:
-    """Return the fields that syncs found in records and that no column holds."""
+    """Return the fields that syncs found in records but that have no column."""
     return tuple(finding for finding in stored_findings(snapshot) if finding.kind == "field")
 
 
 def column_rows(name: str | None = None, found: Iterable[SyncFinding] = ()) -> pa.Table:
-    """Return one row per column of one table or answer, or of all.
+    """Return one row per column, of one table or answer or of all of them.
 
-    Additional rows show fields that a sync `found` in the table's records and that have no column.
+    Additional rows show fields without a column that a sync `found` in the table's records.
     Raise InputError for an unknown table.
     """
     tables = [(group, table) for group in GROUPS for table in group.tables]
@@ -198,7 +198,7 @@ def column_rows(name: str | None = None, found: Iterable[SyncFinding] = ()) -> p
                 "table": table.name,
                 "column": "raw",
                 "type": TYPE_WORDS[TEXT],
-                "meaning": "a new field, held by no column",
+                "meaning": "a new field without a column",
                 "source": clean(finding.subject),
                 "section": OWN,
             }
@@ -221,7 +221,7 @@ def page() -> str:
 
 
 def _answers() -> str:
-    """Describe the answers in Markdown; their columns have no field at a source."""
+    """Describe the answers in Markdown; their columns have no source field."""
     text = f"## {ANSWER}\n\nWhat treasury computes. `t.sql` reads these tables for a month.\n"
     for table in _answer_rows("answers.csv"):
         text += (

@@ -1,7 +1,7 @@
-"""The doctor: find missing or damaged parts of a workspace, and name the next steps.
+"""The doctor: finds missing or damaged parts of a workspace, and names the next steps.
 
-Each finding is a fact about the workspace, with a next step if there is one. The doctor queries the
-services only to download rows that a repair could not recover.
+Each finding is a fact about the workspace, and may have a next step. The doctor calls the services
+only to download rows that a repair could not recover.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ from treasury.workspace.upkeep.repair_losses import (
 
 RATES: Final = frozenset(table.name for table in RATE_TABLES)
 BANKS: Final = RATES.union(table.name for table in STATEMENT_TABLES)
-"""Tables that people fill from files, which no service can return."""
+"""Tables that people fill from files, so that no service can restore them."""
 
 LISTED: Final = 10
-"""Maximum number of files listed by name; the rest is counted."""
+"""Maximum number of files listed by name; the others are only counted."""
 
 _REPAIR: Final = "run `treasury doctor --repair`"
 
 OLD: Final = timedelta(days=1)
-"""The age of the last sync from which the doctor advises a new one."""
+"""Age of the last sync at which the doctor advises a new one."""
 
 _NEEDED: Final = ("damaged", "missing")
 _FIRST: Final = (*_NEEDED, "optional")
@@ -80,7 +80,7 @@ class Examination(Tables, msgspec.Struct, frozen=True):
 
     @property
     def damaged(self) -> bool:
-        """Whether stored data is damaged: it differs from the data that was written."""
+        """Whether stored data differs from the data that was written."""
         return any(finding.state == "damaged" for finding in self.findings)
 
     @property
@@ -90,7 +90,7 @@ class Examination(Tables, msgspec.Struct, frozen=True):
         return Table(pa.Table.from_pylist(rows, FINDINGS))
 
     def sheets(self) -> Mapping[str, Table]:
-        """Return the findings as a sheet."""
+        """Return the findings as a table, by sheet name."""
         return {"Findings": self.table}
 
     def _repr_html_(self) -> str:
@@ -98,12 +98,12 @@ class Examination(Tables, msgspec.Struct, frozen=True):
 
     @property
     def sql(self) -> str:
-        """The query of all commits, as a source of the findings about stored data."""
+        """A query that lists all commits, on which the findings about stored data are based."""
         return 'SELECT * FROM commits ORDER BY "at"'
 
     @property
     def next_step(self) -> str:
-        """The most urgent step: after damage, the steps are in the order of setting up."""
+        """The most urgent step: repair comes first, then the order of setting up."""
         steps = {finding.state: finding.do for finding in reversed(self.findings) if finding.do}
         return next((steps[state] for state in _FIRST if state in steps), "")
 
@@ -133,8 +133,7 @@ def examine(
 ) -> Examination:
     """Examine settings, journal and stored data; with `mend`, repair damage first.
 
-    `ask_again` downloads the given tables of the services, which a repair could not recover, and
-    returns a report.
+    `ask_again` downloads service tables that a repair could not recover, and returns a report.
     """
     has_services = settings.services is not None
     findings = [*_installation(), *_settings_findings(folder, settings)]
@@ -143,9 +142,10 @@ def examine(
     else:
         problem = f"{folder} is not writable"
         findings.append(HealthFinding("workspace", "missing", problem, "get write permission"))
-    shared = settings.workspace.shared  # whether more people may read it than its settings allow
+    shared = settings.workspace.shared
+    # Check whether more people may read the workspace than its settings allow.
     if count := sum(1 for _ in excess_access(folder, shared)):
-        others = f"others than {'the group' if shared else 'you'} may read"
+        others = f"people other than {'the group' if shared else 'you'} may read"
         do = f"run `chmod -R {'o=' if shared else 'go='} {shlex.quote(str(folder))}`"
         problem = f"{others} {count:,} files and folders"
         findings.append(HealthFinding("access", "missing", problem, do))
@@ -183,14 +183,14 @@ def examine(
 
 
 def examine_settings(folder: Path, settings: Settings, error: SettingsError) -> Examination:
-    """Examine only the settings, because this error prevents opening the journal."""
+    """Examine only the settings, for use if an error prevents opening the journal."""
     findings = [*_installation(), *_settings_findings(folder, settings)]
     findings.append(HealthFinding("journal", "missing", error.what, error.do or ""))
     return Examination(tuple(findings))
 
 
 def _installation() -> Iterator[HealthFinding]:
-    """Return a finding if another project's package with our import name is installed."""
+    """Return a finding if another project's package with the same import name is installed."""
     with suppress(metadata.PackageNotFoundError):
         other = metadata.version("treasury")
         yield HealthFinding(
@@ -203,7 +203,7 @@ def _installation() -> Iterator[HealthFinding]:
 
 
 def _settings_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
-    """Check the environment, the credentials, and that addresses of secrets are confirmed."""
+    """Check the environment, the credentials, and the confirmed addresses for secrets."""
     desk, services = settings.workspace, settings.services
     if services is None:
         yield HealthFinding(
@@ -258,12 +258,12 @@ def _credentials(settings: Settings) -> Iterator[HealthFinding]:
             yield HealthFinding("credentials", "ok", f"{who}; its secret is found; {role}")
     if len(settings.credentials) == 1:
         sentence = "only one credential: it may not approve what it creates"
-        do = "add a second one, of a user who may approve, or approve in the provider's portal"
+        do = "add a credential of a user who may approve, or approve in the provider's portal"
         yield HealthFinding("credentials", "optional", sentence, do)
 
 
 def _journal(journal: Journal) -> Iterator[HealthFinding]:
-    """Check that journal entries are unchanged and signed, and that none is missing at the end."""
+    """Check that journal entries are unchanged and signed, and that no last entry is missing."""
     try:
         journal.head()
         rules = journal.signing.rules()
@@ -287,7 +287,7 @@ def _journal(journal: Journal) -> Iterator[HealthFinding]:
 
 
 def _copied(journal: Journal) -> Iterator[HealthFinding]:
-    """Check whether this workspace is a copy of another one; a copy sends nothing."""
+    """Check whether this workspace is a copy of another one, which must not send actions."""
     if journal.folder is None:
         return
     try:
@@ -361,7 +361,7 @@ def _closes(lake: Lake, now: datetime, mend: bool) -> Iterator[HealthFinding]:
     """Check that the commits of closed months are pinned and all their files exist."""
     try:
         unkept = lake.unkept()
-    # The journal's error is a separate finding.
+    # A journal error is reported by a separate finding.
     except JournalError:
         return
     for number, purpose in sorted(unkept.items()):
@@ -384,17 +384,17 @@ def _answers(lake: Lake, journal: Journal) -> Iterator[HealthFinding]:
     """Check that the stored results of closed months are unchanged."""
     try:
         closed = closed_periods(journal.entries("period.")).values()
-    # The journal's error is a separate finding.
+    # A journal error is reported by a separate finding.
     except JournalError:
         return
     for period in closed:
         for path in altered_answers(lake.workspace, period.close):
-            sentence = f"{path} is not as the close of {period.month} stored it"
+            sentence = f"{path} differs from the file that the close of {period.month} stored"
             yield HealthFinding("closed months", "damaged", sentence, "restore it from a copy")
 
 
 def _to_fetch(lake: Lake) -> Iterator[HealthFinding]:
-    """Return findings about rows that a repair could not recover, with the way to restore them."""
+    """Return findings about rows that a repair could not recover, and how to restore them."""
     snapshot = lake.snapshot()
     statements, files = missing_statements(snapshot)
     if statements:
@@ -423,7 +423,7 @@ def _to_fetch(lake: Lake) -> Iterator[HealthFinding]:
             if gap.syncs == 1
             else f"the observations of {gap.syncs:,} syncs"
         )
-        # An observation of the past cannot be repeated.
+        # Past observations cannot be repeated.
         sentence = (
             f"{gap.table}: {lost} between {after} and {before} are permanently lost; the next"
             " stored observation is used"
@@ -462,7 +462,7 @@ def _accounts(lake: Lake, settings: Settings) -> Iterator[HealthFinding]:
     )
     for row in snapshot.sql(query).to_pylist():
         if plain_account(row["iban"]) not in declared:
-            sentence = f"{row['iban']} ({row['name']}) is ours and has no source of statements"
+            sentence = f"{row['iban']} ({row['name']}) is ours, but no statements are declared"
             do = f"add it to [[accounts]] in {FILE_NAME} with source own_bank"
             yield HealthFinding("statements", "missing", sentence, do)
     virtual = snapshot.sql("SELECT count(*) AS n FROM virtual_bank_accounts")["n"][0].as_py()
@@ -503,7 +503,7 @@ def _wallets(lake: Lake) -> Iterator[HealthFinding]:
 
 
 def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
-    """Check that the terms in the policy are those on which two people last agreed."""
+    """Check that the terms in the policy equal the terms on which two people last agreed."""
     from treasury.actions.policies.policy import load_policy
     from treasury.close.valuation.coins.agreed_measurement import Measurement
     from treasury.close.valuation.exposure.exposure_limits import ExposureLimits
@@ -521,7 +521,7 @@ def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
         yield HealthFinding("policy", "missing", error.what, error.do or "")
         return
     except TreasuryError:
-        # The journal's error is a separate finding.
+        # A journal error is reported by a separate finding.
         return
     for differ, name, verb, it in terms:
         if differ:
@@ -535,7 +535,7 @@ def _rules(folder: Path) -> Iterator[HealthFinding]:
 
     path = folder / "rules.toml"
     if not path.is_file():
-        sentence = "no rules.toml: payroll, tax and bank charges stay unexplained lines"
+        sentence = "no rules.toml: payroll, tax and bank charges stay unexplained"
         yield HealthFinding("rules", "optional", sentence, f"write {path} with [[classes]]")
         return
     try:

@@ -7,7 +7,8 @@ from typing import Literal
 import msgspec
 
 State = Literal["ok", "missing", "optional", "damaged", "repaired"]
-"""The states of a finding. The workspace works without `optional` parts, so their steps come last.
+"""The states of a finding. A workspace works without `optional` parts, so their next steps come
+last.
 """
 
 

@@ -1,4 +1,4 @@
-"""The doctor's findings about the lake's home, and about decisions on unpulled commits."""
+"""The doctor's findings about the shared lake (home), and about decisions on unpulled commits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PULL = "run `treasury lake pull`"
 
 
 def brought_from_home(sharing: Sharing) -> Iterator[HealthFinding]:
-    """Download files from the lake's home that are missing or damaged here."""
+    """Download files that are missing or damaged locally from the lake's home."""
     try:
         pulled = sharing.pull(is_checked=True)
     except StorageError as error:
@@ -32,8 +32,8 @@ def brought_from_home(sharing: Sharing) -> Iterator[HealthFinding]:
 def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
     """Check that the home answers and is complete, and that this desk has pulled its commits.
 
-    With `mend`, the hash of each object is compared, and a damaged object is uploaded again if this
-    desk has the file. Otherwise only existence and size are checked.
+    With `mend`, the hash of each object is checked, and a damaged object is uploaded again if this
+    desk has an intact copy. Otherwise only existence and size are checked.
     """
     home = sharing.home
     try:
@@ -42,7 +42,9 @@ def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
             do = f"{status.remedy}; local data stays readable"
             yield HealthFinding(_HOME, "missing", status.problem, do)
         elif status.count:
-            home.newest(home.note())  # This raises an error for a head that this desk refuses.
+            home.newest(
+                home.note()
+            )  # This raises an error if the signature of the newest shared commit is not accepted.
             yield HealthFinding(_HOME, "missing", status.sentence, _PULL)
         elif not status.number:
             do = "run `treasury lake push` on the desk that has the lake"
@@ -73,22 +75,22 @@ def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
 
 
 def _unaccepted_head(home: LakeHome) -> Iterator[HealthFinding]:
-    """Return a finding if the policy does not accept the signature of this desk's newest head."""
+    """Return a finding if the policy does not accept the signature of this desk's current head."""
     note = home.note()
     if not home.is_accepted(note):
         yield HealthFinding(
             _HOME,
             "missing",
             f"head {note.number}, the newest here, has no signature that the policy accepts",
-            "if a desk of yours wrote it, run `treasury lake push` there; otherwise clone the"
+            "if one of your desks wrote it, run `treasury lake push` there; otherwise clone the"
             " lake from a home that you trust",
         )
 
 
 def unpulled_decisions(lake: Lake, journal: Journal) -> str:
-    """Return a sentence about decisions on commits that this desk has not pulled; empty if none.
+    """Return a sentence on decisions about commits that this desk has not pulled; empty if none.
 
-    A decision names the commit on whose data it was made, which may be a colleague's.
+    A decision names the commit that it was based on, which may be a colleague's.
     """
     if lake.sharing is None:
         return ""
@@ -97,7 +99,7 @@ def unpulled_decisions(lake: Lake, journal: Journal) -> str:
     try:
         later = [commit for e in journal.entries() if (commit := _commit_of(e.body)) > number]
     except JournalError:
-        # Every reader of the journal reports this error.
+        # Everything that reads the journal reports this error.
         return ""
     if not later:
         return ""
@@ -109,7 +111,7 @@ def unpulled_decisions(lake: Lake, journal: Journal) -> str:
 
 
 def _commit_of(body: object) -> int:
-    """Return the commit of a decision or close; 0 if it names none."""
+    """Return the commit that a decision or close is based on; 0 if it names none."""
     if not isinstance(body, dict):
         return 0
     seen = body.get("seen")

@@ -1,4 +1,4 @@
-"""Signatures of the heads of the lake's home, by keys that the policy lists."""
+"""Signatures of a shared lake's heads (its commit descriptions), with keys listed in the policy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from treasury.core.errors import StorageError, TreasuryError
 from treasury.journal.signing import Signing, SigningKey, is_signature
 
 _CONTEXT = b"treasury lake head 1\n"
-"""The prefix of signed digests, so that the signature of a journal entry is not valid for a head.
+"""Prefix of signed digests, so that a journal entry's signature is not valid for a head.
 """
 
 
@@ -17,7 +17,7 @@ class HomeSignatures:
         self._signing = signing
 
     def sign(self, digest: str) -> tuple[str, str]:
-        """Return this desk's public key and its signature of a digest; empty if it has no key."""
+        """Return this desk's public key and its signature of a digest; both empty without a key."""
         try:
             key = self._signing.key()
             problem = "there is no signing key here" if key is None else self._unknown(key)
@@ -33,7 +33,7 @@ class HomeSignatures:
         return ("", "") if key is None else (key.public, key.sign(digest, _CONTEXT))
 
     def problem(self, key: str, signature: str, digest: str) -> str:
-        """Return why a signature is not accepted; empty if it is, or if none is required."""
+        """Return why a signature is not accepted; empty if it is accepted or none is required."""
         rules = self._signing.rules()
         if not rules.required:
             return ""

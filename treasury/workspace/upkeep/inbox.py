@@ -1,9 +1,9 @@
-"""The inbox: a folder from which the files of a bank's client are added automatically, once each.
+"""The inbox: a folder from which files of banking software are added automatically, once each.
 
 A file is read when its size and time have not changed for a while, unless its name marks it as
-unfinished. It is first moved into a working folder, so that it cannot be replaced, then added, then
-moved to `done/` or `refused/`, without overwriting another file. After an interruption the file is
-still in the working folder, and the next scan resumes; adding a file twice has no effect.
+unfinished. It is moved into a working folder, so that it cannot be replaced, then added, then moved
+to `done/` or `refused/`, without overwriting another file. After an interruption, the file is still
+in the working folder and the next scan continues with it; adding a file twice has no effect.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _REFUSED: Final = "refused"
 _READING: Final = ".reading"
 _LOCK: Final = ".reading.lock"
 STILL: Final = 15.0
-"""Seconds for which a file has to be unchanged before it is read."""
+"""Seconds for which a file must be unchanged before it is read."""
 _UNFINISHED: Final = (
     ".part", ".partial", ".filepart", ".tmp", ".temp", ".crdownload", ".download", ".inprogress",
     ".writing", ".uploading", ".new", ".swp", ".lock", "~",
 )  # fmt: skip
-"""Endings in the names of unfinished files."""
+"""File name endings that mark unfinished files."""
 _LONGEST: Final = 180
-"""Maximum length of a name in bytes, so that the name of the file with the reason fits too."""
+"""Maximum length of a file name in bytes, which leaves room for the name of the reason's file."""
 _ROOMS: Final = ("lake", "staging", "close")
 """Folders with the workspace's own files, which cannot be an inbox."""
 _UNSAFE: Final = re.compile(r'[\\/:*?"<>|]')
@@ -76,7 +76,7 @@ class Inbox:
         self._stood: dict[str, tuple[tuple[int, int, int], float]] = {}
 
     def look(self) -> InboxLook:
-        """Add the files that have not changed since earlier scans, and move each away.
+        """Add each file that has stopped changing, and move it away.
 
         A file that cannot be read is moved to `refused/`, with the reason in a text file next to
         it. If adding fails for another reason, the error is raised, and the next scan tries the
@@ -112,7 +112,7 @@ class Inbox:
                             f"{path} is not a folder", do="move the file of that name away"
                         )
                 return self._look()
-        # Another desk is scanning.
+        # Another process is scanning the inbox.
         except filelock.Timeout:
             return InboxLook()
         except OSError as error:
@@ -131,7 +131,7 @@ class Inbox:
             if status.st_nlink > 1 and any(
                 os.path.samestat(status, to.lstat()) for end in ends for to in end.iterdir()
             ):
-                # An earlier scan was interrupted between these steps.
+                # An earlier scan was interrupted after adding the file.
                 path.unlink()
                 continue
             try:
@@ -145,7 +145,7 @@ class Inbox:
         return InboxLook(tuple(added), tuple(refused), waiting)
 
     def _claim(self) -> tuple[str, ...]:
-        """Move unchanged files into the working folder; return the names of those being written."""
+        """Move unchanged files into the working folder; return the names of unfinished files."""
         stood: dict[str, tuple[tuple[int, int, int], float]] = {}
         waiting = []
         for entry in sorted(os.scandir(self.folder), key=lambda entry: entry.name):
@@ -179,7 +179,7 @@ class Inbox:
         return str(report) if report.problems or report.not_proved else ""
 
     def _move(self, path: Path, place: str, reason: str) -> None:
-        """Move a file from the working folder, with its reason, if any, and flush both to disk."""
+        """Move a file out of the working folder, with its reason, if any; flush both to disk."""
         folder = self.folder / place
         target = self._free(folder, path.name)
         if reason:
@@ -192,7 +192,7 @@ class Inbox:
             durable.sync_folder(changed)
 
     def _free(self, folder: Path, name: str) -> Path:
-        """Return a path in the folder that is unused, as is that for the reason."""
+        """Return a path in the folder such that it and the path of its reason are unused."""
         stem, dot, ending = name.partition(".")
         number, path = 1, folder / name
         while os.path.lexists(path) or os.path.lexists(_reason_of(path)):

@@ -1,4 +1,4 @@
-"""Create a workspace on an existing shared lake: folder, settings from the home, first pull."""
+"""Creates a workspace on an existing shared lake: folder, settings from the lake, first pull."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ _CREDENTIALS: Final = """
 
 
 Agree = Callable[[Sequence[SecretSetting], Settings], None]
-"""A function that shows a person the addresses in a head, and raises InputError on refusal."""
+"""A function that shows the lake's addresses to a person, and raises InputError on refusal."""
 
 
 def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake], agree: Agree) -> Pulled:
-    """Create a workspace in `folder` on the lake whose home is at `address`, and pull it.
+    """Create a workspace in `folder` on the shared lake at `address`, and pull the data.
 
-    Anyone who can write to the home can change the addresses in its settings. So no file is written
-    before a person has confirmed them; `agree` raises InputError on refusal. A `policy.toml` in the
-    folder decides which heads are accepted, including the first one.
+    Anyone who can write to the shared lake can change the addresses in its settings. So no file is
+    written before a person has confirmed them; `agree` raises InputError on refusal. A
+    `policy.toml` in the folder decides whose signatures are accepted, from the first pull on.
 
     An interrupted clone resumes when it is run again. Raises InputError if the folder is another
     workspace or not empty, HomeUnreachable, and NothingStored if the home has no head yet.
@@ -91,13 +91,13 @@ def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake], agree
     _agreed(folder, settings, agree)
     pin_environment(folder, settings)
     sharing = opened(folder).sharing
-    # The settings written here name a home.
+    # The settings just written name a home.
     assert sharing is not None
     return sharing.pull()
 
 
 def _agreed(folder: Path, settings: Settings, agree: Agree) -> None:
-    """Ask a person to confirm the addresses in these settings that are new or changed."""
+    """Ask a person to confirm new or changed addresses in these settings."""
     confirmed = confirmed_values(folder)
     new = [
         setting
@@ -110,7 +110,7 @@ def _agreed(folder: Path, settings: Settings, agree: Agree) -> None:
 
 
 def _settings_of_head(path: Path, place: str) -> str:
-    """Return the settings in the newest head, with the address of the home added."""
+    """Return the settings stored with the newest shared commit, plus the lake's address."""
     signing = Signing(None, lambda: load_policy(path.parent).signatures)
     home = LakeHome(place, path.parent / "lake", signatures=HomeSignatures(signing))
     numbers = home.numbers_after(HomeNote(desk=""))
@@ -121,7 +121,8 @@ def _settings_of_head(path: Path, place: str) -> str:
         )
     head = home.accepted_head(numbers[-1])
     try:
-        # Filtered here too, because a home must not decide where this desk's secrets are or go.
+        # Also filtered when reading, because a shared lake must not decide where secrets are stored
+        # or sent.
         given = settings_for_colleagues(msgspec.json.decode(head.settings, type=Settings))
     except msgspec.MsgspecError as error:
         raise StorageError(
@@ -133,7 +134,7 @@ def _settings_of_head(path: Path, place: str) -> str:
 
 
 def _without_empty(node: Any) -> Any:
-    """Remove nulls and empty tables, which TOML does not have."""
+    """Remove nulls and empty tables, because TOML has no null."""
     if isinstance(node, dict):
         parts = ((name, _without_empty(part)) for name, part in node.items())
         return {name: part for name, part in parts if part is not None and part != {}}

@@ -1,8 +1,8 @@
-"""Losses of a repair: the bank files that restore them, and permanent losses.
+"""Rows lost in a repair: the bank files that restore them, and permanent losses.
 
-A repair marks a table if rows are missing (`Commit.refetch`). For bank statements, the mark of the
-table is replaced by marks of the incomplete statements, and adding a file removes its marks.
-Observations of the past cannot be repeated; the commits show which ones are lost.
+A repair marks a table if rows are missing (`Commit.refetch`). For bank statements, the table's mark
+is replaced by marks of the incomplete statements, and adding a file removes its marks. Past
+observations cannot be repeated; the commits show which ones are lost.
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case
@@ -31,7 +31,7 @@ _FILES: Final = step_sql("treasury.workspace.steps", "files_of_statements")
 
 
 class Gap(msgspec.Struct, frozen=True):
-    """A gap in the observations: consecutive syncs of which no row is stored.
+    """A gap in the observations: consecutive syncs without a stored row.
 
     `after` and `before` are the instants of the stored observations around the gap.
     """
@@ -43,10 +43,10 @@ class Gap(msgspec.Struct, frozen=True):
 
 
 def narrow_marks(lake: Lake, now: datetime, lost: Mapping[str, int | None]) -> None:
-    """Replace the mark of all statements by marks of the incomplete ones, in a commit.
+    """Replace the mark on all statements by marks on incomplete statements, in a commit.
 
-    `lost` is the number of missing rows by table, None if unknown. If the incomplete statements do
-    not explain all lost rows, the mark of all statements stays.
+    `lost` is the number of missing rows by table; None if unknown. If the incomplete statements do
+    not explain all lost rows, the mark on all statements stays.
     """
     last = lake.last_commit()
     if last is None or not {_HEADS, _ROWS} & set(last.refetch):
@@ -79,7 +79,7 @@ def missing_statements(snapshot: Snapshot) -> tuple[int, list[str]]:
 
 
 def observation_gaps(snapshot: Snapshot, table: str) -> Iterator[Gap]:
-    """Yield the gaps in a table's observations: commits observed it, but no row is stored."""
+    """Yield the gaps in a table's observations, where commits observed it but no row is stored."""
     stored = snapshot.sql(f"SELECT DISTINCT valid_from FROM {table}")
     instants = set(stored["valid_from"].to_pylist())
     query = 'SELECT "at", kind, versions FROM commits ORDER BY number'

@@ -1,12 +1,12 @@
-"""The watch: repeatedly sync, read the inbox and send notices, and write the state to a file.
+"""The watch: repeatedly syncs, reads the inbox and sends notices, and writes its state to a file.
 
 These three parts have their own schedules and errors. After a temporary error (a service does not
 answer, another process is writing) a part is retried soon, then at growing intervals. An error that
-needs a person (a refused credential, a wrong setting, a damaged workspace) ends its part, and the
-watch ends with its last part. `treasury status` reads the state from a small file next to the lake,
-which is replaced at every step. If the file could be written at the start, a later failure to write
-it is temporary. One thread does all work: while a part waits, as a sync does for the services,
-other due parts run.
+needs a person (a refused credential, a wrong setting, a damaged workspace) ends its part; when all
+parts have ended, so does the watch. `treasury status` reads the state from a small file next to the
+lake, which is replaced at every step. If the file could be written at the start, a later failure to
+write it is treated as temporary. One thread does all the work: while one part waits, such as a sync
+for the services, other due parts run.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ _LASTING: Final = (errors.BadCredentials, errors.WorkspaceDamaged)
 class WatchedPart(msgspec.Struct, frozen=True, kw_only=True):
     """A repeated task; `work` does it once and returns a line about the result.
 
-    The task runs at intervals of `every`; after an error, the wait is at most `patience`. While
-    `work` waits, it calls the function that it gets, which runs other due parts.
+    The task runs at intervals of `every`; after an error, the wait is at most `patience`. `work`
+    takes a function that runs other due parts, and calls it while waiting.
     """
 
     name: str
@@ -64,7 +64,7 @@ class PartState(msgspec.Struct, frozen=True, kw_only=True):
     next_at: datetime | None = None
     succeeded_at: datetime | None = None
     brought: str = ""
-    """The line about the result of the last success."""
+    """The result line of the last success."""
 
     failures: int = 0
     """Consecutive failures since the last success."""
@@ -73,7 +73,7 @@ class PartState(msgspec.Struct, frozen=True, kw_only=True):
     """The text of the last failure, and its next step."""
 
     def trouble(self) -> str:
-        """Return a short description of the part's error; empty without one."""
+        """Return a short description of the part's error; empty if there is none."""
         if self.doing == "ended":
             return f"{self.name} ended: {self.error}"
         if self.failures:
@@ -82,7 +82,7 @@ class PartState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WatchState(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a watching process and of each of its parts."""
+    """The state of a watch: its process, and each of its parts."""
 
     doing: Literal["watching", "stopped"]
     since: datetime
@@ -103,7 +103,7 @@ class WatchState(msgspec.Struct, frozen=True, kw_only=True):
         return is_running(self.pid)
 
     def sentence(self, now: datetime) -> str:
-        """Return the state in one line for the first screen."""
+        """Return the state in one line, for the status screen."""
         sync = self.part(SYNC)
         last = "no sync yet"
         if sync is not None and sync.succeeded_at:
@@ -145,7 +145,7 @@ def watch(
     wait: Callable[[float], bool],
     tell: Callable[[PartState], None],
 ) -> None:
-    """Run each part when it is due, until `wait`, given seconds, returns True.
+    """Run each part when it is due, until `wait(seconds)` returns True.
 
     `seconds` is a monotonic clock; `tell` gets the result of each run. Parts that are due together
     run in their order. Raises the error that ended the last remaining part.
@@ -177,7 +177,7 @@ def watch(
 
 
 class _Watching(msgspec.Struct, eq=False):
-    """The parts of a running watch, their state, and the times at which they are due."""
+    """A running watch: its parts, their states, and when each is due."""
 
     parts: Sequence[WatchedPart]
     folder: Path
@@ -223,9 +223,9 @@ class _Watching(msgspec.Struct, eq=False):
             self.do_due()
 
     def _do(self, part: WatchedPart) -> tuple[timedelta, errors.TreasuryError | None]:
-        """Run a part and write its state; return the wait, and the error if it ended the part."""
+        """Run a part and write its state; return the wait, and the error if one ended the part."""
         before = self.state.part(part.name)
-        # This is not None, because every part has a state.
+        # Never None, because every part has a state.
         assert before is not None
         self.show(msgspec.structs.replace(before, doing="working", next_at=None))
         pause, changes, ended_by = part.every, dict[str, object](), None

@@ -1,5 +1,5 @@
 -- One row per field that differs between two consecutive versions of a record, and one per new, vanished or
--- returned record. Reads `pairs`, which has one row per version together with the version before it.
+-- returned record. Reads `pairs`, which has one row per version, together with its predecessor.
 WITH differing AS (
     SELECT * EXCLUDE (fields, whole),
         CASE WHEN change = 'new' THEN []

@@ -1,5 +1,5 @@
--- One row per record and uninterrupted period in one status. Reads `event_steps` (statuses from events),
--- `observed_rows` (the stored versions of the records) and `commits`.
+-- One row per uninterrupted period that a record spent in one status. Reads `event_steps` (statuses
+-- from events), `observed_rows` (the stored versions of the records) and `commits`.
 WITH recorded AS (
     SELECT id, entered_at, coalesce(status, 'not told') AS status, 'events' AS known_from,
         entered_at AS entered_after

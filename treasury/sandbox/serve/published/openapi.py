@@ -1,8 +1,8 @@
 """OpenAPI 3.1 documents of both services, generated from the route tables.
 
-Operations with parameters, bodies, answers and statuses come from the routes and the types of the
-bodies; enums, formats and examples come from `openapi_fields`. There is one document for each
-service, and one for both with the token address.
+Operations, with parameters, bodies, answers and statuses, come from the routes and the body types;
+enums, formats and examples come from `openapi_fields`. There is one document for each service, and
+one for both with the token address.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ _ABOUT: Final = (
 
 @cache
 def document(profile: str, service: str = "") -> dict[str, Any]:
-    """Return the document of one service, `FINANCE` or `RAMP`, or by default of both.
+    """Return the document for one service, `FINANCE` or `RAMP`, or by default for both.
 
-    The document of one service has relative paths; that of both has full paths and the token
-    address. The result is cached, so change only a copy.
+    The document for one service has relative paths; the document for both has full paths and the
+    token address. The result is cached, so change only a copy.
     """
     tables = {FINANCE: finance_routes.routes(profile), RAMP: ramp_routes.routes(profile)}
     chosen = {address: tables[address] for address in ([service] if service else tables)}
@@ -68,7 +68,7 @@ def document(profile: str, service: str = "") -> dict[str, Any]:
             operation = _operation(route, address, schemas, components)
             path = route.path if service else address + route.path
             paths.setdefault(path, {})[route.method.lower()] = operation
-    # The webhooks, which the sandbox itself defines.
+    # The specification does not define webhooks, so the sandbox's own are described.
     webhooks = {
         event: {"post": _PARTS["webhook"] | {"operationId": event.replace(".", "_")}}
         for event in EVENTS
@@ -164,7 +164,7 @@ def _operation(
 def _answer(
     route: Route, schemas: Mapping[Any, Any], components: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the content of an answer: none for 204, a file, or JSON."""
+    """Return the content of an answer: none for 204, otherwise a file or JSON."""
     if route.media_type != "application/json":
         return {"content": {route.media_type: {"schema": {"type": "string"}}}}
     if route.status == HTTPStatus.NO_CONTENT:

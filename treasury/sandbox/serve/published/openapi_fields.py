@@ -1,7 +1,7 @@
-"""Enums, formats and examples that the OpenAPI documents add to the schemas of the types.
+"""Enums, formats and examples that the OpenAPI documents add to the types' schemas.
 
-The services' enums may grow, so their types are text here, and `openapi_fields.json` lists the
-known values. An entry is for one field of one schema (`Party.status`) or for every field with a
+The services may add enum values, so their types are text here, and `openapi_fields.json` lists the
+known values. An entry applies to one field of one schema (`Party.status`) or to every field of that
 name (`kycStatus`); the first match wins.
 """
 
@@ -40,7 +40,7 @@ def _schema(name: str, schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _field(schema: str, field: str, value: dict[str, Any]) -> dict[str, Any]:
-    """Return one field's schema; in a nullable field the details go to the non-null branch."""
+    """Return one field's schema; in a nullable field, details go to the non-null branch."""
     if "anyOf" in value:
         branches = [
             branch if branch.get("type") == "null" else _field(schema, field, branch)

@@ -23,7 +23,7 @@ _PAGE: Final = "/openapi.html"
 
 
 def document_routes(profile: str) -> list[WebRoute]:
-    """Return the routes of the documents (one for each service, one for both) and of the page."""
+    """Return the routes for the documents (one per service, one for both) and the page."""
 
     def answering(path: str, make: Callable[[], bytes], media_type: str) -> WebRoute:
         async def serve(_: Request) -> Response:
@@ -62,7 +62,7 @@ def _groups(contract: dict[str, Any]) -> dict[str, list[tuple[str, str, dict[str
 
 
 def _words(schema: dict[str, Any]) -> str:
-    """Return a short description of a schema; for a component its name."""
+    """Return a short description of a schema; for a named schema, its name."""
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
     if "anyOf" in schema:
