@@ -127,7 +127,8 @@ class Practice:
         return self.approved("crypto_transfer.create", **transfer_fields(amount), **more)
 
     def unknown_transfer(self, *, drop: str) -> Action:
-        """Return a transfer whose answer was lost `after` or `before` it took effect."""
+        """Return a transfer with a lost answer, lost `after` or `before` the transfer took
+        effect."""
         action = self.transfer()
         self.sandbox.faults.add("/finance/v1", method="POST", drop=drop, times=2)
         with pytest.raises(OutcomeUnknown):

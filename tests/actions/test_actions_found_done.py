@@ -1,4 +1,4 @@
-"""A refused action whose record is found later is done, and its replacement may be a double."""
+"""A refused action is done if its record is found later, and its replacement may be a double."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every kind of action does what its sentence says, and a refusal states the reason."""
+"""Every kind of action has the effect described by its sentence; refusals state the reason."""
 
 from __future__ import annotations
 

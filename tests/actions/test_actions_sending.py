@@ -284,7 +284,7 @@ def test_a_missing_secret_is_reported_before_sending(
 
 
 class Failing(Journal):
-    """A journal whose disk fails when a sent action's outcome is written."""
+    """A journal on a disk that fails when a sent action's outcome is written."""
 
     def extend(self, drafts: Any, **more: Any) -> Any:
         if any(draft.kind in {"action.done", "action.refused"} for draft in drafts):
