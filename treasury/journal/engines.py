@@ -108,7 +108,7 @@ def open_engines(url: str | Path, password: Secret | None) -> tuple[sa.Engine, s
 def _secured(url: sa.URL) -> dict[str, str]:
     """Return the options of every connection to this server.
 
-    Raise JournalError for any database but PostgreSQL, and for an address with less security.
+    Raise JournalError for any database but PostgreSQL, and for an insecure address.
     """
     if url.drivername not in _DRIVERS:
         raise JournalError(

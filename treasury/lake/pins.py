@@ -1,4 +1,4 @@
-"""Pinned commits, whose files are never removed; for example, the commit behind a closed month.
+"""Pinned commits. Their files are never removed; an example is the commit behind a closed month.
 
 A pin is a small file with the paths of all Parquet files of a commit. So a pinned commit can be
 read without the tables' logs.

@@ -33,7 +33,7 @@ from treasury.lake.store.file_digests import digest_of
 ATTEMPTS: Final = 50
 """Attempts before giving up because other desks keep committing first."""
 _OVERTAKEN: Final = 2
-"""Number of lost races after which a desk asks the others to wait."""
+"""Number of lost races after which a desk makes the others wait."""
 _PAUSE: Final = 0.5
 """Maximum pause before work is repeated, in seconds; random, so that two desks do not collide."""
 _GUARD: Final = timedelta(days=1)
@@ -286,7 +286,7 @@ class Sharing:
             last = lake.recover()
         except WorkspaceDamaged:
             if not (note.number or pulling.is_incoming(lake.folder)):
-                # Re-raised, because the home cannot tell whether it has an intact copy.
+                # Re-raised, because it is unknown whether the home has an intact copy.
                 raise
         files, size = pulling.take_head(
             home, lake.digests, head, sha256, before=note, is_checked=is_checked,

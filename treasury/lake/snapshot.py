@@ -267,7 +267,7 @@ class Snapshot:
     def _cursor(self, query: str, tables: Collection[str]) -> Iterator[duckdb.DuckDBPyConnection]:
         """Open a cursor for a query that may read `tables`, and convert its errors."""
         folded = query.casefold()
-        # A query that lists the tables needs all of them.
+        # A query that lists the tables needs every table.
         lists = any(word in folded for word in _LISTS)
         given = [name for name in self._given if lists or name in folded or name in tables]
         with self._showing(name for name in tables if name in self._catalogue) as cursor:

@@ -115,7 +115,7 @@ class Writer:
         return int(conformed.num_rows)
 
     def upsert(self, table: Table, rows: pa.Table, *, complete: bool = False) -> Changes:
-        """Add new records, and supersede stored records whose content changed.
+        """Add new records, and supersede stored records if their content changed.
 
         With `complete`, `rows` are all records that exist at the source: stored records that are
         missing in `rows` are kept and get a `vanished_at`.

@@ -137,7 +137,7 @@ def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secr
 
 
 def doubt_of(described: str) -> str:
-    """Return why a person must confirm this place before its first use; empty if nobody must."""
+    """Return why a person must confirm this place before its first use; empty if not needed."""
     kind, _, place = described.partition(":")
     if kind == "env" and not place.startswith(OWN_PREFIX):
         return f"its name does not begin with {OWN_PREFIX}"

@@ -1,7 +1,7 @@
 """Compression methods of zip files, and whether they can be decompressed in limited pieces.
 
-The standard library decompresses each piece of a bzip2 or lzma member at once, whatever its
-decompressed size, so a limit would be checked too late.
+The standard library decompresses each piece of a bzip2 or lzma member at once, even to a huge size,
+so a limit would be checked too late.
 """
 
 from __future__ import annotations

@@ -2,13 +2,13 @@
 
 Other people may be able to change `treasury.toml`: in a shared folder, or through the settings that
 a shared lake passes on. So before a secret is sent, the addresses in the settings are compared with
-those that this user has confirmed. The confirmed addresses are stored in the user's state folder,
+the addresses confirmed by this user. The confirmed addresses are stored in the user's state folder,
 by workspace path.
 
 A new workspace, or a sandbox's, is trusted at its first use if no other user may write to it.
 Otherwise, another user could replace a confirmed workspace's folder by a new one. A place with a
-`SecretSetting.doubt` always needs a person's confirmation. A workspace whose data is older than
-this check is not new.
+`SecretSetting.doubt` always needs a person's confirmation. A workspace is not new if its data is
+older than this check.
 """
 
 from __future__ import annotations

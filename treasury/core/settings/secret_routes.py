@@ -78,7 +78,7 @@ class SecretSetting(msgspec.Struct, frozen=True):
 
     @property
     def doubt(self) -> str:
-        """Why a person must confirm this place before its first use; empty if nobody must."""
+        """Why a person must confirm this place before its first use; empty if not needed."""
         return doubt_of(self.value) if self.role == "place" else ""
 
 

@@ -255,7 +255,7 @@ _CURRENCY: Final = re.compile(r"[A-Z]{3}", re.ASCII)
 def _strange(
     section: str, environment: Environment | None, expected: Environment
 ) -> Iterator[tuple[str, str]]:
-    """Yield a problem for each section whose environment is not the workspace's."""
+    """Yield a problem for each section with an environment other than the workspace's."""
     if environment not in {None, expected}:
         problem = f"[{section}] is for {environment}, but this workspace is for {expected}"
         yield problem, "give each environment a workspace with its own addresses and credentials"

@@ -134,7 +134,7 @@ class _Listing:
         self._spool.close()
 
     def queue(self) -> pa.Table:
-        """Return the requests whose details to fetch, in order."""
+        """Return the requests to fetch in detail, in order."""
         due = None if self._since is None else self._since + _OVERLAP
         missing = request_queue.unlisted(self._stored.unlisted(self._all_listed(), due))
         queue = first_of_each(pa.concat_tables([*self._queues, missing]), ("id",))

@@ -28,8 +28,7 @@ from treasury.extract.ramp_tables import RAMP_REQUESTS, ReceivedRequest
 from treasury.extract.record_rows import rows
 
 _NEVER: Final = pa.null()
-"""Type of the fields that a flat item lacks; Arrow refuses a page that has a value in such a
-field."""
+"""Type of the fields that a flat item lacks; Arrow refuses a page that has a value in one."""
 
 _NUMBER: Final = pa.decimal256(76, 18)
 """Type in which an amount is parsed. Arrow's reader overflows without an error if a number has too

@@ -1,4 +1,4 @@
-"""The queue of ramp requests whose details will be fetched, in order of urgency.
+"""The queue of ramp requests to fetch in detail, in order of urgency.
 
 Open requests come first, then requests of this month and changed ones, then all others from the
 newest to the oldest. All functions work on columns, because a first sync may queue a million

@@ -212,7 +212,7 @@ def _adopted(lake: Lake, listed: pa.Table) -> Commit:
 
 
 def _files_of(lake: Lake, name: str) -> list[Path]:
-    """Return all existing Parquet files of a table, whatever their version."""
+    """Return all existing Parquet files of a table, from all versions."""
     folders = [lake.folder / name, *(lake.folder / _ASIDE).glob(f"*/{name}")]
     return [path for folder in folders if folder.is_dir() for path in delta.data_files(folder)]
 

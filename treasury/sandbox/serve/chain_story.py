@@ -118,7 +118,7 @@ def request_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainT
 
 
 def transfer_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainTransaction]:
-    """Return transfers from the accounts' wallets that the wallet submits with a permit."""
+    """Return the transfers that the wallet submits with a permit, from the accounts' wallets."""
     places = {account: address for account, (_, address) in world.cast.wallet_ids.items()}
     for detail in _details(world, "transfer"):
         transfer = decode(detail, Transfer)

@@ -1,8 +1,8 @@
 """A digest: the message about new open items for one person or webhook, as text and as JSON.
 
-It lists the items and who acts next. It contains no links or account numbers, so that nobody
-decides from the message alone, and amounts only if the settings allow them. Names from outside are
-masked and on one line.
+It lists the items and who acts next. It contains no links or account numbers, so that the message
+alone is not enough for a decision, and amounts only if the settings allow them. Names from outside
+are masked and on one line.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def due_items(
 
 def _due(item: OpenItem, synced_at: datetime | None) -> DueItem:
     is_act = item.subject in {"action", "notice"}
-    # The start time tells this delay from an earlier one.
+    # The start time distinguishes this delay from an earlier one.
     since = synced_at if item.kind == _NOT_READ else item.since
     parts = (item.item_id, item.kind, item.state, item.turn, str(since))
     return DueItem(
