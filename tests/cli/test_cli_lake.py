@@ -166,7 +166,7 @@ def test_commits_of_a_closed_month_are_kept_and_a_lost_pin_is_restored(
     close_month(desk, "2026-10")
     (closed,) = desk.lake.pins()
     number = closed.commit.number
-    with pytest.raises(ActionRefused, match=f"commit {number} is what the close of 2026-10"):
+    with pytest.raises(ActionRefused, match=f"commit {number} is needed: the close of 2026-10"):
         run(desk, "lake", "unpin", str(number))
     (desk.lake.folder / "pins" / f"{number}.json").unlink()
     lost = f"commit {number}, the basis of the close of 2026-10, is not kept"
