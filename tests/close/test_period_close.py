@@ -79,7 +79,9 @@ def test_a_month_is_prepared_once_every_blocking_item_is_proposed_to_be_carried(
     assert signs in desk.status("2026-10")
     again = desk.periods.prepare("2026-10", actor=BERT)
     assert again.preparation == closing.preparation, "viewing does not prepare again"
-    with pytest.raises(ActionRefused, match=f"commit {close.commit} is needed: the close of 2026-10"):
+    with pytest.raises(
+        ActionRefused, match=f"commit {close.commit} is needed: the close of 2026-10"
+    ):
         desk.lake.unpin(close.commit)
 
 
