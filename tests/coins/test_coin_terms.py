@@ -128,7 +128,7 @@ def test_a_reason_and_a_month_that_has_ended_are_required(
     with pytest.raises(ActionRefused, match="no terms of measurement are proposed"):
         terms.accept(actor=BERT)
     write(tmp_path, POOL + COIN + OPENING.replace("2026-09-30", "2026-11-30"))
-    with pytest.raises(InputError, match="is of 2026-11-30, which has not ended"):
+    with pytest.raises(InputError, match="is for 2026-11-30, which has not ended"):
         terms.propose("as agreed", actor=ANNA)
 
 

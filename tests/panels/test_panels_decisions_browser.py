@@ -156,7 +156,7 @@ def test_rule_3_a_cancelled_batch_says_after_how_many(
         expect(panel.get_by_role("progressbar")).to_be_visible()
         button(panel, "Cancel").click()
         expect(panel.get_by_role("status")).to_contain_text("Cancelled after ")
-        expect(panel.get_by_role("status")).to_contain_text("ready, and nothing was sent")
+        expect(panel.get_by_role("status")).to_contain_text("still ready; nothing was sent")
     sent = [path for path in writes(month) if path.endswith("/transfers/crypto")]
     assert 0 < len(sent) < 55
     assert len(month.workspace.actions.list(state="ready")) == 55 - len(sent)

@@ -130,7 +130,10 @@ GOOD = file_of(move("1.00"), move("2.00"), opening="0.00", closing="3.00")
         (GOOD.replace("0A1B00001EUR", "0A1B00001USD", 1), "its account is not the st"),
         (GOOD.replace("05311026", "05311326", 1), "'311326' is not a date"),
         ("\n".join(GOOD.splitlines()[:3]), "it ends before its new balance"),
-        (GOOD[:-110] + GOOD[-110:].replace("12345678901", "12345678902"), "of another account"),
+        (
+            GOOD[:-110] + GOOD[-110:].replace("12345678901", "12345678902"),
+            "belongs to another account",
+        ),
         (GOOD.replace("\r\n0730006", f"\r\n{record('09', '311026')}\r\n0730006"), "kind '09'"),
         ("\r\n".join(GOOD.splitlines()[:2] + GOOD.splitlines()[3:]), "(EUR 2.00 off)"),
     ],

@@ -344,7 +344,7 @@ def test_a_notification_after_a_statement_keeps_its_own_format(tmp_path: Path) -
     [
         (
             "<Document><CstmrPmtStsRpt/></Document>",
-            "document 2 in it is no bank st",
+            "document 2 in it is not a bank st",
             "cut the file",
         ),
         (SECOND[:-9], "not well-formed XML, line 4, column", "if the bank sends the same"),

@@ -21,7 +21,7 @@ Stage = Literal["expected", "late", "missing"]
 
 
 class Rail(msgspec.Struct, frozen=True):
-    """A payment rail and its settlement days; `unit` is the word for such a day on screen."""
+    """A payment rail and its settlement days; `unit` is the screen word for one of these days."""
 
     unit: Literal["TARGET day", "calendar day"]
 

@@ -209,7 +209,9 @@ def test_a_file_with_a_contradicting_response_is_left_to_a_person(
 def test_a_debit_of_another_account_is_not_the_files(desk: Workspace, month_end: Workspace) -> None:
     filed = Filed(desk, month_end, payer="BE71096123456769")
     line = filed.debited()
-    with pytest.raises(ActionRefused, match=r"no debit of the account that payments-1\.xml pays"):
+    with pytest.raises(
+        ActionRefused, match=r"not a debit of the account that payments-1\.xml pays"
+    ):
         desk.matches.accept_file(line, FILE, reason="it is", actor=BERT)
 
 

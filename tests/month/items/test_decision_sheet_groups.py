@@ -74,7 +74,7 @@ def test_a_row_that_decides_a_line_otherwise_refuses_the_group(
     plan = desk.decide(sheet)
     refused = [row for row in plan.refused if row.act == "accept_group"]
     assert {row.item_id for row in refused} == set(names)
-    assert all("decides a line of this group otherwise" in row.why for row in refused)
+    assert all("decides a line of this group differently" in row.why for row in refused)
     assert [entry.kind for entry in desk.journal.entries("match.")] == ["match.ignore"]
 
 

@@ -90,7 +90,7 @@ def test_an_item_carried_by_one_person_is_marked_as_signed_alone(
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
-        ({"owner": " "}, "with an owner"),
+        ({"owner": " "}, "needs an owner"),
         ({"reason": ""}, "needs a reason"),
         ({"by": "30 Nov"}, "'30 Nov' is not a day"),
         ({"by": "2026-11-01"}, "2026-11-01 is past"),

@@ -64,7 +64,7 @@ def explain_line(
     *,
     within: Month | None = None,
 ) -> LineExplanation:
-    """Explain the line with the id `name`, or the only line whose id begins with it.
+    """Explain the line with the id `name`, or the only line with an id that begins with it.
 
     `within` is the month in which the line must be booked. Raises InputError for an unknown or
     ambiguous id and for a line of another month, NothingStored for a month without bank lines.

@@ -60,7 +60,7 @@ def reading_sentences(readings: Sequence[_Row]) -> Iterator[_Sentence]:
 def question_sentences(
     questions: Collection[tuple[int | None, str, bool, bool, str]],
 ) -> Iterator[_Sentence]:
-    """Yield a sentence per answered question, or one that says why no question applies."""
+    """Yield a sentence per answered question, or one with the reason why no question applies."""
     if not any(is_asked for _, _, is_asked, _, _ in questions):
         yield "questions", "", next(answer for *_, answer in questions)
         return

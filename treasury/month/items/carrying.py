@@ -48,7 +48,7 @@ ListItems = Callable[[str | Month | None, Decided, Path | None], OpenItems]
 _Body = dict[str, Any] | None
 """The content of a journal entry about an item, or None if the journal has the same already."""
 _Wording = Callable[[OpenItem, Acceptance | None, Decided], _Body]
-"""Returns such a content for an item, from its carry proposal and all decisions."""
+"""Returns this content for an item, from its carry proposal and all decisions."""
 
 
 class Carrying:

@@ -27,7 +27,7 @@ def line_items(facts: Facts) -> Iterator[OpenItem]:
     """Yield an item per unexplained line, including lines of earlier months.
 
     The excess of a matched line over the expected amount is an item too, and so is each payment of
-    the month that the bank booked later. The money of such a payment is counted in the item of the
+    the month that the bank booked later. The money of that payment is counted in the item of the
     request that it settles, if there is one.
     """
     differences = {row["entry_id"]: row for row in facts.differences if row["state"] in LINE_STATES}

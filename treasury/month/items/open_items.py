@@ -53,7 +53,7 @@ _Way: TypeAlias = Literal["in", "out", ""]
 class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
     """The items of one kind in one currency: a line of the first screen.
 
-    `blocking` counts the items that prevent the close, `carried` those that two people have
+    `blocking` counts the items that prevent the close, `carried` the items that two people have
     accepted, `unstated` those without an amount in their record, and `earlier` those about bank
     lines of earlier months. `coming`, `going` and `standing` are the sums of money that comes in,
     goes out, or does neither; None without any amount. `next_step` is that of the item if the group

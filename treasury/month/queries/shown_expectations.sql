@@ -1,4 +1,4 @@
--- One row per expectation that a line of the answer is matched to, or that is a candidate for such a line.
+-- One row per expectation that a line of the answer is matched to, or that is a candidate for it.
 SELECT s.* FROM expectation_states AS s
 WHERE s.expectation_id IN (
     SELECT a.expectation_id

@@ -1,1 +1,1 @@
-"""Bank statements in CSV, read by a profile, which says what each column of a bank means."""
+"""Bank statements in CSV, read by a profile, which states the meaning of each column."""

@@ -149,8 +149,8 @@ class CsvFile(BankFile):
             also = f"; its letters fit {others} too" if question is not None else ""
             self.note(f"not UTF-8; read as {text.encoding.title()}{also}")
         if layout is not None and question is not None and layout.is_proposed:
-            # Other questions quote texts, which depend on the code page, so the code page is asked
-            # first.
+            # Other questions quote texts, which depend on the code page, so a question asks for the
+            # code page first.
             layout = msgspec.structs.replace(layout, questions=(question,))
         if layout is None:
             raise UnknownFormat(

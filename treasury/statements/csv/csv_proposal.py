@@ -201,7 +201,7 @@ _RULES: Final[dict[str, Callable[[str, CsvTable, int], bool]]] = {
         header.endswith(tuple(HEADERS["kind"])) or header.startswith(("typ", "tipo"))
     ),
 }
-"""Further conditions of a role, besides a word in the header and the kind of cells."""
+"""Further conditions of a role, in addition to a word in the header and the kind of cells."""
 
 
 def _find_sign(table: CsvTable, columns: Columns) -> None:
@@ -279,7 +279,7 @@ def _find_accounts(table: CsvTable, columns: Columns) -> None:
 
 
 def _find_status(table: CsvTable, columns: Columns) -> None:
-    """Use a column with known words for a status as the status, whatever its header is."""
+    """Use a column with known words for a status as the status, under any header."""
     used = {place for places in columns.values() for place in places}
     for place in range(len(table.names)):
         texts = table.texts(place)

@@ -271,7 +271,7 @@ def _is_part(header: str) -> bool:
 
 
 def _is_money(table: CsvTable, place: int) -> bool:
-    """Return whether a column has amounts with decimals, whatever its header is."""
+    """Return whether a column has amounts with decimals, under any header."""
     texts = table.texts(place)
     others = (*OTHER["no_amount"], *OTHER["postage"])
     if _names(plain(table.names[place]), others) or 2 * len(texts) < table.count:

@@ -61,7 +61,7 @@ _TOTALS: Final = pa.schema(
 class SheetVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the sheet and its result.
 
-    `why` is the reason for its refusal, or says since when its decision exists. For a row to be
+    `why` is the reason for its refusal, or since when its decision exists. For a row to be
     journaled, it lists the contradictions that the row's reason outweighs. `act` is a key of ACTS,
     if a choice was made. `owner` and `expected_by` are as in the row, or empty.
     """
@@ -410,7 +410,7 @@ def _with_groups(
     rows: Mapping[str, DecisionRow],
     groups: Mapping[str, Mapping[str, str]],
 ) -> list[_Chosen]:
-    """Apply the choice of a group to those of its lines whose own rows are empty."""
+    """Apply the choice of a group to those of its lines that have empty rows."""
     with_rows = {row.item_id for row in filled}
     completed = []
     for one in chosen:
@@ -480,7 +480,7 @@ def _answering(
         shown = rows.get(row.item_id)
         if problem := _moved(row, month, shown):
             return _Answer("refused", problem)
-        # `_moved` refuses a row whose item does not exist, so the item exists here.
+        # `_moved` refuses a row without an existing item, so the item exists here.
         assert shown is not None
         for choice in reversed(shown.choices):
             if row.decision in {choice.label, choice.words}:
