@@ -158,6 +158,25 @@ def test_a_reading_states_the_proof_of_its_tier() -> None:
     assert rejoined["needs"] == "amount_or_payer"
 
 
+def test_a_return_and_its_payment_name_each_other() -> None:
+    lines = [
+        line("a", "100", A, 6, direction="DBIT", end_to_end_id="E2E-77"),
+        line("b", "90", None, 20, return_reason="AC04", original_reference="E2E-77"),
+    ]
+    expected = [expectation("r1", A, "100", direction="DBIT")]
+    back, paid = (explained(name, lines, expected) for name in ("b", "a"))
+    assert (back.outcome, paid.outcome) == ("returned", "matched")
+    clue = "found by the reference of the payment"
+    assert says(back, "return") == [
+        f"EUR 90.00 of the payment of EUR 100.00 of 6 Oct 2026, a; {clue}"
+    ]
+    assert says(paid, "return") == [f"EUR 90.00 on 20 Oct 2026 with b; {clue}"]
+    assert back.returns.arrow.to_pylist() == paid.returns.arrow.to_pylist()
+    (row,) = back.returns.arrow.to_pylist()
+    assert (row["return_id"], row["original_id"], row["amount"]) == ("b", "a", 90)
+    assert not explained("a", lines[:1], expected).returns.arrow.num_rows
+
+
 def test_an_omitted_line_is_explained_as_omitted() -> None:
     fee = line("a", "8", A, line_class="bank_charge")
     explanation = explained("a", [fee], [expectation("r1", A, "8")])

@@ -257,7 +257,8 @@ class WorkspacePayments(WorkspaceFiles):
     def explain(self, entry_id: str, *, month: str | Month | None = None) -> LineExplanation:
         """Explain the outcome of matching for one bank line, stage by stage.
 
-        The stages are the text, its readings, the seven questions, candidates, allocation, outcome.
+        The stages are the text, its readings, the seven questions, returns, candidates, allocation,
+        outcome.
 
         Parameters
         ----------
@@ -270,7 +271,7 @@ class WorkspacePayments(WorkspaceFiles):
         Returns
         -------
         The explanation: in words as `stages`, which `print` shows at 80 columns, and as the tables
-        `forms`, `readings`, `questions`, `candidates` and `allocations`.
+        `forms`, `readings`, `questions`, `returns`, `candidates` and `allocations`.
 
         Raises
         ------

@@ -23,6 +23,7 @@ from treasury.month.explain.line_explanation import (
     FORMS,
     QUESTIONS,
     READINGS,
+    RETURNS,
     SHARES,
     STAGES,
     LineExplanation,
@@ -35,6 +36,7 @@ from treasury.month.explain.stage_sentences import (
     outcome_sentences,
     question_sentences,
     reading_sentences,
+    return_sentences,
 )
 from treasury.month.question import Question
 from treasury.month.reconciliation import STEPS, run_on_question
@@ -82,6 +84,7 @@ def explanation_of(
     forms = _table(connection, "text_forms", entry_id).cast(FORMS)
     readings = _table(connection, "text_readings", entry_id).cast(READINGS)
     reasons = _table(connection, "question_reasons", entry_id).to_pylist()
+    returns = _table(connection, "line_returns", entry_id).cast(RETURNS)
     candidates = _table(connection, "line_choices", entry_id).cast(CHOICES)
     allocations = _table(connection, "line_shares", entry_id).cast(SHARES)
     questions = tuple(_questions(line, readings.to_pylist(), reasons))
@@ -90,6 +93,7 @@ def explanation_of(
         *form_sentences(forms.to_pylist()),
         *reading_sentences(readings.to_pylist()),
         *question_sentences(questions),
+        *return_sentences(returns.to_pylist(), entry_id),
         *candidate_sentences(candidates.to_pylist()),
         *allocation_sentences(allocations.to_pylist()),
         *outcome_sentences(line, zone),
@@ -104,6 +108,7 @@ def explanation_of(
         forms=forms,
         readings=readings,
         questions=table_of(questions, QUESTIONS),
+        returns=returns,
         candidates=candidates,
         allocations=allocations,
         outcome=line["outcome"],
