@@ -52,7 +52,7 @@ def test_a_rule_inside_a_class_is_refused_with_its_right_place(tmp_path: Path) -
     path.write_text(f"cut_lengths = [35, 140]\n{rent}")
     assert load_rules(path).cut_lengths == (35, 140)
     path.write_text(f"{rent}cut_length = [35, 140]\n")
-    with pytest.raises(SettingsError, match="unknown field `cut_length`.* - correct that key"):
+    with pytest.raises(SettingsError, match=r"unknown field `cut_length`.* - correct that key"):
         load_rules(path)
 
 

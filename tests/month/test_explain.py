@@ -218,6 +218,20 @@ def test_a_decision_is_explained_with_its_author(month_end: Workspace, tmp_path:
     assert "decided by: anna on 2026-11-0" in str(explanation)
 
 
+def test_the_rows_of_one_step_are_shown_for_a_line(month_end: Workspace) -> None:
+    row = month_end.reconcile("2026-10").lines.arrow.slice(0, 1).to_pylist()[0]
+    name = row["entry_id"]
+    (found,) = month_end.step_rows(name, "outcomes", month="2026-10").arrow.to_pylist()
+    assert (found["entry_id"], found["reason"]) == (name, row["reason"])
+    output = call(month_end, "explain", name, "--step", "outcomes", "--format", "json")
+    assert [each["entry_id"] for each in json.loads(output.stdout)] == [name]
+    assert not month_end.step_rows(name, "linked_returns").arrow.num_rows
+    with pytest.raises(InputError, match=r"no step 'outcome'; is it outcomes\?"):
+        month_end.step_rows(name, "outcome")
+    with pytest.raises(InputError, match="the rows of the step code_heads have no line"):
+        month_end.step_rows(name, "code_heads")
+
+
 @pytest.mark.acceptance
 def test_an_unknown_line_is_refused_with_the_nearest_id(month_end: Workspace) -> None:
     name = month_end.reconcile("2026-10").lines.arrow["entry_id"][0].as_py()
