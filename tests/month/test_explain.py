@@ -228,7 +228,7 @@ def test_the_rows_of_one_step_are_shown_for_a_line(month_end: Workspace) -> None
     assert not month_end.step_rows(name, "linked_returns").arrow.num_rows
     with pytest.raises(InputError, match=r"no step 'outcome'; is it outcomes\?"):
         month_end.step_rows(name, "outcome")
-    with pytest.raises(InputError, match="the rows of the step code_heads have no line"):
+    with pytest.raises(InputError, match="the step code_heads has no column with the id of a line"):
         month_end.step_rows(name, "code_heads")
 
 

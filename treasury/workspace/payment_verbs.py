@@ -309,7 +309,7 @@ class WorkspacePayments(WorkspaceFiles):
         Raises
         ------
         InputError
-            There is no such line or step, or the rows of the step have no line.
+            There is no such line or step, or the step has no column with the id of a line.
         NothingStored
             The month has no bank line.
 

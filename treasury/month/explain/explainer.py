@@ -90,7 +90,7 @@ def step_rows(
 ) -> pa.Table:
     """Return the rows that one step of matching has for a line; `name` as in `explain_line`.
 
-    Raises InputError for an unknown step, and for a step whose rows have no line.
+    Raises InputError for an unknown step, and for a step without the id of a line.
     """
     known = {each.name for each in MATCHING_STEPS}
     if step not in known:
@@ -104,7 +104,8 @@ def step_rows(
         keys = [column for column in _LINE_KEYS if column in rows.columns]
         if not keys:
             raise InputError(
-                f"the rows of the step {step} have no line", do="name a step with a row per line"
+                f"the step {step} has no column with the id of a line",
+                do="name a step with a row per line",
             )
         is_of_line = duckdb.ConstantExpression(entry_id).isin(*map(duckdb.ColumnExpression, keys))
         return rows.filter(is_of_line).order("ALL").to_arrow_table()
