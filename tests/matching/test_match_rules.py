@@ -42,6 +42,20 @@ def test_rules_are_read_from_toml(tmp_path: Path) -> None:
     )
 
 
+def test_a_rule_inside_a_class_is_refused_with_its_right_place(tmp_path: Path) -> None:
+    path = tmp_path / "rules.toml"
+    rent = '[[classes]]\nname = "rent"\nline_class = "other_business"\nremittance = "^Rent"\n'
+    path.write_text(f"{rent}cut_lengths = [35, 140]\n")
+    with pytest.raises(SettingsError) as refused:
+        load_rules(path)
+    assert refused.value.do == "move cut_lengths above the first [[...]] table of the file"
+    path.write_text(f"cut_lengths = [35, 140]\n{rent}")
+    assert load_rules(path).cut_lengths == (35, 140)
+    path.write_text(f"{rent}cut_length = [35, 140]\n")
+    with pytest.raises(SettingsError, match=r"unknown field `cut_length`.* - correct that key"):
+        load_rules(path)
+
+
 def test_every_choice_of_the_matching_is_read_from_toml(tmp_path: Path) -> None:
     path = tmp_path / "rules.toml"
     path.write_text(

@@ -26,6 +26,11 @@ def test_the_matching_page_lists_every_tier_and_its_proof() -> None:
     assert [tier.rank for tier in TIERS] == sorted(tier.rank for tier in TIERS)
 
 
+def test_the_matching_page_lists_the_default_cut_lengths() -> None:
+    page = (ROOT / "docs" / "matching.md").read_text("utf-8")
+    assert f"\ncut_lengths = {list(rules.Rules().cut_lengths)}\n" in page
+
+
 @pytest.mark.parametrize("module", [reference_matching, rules])
 def test_the_examples_in_docstrings_run(module: ModuleType) -> None:
     results = doctest.testmod(module)

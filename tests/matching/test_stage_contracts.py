@@ -19,7 +19,7 @@ from treasury.matching.reference_matching import RESULTS, STEPS
 ROOT = Path(treasury.matching.__file__).parent
 STAGE_OF = {path.stem: path.relative_to(ROOT).parts[0] for path in ROOT.rglob("*.sql")}
 STAGES = sorted(set(STAGE_OF.values()))
-MOST_LINES = 25
+MOST_LINES = 30
 _NAME = re.compile(r"`(\w+)`")
 
 

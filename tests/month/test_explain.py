@@ -158,6 +158,25 @@ def test_a_reading_states_the_proof_of_its_tier() -> None:
     assert rejoined["needs"] == "amount_or_payer"
 
 
+def test_a_return_and_its_payment_name_each_other() -> None:
+    lines = [
+        line("a", "100", A, 6, direction="DBIT", end_to_end_id="E2E-77"),
+        line("b", "90", None, 20, return_reason="AC04", original_reference="E2E-77"),
+    ]
+    expected = [expectation("r1", A, "100", direction="DBIT")]
+    back, paid = (explained(name, lines, expected) for name in ("b", "a"))
+    assert (back.outcome, paid.outcome) == ("returned", "matched")
+    clue = "found by the reference of the payment"
+    assert says(back, "return") == [
+        f"EUR 90.00 of the payment of EUR 100.00 of 6 Oct 2026, a; {clue}"
+    ]
+    assert says(paid, "return") == [f"EUR 90.00 on 20 Oct 2026 with b; {clue}"]
+    assert back.returns.arrow.to_pylist() == paid.returns.arrow.to_pylist()
+    (row,) = back.returns.arrow.to_pylist()
+    assert (row["return_id"], row["original_id"], row["amount"]) == ("b", "a", 90)
+    assert not explained("a", lines[:1], expected).returns.arrow.num_rows
+
+
 def test_an_omitted_line_is_explained_as_omitted() -> None:
     fee = line("a", "8", A, line_class="bank_charge")
     explanation = explained("a", [fee], [expectation("r1", A, "8")])
@@ -197,6 +216,20 @@ def test_a_decision_is_explained_with_its_author(month_end: Workspace, tmp_path:
     explanation = desk.explain(name)
     assert explanation.outcome == "ignored"
     assert "decided by: anna on 2026-11-0" in str(explanation)
+
+
+def test_the_rows_of_one_step_are_shown_for_a_line(month_end: Workspace) -> None:
+    row = month_end.reconcile("2026-10").lines.arrow.slice(0, 1).to_pylist()[0]
+    name = row["entry_id"]
+    (found,) = month_end.step_rows(name, "outcomes", month="2026-10").arrow.to_pylist()
+    assert (found["entry_id"], found["reason"]) == (name, row["reason"])
+    output = call(month_end, "explain", name, "--step", "outcomes", "--format", "json")
+    assert [each["entry_id"] for each in json.loads(output.stdout)] == [name]
+    assert not month_end.step_rows(name, "linked_returns").arrow.num_rows
+    with pytest.raises(InputError, match=r"no step 'outcome'; is it outcomes\?"):
+        month_end.step_rows(name, "outcome")
+    with pytest.raises(InputError, match="the step code_heads has no column with the id of a line"):
+        month_end.step_rows(name, "code_heads")
 
 
 @pytest.mark.acceptance

@@ -7,6 +7,7 @@ class that every line meets) are refused both when they are read and when they a
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from decimal import Decimal
 from pathlib import Path
@@ -261,11 +262,20 @@ def check_rules(rules: Rules) -> Rules:
     return _read(msgspec.to_builtins(rules, builtin_types=(Decimal,)), "rules: ")
 
 
+_IN_A_CLASS: Final = re.compile(r"unknown field `(\w+)` - at `\$\.(?:standard_)?classes\[")
+
+
 def _read(content: object, where: str) -> Rules:
     try:
         rules = convert(content, Rules)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"{where}{error}", do="correct that key") from None
+        misplaced = _IN_A_CLASS.search(str(error))
+        if misplaced is not None and misplaced[1] in Rules.__struct_fields__:
+            # TOML reads a key below [[classes]] as a key of that class.
+            do = f"move {misplaced[1]} above the first [[...]] table of the file"
+        else:
+            do = "correct that key"
+        raise SettingsError(f"{where}{error}", do=do) from None
     for name, unit in (("conversion_band", "per cent"), ("over_tolerance", "an amount")):
         value = getattr(rules, name)
         if not value.is_finite() or value < 0:

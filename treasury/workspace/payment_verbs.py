@@ -258,7 +258,7 @@ class WorkspacePayments(WorkspaceFiles):
     def explain(self, entry_id: str, *, month: str | Month | None = None) -> LineExplanation:
         """Explain, stage by stage, how matching found the outcome of one bank line.
 
-        The stages are: the text, its readings, the seven questions, candidates, allocation,
+        The stages are the text, its readings, the seven questions, returns, candidates, allocation,
         outcome.
 
         Parameters
@@ -272,7 +272,7 @@ class WorkspacePayments(WorkspaceFiles):
         Returns
         -------
         The explanation: in words as `stages`, which `print` shows at 80 columns, and as the tables
-        `forms`, `readings`, `questions`, `candidates` and `allocations`.
+        `forms`, `readings`, `questions`, `returns`, `candidates` and `allocations`.
 
         Raises
         ------
@@ -289,6 +289,41 @@ class WorkspacePayments(WorkspaceFiles):
         within = None if month is None else month_of(month)
         question = self.question(within or self.this_month)
         return explain_line(self.snapshot(), question, self._decisions(), entry_id, within=within)
+
+    def step_rows(self, entry_id: str, step: str, *, month: str | Month | None = None) -> Table:
+        """Show the rows that one step of matching has for a bank line.
+
+        Parameters
+        ----------
+        entry_id
+            The line's id, or its beginning, as in `explain`.
+        step
+            The name of a `.sql` file below `treasury/matching`, such as `reference_pairs`.
+        month
+            The month in which the line is booked, as in `explain`.
+
+        Returns
+        -------
+        Table
+            The rows with all columns of the step; the first comment of its file describes a row.
+
+        Raises
+        ------
+        InputError
+            There is no such line or step, or the step has no column with the id of a line.
+        NothingStored
+            The month has no bank line.
+
+        Examples
+        --------
+        >>> t.step_rows("5a0c1e7f93b2", "reference_pairs").df
+        """
+        from treasury.month.explain.explainer import step_rows
+
+        within = None if month is None else month_of(month)
+        question, decisions = self.question(within or self.this_month), self._decisions()
+        rows = step_rows(self.snapshot(), question, decisions, entry_id, step, within=within)
+        return self._rows(rows)
 
 
 def _as_action(operation: str) -> str:

@@ -318,14 +318,14 @@ def trace(view: CommandView, what: str, provider: bool) -> None:
 @click.command()
 @click.argument("entry")
 @click.option("--month", metavar="YYYY-MM", help="The month in which the line is booked.")
+@click.option("--step", metavar="NAME", help="Show the rows of this step of matching instead.")
 @view_options
-def explain(view: CommandView, entry: str, month: str | None) -> None:
+def explain(view: CommandView, entry: str, month: str | None, step: str | None) -> None:
     """Show why a bank line was matched or not: its text, readings, questions and candidates.
 
     ENTRY is the id of a bank line, or the beginning of the id, as in `treasury reconcile`.
     """
-    explanation = view.workspace.explain(entry, month=month)
-    if view.is_table:
-        echo_folded(str(explanation))
+    if step is None:
+        view.report(view.workspace.explain(entry, month=month))
     else:
-        view.rows(explanation.arrow)
+        view.rows(view.workspace.step_rows(entry, step, month=month).arrow, as_stored=True)

@@ -1,6 +1,8 @@
 -- One row per line and expectation that a person accepted for each other, and per debit of a payment file and
--- its order. If the line has another currency or direction than the expectation, the decision settles the line,
--- but the expectation does not receive the money (`counts` is false).
+-- its payment order. Unbooked lines and lines of a class (such as bank charges) are left out. If the line has
+-- another currency or direction than the expectation, the decision settles the line, but the expectation does
+-- not receive the money (`counts` is false). If only the direction differs, the line returns the expectation's
+-- money (`brings_back`).
 SELECT
     d.entry_id,
     d.expectation_id,

@@ -1,5 +1,6 @@
--- One row per return of a part of a line, with that line. It is the only possible line, has as much
--- money left, and has no full or accepted return.
+-- One row per return of a part of a line, with that line. It is the only possible line and has no full or
+-- accepted return. Together with the earlier partial returns of this line, the return does not exceed the line.
+-- An earlier one that was refused because it exceeded the line counts too (`back_so_far`).
 SELECT return_id, original_id, return_reason, amount, booking_date, expectation_id
 FROM (
     SELECT

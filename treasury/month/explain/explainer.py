@@ -14,15 +14,17 @@ from treasury.core.errors import InputError, NothingStored
 from treasury.core.files.package_files import package_rows, step_sql
 from treasury.core.money import format_amount
 from treasury.core.tables.schemas import table_of
-from treasury.core.text import clean
+from treasury.core.text import clean, is_it
 from treasury.lake import Snapshot
 from treasury.matching.engine.pipeline import needed
 from treasury.matching.reference_matching import RESULTS
+from treasury.matching.reference_matching import STEPS as MATCHING_STEPS
 from treasury.month.explain.line_explanation import (
     CHOICES,
     FORMS,
     QUESTIONS,
     READINGS,
+    RETURNS,
     SHARES,
     STAGES,
     LineExplanation,
@@ -35,6 +37,7 @@ from treasury.month.explain.stage_sentences import (
     outcome_sentences,
     question_sentences,
     reading_sentences,
+    return_sentences,
 )
 from treasury.month.question import Question
 from treasury.month.reconciliation import STEPS, run_on_question
@@ -51,6 +54,8 @@ _QUESTIONS: Final = {
 _OTHER_LINES: Final = "Does anything else speak against it?"
 _PAYER: Final = 5
 """The number of the question about the payer; it applies to credits only."""
+_LINE_KEYS: Final = ("entry_id", "return_id", "original_id")
+"""The columns of a step that contain the id of a bank line."""
 _NO_DOUBT: Final = "no doubt"
 _SHORTEST: Final = 6
 """Minimum number of characters to identify an id."""
@@ -74,6 +79,38 @@ def explain_line(
         return explanation_of(steps_run.connection, entry_id, question.zone)
 
 
+def step_rows(
+    snapshot: Snapshot,
+    question: Question,
+    decisions: pa.Table | None,
+    name: str,
+    step: str,
+    *,
+    within: Month | None = None,
+) -> pa.Table:
+    """Return the rows that one step of matching has for a line; `name` as in `explain_line`.
+
+    Raises InputError for an unknown step, and for a step without the id of a line.
+    """
+    known = {each.name for each in MATCHING_STEPS}
+    if step not in known:
+        raise InputError(
+            f"matching has no step {clean(step)[:60]!r}{is_it(step, known)}",
+            do="give the name of a .sql file below treasury/matching",
+        )
+    with run_on_question(snapshot, question, decisions, _READ) as steps_run:
+        entry_id = _find_line(steps_run.connection, name, within)
+        rows = steps_run.connection.table(step)
+        keys = [column for column in _LINE_KEYS if column in rows.columns]
+        if not keys:
+            raise InputError(
+                f"the step {step} has no column with the id of a line",
+                do="name a step with a row per line",
+            )
+        is_of_line = duckdb.ConstantExpression(entry_id).isin(*map(duckdb.ColumnExpression, keys))
+        return rows.filter(is_of_line).order("ALL").to_arrow_table()
+
+
 def explanation_of(
     connection: duckdb.DuckDBPyConnection, entry_id: str, zone: ZoneInfo
 ) -> LineExplanation:
@@ -82,6 +119,7 @@ def explanation_of(
     forms = _table(connection, "text_forms", entry_id).cast(FORMS)
     readings = _table(connection, "text_readings", entry_id).cast(READINGS)
     reasons = _table(connection, "question_reasons", entry_id).to_pylist()
+    returns = _table(connection, "line_returns", entry_id).cast(RETURNS)
     candidates = _table(connection, "line_choices", entry_id).cast(CHOICES)
     allocations = _table(connection, "line_shares", entry_id).cast(SHARES)
     questions = tuple(_questions(line, readings.to_pylist(), reasons))
@@ -90,6 +128,7 @@ def explanation_of(
         *form_sentences(forms.to_pylist()),
         *reading_sentences(readings.to_pylist()),
         *question_sentences(questions),
+        *return_sentences(returns.to_pylist(), entry_id),
         *candidate_sentences(candidates.to_pylist()),
         *allocation_sentences(allocations.to_pylist()),
         *outcome_sentences(line, zone),
@@ -104,6 +143,7 @@ def explanation_of(
         forms=forms,
         readings=readings,
         questions=table_of(questions, QUESTIONS),
+        returns=returns,
         candidates=candidates,
         allocations=allocations,
         outcome=line["outcome"],

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.core.tables.column_types import AMOUNT, BOOL, INTEGER, TEXT
+from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.table import Table, Tables
 from treasury.core.text import clean, safe_html
@@ -28,6 +28,12 @@ READINGS: Final = grouped_schema(
 )
 QUESTIONS: Final = grouped_schema(
     (INTEGER, "number"), (TEXT, "question"), (BOOL, "is_asked", "is_doubt"), (TEXT, "answer")
+)
+RETURNS: Final = grouped_schema(
+    (TEXT, "return_id", "original_id"),
+    (DATE, "returned_on", "original_date"),
+    (AMOUNT, "amount", "original_amount"),
+    (TEXT, "currency", "clue"),
 )
 CHOICES: Final = grouped_schema(
     (INTEGER, "rank"),
@@ -48,7 +54,8 @@ class LineExplanation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
 
     `stages` is the whole explanation in words. `forms`: the text as written and as compared.
     `readings`: each expectation that the text may name, and how it was read. `questions`: the seven
-    questions that matching asks about each line, and their answers. `candidates` and `allocations`:
+    questions that matching asks about each line, and their answers. `returns`: the payment that
+    the line returns, or the returns of its money. `candidates` and `allocations`:
     as in `Matches`, with the reference of each expectation. `outcome`, `expectation_id` and
     `reason` are the result.
     """
@@ -59,6 +66,7 @@ class LineExplanation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
     forms: Table
     readings: Table
     questions: Table
+    returns: Table
     candidates: Table
     allocations: Table
     outcome: str

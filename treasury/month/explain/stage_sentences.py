@@ -68,6 +68,21 @@ def question_sentences(
         yield "questions", words if number is None else f"{number} {words}", answer
 
 
+def return_sentences(returns: Collection[_Row], entry_id: str) -> Iterator[_Sentence]:
+    """Yield a sentence per return of the line's money, or one about the payment that it returns."""
+    for row in returns:
+        amount = format_amount(row["amount"], row["currency"])
+        if row["return_id"] == entry_id:
+            whole = format_amount(row["original_amount"], row["currency"])
+            payment = f"the payment of {whole} of {row['original_date']:%-d %b %Y}"
+            part = "" if row["amount"] == row["original_amount"] else f"{amount} of "
+            says = f"{part}{payment}, {row['original_id']}; found by {row['clue']}"
+            yield "return", "brings back", says
+        else:
+            says = f"{amount} on {row['returned_on']:%-d %b %Y} with {row['return_id']}"
+            yield "return", "came back", f"{says}; found by {row['clue']}"
+
+
 def candidate_sentences(candidates: Collection[_Row]) -> Iterator[_Sentence]:
     """Yield a sentence per candidate, with its rank, reason and score."""
     if not candidates:

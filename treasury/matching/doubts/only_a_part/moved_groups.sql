@@ -24,7 +24,7 @@ token_heads AS (
     FROM token_places
     WHERE regexp_matches(substr(token, p - 1, 3), '[0-9][./-][0-9]')
 ),
-code_heads AS (
+written_heads AS (
     SELECT DISTINCT entry_id, code, expectation_id, regexp_replace(substr(written, 1, p), '[^\p{L}\p{N}]+', '', 'g') AS head
     FROM (
         SELECT entry_id, code, expectation_id, written, unnest(generate_series(2, length(written) - 1)) AS p
@@ -36,12 +36,12 @@ SELECT DISTINCT m.entry_id, m.code, m.expectation_id
 FROM (
     SELECT t.entry_id, t.code, t.expectation_id
     FROM token_heads AS t
-    ANTI JOIN code_heads AS c
+    ANTI JOIN written_heads AS c
         ON c.entry_id = t.entry_id AND c.code = t.code AND c.expectation_id = t.expectation_id AND c.head = t.head
 ) AS m
 JOIN (
     SELECT c.entry_id, c.code, c.expectation_id
-    FROM code_heads AS c
+    FROM written_heads AS c
     ANTI JOIN token_heads AS t
         ON t.entry_id = c.entry_id AND t.code = c.code AND t.expectation_id = c.expectation_id AND t.head = c.head
 ) AS n ON n.entry_id = m.entry_id AND n.code = m.code AND n.expectation_id = m.expectation_id

@@ -46,5 +46,5 @@ LEFT JOIN accepted_lines AS accepted ON accepted.entry_id = line.entry_id
 LEFT JOIN conflicting_lines AS conflicting ON conflicting.entry_id = line.entry_id
 LEFT JOIN shared_lines AS shared ON shared.entry_id = line.entry_id
 LEFT JOIN best_candidates AS candidate ON candidate.entry_id = line.entry_id
-LEFT JOIN unlinked_returns AS unlinked ON unlinked.entry_id = line.entry_id
+LEFT JOIN return_reasons AS unlinked ON unlinked.entry_id = line.entry_id
 LEFT JOIN lapsed_acceptances AS lapsed ON lapsed.entry_id = line.entry_id

@@ -1,5 +1,6 @@
 -- read through as a view, not stored.
--- One row per expectation and amount that pays it exactly: the whole amount or the rest. Settled requests are
+-- One row per expectation and amount that pays it exactly: the whole amount, and each rest that was left at
+-- some time, before or after a payment. The amount of a standing expectation is null. Settled requests are
 -- included, stopped requests are not.
 WITH remaining AS (
     SELECT v.expectation_id, CAST(v.expected - v.before AS DECIMAL(38, 18)) AS amount

@@ -1,4 +1,5 @@
--- One row per return or reversal, with the reason that applies if no known line is found that it returns.
+-- One row per return or reversal, linked to an earlier line or not, with the reason for its outcome if it is not
+-- linked and no other ground applies.
 SELECT
     line.entry_id,
     CASE
