@@ -46,8 +46,9 @@ class SyncPanel(ListPanel):
         self._failure: Message | None = None
         super().__init__(desk, size=size)
 
-    def __repr__(self) -> str:
-        return f"<sync panel: {self._age()}>"
+    def summary(self) -> str:
+        """Return the number of the tables and their age."""
+        return f"{self._page.total} tables. {self._age()}"
 
     # Display
 
