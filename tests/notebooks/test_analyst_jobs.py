@@ -14,15 +14,15 @@ from treasury import Table, TreasuryError, match_references, plots
 from treasury.workspace import Workspace
 
 MONTHLY = Path(__file__).resolve().parents[2] / "notebooks" / "monthly_reconciliation.ipynb"
-SAME = {"amount": Decimal("9126.40"), "currency": "EUR", "direction": "CRDT"}
+PAID = {"amount": Decimal("9126.40"), "currency": "EUR", "direction": "CRDT"}
 LINE = {
     "entry_id": "a",
     "account": "BE1",
     "booking_date": "2026-10-06",
     "remittance": "PAY-2026-004417",
-    **SAME,
+    **PAID,
 }
-REQUEST = {"expectation_id": "r", "kind": "off_ramp", "code": "PAY-2026-004417", **SAME}
+REQUEST = {"expectation_id": "r", "kind": "off_ramp", "code": "PAY-2026-004417", **PAID}
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A panel without a kernel: a note with its title and its number of rows, and no amount."""
+"""A panel on a saved page or in a terminal: a note with its title and row count, no amount."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from panel_practice import Practice
+
+from treasury.extract import SERVICE_TABLES
 
 STATE = "application/vnd.jupyter.widget-state+json"
 
@@ -47,3 +49,29 @@ def test_a_saved_page_shows_a_note_and_the_notebook_stores_no_figure(
     figures = [f"{row['send']:.2f}" for row in rows] + [f"{row['send']:,.2f}" for row in rows]
     hidden = [*figures, *(row["reference"] for row in rows)]
     assert [text for text in hidden if text in kept or text in page] == []
+
+
+def test_a_terminal_shows_the_note_without_an_empty_line(
+    month: Practice,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
+    try:
+        shell.push({"panel": month.workspace.panels.sync()})
+        capsys.readouterr()
+        shell.run_cell("panel")
+    finally:
+        InteractiveShell.clear_instance()
+    shown = capsys.readouterr().out
+    tables = len(SERVICE_TABLES)
+    note = (
+        f"Sync: {tables} tables of the services. To use this panel, run its cell in JupyterLab.\n"
+    )
+    assert shown.endswith(note)
+    assert shown.count("\n") == 1

@@ -47,8 +47,8 @@ class SyncPanel(ListPanel):
         super().__init__(desk, size=size)
 
     def summary(self) -> str:
-        """Return the number of the tables and their age."""
-        return f"{self._page.total} tables. {self._age()}"
+        """Return the number of tables, without their age, which a saved page would not update."""
+        return f"{self._page.total} tables of the services"
 
     # Display
 

@@ -5,7 +5,8 @@ no amount, account number or text of a service is stored with the notebook. The 
 the page as messages, and presses come back the same way. A new view sends `hello` and gets the
 current frame, so the page can be reloaded and the panel can be shown twice.
 
-A saved page without a kernel shows a note instead: the title, the number of rows and what to do.
+Pages without a kernel and terminals show a note instead: the title, the number of rows, and how to
+use the panel.
 
 Presses may arrive on any thread at any time, so there is one lock, and one slow task at a time.
 """
@@ -112,7 +113,9 @@ class Panel(anywidget.AnyWidget):
         html = f'<div class="treasury-note">{safe_html(note)}</div>'
         display({"text/plain": note, "text/html": html}, raw=True)  # type: ignore[no-untyped-call]
         data, metadata = self._repr_mimebundle_() or ({}, {})
-        display(data | {"text/plain": ""}, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
+        # A terminal would print the text of the widget below the note.
+        data.pop("text/plain", None)
+        display(data, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
 
     def press(
         self,
