@@ -7,7 +7,7 @@ notebook, so that a table is readable in light and dark themes.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -95,26 +95,48 @@ def html_table(
 ) -> str:
     """Return the first rows as HTML, in which text from outside is never markup."""
     shown = grid(table, units, HTML_ROWS, as_stored=as_stored)
-    styles = [
-        f"{_CELL};text-align:{'right' if right else 'left'}{';white-space:nowrap' * whole}"
-        for right, whole in zip(shown.to_right, shown.unbroken, strict=True)
-    ]
+    cells = html_grid(
+        shown.rows,
+        [name.replace("_", " ") for name in shown.names],
+        title,
+        to_right=[at for at, right in enumerate(shown.to_right) if right],
+        unbroken=[at for at, whole in enumerate(shown.unbroken) if whole],
+    )
+    return f"{cells}<p>{size_words(table, HTML_ROWS)}</p>"
 
-    def line(tag: str, texts: Sequence[str]) -> str:
-        cells = (
-            f"<{tag} style='{style}'>{safe_html(text)}</{tag}>"
-            for style, text in zip(styles, texts, strict=True)
-        )
-        return f"<tr>{''.join(cells)}</tr>"
 
-    head = line("th", [name.replace("_", " ") for name in shown.names])
-    body = "".join(line("td", row) for row in shown.rows)
-    caption = f"<caption style='text-align:left'>{safe_html(title)}</caption>" if title else ""
+def html_grid(
+    rows: Iterable[Sequence[object]],
+    head: Sequence[str] = (),
+    caption: str = "",
+    *,
+    to_right: Collection[int] = (),
+    unbroken: Collection[int] = (),
+    has_row_heads: bool = False,
+) -> str:
+    """Return cells as an HTML table, in which text from outside is never markup.
+
+    `to_right` and `unbroken` are the indices of columns that are aligned to the right, or whose
+    texts are never wrapped. With `has_row_heads`, the first cell of a row is its heading.
+    """
+
+    def line(texts: Sequence[object], *, is_head: bool = False) -> str:
+        cells = ""
+        for at, text in enumerate(texts):
+            style = f"{_CELL};text-align:{'right' if at in to_right else 'left'}"
+            style += ";white-space:nowrap" * (at in unbroken)
+            scope = "col" if is_head else "row" if has_row_heads and not at else ""
+            tag, scoped = ("th", f" scope='{scope}'") if scope else ("td", "")
+            cells += f"<{tag}{scoped} style='{style}'>{safe_html(text)}</{tag}>"
+        return f"<tr>{cells}</tr>"
+
+    body = (line(head, is_head=True) if head else "") + "".join(map(line, rows))
+    named = f"<caption style='text-align:left'>{safe_html(caption)}</caption>" if caption else ""
     # Jupyter would render "$5 and $6" as mathematics.
     return (
         "<div class='tex2jax_ignore' style='overflow-x:auto'>"
         "<table style='border-collapse:collapse;color:inherit;background:transparent'>"
-        f"{caption}{head}{body}</table><p>{size_words(table, HTML_ROWS)}</p></div>"
+        f"{named}{body}</table></div>"
     )
 
 
