@@ -113,8 +113,10 @@ class Panel(anywidget.AnyWidget):
         html = f'<div class="treasury-note">{safe_html(note)}</div>'
         display({"text/plain": note, "text/html": html}, raw=True)  # type: ignore[no-untyped-call]
         data, metadata = self._repr_mimebundle_() or ({}, {})
-        # A terminal would print the text of the widget below the note.
+        # A terminal would print the widget's plain text below the note, and nbconvert warns of an
+        # output without any text.
         data.pop("text/plain", None)
+        data["text/html"] = ""
         display(data, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
 
     def press(
