@@ -279,7 +279,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
             words = (row[title.lower()] for title in titles)
             rows.append((*words, row["requests"], *amounts, rate, row["to_check"] or ""))
         numbers = range(len(titles), len(titles) + len(sums))
-        return html_grid(rows, (*titles, *sums), self.title, to_right=numbers, unbroken=numbers)
+        return html_grid(rows, (*titles, *sums), self.title, to_right=numbers)
 
 
 def fees_of(r: Reconciliation, *, calculated: Mapping[str, Decimal] | None = None) -> Fees:

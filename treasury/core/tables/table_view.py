@@ -29,6 +29,8 @@ TEXT_ROWS: Final = 20
 _LONGEST: Final = 48
 """Maximum characters of a text in a terminal; a longer text is cut and ends in an ellipsis."""
 _GAP: Final = 2
+_WHOLE: Final = 36
+"""Maximum characters of the texts of a column that a notebook never wraps: an id, an IBAN."""
 _CELL: Final = "padding:.2em .8em;border-bottom:1px solid rgba(128,128,128,.35)"
 """Style of a cell, inline so that a notebook's style sheet (as in marimo) cannot override it."""
 
@@ -95,13 +97,9 @@ def html_table(
 ) -> str:
     """Return the first rows as HTML, in which text from outside is never markup."""
     shown = grid(table, units, HTML_ROWS, as_stored=as_stored)
-    cells = html_grid(
-        shown.rows,
-        [name.replace("_", " ") for name in shown.names],
-        title,
-        to_right=[at for at, right in enumerate(shown.to_right) if right],
-        unbroken=[at for at, whole in enumerate(shown.unbroken) if whole],
-    )
+    names = [name.replace("_", " ") for name in shown.names]
+    to_right = [at for at, right in enumerate(shown.to_right) if right]
+    cells = html_grid(shown.rows, names, title, to_right=to_right)
     return f"{cells}<p>{size_words(table, HTML_ROWS)}</p>"
 
 
@@ -111,23 +109,26 @@ def html_grid(
     caption: str = "",
     *,
     to_right: Collection[int] = (),
-    unbroken: Collection[int] = (),
     has_row_heads: bool = False,
 ) -> str:
     """Return cells as an HTML table, in which text from outside is never markup.
 
-    `to_right` and `unbroken` are the indices of columns that are aligned to the right, or whose
-    texts are never wrapped. With `has_row_heads`, the first cell of a row is its heading.
+    `to_right` are the indices of the columns aligned to the right. With `has_row_heads`, the first
+    cell of a row is its heading.
     """
+    rows = [[clean(text) for text in row] for row in rows]
+    styles = []
+    for at, texts in enumerate(zip(*([head] if head else []), *rows, strict=True)):
+        is_whole = at in to_right or max(map(len, texts)) <= _WHOLE
+        width = "white-space:nowrap" if is_whole else "min-width:20em"
+        styles.append(f"{_CELL};{width};text-align:{'right' if at in to_right else 'left'}")
 
-    def line(texts: Sequence[object], *, is_head: bool = False) -> str:
+    def line(texts: Sequence[str], *, is_head: bool = False) -> str:
         cells = ""
         for at, text in enumerate(texts):
-            style = f"{_CELL};text-align:{'right' if at in to_right else 'left'}"
-            style += ";white-space:nowrap" * (at in unbroken)
             scope = "col" if is_head else "row" if has_row_heads and not at else ""
             tag, scoped = ("th", f" scope='{scope}'") if scope else ("td", "")
-            cells += f"<{tag}{scoped} style='{style}'>{safe_html(text)}</{tag}>"
+            cells += f"<{tag}{scoped} style='{styles[at]}'>{safe_html(text)}</{tag}>"
         return f"<tr>{cells}</tr>"
 
     body = (line(head, is_head=True) if head else "") + "".join(map(line, rows))
