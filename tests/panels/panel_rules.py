@@ -227,7 +227,7 @@ WAYS = {
         done="Submitted the hash of", sent=1, entry="action.proposed", told=_sentence,
     ),
     "accept": Way(
-        panel="matches", choose=_choose_line, verb="Accept", confirm="Confirm match",
+        panel="matches", choose=_choose_line, verb="Accept…", confirm="Confirm match",
         done="Accepted 1 line", sent=0, entry="match.accept", told=_line_facts,
     ),
     "propose": Way(
