@@ -109,7 +109,7 @@ class Checklist(Tables, msgspec.Struct, frozen=True):
         return "\n".join((self.title, *map(str, self.steps)))
 
     def _repr_html_(self) -> str:
-        rows: list[tuple[str, str, str]] = []
+        rows: list[tuple[object, ...]] = []
         for step in self.steps:
             rows.append((step.title, step.state, step.found))
             rows += [("", "", blocker) for blocker in step.blockers]

@@ -116,9 +116,9 @@ def html_grid(
     `to_right` are the indices of the columns aligned to the right. With `has_row_heads`, the first
     cell of a row is its heading.
     """
-    rows = [[clean(text) for text in row] for row in rows]
+    lines = [[clean(text) for text in row] for row in rows]
     styles = []
-    for at, texts in enumerate(zip(*([head] if head else []), *rows, strict=True)):
+    for at, texts in enumerate(zip(*([head] if head else []), *lines, strict=True)):
         is_whole = at in to_right or max(map(len, texts)) <= _WHOLE
         width = "white-space:nowrap" if is_whole else "min-width:20em"
         styles.append(f"{_CELL};{width};text-align:{'right' if at in to_right else 'left'}")
@@ -131,7 +131,7 @@ def html_grid(
             cells += f"<{tag}{scoped} style='{styles[at]}'>{safe_html(text)}</{tag}>"
         return f"<tr>{cells}</tr>"
 
-    body = (line(head, is_head=True) if head else "") + "".join(map(line, rows))
+    body = (line(head, is_head=True) if head else "") + "".join(map(line, lines))
     named = f"<caption style='text-align:left'>{safe_html(caption)}</caption>" if caption else ""
     # Jupyter would render "$5 and $6" as mathematics.
     return (
