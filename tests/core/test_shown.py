@@ -54,7 +54,9 @@ def test_actions_are_a_table_in_a_notebook() -> None:
 
     one: Action = One()  # type: ignore[assignment]
     assert repr(ActionList([one])) == "A-1  proposed  Pay <b>"
-    assert "Pay &lt;b&gt;" in ActionList([one])._repr_html_()
+    html = ActionList([one])._repr_html_()
+    assert "Pay &lt;b&gt;" in html
+    assert html.count("padding:") == html.count("<th ") + html.count("<td ") == 10
 
 
 def test_a_new_workspace_is_created_in_the_project_and_not_the_notebooks_folder(

@@ -246,6 +246,15 @@ def test_untrusted_text_is_neither_markup_nor_a_control_sequence() -> None:
     assert "\x1b" not in str(table)
 
 
+def test_a_notebook_wraps_no_reference_and_leaves_room_for_long_texts() -> None:
+    reference, long = "PAY-2026-004417", "Ask the provider: it settles within seconds as a rule"
+    html = Table(pa.table({"reference": [reference], "next_step": [long]}))._repr_html_()
+    whole, wrapped = (html[: html.index(text)].rpartition("<td")[2] for text in (reference, long))
+    assert "nowrap" in whole
+    assert "nowrap" not in wrapped
+    assert "min-width" in wrapped
+
+
 def test_a_notebook_shows_the_row_count() -> None:
     whole = Table(pa.table({"n": range(300)}))
     assert "200 of 300 rows; .df has them all" in whole._repr_html_()

@@ -117,9 +117,9 @@ def test_the_morning_notebook_runs_and_shows_open_work(
     workspace, done = morning
     assert "OPEN  " in text(done, "status")
     assert "EUR operating account" in html(done, "statements")
-    (panel,) = outputs(done, "approvals")
+    _, panel = outputs(done, "approvals")
     assert VIEW in panel.data
-    (funding,) = outputs(done, "funding")
+    _, funding = outputs(done, "funding")
     assert VIEW in funding.data
     awaiting = workspace.sql("SELECT * FROM ramp_requests WHERE status = 'AWAITING_APPROVAL'")
     held = json.dumps(done.metadata) + json.dumps([panel, funding])

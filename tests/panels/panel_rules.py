@@ -227,7 +227,7 @@ WAYS = {
         done="Submitted the hash of", sent=1, entry="action.proposed", told=_sentence,
     ),
     "accept": Way(
-        panel="matches", choose=_choose_line, verb="Accept", confirm="Confirm match",
+        panel="matches", choose=_choose_line, verb="Accept…", confirm="Confirm match",
         done="Accepted 1 line", sent=0, entry="match.accept", told=_line_facts,
     ),
     "propose": Way(
@@ -259,7 +259,7 @@ CONTRAST = """panel => {
         top.slice(0, 3).map((c, n) => c * top[3] + under[n] * (1 - top[3]));
     const ground = (one) => {
         const layers = [];
-        for (let at = one; at; at = at.parentElement) {
+        for (let at = one; at; at = at.parentElement ?? at.getRootNode().host) {
             layers.push(read(getComputedStyle(at).backgroundColor));
             if (layers.at(-1)[3] === 1) break;
         }

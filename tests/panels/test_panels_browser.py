@@ -62,3 +62,12 @@ def test_the_saved_notebook_holds_no_account_no_amount_and_no_secret(
     told = [off_ramp["company_bank_account_iban"], off_ramp["payment_reference"], "7,500"]
     hidden = [secret for _, secret in practice.company.credentials.values()]
     assert [text for text in (*told, *hidden) if text in saved] == []
+
+
+def test_the_note_for_saved_pages_is_hidden_next_to_a_live_panel(
+    notebook: Notebook, panel: Locator
+) -> None:
+    note = notebook.view.locator(".treasury-note")
+    expect(note).to_have_count(1)
+    expect(note).to_be_hidden()
+    assert "Approvals: " in notebook.saved()

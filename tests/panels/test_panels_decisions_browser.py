@@ -399,6 +399,6 @@ def _do_elsewhere(month: Practice, way: Way) -> None:
                 portal.ramp.requests.add_transaction_hash(
                     found.id, transaction_hash=HASH, version=found.version
                 )
-        case "Accept":
+        case "Accept…":
             line = month.workspace.panels.matches().rows.arrow.to_pylist()[0]
             month.workspace.matches.accept(line["entry_id"], line["expectation_id"])

@@ -18,7 +18,7 @@ from treasury.close.fees.fee_table import fees_of
 from treasury.core.calendar import Month
 from treasury.core.errors import InputError
 from treasury.month.reconciliation import Reconciliation
-from treasury.report import figures
+from treasury.report import figures, plots
 from treasury.report.drawing import Drawing, figure_png, figure_svg
 
 OCTOBER = Month(2026, 10)
@@ -129,6 +129,15 @@ def test_a_figure_shows_itself_in_a_notebook() -> None:
     figure = cash_by_day(MONTH)
     assert isinstance(figure, Drawing)
     assert "<svg" in figure._repr_svg_()
+
+
+def test_a_figure_has_a_light_ground_and_its_words_in_dark_hosts_and_marimo() -> None:
+    figure = plots.cash(MONTH.lines, "2026-10")
+    html = figure._repr_html_()
+    assert html.count("<svg") == 1
+    assert "background:white" in html
+    assert f"<figcaption>{figure.words}</figcaption>" in html
+    assert figure._mime_() == ("text/html", html)
 
 
 @pytest.mark.acceptance

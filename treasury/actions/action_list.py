@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 
 import msgspec
@@ -16,7 +16,8 @@ import msgspec
 from treasury.actions.action_states import Action
 from treasury.actions.kinds.kind import AssetAmount
 from treasury.core.money import total
-from treasury.core.text import clean, safe_html
+from treasury.core.tables.table_view import html_grid
+from treasury.core.text import clean
 
 _COLUMNS = ("Action", "State", "What it does", "Proposed by", "Agreed")
 
@@ -44,13 +45,7 @@ class ActionList(tuple[Action, ...]):
             )
             for action in self
         )
-        lines = [_cells("th", _COLUMNS), *(_cells("td", row) for row in rows)]
-        body = "".join(f"<tr>{line}</tr>" for line in lines)
-        return f"<table class='tex2jax_ignore'>{body}</table>"
-
-
-def _cells(tag: str, texts: Iterable[str]) -> str:
-    return "".join(f"<{tag} style='text-align:left'>{safe_html(text)}</{tag}>" for text in texts)
+        return html_grid(rows, _COLUMNS)
 
 
 class Total(msgspec.Struct, frozen=True):

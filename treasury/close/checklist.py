@@ -22,7 +22,8 @@ from treasury.close.result_words import amount_words, bank_lines_words, count, d
 from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.table import Table, Tables
-from treasury.core.text import clean, safe_html
+from treasury.core.tables.table_view import html_grid
+from treasury.core.text import clean
 from treasury.month.items.item_kinds import OWNERS, CheckStep
 
 CHECKLIST: Final = grouped_schema(
@@ -32,8 +33,6 @@ CHECKLIST: Final = grouped_schema(
     (TEXT, "currency", "owner", "since", "next_step"),
 )
 """One row per step, or per blocker of the step; `amount` in `currency`."""
-
-_ALIGN_LEFT: Final = "text-align:left"
 
 
 class Blocker(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,20 +109,11 @@ class Checklist(Tables, msgspec.Struct, frozen=True):
         return "\n".join((self.title, *map(str, self.steps)))
 
     def _repr_html_(self) -> str:
-        titles = ("Step", "State", "Found")
-        head = "".join(f"<th scope='col' style='{_ALIGN_LEFT}'>{title}</th>" for title in titles)
-        body = "".join(map(_html_rows, self.steps))
-        caption = f"<caption>{safe_html(self.title)}</caption>"
-        return f"<table class='tex2jax_ignore'>{caption}<tr>{head}</tr>{body}</table>"
-
-
-def _html_rows(step: ChecklistStep) -> str:
-    """Return a step, followed by a row per blocker."""
-    rows = [(step.title, step.state, step.found), *(("", "", blocker) for blocker in step.blockers)]
-    cells = (
-        "".join(f"<td style='{_ALIGN_LEFT}'>{safe_html(cell)}</td>" for cell in row) for row in rows
-    )
-    return "".join(f"<tr>{row}</tr>" for row in cells)
+        rows: list[tuple[object, ...]] = []
+        for step in self.steps:
+            rows.append((step.title, step.state, step.found))
+            rows += [("", "", blocker) for blocker in step.blockers]
+        return html_grid(rows, ("Step", "State", "Found"), self.title)
 
 
 def checklist(closing: Closing) -> Checklist:

@@ -21,7 +21,7 @@ from treasury.core.tables import duckdb_engine
 from treasury.core.tables.column_types import AMOUNT, BOOL, TEXT
 from treasury.core.tables.schemas import grouped_schema, table_of
 from treasury.core.tables.table import Table, Tables
-from treasury.core.text import safe_html
+from treasury.core.tables.table_view import html_grid
 from treasury.matching import letter_forms
 from treasury.matching.engine import pipeline
 from treasury.matching.engine.memo import Memo, fingerprint
@@ -121,12 +121,8 @@ class Matches(Tables, msgspec.Struct, frozen=True, eq=False):
         return f"<Matches of {len(self.lines)} lines: {counts or 'none'}>"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th scope='row'>{safe_html(name)}</th><td>{count}</td></tr>"
-            for name, count in self.counts().items()
-        )
         caption = f"{len(self.lines)} bank lines, rules {self.rules_hash[:12]}"
-        return f"<table><caption>{safe_html(caption)}</caption>{rows}</table>"
+        return html_grid(self.counts().items(), (), caption, to_right=[1], has_row_heads=True)
 
 
 FEW = 20_000

@@ -24,7 +24,7 @@ from treasury.core.errors import NothingStored
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.table import Table, Tables
-from treasury.core.text import safe_html
+from treasury.core.tables.table_view import html_grid
 from treasury.lake import Snapshot
 from treasury.matching.engine import pipeline
 from treasury.matching.engine.memo import Memo, fingerprint
@@ -253,15 +253,12 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
         return f"<Reconciliation {self.month}: {len(self.lines)} lines: {counts or 'none'}>"
 
     def _repr_html_(self) -> str:
-        counted = "".join(
-            f"<tr><th scope='row' style='text-align:left'>{safe_html(name.replace('_', ' '))}</th>"
-            f"<td style='text-align:right'>{count:,}</td></tr>"
-            for name, count in self.counts().items()
-            if count
-        )
-        caption = safe_html(f"{self.month.title}, {self.company}: {len(self.lines):,} bank lines")
-        differences = self.differences[_NOTEBOOK_COLUMNS]._repr_html_()
-        return f"<table><caption>{caption}</caption>{counted}</table>{differences}"
+        rows = [
+            (name.replace("_", " "), f"{count:,}") for name, count in self.counts().items() if count
+        ]
+        caption = f"{self.month.title}, {self.company}: {len(self.lines):,} bank lines"
+        counted = html_grid(rows, (), caption, to_right=[1], has_row_heads=True)
+        return counted + self.differences[_NOTEBOOK_COLUMNS]._repr_html_()
 
 
 def step_sql(step: str) -> str:

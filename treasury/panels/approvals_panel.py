@@ -49,9 +49,10 @@ class ApprovalsPanel(ListPanel):
         if not self._page.total and self._proposed:
             self._show_list(of_actions=True)
 
-    def __repr__(self) -> str:
+    def summary(self) -> str:
+        """Return the number of rows of the list."""
         list_words = "actions are open" if self._of_actions else "ramp requests await approval"
-        return f"<approvals panel: {self._page.total} {list_words}>"
+        return f"{self._page.total} {list_words}"
 
     # Display: the list, its notes, buttons and fields.
 

@@ -57,8 +57,9 @@ class ExceptionsPanel(LookingPanel):
         self._is_closed = False
         super().__init__(desk, size=size)
 
-    def __repr__(self) -> str:
-        return f"<exceptions panel: {self._tables['items'].num_rows} items>"
+    def summary(self) -> str:
+        """Return the number of rows of the list."""
+        return f"{self._tables['items'].num_rows} items"
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
         """Return the open items, each with its position in the month's list."""

@@ -181,8 +181,9 @@ class FundingPanel(ListPanel):
         self._unknown = ""
         super().__init__(desk, size=size)
 
-    def __repr__(self) -> str:
-        return f"<funding panel: {self._page.total} requests>"
+    def summary(self) -> str:
+        """Return the number of rows of the list."""
+        return f"{self._page.total} requests"
 
     # Display: the list, its notes, buttons and fields.
 

@@ -71,8 +71,9 @@ class MatchesPanel(LookingPanel):
         self._has_lines = False
         super().__init__(desk, size=size)
 
-    def __repr__(self) -> str:
-        return f"<matches panel: {self._tables['open_lines'].num_rows} lines to settle>"
+    def summary(self) -> str:
+        """Return the number of rows of the list."""
+        return f"{self._tables['open_lines'].num_rows} lines to settle"
 
     # Display: the list, its notes, buttons and fields.
 

@@ -46,8 +46,9 @@ class SyncPanel(ListPanel):
         self._failure: Message | None = None
         super().__init__(desk, size=size)
 
-    def __repr__(self) -> str:
-        return f"<sync panel: {self._age()}>"
+    def summary(self) -> str:
+        """Return the number of tables, without their age, which a saved page would not update."""
+        return f"{self._page.total} tables of the services"
 
     # Display: the list, its notes, buttons and fields.
 

@@ -90,8 +90,9 @@ class TransfersPanel(LookingPanel):
         self._waiting = 0
         super().__init__(desk, size=size)
 
-    def __repr__(self) -> str:
-        return f"<transfers panel: {self._tables['transfers'].num_rows} transfers>"
+    def summary(self) -> str:
+        """Return the number of rows of the list."""
+        return f"{self._tables['transfers'].num_rows} transfers"
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
         """Return the transfers, the accounts with their balances and, if requested, the legs."""

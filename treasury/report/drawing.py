@@ -73,9 +73,15 @@ class Drawing(Figure):
         if not self.words:
             return None
         caption = f"<figcaption>{safe_html(self.words)}</figcaption>"
-        # The XML declaration is removed, because HTML does not allow it.
-        svg = self._repr_svg_()
-        return f"<figure style='margin:0'>{svg[svg.index('<svg') :]}{caption}</figure>"
+        # The XML declaration is removed, because HTML does not allow it. The figure's dark texts
+        # need a light background in a dark host.
+        _, _, svg = self._repr_svg_().partition("<svg")
+        style = "max-width:100%;height:auto;background:white"
+        return f"<figure style='margin:0'><svg style='{style}'{svg}{caption}</figure>"
+
+    def _mime_(self) -> tuple[str, str]:
+        """Return what marimo shows; its own display of a figure is transparent, without words."""
+        return "text/html", self._repr_html_() or self._repr_svg_()
 
     def _repr_svg_(self) -> str:
         return figure_svg(self).decode()

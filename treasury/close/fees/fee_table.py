@@ -35,7 +35,8 @@ from treasury.core.tables.column_texts import wide
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.core.tables.schemas import amount_in, grouped_schema
 from treasury.core.tables.table import Table, Tables
-from treasury.core.text import is_it, safe_html
+from treasury.core.tables.table_view import html_grid
+from treasury.core.text import is_it
 from treasury.core.wording import DIRECTIONS
 from treasury.lake import Snapshot
 from treasury.matching.engine.pipeline import load, run, steps_of
@@ -267,24 +268,18 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
 
     def _repr_html_(self) -> str:
         titles = ("Month", "Direction", "Pair", "Tier")
-        head = "".join(f"<th scope='col' style='text-align:left'>{title}</th>" for title in titles)
         sums = ("Requests", "Gross", "Fee", "Net", "Rate, bp", "Check")
-        head += "".join(f"<th scope='col'>{title}</th>" for title in sums)
-        body = ""
+        rows = []
         for row in self.totals.arrow.to_pylist():
             currency = row["fiat_currency"]
             amounts = (
                 amount_words(row[name], currency) for name in ("fiat_gross", "fee", "fiat_net")
             )
             rate = "" if row["rate_bp"] is None else f"{row['rate_bp']:,.2f}"
-            words = "".join(
-                f"<td style='text-align:left'>{safe_html(row[title.lower()])}</td>"
-                for title in titles
-            )
-            cells = (row["requests"], *amounts, rate, row["to_check"] or "")
-            body += f"<tr>{words}{''.join(f'<td>{safe_html(cell)}</td>' for cell in cells)}</tr>"
-        caption = f"<caption>{safe_html(self.title)}</caption>"
-        return f"<table class='tex2jax_ignore'>{caption}<tr>{head}</tr>{body}</table>"
+            words = (row[title.lower()] for title in titles)
+            rows.append((*words, row["requests"], *amounts, rate, row["to_check"] or ""))
+        numbers = range(len(titles), len(titles) + len(sums))
+        return html_grid(rows, (*titles, *sums), self.title, to_right=numbers)
 
 
 def fees_of(r: Reconciliation, *, calculated: Mapping[str, Decimal] | None = None) -> Fees:

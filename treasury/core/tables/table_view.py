@@ -7,7 +7,7 @@ own colours are used, so that a table is readable in light and dark themes.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -29,6 +29,8 @@ TEXT_ROWS: Final = 20
 _LONGEST: Final = 48
 """Maximum characters of a text in a terminal; a longer text is cut and ends in an ellipsis."""
 _GAP: Final = 2
+_WHOLE: Final = 36
+"""Maximum characters of the texts of a column that a notebook never wraps: an id, an IBAN."""
 _CELL: Final = "padding:.2em .8em;border-bottom:1px solid rgba(128,128,128,.35)"
 """Cell style, inline so that a notebook's style sheet (as in marimo) cannot override it."""
 
@@ -95,26 +97,47 @@ def html_table(
 ) -> str:
     """Return the first rows as HTML, in which text from outside is never markup."""
     shown = grid(table, units, HTML_ROWS, as_stored=as_stored)
-    styles = [
-        f"{_CELL};text-align:{'right' if right else 'left'}{';white-space:nowrap' * whole}"
-        for right, whole in zip(shown.to_right, shown.unbroken, strict=True)
-    ]
+    names = [name.replace("_", " ") for name in shown.names]
+    to_right = [at for at, right in enumerate(shown.to_right) if right]
+    cells = html_grid(shown.rows, names, title, to_right=to_right)
+    return f"{cells}<p>{size_words(table, HTML_ROWS)}</p>"
 
-    def line(tag: str, texts: Sequence[str]) -> str:
-        cells = (
-            f"<{tag} style='{style}'>{safe_html(text)}</{tag}>"
-            for style, text in zip(styles, texts, strict=True)
-        )
-        return f"<tr>{''.join(cells)}</tr>"
 
-    head = line("th", [name.replace("_", " ") for name in shown.names])
-    body = "".join(line("td", row) for row in shown.rows)
-    caption = f"<caption style='text-align:left'>{safe_html(title)}</caption>" if title else ""
+def html_grid(
+    rows: Iterable[Sequence[object]],
+    head: Sequence[str] = (),
+    caption: str = "",
+    *,
+    to_right: Collection[int] = (),
+    has_row_heads: bool = False,
+) -> str:
+    """Return cells as an HTML table, in which text from outside is never markup.
+
+    `to_right` are the indices of the columns aligned to the right. With `has_row_heads`, the first
+    cell of a row is its heading.
+    """
+    lines = [[clean(text) for text in row] for row in rows]
+    styles = []
+    for at, texts in enumerate(zip(*([head] if head else []), *lines, strict=True)):
+        is_whole = at in to_right or max(map(len, texts)) <= _WHOLE
+        width = "white-space:nowrap" if is_whole else "min-width:20em"
+        styles.append(f"{_CELL};{width};text-align:{'right' if at in to_right else 'left'}")
+
+    def line(texts: Sequence[str], *, is_head: bool = False) -> str:
+        cells = ""
+        for at, text in enumerate(texts):
+            scope = "col" if is_head else "row" if has_row_heads and not at else ""
+            tag, scoped = ("th", f" scope='{scope}'") if scope else ("td", "")
+            cells += f"<{tag}{scoped} style='{styles[at]}'>{safe_html(text)}</{tag}>"
+        return f"<tr>{cells}</tr>"
+
+    body = (line(head, is_head=True) if head else "") + "".join(map(line, lines))
+    named = f"<caption style='text-align:left'>{safe_html(caption)}</caption>" if caption else ""
     # Jupyter would render "$5 and $6" as mathematics.
     return (
         "<div class='tex2jax_ignore' style='overflow-x:auto'>"
         "<table style='border-collapse:collapse;color:inherit;background:transparent'>"
-        f"{caption}{head}{body}</table><p>{size_words(table, HTML_ROWS)}</p></div>"
+        f"{named}{body}</table></div>"
     )
 
 

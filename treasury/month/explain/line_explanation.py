@@ -17,7 +17,8 @@ import pyarrow as pa
 from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.table import Table, Tables
-from treasury.core.text import clean, safe_html
+from treasury.core.tables.table_view import html_grid
+from treasury.core.text import clean
 
 STAGES: Final = grouped_schema((TEXT, "stage", "about", "says"))
 FORMS: Final = grouped_schema((TEXT, "field", "written", "form"))
@@ -101,16 +102,11 @@ class LineExplanation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
         return f"<LineExplanation of {clean(self.entry_id)}: {self.outcome}>"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th scope='row' style='text-align:left'>{safe_html(row['stage'])}</th>"
-            "<td style='text-align:left'>"
-            f"{safe_html(_sentence(row['about'], row['says']))}</td></tr>"
+        rows = (
+            (row["stage"], _sentence(row["about"], row["says"]))
             for row in self.stages.arrow.to_pylist()
         )
-        return (
-            "<div class='tex2jax_ignore' style='overflow-x:auto'><table>"
-            f"<caption>{safe_html(self.title)}</caption>{rows}</table></div>"
-        )
+        return html_grid(rows, (), self.title, has_row_heads=True)
 
 
 def _sentence(about: str | None, says: str) -> str:

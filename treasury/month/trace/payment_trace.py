@@ -7,7 +7,7 @@ for which no evidence is possible.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Final, Literal
@@ -20,6 +20,7 @@ from treasury.core.money import format_amount
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.table_view import html_grid
 from treasury.core.text import clean, safe_html
 from treasury.core.wording import instant_words
 
@@ -144,25 +145,12 @@ class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def _repr_html_(self) -> str:
         if not self.hops:
             return f"<p>{safe_html(self.title)}</p>{self.choices._repr_html_()}"
-        body = "".join(self._html_rows())
-        head = "".join(
-            f"<th scope='col' style='text-align:left'>{name}</th>"
-            for name in ("", "Where", "When", "What", "Evidence")
+        rows = (
+            (hop.state, hop.place, self._when(hop), hop.says, hop.evidence) for hop in self.hops
         )
+        head = ("", "Where", "When", "What", "Evidence")
         step = f"<p><b>Next:</b> {safe_html(self.next_step)}</p>" if self.next_step else ""
-        return (
-            "<div class='tex2jax_ignore' style='overflow-x:auto'><table>"
-            f"<caption>{safe_html(self.title)}</caption><tr>{head}</tr>{body}</table>{step}</div>"
-        )
-
-    def _html_rows(self) -> Iterator[str]:
-        for hop in self.hops:
-            cells = (hop.place, self._when(hop), hop.says, hop.evidence)
-            columns = "".join(
-                f"<td style='text-align:left'>{safe_html(text)}</td>" for text in cells
-            )
-            state = f"<b>{safe_html(hop.state)}</b>" if hop.state in GAPS else safe_html(hop.state)
-            yield f"<tr><th scope='row' style='text-align:left'>{state}</th>{columns}</tr>"
+        return html_grid(rows, head, self.title, has_row_heads=True) + step
 
     def _when(self, hop: Hop) -> str:
         if hop.at is not None:

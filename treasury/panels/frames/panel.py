@@ -5,6 +5,9 @@ no amount, account number or text of a service is stored with the notebook. The 
 the page as messages, and presses come back the same way. A new view sends `hello` and gets the
 current frame, so the page can be reloaded and the panel can be shown twice.
 
+Pages without a kernel and terminals show a note instead: the title, the number of rows, and how to
+use the panel.
+
 Presses may arrive on any thread at any time, so there is one lock, and one slow task at a time.
 """
 
@@ -23,12 +26,14 @@ import msgspec
 
 from treasury.core.decoding import convert
 from treasury.core.errors import ActionRefused, InputError, TreasuryError
+from treasury.core.text import safe_html
 from treasury.panels.frames.background_work import Cancelled, Work
 from treasury.panels.frames.blocks import Button, Frame, Message, Text
 from treasury.panels.frames.panel_text import desk_clock, literal
 
 _log = logging.getLogger(__name__)
 _PAGE: Final = files("treasury.panels") / "page"
+_SEE_LIVE: Final = "To use this panel, run its cell in JupyterLab."
 _PART: Final = 200_000
 """Number of characters of a file per message: a notebook server blocks faster transfers."""
 
@@ -83,11 +88,36 @@ class Panel(anywidget.AnyWidget):
         """Return the current frame."""
         raise NotImplementedError
 
+    def summary(self) -> str:
+        """Return the content in a few words without amounts, like `8 requests`."""
+        raise NotImplementedError
+
     def handlers(self) -> Presses:
         """Return the handlers by press. They run under the lock, so slow work must use `start`."""
         raise NotImplementedError
 
     # Methods for users of a panel.
+
+    def __repr__(self) -> str:
+        return f"<{self.title.lower()} panel: {self.summary()}>"
+
+    def _ipython_display_(self) -> None:
+        """Display the note, then the panel; `panel.css` hides the note of a live panel.
+
+        The note is a separate output: nbconvert shows only the widget of an output that has one,
+        and a widget is blank without a kernel.
+        """
+        from IPython.display import display
+
+        note = f"{self.title}: {self.summary()}. {_SEE_LIVE}"
+        html = f'<div class="treasury-note">{safe_html(note)}</div>'
+        display({"text/plain": note, "text/html": html}, raw=True)  # type: ignore[no-untyped-call]
+        data, metadata = self._repr_mimebundle_() or ({}, {})
+        # A terminal would print the widget's plain text below the note, and nbconvert warns of an
+        # output without any text.
+        data.pop("text/plain", None)
+        data["text/html"] = ""
+        display(data, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
 
     def press(
         self,

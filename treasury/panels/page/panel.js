@@ -468,14 +468,19 @@ function render({ model, el }) {
     last = number;
     shown = frame;
     fixed = Boolean(frame.step);
-    const within = root.contains(document.activeElement);
+    const within = hasFocus();
     root.setAttribute("aria-labelledby", `${view}-title`);
     root.setAttribute("aria-busy", String(Boolean(frame.progress)));
     answer();
     show(false);
     about = chosen();
-    const lost = within && !root.contains(document.activeElement);
+    const lost = within && !hasFocus();
     if (within && (frame.focus || lost)) focusOn(frame.focus);
+  }
+
+  // In a shadow tree, as in marimo, the document's active element is the tree's host.
+  function hasFocus() {
+    return root.contains(root.getRootNode().activeElement);
   }
 
   function focusOn(name) {

@@ -1,0 +1,85 @@
+"""A page like marimo's: no padding, a dark or light colour scheme, panels in shadow trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from panel_practice import Practice
+from panel_rules import CONTRAST, button
+from playwright.sync_api import Browser, Page
+
+from treasury.panels.frames.panel import Panel
+from treasury.panels.frames.panel_text import literal
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.browser]
+
+GROUNDS = {"light": "#ffffff", "dark": "#181c1a"}
+PAGE = """<!doctype html><html style="color-scheme: {scheme}; background: {ground}">
+<style>* {{ margin: 0; padding: 0; }}</style><body>{table}<div id="host"></div>"""
+SHOW = """async ({script, style, frame}) => {
+    const source = URL.createObjectURL(new Blob([script], {type: 'text/javascript'}));
+    const module = await import(source);
+    const tree = document.querySelector('#host').attachShadow({mode: 'open'});
+    tree.innerHTML = '<style></style><div></div>';
+    tree.firstChild.textContent = style;
+    const model = {send() {}, on(_, draw) { window.draw = draw; }, off() {}};
+    module.default.render({model, el: tree.lastChild});
+    window.draw({number: 1, frame});
+}"""
+DRAW = "message => window.draw(message)"
+FOCUSED = "() => document.querySelector('#host').shadowRoot.activeElement?.dataset.focus"
+GAP = """() => {
+    const texts = [...document.querySelectorAll('tr')].map((row) =>
+        [...row.cells].map((cell) => {
+            const range = document.createRange();
+            range.selectNodeContents(cell);
+            return range.getBoundingClientRect();
+        }));
+    const rows = texts.map((row) => row.filter((box) => box.width));
+    const gaps = rows.flatMap((row) => row.slice(1).map((box, at) => box.left - row[at].right));
+    return Math.min(...gaps);
+}"""
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    opened = browser.new_page(viewport={"width": 1600, "height": 1000})
+    yield opened
+    opened.close()
+
+
+def show(page: Page, scheme: str, panel: Panel, table: str = "") -> None:
+    page.set_content(PAGE.format(scheme=scheme, ground=GROUNDS[scheme], table=table))
+    frame = literal(panel.frame())
+    page.evaluate(SHOW, {"script": panel._esm, "style": panel._css, "frame": frame})
+
+
+@pytest.mark.parametrize("scheme", GROUNDS)
+def test_texts_have_contrast_without_the_colours_of_jupyter(
+    page: Page, month: Practice, scheme: str
+) -> None:
+    table = month.workspace.reconcile("2026-10").lines.head(5)._repr_html_()
+    show(page, scheme, month.workspace.panels.funding(size=4), table)
+    panel = page.locator(".treasury-panel")
+    assert panel.locator("tbody tr").count() == 4
+    assert panel.evaluate(CONTRAST) == []
+    assert page.locator(".tex2jax_ignore").evaluate(CONTRAST) == []
+
+
+def test_columns_keep_a_gap_if_the_page_resets_the_padding(page: Page, month: Practice) -> None:
+    workspace = month.workspace
+    for result in (workspace.reconcile("2026-10"), workspace.fees("2026-10")):
+        page.set_content(PAGE.format(scheme="light", ground="#fff", table=result._repr_html_()))
+        assert page.evaluate(GAP) > 10
+
+
+def test_the_focus_moves_to_a_message_in_a_shadow_tree(page: Page, month: Practice) -> None:
+    panel = month.workspace.panels.funding(size=4)
+    show(page, "light", panel)
+    button(page.locator(".treasury-panel"), "Sync").focus()
+    panel.press("download")
+    frame = literal(panel.frame()) | {"focus": "message"}
+    assert frame["message"]["title"].startswith("Downloaded")
+    page.evaluate(DRAW, {"number": 2, "frame": frame})
+    assert page.evaluate(FOCUSED) == "message"
