@@ -117,7 +117,7 @@ def test_every_result_is_displayed_and_exported_exactly(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     made = results(month_end, tmp_path)
-    # Tables and explained lines have the default sheets; people get `Accounting` as `ExportedBooks`.
+    # Tables and explained lines have default sheets; people get `Accounting` as `ExportedBooks`.
     assert classes() == {*made, "Accounting"} - {"Table", "LineExplanation"}
     for name, result in made.items():
         html = result._repr_html_()

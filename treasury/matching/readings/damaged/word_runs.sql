@@ -1,28 +1,36 @@
 -- One row per line and text that may be a second code in pieces, complete or damaged. The text is a run of
 -- neighbouring words that begins like a code, has about the length of one and contains a letter; or it is a
--- single word between slashes or dots. Codes that the line is already read as are excluded.
-WITH run_lengths AS (
-    SELECT greatest(min(s.size) - 4, max(u.min_code)) AS least, max(s.size) + 1 AS most
-    FROM code_lengths AS s
-    CROSS JOIN rules AS u
-),
-text_words AS (
-    SELECT entry_id, is_divided, string_split(words, ' ') AS parts
-    FROM adjacent_words
-    WHERE trim(words, '0123456789 ') <> ''
+-- single word between slashes or dots. Codes that the line is already read as are excluded. Parts of a text in
+-- which no word begins like a code are not searched, because the search reads each character.
+WITH text_parts AS (
+    SELECT p.entry_id, p.part, p.least, p.most, p.is_divided, p.initials
+    FROM (
+        SELECT entry_id, substr(padded, start, 32 + most + most) AS part, least, most, is_divided, initials
+        FROM (
+            SELECT b.*, z.least, z.most, unnest(generate_series(1, length(b.padded) - 1, 32)) AS start,
+                (SELECT array_to_string(list_sort(array_agg(initial)), '') FROM code_initials) AS initials
+            FROM (
+                SELECT entry_id, is_divided, ' ' || words AS padded
+                FROM adjacent_words
+                WHERE trim(words, '0123456789 ') <> ''
+            ) AS b
+            CROSS JOIN (
+                SELECT greatest(min(s.size) - 4, max(u.min_code)) AS least, max(s.size) + 1 AS most
+                FROM code_lengths AS s
+                CROSS JOIN rules AS u
+            ) AS z
+        ) AS starts
+    ) AS p
+    SEMI JOIN code_initials AS i ON contains(p.part, ' ' || i.initial)
 ),
 beginnings AS (
     SELECT DISTINCT r.entry_id, r.rest, r.joined, r.least, r.most, r.is_divided
     FROM (
         SELECT entry_id, rest, replace(rest, ' ', '') AS joined, least, most, is_divided
         FROM (
-            SELECT w.entry_id, substr(array_to_string(w.parts[w.place:w.place + z.most], ' '), 1, z.most + z.most) AS rest,
-                z.least, z.most, w.is_divided
-            FROM (
-                SELECT entry_id, is_divided, parts, unnest(parts) AS word, generate_subscripts(parts, 1) AS place FROM text_words
-            ) AS w
-            SEMI JOIN code_initials AS i ON i.initial = substr(w.word, 1, 1)
-            CROSS JOIN run_lengths AS z
+            SELECT entry_id, substr(part, p + 1, most + most) AS rest, least, most, is_divided
+            FROM (SELECT *, unnest(generate_series(1, 32)) AS p FROM text_parts) AS places
+            WHERE substr(part, p, 1) = ' ' AND contains(initials, substr(part, p + 1, 1))
         ) AS rests
     ) AS r
     SEMI JOIN code_edges AS e ON e.edge = substr(r.joined, 1, 4)
