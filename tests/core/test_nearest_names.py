@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from IPython.core.interactiveshell import InteractiveShell
 
+import treasury as treasury_package
 from treasury.cli import main, treasury
 from treasury.core.errors import InputError, TreasuryError
 from treasury.core.text import is_it, nearest
@@ -29,6 +30,15 @@ MISSPELT: dict[str, tuple[Callable[[Workspace], object], str]] = {
     "verb": (lambda t: t.recncile(), "is it reconcile?"),  # type: ignore[attr-defined]
     "panel": (lambda t: t.panels.exception(), "is it exceptions?"),  # type: ignore[attr-defined]
     "table of an answer": (lambda t: t.reconcile("2026-10").line, "is it lines?"),  # type: ignore[attr-defined]
+    "verb of a table": (lambda t: t.awaiting_funds().to_exel("x"), "is it to_excel?"),  # type: ignore[attr-defined]
+    "verb of another library": (lambda t: t.awaiting_funds().filter("x"), ".where filters"),  # type: ignore[attr-defined]
+    "name of the package": (
+        lambda _: treasury_package.matchreferences,
+        "match_references?",
+    ),
+    "range of months": (lambda t: t.fees("2026-07:2026-10"), "write it as 2026-07..2026-10"),
+    "turn of an item": (lambda t: t.open_items("2026-10").select(turn="me"), "give one of us,"),  # type: ignore[arg-type]
+    "outcome": (lambda t: t.reconcile("2026-10").lines.where(outcome="mached"), "is it matched?"),
     "group of fees": (lambda t: t.fees("2026-10").by("pairs"), "is it pair?"),
 }
 

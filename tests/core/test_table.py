@@ -260,3 +260,9 @@ def test_a_notebook_shows_the_row_count() -> None:
     assert "200 of 300 rows; .df has them all" in whole._repr_html_()
     assert "20 of 300 rows" in str(whole)
     assert len(whole.head(7)) == 7
+
+
+def test_repeated_column_names_are_numbered() -> None:
+    table = Table(pa.table([[1], [2], [3]], names=["a", "a", "a_1"]))
+    assert table.columns == ["a", "a_2", "a_1"]
+    assert table.to_pylist() == [{"a": 1, "a_2": 2, "a_1": 3}]

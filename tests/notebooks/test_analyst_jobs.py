@@ -7,10 +7,12 @@ from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
+import polars
 import pytest
 
 import treasury
 from treasury import Table, TreasuryError, match_references, plots
+from treasury.core.errors import TableError
 from treasury.workspace import Workspace
 
 MONTHLY = Path(__file__).resolve().parents[2] / "notebooks" / "monthly_reconciliation.ipynb"
@@ -155,3 +157,70 @@ def test_a_query_joins_the_answers_of_a_month_to_stored_tables(t: Workspace) -> 
     )
     assert len(both) == len(t.awaiting_funds())
     assert len(t.sql("SELECT * FROM wallet_balances")) > 0
+
+
+def test_two_sums_are_subtracted_exactly(t: Workspace) -> None:
+    lines = t.reconcile("2026-10").lines
+    sums = lines.df.groupby(["direction", "currency"])["amount"].sum()
+    incoming, outgoing = sums["in"], sums["out"]
+    net = pd.concat([incoming, -outgoing]).groupby(level=0).sum()
+    assert net.equals(lines.df.groupby("currency")["signed_amount"].sum().rename("amount"))
+
+
+def test_a_join_with_all_columns_is_shown_and_converted(t: Workspace) -> None:
+    both = t.sql(
+        "SELECT * FROM fee_requests f JOIN bank_lines b ON f.request_id = b.expectation_id",
+        month="2026-10",
+    )
+    assert {"reference", "reference_1"} <= set(both.columns)
+    assert "reference_1" in repr(both)
+    assert both.df.columns.is_unique
+
+
+def test_a_filter_for_a_value_that_is_no_code_is_an_error(t: Workspace) -> None:
+    lines = t.reconcile("2026-10").lines
+    with pytest.raises(TableError, match=r"no value 'CRDT'; is it in\? - this table has in, out"):
+        lines.where(direction="CRDT")
+    with pytest.raises(TableError, match="no value 'incoming' - this table has in, out"):
+        lines.where(direction=["in", "incoming"])
+    with pytest.raises(TableError, match="'suggested'; is it needs_decision"):
+        t.open_items("2026-10").table.where(kind="suggested")
+    # A code that no row has selects no row.
+    returned = lines.where(outcome="matched").where(outcome="returned")
+    assert len(returned) == len(lines.where(counterparty_name="Nobody BV")) == 0
+
+
+def test_instants_of_every_answer_are_in_the_reporting_zone(t: Workspace) -> None:
+    r, zone = t.reconcile("2026-10"), "Europe/Brussels"
+    trace = t.trace(r.awaiting_funds.df["reference"][0])
+    columns = [
+        r.lines["decided_at"],
+        r.conversions["opened_at"],
+        t.fees("2026-10").df["completed_at"],
+        t.awaiting_funds()["approved"],
+        trace.df["at"],
+    ]
+    assert {str(column.dt.tz) for column in columns} == {zone}
+
+
+def test_an_answer_is_converted_to_polars_as_its_main_table(t: Workspace) -> None:
+    items = t.open_items("2026-10").select(turn="us")
+    assert polars.DataFrame(items).equals(items.table.pl)
+
+
+def test_a_request_names_who_approved_it(t: Workspace) -> None:
+    approved = t.sql("SELECT username FROM ramp_request_events WHERE event_type = 'APPROVED'")
+    assert set(approved["username"]) == {"checker"}
+
+
+def test_the_dictionary_names_the_values_that_lines_have(t: Workspace) -> None:
+    meanings = t.tables("bank_lines").df.set_index("column")["meaning"]
+    outcomes = set(t.reconcile("2026-10").lines["outcome"])
+    assert outcomes <= set(meanings["outcome"].replace(",", " ").replace(";", " ").split())
+    assert "other_business" not in meanings["outcome"]
+
+
+def test_missing_columns_of_own_lines_are_explained_with_a_row() -> None:
+    frame = pd.DataFrame({"amount": [100.1], "description": ["PAY-2026-004417"]})
+    with pytest.raises(TableError, match=r'direction="CRDT".*one of .*remittance'):
+        match_references(frame, frame)

@@ -20,6 +20,8 @@ from treasury.core.errors import InputError
 
 _YEAR = re.compile(r"(?:19|20)\d\d", re.ASCII)
 _MONTH = re.compile(r"(\d{4})-(\d{2})", re.ASCII)
+_WRONG_SEPARATOR = re.compile(r"(\d{4}-\d{2})\s*(?:[:–—/,-]|\.{3}|…|to)\s*(\d{4}-\d{2})", re.ASCII)
+"""Two months with anything but two dots between them."""
 _DAY = timedelta(days=1)
 _DAYS_KEPT = 10_000
 """Size of the caches by day: even many open items have only a few hundred different days."""
@@ -163,6 +165,12 @@ class Months(msgspec.Struct, frozen=True):
     def parse(cls, text: str) -> Months:
         """Parse `2026-10` or `2026-07..2026-10`; raise InputError for other text."""
         first, dots, last = text.partition("..")
+        separator = _WRONG_SEPARATOR.fullmatch(text.strip())
+        if separator is not None:
+            raise InputError(
+                f"{text[:40]!r} is not a range of months",
+                do=f"write it as {separator[1]}..{separator[2]}",
+            )
         months = cls(Month.parse(first), Month.parse(last if dots else first))
         if months.last < months.first:
             raise InputError(f"{text[:40]!r} ends before it begins", do="write the earlier first")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from treasury.core.errors import UnknownName
 from treasury.core.text import is_it
@@ -10,6 +10,10 @@ from treasury.core.text import is_it
 
 class NearestNames:
     """An object that suggests the nearest attribute for an unknown one."""
+
+    __slots__ = ()
+    _advice: ClassVar[str] = "press the tab key after the dot to see them all"
+    """The next step after an unknown attribute."""
 
     # Hidden from mypy, which would otherwise accept every attribute.
     if not TYPE_CHECKING:
@@ -23,5 +27,5 @@ class NearestNames:
             names = [each for each in dir(self) if not each.startswith("_")]
             raise UnknownName(
                 f"{owner} has no {name!r}{is_it(name, names)}",
-                do="press the tab key after the dot to see them all",
+                do=self._advice,
             )

@@ -7,8 +7,11 @@ business".
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import date, datetime
 from typing import Final
+
+from treasury.core.text import clean, is_it, screen_code
 
 OUTCOMES: Final = {
     "matched": "Matched",
@@ -99,6 +102,8 @@ _WORDS: Final[dict[str, dict[str, str]]] = {
     "entry_status": {"BOOK": "booked", "PDNG": "pending", "INFO": "for information"},
 }
 """Words by column and value; a value without a word is shown unchanged."""
+_COMPLETE: Final = frozenset({"outcome", "direction", "ramp_type", "line_class"})
+"""Columns that have a word for each of their values."""
 
 
 def codes() -> dict[str, dict[str, str]]:
@@ -135,6 +140,24 @@ def in_words(column: str, value: object) -> object:
         return "yes" if value else "no"
     words = _WORDS.get(column)
     return words.get(value, value) if words is not None and isinstance(value, str) else value
+
+
+def code_error(column: str, value: str, found: Collection[str]) -> str:
+    """Return why no row can have a value in a column of codes; empty if a row can.
+
+    `found` are the column's values. The value may be another spelling of one of them, such as
+    `CRDT` for `in`, or no code at all.
+    """
+    words = _WORDS.get(column)
+    if words is None or value in found or not found:
+        return ""
+    spellings = [{code, word, screen_code(word)} for code, word in words.items()]
+    same = [each for group in spellings if value in group for each in group if each in found]
+    if same:
+        return f"{column} has no value {clean(value)[:60]!r}; is it {clean(same[0])}?"
+    if column not in _COMPLETE or any(value in group for group in spellings):
+        return ""
+    return f"{column} has no value {clean(value)[:60]!r}{is_it(value, found)}"
 
 
 def instant_words(value: date | None, form: str = "%Y-%m-%d %H:%M") -> str:

@@ -149,11 +149,14 @@ def match_references(
     ----------
     lines
         The bank lines, one row each, with amounts above 0 in `currency`. Each table is pandas,
-        Arrow, a DuckDB relation or the path of a Parquet file; `treasury.matching.input_tables`
-        lists the columns.
+        Arrow, a DuckDB relation or the path of a Parquet file. Required are `entry_id`, `account`,
+        `amount`, `currency`, `direction` (CRDT for incoming money, DBIT for outgoing),
+        `booking_date`, and a column with references, such as `remittance`.
+        `treasury.matching.input_tables` lists all columns.
     expectations
-        The expected payments, one row each, with amounts in `currency`. A missing amount means that
-        any amount is expected.
+        The expected payments, one row each, with amounts in `currency`. Required are
+        `expectation_id`, `kind`, `code` (the reference), `amount`, `currency` and `direction`. A
+        missing amount means that any amount is expected.
     decisions
         People's verdicts (accept, reject, ignore, file) on lines, one row each; default: none.
     rules

@@ -207,6 +207,8 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
     """Amounts received above the expectation, in any month; columns as in EXCESS_LINES."""
     rules: Rules = Rules()
     """The rules of the answer."""
+    zone: ZoneInfo | None = None
+    """The reporting time zone."""
     basis: Basis | None = None
     """The inputs of the answer, from which it can be computed again or compared."""
     is_partial: bool = False
@@ -241,8 +243,8 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
         return not any(proof.startswith("NOT PROVABLE") for proof in proofs)
 
     def time_zone(self) -> ZoneInfo | None:
-        """Return the reporting time zone, or None if the answer has no basis."""
-        return None if self.basis is None else self.basis.question.zone
+        """Return the reporting time zone."""
+        return self.zone
 
     def sheets(self) -> Mapping[str, Table]:
         """Return the tables by sheet name: the month's lines first."""
@@ -452,6 +454,7 @@ def answer_on(
         ),
         matches=matches,
         rules=question.rules,
+        zone=question.zone,
         **tables,
     )
 

@@ -135,6 +135,12 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
     accruals: Table
     sql: str
     answers: Callable[[], Sequence[Reconciliation]]
+    zone: ZoneInfo | None = None
+    """The reporting time zone."""
+
+    def time_zone(self) -> ZoneInfo | None:
+        """Return the reporting time zone."""
+        return self.zone
 
     @property
     def title(self) -> str:
@@ -149,7 +155,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
         for name in COST.names:
             cost = self.costs.each.arrow[name].slice(0, len(self.recorded))
             table = table.append_column(name, cost)
-        return Table(table)
+        return Table(table, zone=self.zone)
 
     @cached_property
     def costs(self) -> ConversionCosts:
@@ -290,6 +296,7 @@ def fees_of(r: Reconciliation, *, calculated: Mapping[str, Decimal] | None = Non
         accruals=r.fee_accruals,
         sql=r.sql(STEP),
         answers=lambda: (r,),
+        zone=r.zone,
     )
 
 
@@ -317,6 +324,7 @@ def fees_between(
         accruals=r.fee_accruals,
         sql=r.sql(STEP),
         answers=lambda: (*earlier(), r),
+        zone=r.zone,
     )
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, overload
 from zoneinfo import ZoneInfo
@@ -32,6 +33,7 @@ from treasury.core.tables.schemas import keys_first, units_of
 from treasury.core.tables.shown_values import exact_frame, fiat_amounts, in_zone, presented
 from treasury.core.tables.table_view import html_table, text_table
 from treasury.core.text import clean, is_it, safe_html, visible
+from treasury.core.wording import code_error
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +43,7 @@ _ROW: Final = "row of the table"
 """Name of the column in which a filter returns the numbers of the matching rows."""
 
 
-class Table:
+class Table(NearestNames):
     """An immutable table with a title, a time zone and the unit of each amount.
 
     `len(table)` is its number of rows, and iteration yields each row as a dictionary.
@@ -54,6 +56,9 @@ class Table:
     """
 
     __slots__ = ("_fiat", "_keys", "_shown", "arrow", "as_stored", "sql", "title", "zone")
+    _advice = (
+        'table["COLUMN"] is a column, .where filters, .sort orders, and .df is a pandas DataFrame'
+    )
 
     def __init__(
         self,
@@ -66,7 +71,7 @@ class Table:
         keys: Sequence[str] = (),
         fiat: Sequence[str] = (),
     ) -> None:
-        self.arrow = arrow
+        self.arrow = _uniquely_named(arrow)
         """The computed values, for code that computes, hashes or stores them."""
         self.sql = sql
         self.zone = zone
@@ -168,7 +173,7 @@ class Table:
         Raises
         ------
         TableError
-            A named column does not exist.
+            A named column does not exist, or it has codes and the value is none of them.
         QueryError
             The predicate is not valid, or may do more than read.
 
@@ -178,6 +183,7 @@ class Table:
         >>> r.lines.where(outcome=["suggested", "unreferenced"], currency="EUR")
         """
         self._require(equal)
+        self._require_codes(equal)
         conditions, bound = ([f"({predicate}\n)"] if predicate else []), [*values]
         for name, value in equal.items():
             column = duckdb_engine.quoted(name)
@@ -243,6 +249,8 @@ class Table:
         - `== 100.10` compares with a float, and `* 0.5` returns floats: use a Decimal.
         - `* 2` and `* Decimal("0.5")` are exact for fiat. For coins they exceed 38 digits and raise
           an error.
+        - `a - b` and `a + b` raise an error if both are sums or amounts of coins. Use
+          `pandas.concat([a, -b]).groupby(level=0).sum()`, which is exact.
 
         Dates are `datetime64` without a time zone. Instants have the reporting time zone, which
         pandas' own `to_excel` refuses: remove it with `.dt.tz_localize(None)`, or use
@@ -443,6 +451,21 @@ class Table:
                     do=f"use one of {', '.join(map(clean, known))}",
                 )
 
+    def _require_codes(self, equal: Mapping[str, object]) -> None:
+        """Raise TableError for a value that is no code, which would select no row silently."""
+        for name, value in equal.items():
+            given = value if isinstance(value, list | tuple | set | frozenset) else [value]
+            texts = [each for each in given if isinstance(each, str) and each]
+            column = self.to_arrow()[name]
+            if not texts or not pa.types.is_string(column.type):
+                continue
+            found = set(column.drop_null().unique().to_pylist())
+            for text in texts:
+                if error := code_error(name, text, found):
+                    raise TableError(
+                        error, do=f"this table has {', '.join(map(clean, sorted(found)))}"
+                    )
+
 
 class Tables(NearestNames):
     """Base class of structs with tables; their `repr` shows no text of a record.
@@ -501,6 +524,10 @@ class Tables(NearestNames):
         """Return the main table as shown, as an Arrow table."""
         return self._main.to_arrow()
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the main table as an Arrow stream, which Polars, DuckDB and others read."""
+        return self._main.__arrow_c_stream__(requested_schema)
+
     def to_pandas(self, *, floats: bool = False) -> pd.DataFrame:
         """Return the main table as a pandas DataFrame (`Table.to_pandas`)."""
         return self._main.to_pandas(floats=floats)
@@ -546,6 +573,22 @@ def _counted(value: object) -> str:
     if isinstance(value, tuple | list):
         return f"({', '.join(map(_counted, value))})"
     return visible(repr(value))
+
+
+def _uniquely_named(table: pa.Table) -> pa.Table:
+    """Return the table with `_1`, `_2` … after repeated column names, as DuckDB names them.
+
+    A join with `SELECT *` repeats the columns that both tables have.
+    """
+    names = table.column_names
+    if len(set(names)) == len(names):
+        return table
+    unique: list[str] = []
+    for name in names:
+        numbered = (f"{name}_{number}" for number in count(1))
+        free = (each for each in numbered if each not in names and each not in unique)
+        unique.append(next(free) if name in unique else name)
+    return table.rename_columns(unique)
 
 
 def _matching_rows(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
 import pyarrow as pa
@@ -150,8 +150,20 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
     ) -> OpenItems:
         """Return the items of a kind, turn, month of origin, way of blocking or subject.
 
-        A kind is given by its name or its word on screen. Raise InputError for an unknown kind.
+        A kind is given by its name or its word on screen. Raise InputError for an unknown kind,
+        turn or way of blocking. For any other condition use `table.where(…)` or `df`.
+
+        Examples
+        --------
+        >>> t.open_items("2026-10").select(turn="us", kind="suggested").table
         """
+        known = {"turn": (turn, TURNS), "blocks": (blocks, get_args(Blocks))}
+        for name, (value, values) in known.items():
+            if value is not None and value not in values:
+                raise InputError(
+                    f"{name} has no value {value!r:.60}",
+                    do=f"give one of {', '.join(values)}",
+                )
         of = None if month is None else str(month)
         kind = None if kind is None else kind_named(kind)
         filters = {"kind": kind, "turn": turn, "month": of, "blocks": blocks, "subject": subject}
@@ -161,7 +173,11 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         )
 
     def where(self, condition: Callable[[OpenItem], bool]) -> OpenItems:
-        """Return the items that meet a condition, in the order of the list."""
+        """Return the items that meet a condition, in the order of the list.
+
+        The condition is a function of an item. To filter by columns, use `select` or
+        `table.where(…)`.
+        """
         return OpenItems(self.month, tuple(filter(condition, self.items)), self.sql)
 
     def find(self, name: str) -> OpenItem:

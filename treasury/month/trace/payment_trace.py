@@ -90,7 +90,7 @@ class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         if not self.hops:
             return {"Choices": self.choices}
         rows = [{name: getattr(hop, name) for name in HOPS.names} for hop in self.hops]
-        return {"Hops": Table(pa.Table.from_pylist(rows, schema=HOPS))}
+        return {"Hops": Table(pa.Table.from_pylist(rows, schema=HOPS), zone=self.zone)}
 
     def provider_text(self) -> str:
         """Return a question for the provider about the payment, without our own files."""
