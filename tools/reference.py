@@ -169,8 +169,8 @@ SERVICES_MARK: Final = "<!-- Generated from here on by `make docs`. -->\n"
 OPERATIONS_HEAD = """
 ## Operations
 
-- *Authority*: the documented requirement of deployed services. A 403 names it, and it decides
-  nothing.
+- *Authority*: the documented requirement of deployed services. A 403 message names this
+  authority; the toolkit does not decide anything by it.
 - *Identified by*: values that the answer shares with its request; an answer with another value
   belongs to another request. If the two names differ, the answer's is on the left, and `{…}` is an
   id of the path.

@@ -37,7 +37,7 @@ class Choice(click.Choice[str]):
 
 
 as_of_option = click.option(
-    "--as-of", metavar="INSTANT", help="As known at this instant, like 2026-11-01T09:00Z."
+    "--as-of", metavar="INSTANT", help="As known at this instant, for example `2026-11-01T09:00Z`."
 )
 format_option = click.option(
     "--format",

@@ -46,8 +46,8 @@ def publish_head(place: Path, last: Entry, why: str) -> None:
             if not all(_LINE.fullmatch(each.rstrip("\r\n")) for each in lines):
                 raise StorageError(
                     f"{place} is not a file of heads: it holds other lines, and was not changed",
-                    do="set [journal] publish_head to a file that contains only heads; the "
-                    "decision is journaled",
+                    do="set [journal] publish_head to a file that contains only heads; your "
+                    "decision is already in the journal",
                 )
             if line not in lines:
                 _append(place, line)

@@ -7,7 +7,7 @@ Kinds of entries:
 - `period.close`: a second person signs the close, which locks the month.
 - `period.reopen`: unlocks a month.
 - `rules.saved`: the complete matching rules, so that a computation for an earlier instant uses the
-rules of that time.
+rules that were in force then.
 """
 
 from __future__ import annotations

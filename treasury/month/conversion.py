@@ -197,7 +197,10 @@ def _all_proved(standing: Mapping[str, int], queue: Iterable[Pending]) -> bool:
 
 
 def _standing(rows: Iterable[Conversion]) -> dict[str, int]:
-    """Map credits in a proved conversion to 2 and credits that certainly wait to 0."""
+    """Map each credit to 2 if its conversion is proved; leave out credits of unknown state.
+
+    Credits that certainly have not been converted yet map to 0.
+    """
     standing: dict[str, int] = {}
     for row in rows:
         if row.state in _PROVED:

@@ -251,7 +251,7 @@ class FundingPanel(ListPanel):
     # Handlers of button presses.
 
     def presses(self) -> Presses:
-        """Return the handlers of the buttons with two steps."""
+        """Return the handlers of the buttons whose action must be confirmed in a second step."""
         return {"export": self._export, "submit": self._submit, "payee": self._ask_payee}
 
     def handlers(self) -> Presses:

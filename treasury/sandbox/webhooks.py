@@ -65,7 +65,9 @@ def verify(
     if not any(hmac.compare_digest(one, other) for one in expected for other in given):
         raise _refused("its signature does not match the body with any known secret")
     if abs(now - seconds) > TOLERANCE:
-        raise _refused(f"it was signed {abs(now - seconds):.0f} seconds away from now")
+        raise _refused(
+            f"its signature time is {abs(now - seconds):.0f} seconds away from the current time"
+        )
     event = _event(body)
     for old in [name for name, at in seen.items() if now - at > 2 * TOLERANCE]:
         del seen[old]

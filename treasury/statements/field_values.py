@@ -33,7 +33,7 @@ _LONGEST: Final = 16
 _LETTERS: Final = re.compile(r"[^A-Z0-9]")
 
 
-# Banks also write whole days as instants in UTC, with one of these times.
+# An instant in UTC, except at 00:00 or 23:59: banks also write whole days with these times.
 _IN_UTC: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)[T ](?!00:00(?::00)?(?:[.,]0+)?[Z+-]|23:59(?::59)?(?:[.,]9+)?[Z+-])"
     r"(\d\d:\d\d(?::\d\d)?)[\d.,]*(?:Z|[+-]00:?00)",

@@ -150,7 +150,7 @@ class WorkspaceStores:
         Parameters
         ----------
         instant
-            An instant with its time zone, like "2026-11-01T09:00Z".
+            An instant with its time zone, for example "2026-11-01T09:00Z".
 
         Returns
         -------
@@ -391,7 +391,7 @@ class WorkspaceStores:
         Parameters
         ----------
         month
-            The month, like "2026-10".
+            The month, for example "2026-10".
 
         Returns
         -------

@@ -182,7 +182,10 @@ class OutcomeRecorder:
         return self.refused(action, refusal, error)
 
     def _read_back(self, action: Action, error: ServiceError) -> End:
-        """Read the record of a versioned action at once; leave all other actions to `recover`."""
+        """After an error, read the record of a versioned action at once.
+
+        The outcome of any other action is unknown and left to `recover`.
+        """
         if kind_of(action.kind).safety != "versioned":
             return self.unknown(action, error.what, error)
         try:

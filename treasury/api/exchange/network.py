@@ -260,7 +260,10 @@ def _as_httpx() -> Iterator[None]:
 
 
 class _Backend(httpcore.NetworkBackend):
-    """Opens connections; tries each address of a host name within the time of the exchange."""
+    """Opens connections.
+
+    Tries a host name's addresses in turn until the deadline of the exchange.
+    """
 
     def __init__(self) -> None:
         self._sockets = httpcore.SyncBackend()

@@ -45,7 +45,9 @@ def items() -> None:
 @items.command("carry")
 @_names_argument
 @click.option("--owner", required=True, metavar="NAME", help="Who is responsible from now on.")
-@click.option("--by", required=True, metavar="DATE", help="Day to clear by, like 2026-11-30.")
+@click.option(
+    "--by", required=True, metavar="DATE", help="Day to clear by, for example `2026-11-30`."
+)
 @click.option("--reason", required=True, help="Reason for carrying it; it is journaled.")
 @click.option(
     "--ledger",

@@ -26,7 +26,7 @@ def notebook(view: CommandView, name: str, options: tuple[str, ...]) -> None:
     """Open the notebook NAME in JupyterLab: operations, monthly_reconciliation and others.
 
     It is copied into the workspace for you to edit; an existing copy is opened unchanged. OPTIONS
-    after the name are passed to JupyterLab, like --no-browser.
+    after the name are passed to JupyterLab, for example `--no-browser`.
     """
     if name.startswith("-"):
         name, options = _FIRST, (name, *options)

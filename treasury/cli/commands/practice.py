@@ -102,7 +102,9 @@ def _parsed_by(parse: Callable[[str], object]) -> Callable[..., object]:
 )
 @click.option("--state", type=click.Path(file_okay=False), help="Store the state in this folder.")
 @click.option(
-    "--clock", metavar="INSTANT", help="Advance the company's clock first, like 2026-11-03T09:00Z."
+    "--clock",
+    metavar="INSTANT",
+    help="Advance the company's clock first, for example to `2026-11-03T09:00Z`.",
 )
 @click.option(
     "--webhook", metavar="URL", help="Send signed events about ramp requests to a loopback address."
@@ -111,19 +113,20 @@ def _parsed_by(parse: Callable[[str], object]) -> Callable[..., object]:
     "--rate-limit",
     metavar="CALLS/SECONDS",
     callback=_parsed_by(RateLimit.parse),
-    help="Answer calls beyond this rate with 429, like 100/60.",
+    help="Answer calls beyond this rate with 429, for example `100/60`.",
 )
 @click.option(
     "--ramp-bounds",
     metavar="LEAST,MOST",
     callback=_parsed_by(_bounds),
-    help="Refuse ramp requests outside these bounds, like 100,50000.",
+    help="Refuse ramp requests outside these bounds, for example `100,50000`.",
 )
 @click.option(
     "--volume",
     metavar="REQUESTS,TRANSFERS",
     default="0,0",
-    help="Also create records of earlier years for performance measurements, like 1000000,2000000.",
+    help="Also create records of earlier years for performance measurements, for example "
+    "`1000000,2000000`.",
 )
 def sandbox(
     *,

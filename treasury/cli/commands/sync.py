@@ -27,7 +27,7 @@ _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 class Interval(click.ParamType[timedelta]):
-    """A length of time, like 30s, 5m or 2h."""
+    """A length of time, for example 30s, 5m or 2h."""
 
     name = "SPAN"
 
@@ -44,7 +44,7 @@ class Interval(click.ParamType[timedelta]):
 
 
 class Day(click.ParamType[date]):
-    """A day, like 2026-10-01."""
+    """A day, for example 2026-10-01."""
 
     name = "YYYY-MM-DD"
 

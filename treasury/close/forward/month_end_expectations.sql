@@ -1,4 +1,4 @@
--- One row per expectation at the month's end; ramp requests have their status of that time.
+-- One row per expectation at the month's end, with the status that ramp requests had then.
 --
 -- Requests with a recorded amount of zero or less are left out.
 SELECT

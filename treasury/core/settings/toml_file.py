@@ -234,7 +234,7 @@ def _account_problems(accounts: tuple[BankAccount, ...]) -> Iterator[tuple[str, 
         where, number = f"[[accounts]] {account.account}", plain_account(account.account)
         if _CURRENCY.fullmatch(account.currency) is None:
             problem = f"{where} is in {account.currency!r:.20}, which is not a currency"
-            yield problem, "write three capital letters, like EUR"
+            yield problem, "write three capital letters, for example EUR"
         if (number, account.currency) in declared:
             problem = f"{where} is declared twice in {account.currency}"
             yield problem, "remove one of the two blocks"

@@ -125,7 +125,10 @@ def head_name(number: int) -> str:
 
 
 def is_by_content(path: str) -> bool:
-    """Return True if a file is stored under its hash: desks may give it the same name."""
+    """Return True if a file is stored under its hash.
+
+    Two desks may give different files the same name.
+    """
     return path.startswith(BESIDE) or f"/{LOG}/" in path
 
 

@@ -114,7 +114,7 @@ def check_address(address: str) -> str:
     if "://" in address and ("@" in parts.netloc or parts.query or parts.fragment):
         raise SettingsError(
             "the address of the lake's home holds a credential or a parameter",
-            do=f"write the place alone, like s3://bucket/treasury; {_CREDENTIALS}",
+            do=f"write the place alone, for example s3://bucket/treasury; {_CREDENTIALS}",
         )
     if "://" not in address:
         folder = user_path(address)

@@ -52,7 +52,10 @@ _PACKED: Final = WriterProperties(compression="ZSTD", compression_level=1)
 
 
 class StoredFile(msgspec.Struct, frozen=True):
-    """A Parquet file of a table version; `is_open` is its partition (None if unpartitioned)."""
+    """A Parquet file of a table version.
+
+    `is_open` is its partition, or None if the table is not partitioned.
+    """
 
     path: str
     size: int

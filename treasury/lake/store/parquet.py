@@ -38,7 +38,10 @@ _FEW: Final = 64
 
 
 class Written(msgspec.Struct, frozen=True):
-    """A finished file, by its path in the table's folder; `is_open` is None if unpartitioned."""
+    """A finished file, by its path in the table's folder.
+
+    `is_open` is None if the table is not partitioned.
+    """
 
     path: str
     size: int

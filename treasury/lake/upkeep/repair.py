@@ -237,7 +237,8 @@ class _Rebuilding:
         if table.records:
             current, past = self._versions_of(readable)
         else:
-            # Rows of other files are added if the last commit lacks them.
+            # Rows of files that the last commit does not name are added if no committed row has the
+            # same `valid_from`.
             query = f"""
 WITH committed_rows AS (SELECT DISTINCT * EXCLUDE (committed) FROM found WHERE {self._condition})
 SELECT * FROM found WHERE committed

@@ -1,5 +1,5 @@
--- One row per line and other expectation that its text may mean, found by questions 1 to 3, which need no
--- payments. Doubts without another code: see `question_doubts`.
+-- One row per pair: a line, and another expectation that its text may mean, found by questions 1 to 3, which
+-- need no payments. Doubts without another code: see `question_doubts`.
 SELECT entry_id, expectation_id, code, 1 AS question, is_cut AS is_damaged, 'cut off at the end' AS damage
 FROM longer_codes
 UNION

@@ -1,6 +1,6 @@
--- One row per account (`tie`) and kind of expectation, and party that paid or was paid under them, by a whole
--- reference or an accepted decision, with the first day. Settled lines are included. For a standing expectation
--- without an account, `tie` is the expectation's own id.
+-- One row per account (`tie`), kind of expectation, and party that paid or was paid for an expectation of this
+-- kind, with the first day. A payment counts if it has a whole reference or an accepted decision. Settled lines
+-- are included. For a standing expectation without an account, `tie` is the expectation's own id.
 SELECT kind, tie, party, min(since) AS since
 FROM (
     SELECT

@@ -1,4 +1,4 @@
--- One row per return of more money than any payment with the reference that the return states.
+-- One row per return that is greater than every payment with the reference that the return states.
 SELECT m.entry_id
 FROM marked_returns AS m
 JOIN (

@@ -1,4 +1,5 @@
--- One row per payer's line and open request that the line may pay a part of, or that may be a part of the line.
+-- One row per line of a known payer and open request of the same kind, if their amounts differ: the line may pay
+-- a part of the request, or the request may be one of several that the line pays.
 SELECT payer_line.entry_id, payer_line.account, payer_line.party, payer_line.booking_date, payer_line.amount,
     still_open.expectation_id, still_open.remaining
 FROM sum_lines AS sum_line

@@ -1,4 +1,4 @@
--- One row per counterparty from or for which an open expectation is, by account and by folded name.
+-- One row per account and per folded name of the counterparties of open expectations.
 SELECT DISTINCT subject
 FROM (
     SELECT 'A:' || counterparty_account AS subject FROM open_expectations WHERE counterparty_account IS NOT NULL

@@ -1,6 +1,6 @@
--- One row per line without a reference and candidate. The score is a sum of weights, for each part of the score
--- the greatest weight among its facts; the reason has the facts' words. `undated` is the score before the
--- deduction for the days since the request.
+-- One row per pair: a line without a reference, and a candidate for it. For each part of the score, only the
+-- fact with the greatest weight counts. The score is the sum of these weights; the reason has the words of these
+-- facts. `undated` is the score before the deduction for the days since the request.
 SELECT
     entry_id,
     expectation_id,

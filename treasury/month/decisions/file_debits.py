@@ -38,8 +38,8 @@ _CREDITS: Final = step_sql("treasury.month.decisions.steps", "booked_credits")
 def decisions_in_force(snapshot: Snapshot, entries: Iterable[Entry]) -> pa.Table:
     """Return the decisions on bank lines as matching reads them; columns as in DECISIONS.
 
-    These are people's decisions in the given journal entries. Debits that belong to a payment file
-    by its id are added with the verdict "file".
+    These are people's decisions in the given journal entries. Debits that state a payment file's id
+    and equal its sum are added with the verdict "file", unless a record contradicts them.
     """
     entries = tuple(entries)
     return in_force(snapshot, entries, history.decision_table(history.standing(entries)))

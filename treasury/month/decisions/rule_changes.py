@@ -1,7 +1,7 @@
 """Changes to the rules: their effect on all stored records is shown before they are saved.
 
 The file `rules.toml` contains the rules in force. The journal contains every saved version with its
-effect, so that an answer for an earlier time uses the rules of that time.
+effect, so that an answer for an earlier time uses the rules in force then.
 """
 
 from __future__ import annotations

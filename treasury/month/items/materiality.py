@@ -2,7 +2,7 @@
 
 `policy.toml` proposes limits per currency, one per item and one for all items together. They are in
 force once two people have journaled them. Editing the file alone changes nothing, and an answer for
-an earlier time uses the limits of that time.
+an earlier time uses the limits that were in force then.
 
     [materiality.EUR]
     item = 50
@@ -76,7 +76,7 @@ def _plain(policy: Policy) -> dict[str, Any]:
 
 
 class Limits(TermsVerbs):
-    """Decisions by which two people put the limits of materiality in force, as `t.limits`.
+    """The decisions (`t.limits`) by which two people put materiality limits into force.
 
     Tables have a row per currency; the limits `item` and `total` are in that currency.
 

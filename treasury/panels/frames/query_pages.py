@@ -57,7 +57,7 @@ class QueryPage(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The range, like `1 to 12 of 40 found, 1,000 in all`."""
+        """The range, for example `1 to 12 of 40 found, 1,000 in all`."""
         if not self.rows:
             return f"none found, {self.total:,} in all" if self.total else ""
         first = self.number * self.size + 1

@@ -88,7 +88,7 @@ class PendingRequests(PendingDecision, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name, like `PAY-2026-000001` or `3 requests`."""
+        """The name, for example `PAY-2026-000001` or `3 requests`."""
         return (
             _request_of(self.confirmed).name if len(self.all) == 1 else f"{len(self.all)} requests"
         )

@@ -1,8 +1,9 @@
-"""Checks of a pack that a different version of the models made, with results that differ now.
+"""Checks of a pack made by a different version of the models, with results that differ now.
 
-Such a pack can be recomputed only by the version that made it. For a prepared or closed month, the
-journal has hashes of some tables: the outcomes of the lines, the roll-forward, and the tables
-stored at the close. All other files are proved only by the pack's own seal, which anyone can write.
+The current models no longer reproduce the pack's results, so only the version that made the pack
+can recompute it. For a prepared or closed month, the journal has hashes of some tables: the
+outcomes of the lines, the roll-forward, and the tables stored at the close. All other files are
+proved only by the pack's own seal, which anyone can write.
 """
 
 from __future__ import annotations

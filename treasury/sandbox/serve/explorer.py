@@ -85,8 +85,8 @@ def wallet_balances(world: World, day: date) -> list[WalletBalance]:
             moves[token] = [each.token_change(wallet.address, token) for each in whole]
         for asset, changes in moves.items():
             by_then = [change for change, each in zip(changes, whole, strict=True) if each.at < end]
-            # The initial token balance, in thousands, is the smallest with which it never becomes
-            # negative.
+            # The initial token balance is the smallest multiple of 1,000 with which it always stays
+            # above 0.
             lowest = min(accumulate(changes, initial=_ZERO))
             opening = chain_story.HELD.get(asset) or Decimal(int(-lowest) // 1000 * 1000 + 1000)
             balance = opening + sum(by_then, _ZERO)

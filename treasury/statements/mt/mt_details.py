@@ -296,7 +296,10 @@ def _of_keywords(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
 
 
 def _of_slashed(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
-    """Read texts with keywords between slashes; a keyword may open a group, as for a party."""
+    """Read texts with keywords between slashes.
+
+    Some keywords open a group, for example the fields of an ultimate debtor.
+    """
     details: Columns = {}
     remittance: list[_Row] = []
     if any(columns[0]):

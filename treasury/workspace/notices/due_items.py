@@ -51,7 +51,10 @@ class DueItem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def next_step(self) -> str:
-        """The next step for the item's kind; the item's own next step may contain amounts."""
+        """The next step for the item's kind.
+
+        The item's own next step is not used, because it may contain amounts.
+        """
         return KINDS[self.kind].next_step
 
 

@@ -17,8 +17,8 @@ _LONGEST: Final = 80
 _REFERENCE: Final = re.compile(
     r"[A-Z]{3}-(?:20\d\d-\d{3,6}|(?=\d{0,3}[A-Z])[A-Z0-9]{4}-\d{3})", re.ASCII
 )
-"""A reference of the services, like PAY-2026-005358 or VFY-8M3T-407, but not an account number like
-AC-31926819."""
+"""A reference of the services, for example PAY-2026-005358 or VFY-8M3T-407, but not an account
+number like AC-31926819."""
 _MARKS: Final = ",;:"
 _CURRENCY: Final = "(?i:euros?|eurc?|usd[ct]?|gbp|chf|dollars?|pounds?)"
 _BETWEEN: Final = r"(?:⟨U\+[0-9A-F]+⟩|[^A-Za-z0-9…⟨⟩,;]){0,3}"

@@ -215,7 +215,7 @@ def inbox_folder(workspace: Path, terms: InboxTerms) -> Path:
         raise SettingsError(
             f"inbox.folder {clean(terms.folder)[:80]!r} holds files of the workspace itself,"
             " which would be moved away",
-            do="name a separate folder, like inbox",
+            do="name a separate folder, for example inbox",
         )
     return folder
 

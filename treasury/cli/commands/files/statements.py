@@ -148,7 +148,9 @@ def withdraw(view: CommandView, statement: str, reason: str, dry_run: bool) -> N
 
 @statements.command("confirm")
 @click.argument("account", metavar="ACCOUNT")
-@click.option("--balance", required=True, help="The balance, like 1234.50; negative if overdrawn.")
+@click.option(
+    "--balance", required=True, help="The balance, for example `1234.50`; negative if overdrawn."
+)
 @click.option(
     "--date", "day", required=True, metavar="DAY", help="The day that ended with this balance."
 )

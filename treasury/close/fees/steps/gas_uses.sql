@@ -1,6 +1,6 @@
--- One row per gas payment in the given months, and per request or transfer with its hash.
+-- One row per pair: a gas payment in the given months, and a request or transfer with its hash.
 --
--- A gas payment whose hash no record has is one row.
+-- If no record has the hash, the gas payment has one row.
 SELECT
     g.payment_id, g.paid_at, CAST(g.paid_at AT TIME ZONE a.zone AS DATE) AS paid_on, g.chain, g.transaction_hash,
     g.payer_address AS wallet, g.coin, g.amount AS gas, g.failed, h.turn, h.used_for, h.source_id, h.reference

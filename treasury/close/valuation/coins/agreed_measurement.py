@@ -1,8 +1,8 @@
 """The measurement of coins: the terms that two people put in force, as tables.
 
-The table [coins] of `policy.toml` proposes them. Like the limits of materiality they are journaled:
+The table [coins] of `policy.toml` proposes them. Like the materiality limits, they are journaled:
 two people decide about a balance sheet figure, and an answer for an earlier time or a closed month
-uses the terms of that time.
+uses the terms that were in force then.
 """
 
 from __future__ import annotations

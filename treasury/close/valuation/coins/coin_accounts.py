@@ -86,7 +86,7 @@ first of the next month. A pool without coins has one row with zero amounts.
 DISCLOSED: Final = "not set: disclosure only"
 _ASSUMED: Final = "an assumption, not a fair value"
 _LOOK: Final = "look at both: an acquisition, a disposal or an opening is missing or wrong"
-_REOPEN: Final = "look at it; if it is right now, reopen the month that counted it"
+_REOPEN: Final = "look at it; if it is correct as it is now, reopen the month that counted it"
 _KEEP: Final = 'keep pool = "entity" of [coins] in policy.toml, or reopen the months before'
 _UNPLACED: Final = "`treasury coins show --unproved` names each, and what to do"
 _ZERO: Final = Decimal(0)
@@ -104,7 +104,7 @@ class CoinHistory(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The openings of a month's coins.
 
     `measured` and `openings` are terms that two people put in force. `lots` are the closing lots of
-    the last closed month, and `events` the events that it counted. Other events of that time are
+    the last closed month, and `events` the events that it counted. Other events until then are
     counted in the following month.
     """
 

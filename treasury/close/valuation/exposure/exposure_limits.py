@@ -1,7 +1,7 @@
 """The limits on money with the provider that two people put in force, as a table.
 
-The table [exposure] of `policy.toml` proposes them. Like the limits of materiality they are
-journaled, so that an answer for an earlier time or a closed month uses the limits of that time.
+The table [exposure] of `policy.toml` proposes them. Like the materiality limits, they are
+journaled, so that an answer for an earlier time or a closed month uses the limits in force then.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
--- One row per line that names a request which earlier lines (accepted, or without a doubt) have already paid in
--- full. A second payment of the same amount is a duplicate and is excluded, unless a person assigned a part of
--- another payment to the request.
+-- One row per line, if earlier lines (accepted, or without a doubt) have already paid the whole amount of the
+-- request that it names. A second payment of the same amount is a duplicate and is excluded, unless a person
+-- assigned a part of another payment to the request.
 WITH counted AS (
     SELECT v.entry_id, v.expectation_id, v.booking_date, v.expected, v.amount, v.accepted_reason, FALSE AS is_divided
     FROM provisional_pairs AS v

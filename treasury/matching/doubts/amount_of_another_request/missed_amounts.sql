@@ -1,7 +1,8 @@
--- One row per line with another amount than the request that it names, and amount that the payer may have sent
--- (question 7: does the amount belong to another request?). Excluded are duplicates, our own debits that carry
--- our end-to-end id, and instalments of a payer with an accepted payment for the same request. If charges
--- explain the difference to the named request, the line's own amount is the only row.
+-- One row per pair: a line that does not pay exactly what remains of the request that it names, and an amount
+-- that its payer may have sent (question 7: does the amount belong to another request?). This is the line's
+-- amount, alone or with charges added. Excluded are duplicates, our own debits that carry our end-to-end id, and
+-- instalments of a payer with an accepted payment for the same request. If charges explain the difference to the
+-- named request, only the line's own amount is listed.
 WITH misses AS (
     SELECT v.entry_id, v.expectation_id, v.code, v.booked AS amount, v.booking_date, l.charges, l.currency, l.direction,
         l.party, l.counterparty_account, l.counterparty_name, CAST(v.expected - v.before - v.amount AS DECIMAL(38, 18)) AS off

@@ -1,7 +1,7 @@
--- One row per open request and amount that pays it exactly, for the amounts in `missed_amounts`. It has the
--- facts that may tie the request to a line: owner, and account and name of the payer. `are_alike`: there are
--- too many requests to choose from, and they all share one owner and one payer, so that neither ties a request
--- to a line. `rivals`: the number of requests that take the amount.
+-- One row per pair: a request that is not stopped, and an amount in `missed_amounts` that pays it exactly. The
+-- row has the facts that may tie the request to a line: the owner, and the payer's account and name.
+-- `are_alike`: there are too many requests to choose from, and they all share one owner and one payer, so that
+-- neither ties a request to a line. `rivals`: the number of requests that take the amount.
 WITH alike AS (
     SELECT count(*) > (SELECT max_candidates FROM rules)
         AND count(DISTINCT coalesce(owner, expectation_id)) = 1

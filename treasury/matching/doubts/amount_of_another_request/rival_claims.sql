@@ -1,7 +1,8 @@
--- One row per line with a missed amount and other request that the line would pay exactly and that shares the
--- owner, the payer or a near code with the line. If very many requests qualify, only those opened first are in
--- the table. A near code qualifies only if few requests take the amount; longer codes that begin or end with
--- the line's code belong to question 1. `rival_requests` then subtracts the payments of the other request.
+-- One row per line in `missed_amounts`, missed amount, and another request that this amount pays exactly. The
+-- request and the line have the same owner, the same payer or nearly the same code. If very many requests
+-- qualify, only those opened first are in the table. A near code qualifies only if few requests take the amount;
+-- longer codes that begin or end with the line's code belong to question 1. `rival_requests` then subtracts the
+-- payments of the other request.
 WITH ties AS (
     SELECT m.entry_id, m.expectation_id, m.amount, m.currency, m.direction, m.booking_date, m.code, 'owner' AS tie, e.owner AS tied_to
     FROM missed_amounts AS m

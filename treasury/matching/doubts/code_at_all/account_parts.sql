@@ -1,4 +1,4 @@
--- One row per line and code that follows the country and the check digits of an IBAN in the line's text, so
+-- One row per line and code in its text, if the code follows the country and the check digits of an IBAN, so
 -- that it may be a part of an account number.
 WITH like_accounts AS (
     SELECT DISTINCT a.entry_id, a.code

@@ -1,5 +1,5 @@
 -- One row per line, code that it names between slashes, and text with which a longer code may begin: the whole
--- token, or the end of the token that starts at the named code.
+-- token, or its part from the named code to the end.
 WITH parts AS (
     SELECT DISTINCT g.entry_id, g.code, replace(replace(replace(t.token, '-', ''), '/', ''), '.', '') AS form
     FROM token_segments AS g

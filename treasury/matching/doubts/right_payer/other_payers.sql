@@ -1,7 +1,9 @@
--- One row per credit and named expectation with an inexact amount, if the credit may come from another payer
--- (question 5: is it the right payer?). Either the credit's account is known for exactly one owner, who is not
--- the owner of the expectation, and the expectation is known for another payer; or the payer's name shares no
--- word with the expected name.
+-- One row per credit and expectation that it names, if the credit's amount is no evidence (see `inexact_pairs`)
+-- and its payer may be another one (question 5: is it the right payer?). There are two cases:
+-- - Before the day of the credit, the credit's account was known to pay for exactly one owner, who is not the
+-- owner of the expectation; and another account was known to pay for the expectation's owner.
+-- - An amount is expected, the payer's name shares no word with the expected name, and the credit's account is
+-- not known as a payer of this expectation before that day.
 SELECT a.entry_id, a.expectation_id, 'its payer is known for another code' AS why
 FROM inexact_pairs AS a
 JOIN expectation_owners AS w ON w.expectation_id = a.expectation_id

@@ -1,5 +1,5 @@
--- One row per code that another code begins or ends with, and amount, with the first longer code that expects
--- this amount. The row with a null amount has the first of all longer codes.
+-- One row per pair: a code with which longer codes begin or end, and an amount; with the first longer code that
+-- expects this amount. The row with a null amount has the first of all longer codes.
 SELECT short, amount, code, expectation_id
 FROM code_parts
 WHERE amount IS NOT NULL

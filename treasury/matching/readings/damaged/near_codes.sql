@@ -1,5 +1,5 @@
--- One row per line that names a code, and further code that its text nearly contains. If a text fits more than
--- `max_alike` codes, only the codes with the line's amount and the first two codes are included.
+-- One row per pair: a line that names a code, and a further code that its text nearly contains. If a text fits
+-- more than `max_alike` codes, only the codes with the line's amount and the first two codes are included.
 WITH beside_code AS (
     SELECT s.entry_id, s.form, s.token
     FROM searched_texts AS s

@@ -1,7 +1,7 @@
--- One row per booked line that a return may bring back, because the return states its reference or names the
--- same expectation. Lines that differ only by day form a group, identified by the group's first line. A line of
--- a statement with a failed proof is excluded unless a person accepted it. A line that may mean two codes has a
--- null expectation.
+-- One row per booked line that a return may bring back, because the return states the line's reference or names
+-- the same expectation. Lines that differ only by day form a group, identified by the group's first line. A line
+-- of a statement with a failed proof is excluded unless a person accepted it. `expectation_id` is empty if the
+-- line names no expectation or may mean two codes.
 WITH named_by_returns AS (
     SELECT DISTINCT o.entry_id
     FROM line_subjects AS o

@@ -1,7 +1,7 @@
--- One row per return and group of earlier lines of the same payer that it may bring back in part. The group is
--- the one with the largest amount until then. `is_several`: a second group has at least the returned amount.
--- Groups and returns of one payer and reference or code are sorted into one list by day, so that the step need
--- not compare every pair.
+-- One row per pair: a return, and a group of earlier lines of the same payer that it may bring back in part. The
+-- group is the one with the largest amount until then. `is_several`: a second group has at least the returned
+-- amount. Groups and returns of one payer and reference or code are sorted into one list by day, so that the
+-- step need not compare every pair.
 WITH return_payers AS (
     SELECT m.entry_id, 'A:' || m.counterparty_account AS payer
     FROM marked_returns AS m

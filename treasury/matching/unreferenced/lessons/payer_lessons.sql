@@ -1,6 +1,6 @@
--- One row per key of an unplaced payment (`payer`) and lesson with this key. `turn` and `amount_turn` number
--- the lessons of a subject and of an amount, the latest first; `place` numbers the subjects of a payer, the
--- latest paid first.
+-- One row per pair: a key of an unplaced payment (`payer`), and a lesson with this key. `turn` numbers a payer's
+-- lessons with the same subject, `amount_turn` those with the same amount, latest first; `place` ranks the
+-- payer's subjects, the most recently paid first. All are numbered by currency and direction.
 SELECT
     payer, entry_id, subject, booking_date, month_day, amount, currency, direction,
     row_number() OVER (PARTITION BY payer, currency, direction, subject ORDER BY booking_date DESC, entry_id) AS turn,

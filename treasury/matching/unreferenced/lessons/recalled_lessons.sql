@@ -1,6 +1,6 @@
--- One row per unplaced payment and earlier lesson with the same payer's account, the same payer's name, or the
--- same amount on the same receiving account (`shown`). Of very many lessons, the table has the latest ones and,
--- in addition, those with this amount.
+-- One row per pair: an unplaced payment, and an earlier lesson with the same payer's account, the same payer's
+-- name, or the same amount on the same receiving account (`shown`). Of very many lessons, the table has the
+-- latest ones and, in addition, those with this amount.
 SELECT payer_key.entry_id, payer_key.shown, lesson.subject, lesson.booking_date AS lesson_date, lesson.amount,
     lesson.amount = payer_key.amount AS is_amount,
     lesson.amount BETWEEN near.least AND near.most AS is_near, abs(lesson.month_day - payer_key.month_day) AS apart

@@ -1,5 +1,6 @@
--- One row per lesson or unplaced payment, and word of its text, or of a lesson's name. Legal forms are
--- excluded. A text without accents is split without folding, which takes a fraction of the time.
+-- One row per pair: a lesson or an unplaced payment, and a word of its text or, for a lesson, of its
+-- counterparty's name. Legal forms are excluded. A text without accents is split without folding, which takes a
+-- fraction of the time.
 SELECT DISTINCT is_lesson, is_name, entry_id, word
 FROM (
     SELECT is_lesson, is_name, entry_id, unnest(string_split(CASE

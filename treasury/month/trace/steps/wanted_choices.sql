@@ -1,6 +1,6 @@
--- One row per choice for the records in the table `wanted`.
+-- One row per record in the table `wanted`, as it is shown to choose from.
 --
--- A virtual account is replaced by its lines. If a request is wanted, its own lines are left out.
+-- A virtual account is replaced by its lines. Lines that belong to a wanted request are left out.
 SELECT c.kind, c.id, c.happened_on, c.amount, c.currency, c.says
 FROM trace_choices AS c
 LEFT JOIN every_line AS l ON l.entry_id = CASE WHEN c.kind = 'line' THEN c.id END

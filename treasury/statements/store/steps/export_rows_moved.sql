@@ -1,5 +1,6 @@
--- One row per pair of a row in a new export and a stored movement with a different day that may be the same: amount and
--- balance agree or, if one has no balance, all words. Equal rows are paired one to one. The rows are not stored.
+-- One row per pair: a row of a new export, and a stored movement that may be the same although its day differs. They
+-- have the same amount and balance or, if one has no balance, the same words. Equal rows are paired one to one. The
+-- rows are not stored.
 WITH unmatched AS (
     SELECT k.file, NULL AS place, k.* EXCLUDE (file, place)
     FROM known_exports AS k

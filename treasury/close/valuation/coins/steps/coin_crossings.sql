@@ -1,4 +1,4 @@
--- One row per holder, coin and hash with coins that moved before the month's end and count after it, or vice versa.
+-- One row per holder, coin and hash if the coins moved before the month's end but count after it, or vice versa.
 --
 -- Coins count when their request or transfer completes. The quantity is the difference between the holder's coins at
 -- the month's end and the events counted by then.
