@@ -225,6 +225,8 @@ def test_rule_7_a_missing_answer_is_an_alert_and_is_recovered(
     button(panel, way.confirm).click()
     expect(panel.get_by_role("alert")).to_contain_text("is unknown")
     month.company.faults.clear()
+    policy = month.workspace.folder / "policy.toml"
+    policy.write_text("[recovery]\nsettling_seconds = 0\n", "utf-8")
     way.choose(panel)
     button(panel, "Recover").click()
     button(panel, "Confirm recovery").click()
