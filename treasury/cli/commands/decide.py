@@ -96,7 +96,9 @@ def match_open(view: CommandView, assigned_to: str | None) -> None:
     groups = view.workspace.matches.look()[0].matches.groups()
     first = {min(group): len(group) for group in groups.values()}
     for row in table.filter(pc.is_in(table["entry_id"], pa.array(first, pa.string()))).to_pylist():
-        echo_folded(f"{group_words(first[row['entry_id']])}: treasury match group {row['line']}")
+        size = first[row["entry_id"]]
+        accepting = f"treasury match group {row['line']}"
+        echo_folded(f"{group_words(size)}; to accept all {size}: {accepting} (first with --dry-run)")
 
 
 def with_short_ids(table: pa.Table) -> pa.Table:
