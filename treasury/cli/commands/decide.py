@@ -98,7 +98,7 @@ def match_open(view: CommandView, assigned_to: str | None) -> None:
     for row in table.filter(pc.is_in(table["entry_id"], pa.array(first, pa.string()))).to_pylist():
         size = first[row["entry_id"]]
         accepting = f"treasury match group {row['line']}"
-        echo_folded(f"{group_words(size)}; to accept all {size}: {accepting} (first with --dry-run)")
+        echo_folded(f"{group_words(size)}; --dry-run shows what accepting all does: {accepting}")
 
 
 def with_short_ids(table: pa.Table) -> pa.Table:

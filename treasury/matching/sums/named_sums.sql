@@ -1,6 +1,6 @@
 -- One row per line and expectation that it names in full, if the line's amount is exactly the sum of what all
 -- its named expectations expect. Contradicted expectations are left out. A standing expectation has a row, and
--- adds nothing to the sum.
+-- adds nothing to the sum. The sums are of full amounts and raise doubts; `joint_shares` matches what remains.
 SELECT p.entry_id, p.expectation_id, p.booking_date
 FROM reference_pairs AS p
 JOIN (
