@@ -194,8 +194,9 @@ def test_only_the_named_remark_is_undone(desk: Workspace) -> None:
 @pytest.mark.acceptance
 def test_rules_are_previewed_saved_and_listed(desk: Workspace, tmp_path: Path) -> None:
     path = tmp_path / "new.toml"
-    path.write_text("window_days = 10\n")
+    path.write_text("window_days = 10\ncut_lengths = [40]\n")
     told = run(desk, "rules", "preview", str(path)).stdout
+    assert "cut_lengths no longer has 16, 18" in told
     assert "Other business" in told
     assert "EUR" in told
     assert rows(desk, "rules", "preview", str(path))

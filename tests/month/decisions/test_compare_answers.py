@@ -15,7 +15,9 @@ from decide_desk import ANNA, BERT, clock_at, copy_of, double, edit, first_line,
 from signed import close_month
 
 from treasury.core.errors import InputError, SettingsError
+from treasury.core.tables.table import Table
 from treasury.matching.rules import ClassRule, Rules, load_rules
+from treasury.month.decisions.rule_changes import Preview
 from treasury.month.reconciliation import Reconciliation
 from treasury.workspace import RULES_FILE, Workspace
 
@@ -190,6 +192,15 @@ def test_lines_of_a_closed_month_do_not_count_as_moved(desk: Workspace) -> None:
     preview = desk.rules.preview(msgspec.structs.replace(desk.rules.current(), classes=()))
     assert {row["booking_date"].month for row in preview.closed.arrow.to_pylist()} == {10}
     assert 10 not in {row["booking_date"].month for row in preview.lines.arrow.to_pylist()}
+
+
+def test_a_preview_lists_the_entries_that_a_shorter_list_removes() -> None:
+    empty = Table(pa.table({"entry_id": pa.array([], pa.string())}))
+    tables = dict.fromkeys(("lines", "totals", "requests", "closed"), empty)
+    before = Rules(cut_lengths=(16, 18, 35), structured=("RF", "OGM"))
+    preview = Preview(rules=Rules(cut_lengths=(35, 40)), before=before, **tables)
+    assert preview.removed == ["cut_lengths no longer has 16, 18", "structured no longer has OGM"]
+    assert "cut_lengths no longer has 16, 18" in preview._repr_html_()
 
 
 @pytest.mark.acceptance

@@ -458,6 +458,8 @@ def rules_preview(view: CommandView, file: str) -> None:
     )
     if len(effect.closed):
         echo_folded(f"{len(effect.closed)} lines of closed months stay as they were closed")
+    for words in effect.removed:
+        echo_folded(clean(words))
 
 
 @rules.command("save")

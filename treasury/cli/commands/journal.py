@@ -129,7 +129,7 @@ def verify(view: CommandView, ends: Sequence[str], files: Sequence[str], keys: s
 
     journal = view.workspace.journal
     rules = journal.signing.rules() if keys is None else _rules_in(Path(keys))
-    published = (noted for file in files for noted in read_heads(Path(file)))
+    published = (each_end for file in files for each_end in read_heads(Path(file)))
     heads = [*map(read_head, ends), *published]
     end = journal.verify(*heads, rules=rules)
     signatures = journal.signatures(rules)

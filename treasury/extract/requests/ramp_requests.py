@@ -56,7 +56,7 @@ def _store(run: SyncRun, staged: Staged, listing: _Listing) -> None:
         staged.clear()
     details = Details(run, staged)
     details.read(listing.queue())
-    run.fetched.vanish(RAMP_REQUESTS.table, details.gone)
+    run.fetched.vanish(RAMP_REQUESTS.table, details.vanished)
     if details.refused:
         run.skip(RAMP_REQUESTS, details.refused[0])
         first = details.refused[0].what

@@ -58,7 +58,7 @@ class Details:
         self._events: list[pa.Table] = []
         self._statuses: set[str | None] = set()
         self._stored: list[pa.Array] = []
-        self.gone: list[str] = []
+        self.vanished: list[str] = []
         """Requests that no list has and that the service does not find by id."""
 
         self.refused: list[ServiceError] = []
@@ -107,7 +107,7 @@ class Details:
                 self._staged.keep(outcome.raw)
             self._add(outcome.value, outcome.raw, by)
         elif isinstance(outcome, NotFound) and not listed:
-            self.gone.append(name)
+            self.vanished.append(name)
         else:
             self.refused.append(outcome)
 

@@ -215,9 +215,9 @@ class ObjectPlace:
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove objects; missing ones are ignored."""
-        gone = list(names)
+        to_delete = list(names)
         with reaching(self.address, writes=True):
-            for name in gone:
+            for name in to_delete:
                 with suppress(FileNotFoundError):
                     obstore.delete(self._store, name)
 

@@ -78,7 +78,7 @@ class Digests:
         """Add the hashes of files that are already on disk and verified."""
         if digests:
             with disk.writing(self._path):
-                self._add(_lined(*noted) for noted in digests.items())
+                self._add(_lined(*entry) for entry in digests.items())
 
     def _add(self, lines: Iterable[bytes]) -> None:
         with append_regular(self._path) as file:

@@ -66,6 +66,17 @@ class Preview(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         }
 
     @property
+    def removed(self) -> list[str]:
+        """A sentence for each list in the rules that loses entries by the change."""
+        rules = msgspec.structs.asdict(self.rules)
+        return [
+            f"{name} no longer has {', '.join(map(str, removed))}"
+            for name, entries in msgspec.structs.asdict(self.before).items()
+            if isinstance(entries, tuple) and all(isinstance(entry, int | str) for entry in entries)
+            if (removed := [entry for entry in entries if entry not in rules[name]])
+        ]
+
+    @property
     def sql(self) -> str:
         """The SQL that computes the outcomes; it reads the rules from a table."""
         return step_sql("outcomes")
@@ -77,7 +88,7 @@ class Preview(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         )
 
     def _repr_html_(self) -> str:
-        head = f"<p>{safe_html(repr(self)[1:-1])}</p>"
+        head = "".join(f"<p>{safe_html(words)}</p>" for words in (repr(self)[1:-1], *self.removed))
         tables = (table for table in (self.totals, self.lines, self.requests) if len(table))
         return head + "".join(table._repr_html_() for table in tables)
 

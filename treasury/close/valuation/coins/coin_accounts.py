@@ -212,7 +212,7 @@ class _Start(msgspec.Struct, frozen=True):
     lots: tuple[StartingLot, ...]
     events: Sequence[_Row]
     is_stated: bool = False
-    gone: Sequence[str] = ()
+    vanished: Sequence[str] = ()
     changed: Sequence[str] = ()
     holders: Collection[str] = ()
     crossings: Sequence[_Row] = ()
@@ -345,13 +345,13 @@ class _Draft:
                 for row in closed
                 if row["quantity"] or row["acquired_on"] is None
             )
-            gone = sorted(counted.keys() - now.keys())
+            vanished = sorted(counted.keys() - now.keys())
             changed = [
                 name
                 for name in sorted(counted.keys() & now.keys())
                 if _counted_as(counted[name], terms) != _counted_as(now[name], terms)
             ]
-            return _Start(first, lots, (*late, *after), gone=gone, changed=changed)
+            return _Start(first, lots, (*late, *after), vanished=vanished, changed=changed)
         if stated:
             opened = max(row["day"] for row in stated)
             lots = tuple(
@@ -369,9 +369,11 @@ class _Draft:
         self, terms: CoinTerms, walk: CoinPostings, month: PoolMonth, start: _Start
     ) -> dict[str, Any]:
         problem, step = month.problem, month.next_step
-        if not problem and start.gone:
-            problem = f"{count(len(start.gone), 'event')} that a closed month counted is no longer"
-            problem, step = f"{problem} recorded: {clean(start.gone[0])}", _LOOK
+        if not problem and start.vanished:
+            problem = (
+                f"{count(len(start.vanished), 'event')} that a closed month counted is no longer"
+            )
+            problem, step = f"{problem} recorded: {clean(start.vanished[0])}", _LOOK
         if not problem and start.changed:
             problem = f"{count(len(start.changed), 'event')} that a closed month counted is"
             problem, step = f"{problem} recorded in another way: {clean(start.changed[0])}", _REOPEN

@@ -1,6 +1,7 @@
--- One row per pair: a key of an unplaced payment (`payer`), and a lesson with this key. `turn` numbers a payer's
--- lessons with the same subject, `amount_turn` those with the same amount, latest first; `place` ranks the
--- payer's subjects, the most recently paid first. All are numbered by currency and direction.
+-- One row per pair: a key of an unplaced payment (`payer`: an account, a name, or an amount with the account that it
+-- reached; see `payer_keys`), and a lesson with this key (see `payment_lessons`; `entry_id` is the lesson's line).
+-- `turn` numbers a key's lessons with the same subject, `amount_turn` those with the same amount, latest first;
+-- `place` ranks the key's subjects, the most recently paid first. All are numbered by currency and direction.
 SELECT
     payer, entry_id, subject, booking_date, month_day, amount, currency, direction,
     row_number() OVER (PARTITION BY payer, currency, direction, subject ORDER BY booking_date DESC, entry_id) AS turn,
