@@ -112,7 +112,7 @@ def test_altering_an_open_journal_stops_every_decision(
     with pytest.raises(JournalError, match=CHANGED):
         one_more(journal)
     (tmp_path / "journal.sqlite").write_bytes(whole)  # restored without the noted entry
-    with pytest.raises(JournalError, match="its entry 4 was noted here"):
+    with pytest.raises(JournalError, match="entry 4 was noted here"):
         one_more(journal)
 
 

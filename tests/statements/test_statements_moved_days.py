@@ -83,7 +83,7 @@ def test_a_movement_that_days_missing_from_both_may_explain_is_reported(
 ) -> None:
     *_, report = desk.add(texts)
     assert [twin for (twin,) in desk.rows("is_twin")].count(True) == 2
-    assert any("on another day" in problem.what for problem in report.problems)
+    assert any("a different day" in problem.what for problem in report.problems)
 
 
 def test_a_balance_that_recurs_after_missing_days_loses_no_row(desk: Desk) -> None:
@@ -121,7 +121,7 @@ def test_without_balances_a_row_that_both_exports_should_contain_is_reported(des
     *_, report = desk.add((BUNQ + ends[0] + same + ends[1], BUNQ + ends[0] + later + ends[1]))
     twins = [row for row in desk.rows("booking_date", "is_twin") if row[1]]
     assert twins == [(date(2026, 10, 5), True), (date(2026, 10, 6), True)]
-    (problem,) = [problem for problem in report.problems if "another day" in problem.what]
+    (problem,) = [problem for problem in report.problems if "a different day" in problem.what]
     assert problem.file_name == "1.csv"
 
 

@@ -181,7 +181,7 @@ def test_rows_that_agree_only_in_day_and_amount_are_twins_and_reported(
     texts = (BUNQ + bunq("Payer BV", "PAY-2026-004471"), BUNQ + other)
     *_, report = desk.add(texts, together=together)
     assert desk.rows("amount", "is_twin") == [(Decimal(500), True)] * 2
-    (problem,) = [problem for problem in report.problems if "in other words" in problem.what]
+    (problem,) = [problem for problem in report.problems if "different words" in problem.what]
     assert problem.file_name == "1.csv"
     assert "2026-10-05" in problem.what
 
