@@ -261,7 +261,7 @@ def test_transfers_no_longer_listed_newest_first_are_all_read_and_reported(
     inner.change = reversed_pages
     report, asked = later()
     assert asked == whole
-    told = [notice for notice in report.notices if "does not come newest first" in notice]
+    told = [notice for notice in report.notices if "is not sorted newest first" in notice]
     assert told
     assert all("it was read completely" in notice for notice in told)
     assert (line(report, "transfers"), line(first, "transfers")[1:]) == ((0, 0, 0), (0, 0))
