@@ -173,7 +173,5 @@ def test_changed_terms_apply_from_the_first_open_month(closed: Workspace, tmp_pa
     assert october["reversed"] == -before["remeasured"], "the part to be reversed is reversed"
     assert october["remeasured"] == october["value"] - (october["closing"] - october["remeasured"])
     assert october["closing"] == october["value"]
-    words = (
-        "the opening of USDC at 2026-09-30 is not used: the closing of 2026-09, which is closed,"
-    )
-    assert f"{words} is used instead" in desk.coins("2026-10").notes
+    words = "the opening of USDC at 2026-09-30 is not used, because 2026-09 is closed; that month's"
+    assert f"{words} closing is used instead" in desk.coins("2026-10").notes

@@ -154,7 +154,7 @@ def test_a_gap_in_the_heads_stops_every_desk_before_it(
     kept = lost.read_bytes()
     lost.unlink()
     before, objects = content(ben), files_in(home / "lake")
-    words = r"lacks heads/000000000003 but has later heads - ask the colleague who maintains the home"
+    words = r"lacks heads/000000000003 but has later heads - ask the colleague who maintains"
     for verb in (sharing_of(ben).pull, sharing_of(ben).push, lambda: add(ben, 9, b="OPEN")):
         with pytest.raises(WorkspaceDamaged, match=words):
             verb()

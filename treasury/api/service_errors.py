@@ -19,7 +19,7 @@ from treasury.core import errors as tree
 from treasury.core.text import service_code
 
 _MOST_FAULTS: Final = 20
-"""Maximum number of errors shown of one refusal; further errors are only counted."""
+"""Maximum number of errors shown for one refusal; further errors are only counted."""
 
 _TRACE_HEADERS = ("x-trace-id", "x-request-id", "x-correlation-id")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")

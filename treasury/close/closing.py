@@ -213,7 +213,7 @@ def closing_of(
     preparation: Preparation | None = None,
     ledger: LedgerFile | None = None,
 ) -> Closing:
-    """Return the closing of an answer, with its balances and open items."""
+    """Compute the closing of a reconciled month, with its balances and open items."""
     rolled = rolled or Rolled()
     balances = month_balances(r, zone)
     coins = None

@@ -1,8 +1,9 @@
 """Validate the input tables of matching and convert them to one typed form.
 
 The input is pandas, Arrow, a DuckDB relation or a Parquet path; the output is an Arrow table of
-exactly the declared columns. A missing optional column becomes nulls, and so does an empty text. A
-float amount with more decimals than its currency, and a day with an hour, are refused.
+exactly the declared columns. A missing optional column becomes nulls, and an empty string becomes
+null. A float amount with more decimals than its currency has is refused, and so is a date with a
+time other than midnight.
 """
 
 from __future__ import annotations

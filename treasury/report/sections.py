@@ -268,7 +268,7 @@ def _bridge(bridge: TransitBridge) -> Grid:
     names = ("report", "journal", "roll_forward")
     steps = bridge.steps.arrow.to_pylist() if len(bridge.rows) else []
     return make_grid(
-        "In transit by this report, by the journal, and open in the roll-forward",
+        "In transit according to this report and the journal, and open in the roll-forward",
         "What | Why | >Items | >Report | >Journal | >Roll-forward",
         [*steps, *_summed(steps, names)],
         lambda row: (

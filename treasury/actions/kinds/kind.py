@@ -314,7 +314,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     detail: Callable[[Client, Sent, str], Record[Any] | None] | None = None
     """Reads the full record by its id if the answer shows too little."""
     refuses_repeat: frozenset[int] = frozenset({409})
-    """Statuses with which the service refuses the repeat of a successful call."""
+    """Statuses with which the service refuses to repeat a successful call."""
     event: str = ""
     """The ramp request's event that shows the effect, and the user that the event names."""
     look_up: Callable[[Client, Sent], Record[Any] | None] | None = None

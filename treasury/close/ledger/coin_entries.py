@@ -53,7 +53,7 @@ class CoinBooks(msgspec.Struct, frozen=True):
 
 
 def coin_books(coins: CoinAccounts | None) -> CoinBooks:
-    """Return the entries of the measured coins; empty without any."""
+    """Return the book entries of the measured coins; empty if no coins were measured."""
     if coins is None:
         return CoinBooks()
     rows = coins.measured.arrow.to_pylist()

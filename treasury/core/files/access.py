@@ -31,7 +31,10 @@ def keep_to_user() -> None:
 
 
 def keep_to_group(folder: Path) -> None:
-    """Create files as 0660 and folders as 0770 from now on, with the group of `folder` below it."""
+    """From now on, create files as 0660 and folders as 0770.
+
+    New files below `folder` inherit its group.
+    """
     _mask(_GROUP)
     status = folder.stat()
     if stat.S_IMODE(status.st_mode) != _SHARED_FOLDER and status.st_uid == os.geteuid():

@@ -1,10 +1,10 @@
-"""Pulling: downloads and verifies a head's files that this desk lacks, and shows them.
+"""Pulling: downloads and verifies a head's files that this desk lacks, and makes the head visible.
 
 Files are downloaded into a separate folder and compared with their hashes. They are then moved to
 their places, where no commit names them yet, and finally the head's commit becomes the last one. If
 a repair on another desk rewrote a table's log, new log entries have the same names as old ones.
-Then the whole log is exchanged. A note is stored during the exchange: after an interruption, the
-next process finds the note and completes the exchange before it reads any commit.
+In that case the whole log is replaced. A note is stored meanwhile: after an interruption, the next
+process finds the note and completes the replacement before it reads any commit.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Preview(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def removed(self) -> list[str]:
-        """A sentence for each list in the rules that loses entries by the change."""
+        """A sentence for each list in the rules from which the change removes entries."""
         rules = msgspec.structs.asdict(self.rules)
         return [
             f"{name} no longer has {', '.join(map(str, removed))}"

@@ -47,7 +47,7 @@ def print_pdf(page: Path, to: Path) -> Path:
             "--no-pdf-header-footer",
             f"--user-data-dir={profile}",
             f"--print-to-pdf={to.resolve()}",
-            # A browser that root runs does not start with its sandbox.
+            # Run as root, the browser refuses to start with its sandbox.
             *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
             page.resolve().as_uri(),
         ]

@@ -56,7 +56,7 @@ def check_statements(
     rows = reading.statements.arrow.select(list(HEAD)).to_pylist()
     counts = Counter(row["statement_id"] for row in rows)
     if counts.total() > len(counts):
-        # Each version of a statement names the versions that are equally proved and equally new.
+        # Each version lists its rivals: different versions that are equally proved and equally new.
         entries: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         for file in reading.files:
             for batch in file.batches():

@@ -156,7 +156,7 @@ def doubtful_rows(staging: Staging) -> dict[int, list[date]]:
 
 
 def moved_days(staging: Staging) -> dict[int, list[tuple[date, date]]]:
-    """Return by file both days of each row that matches a stored movement with a different day."""
+    """Return, by file, both days of each row that is a movement stored with a different day."""
     found: dict[int, list[tuple[date, date]]] = defaultdict(list)
     query = "SELECT file, booking_date, known_date FROM moved_rows ORDER BY ALL"
     for file, day, known_day in staging.run(query).fetchall():

@@ -217,7 +217,7 @@ def _settings_findings(folder: Path, settings: Settings) -> Iterator[HealthFindi
         writes = "may be written to" if services.may_write else "is only read"
         hosts = ascii_escaped(", ".join(sorted(set(services.hosts))))
         yield HealthFinding("environment", "ok", f"{desk.environment} at {hosts}; it {writes}")
-    do = f"if that is right, run `{COMMAND}` on a terminal; nothing is sent there before"
+    do = f"if that is right, run `{COMMAND}` in a terminal; until then, nothing is sent to it"
     try:
         differing = differences(folder, settings)
     except SettingsError as error:

@@ -332,8 +332,8 @@ class _Draft:
             for row in stated:
                 if row["day"] >= ended:
                     self.notes.append(
-                        f"the opening of {coin} at {row['day']} is not used: the closing of"
-                        f" {Month.of(ended)}, which is closed, is used instead"
+                        f"the opening of {coin} at {row['day']} is not used, because"
+                        f" {Month.of(ended)} is closed; that month's closing is used instead"
                     )
             after = [event for event in events if event["happened_on"] > ended]
             # If the company is one pool now, it has all lots. Empty pools have no lots.

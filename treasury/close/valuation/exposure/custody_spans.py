@@ -257,7 +257,7 @@ def _once(credits_: Iterable[_Row]) -> list[_Row]:
 
 
 def _of_credit(span: HeldAmount, own: _Named, resolved: datetime | None) -> Iterator[HeldAmount]:
-    """Yield the spans of a credit, by the balances that may contain its coins."""
+    """Yield the credit's spans, ended or marked doubtful where a conversion took its coins."""
     converted = own.converted
     left_by = "" if converted is None else "converted: its coins are in the balance"
     if own.not_shown:

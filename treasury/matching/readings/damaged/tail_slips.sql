@@ -1,5 +1,5 @@
 -- One row per text and code, if one of the code's last six characters is different or missing in the text. The
--- heads are equal, and the tails are equal after each loses one character.
+-- heads are equal. The tails are equal once the code's tail, and the text's if it is as long, loses one character.
 SELECT DISTINCT f.form, c.expectation_id, c.code
 FROM (
     SELECT *, substr(tail, 1, p - 1) || substr(tail, p + 1) AS rest

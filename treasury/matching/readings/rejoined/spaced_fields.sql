@@ -1,4 +1,4 @@
--- One row per field in which a code may begin or a structured reference may be printed, as words. The sign "|"
+-- One row per field that may contain the beginning of a code, or a structured reference. The sign "|"
 -- replaces a code that the line names in full.
 SELECT
     entry_id, field, text, code IS NOT NULL AS is_named,

@@ -1,4 +1,4 @@
--- One row per group of lines that a return may bring back (see `return_origins`), with its first line, the days
+-- One row per group of lines that may be the original payment of a return (see `return_origins`), with its first line, the days
 -- of the first and the second line, and the letters and digits of the payer's name.
 SELECT
     group_id, account, currency, direction, amount, payer_account, payer_name,

@@ -1,7 +1,8 @@
 -- One row per declared account, with its statements and balances of the month.
 --
 -- `covered_to` is the last day of the proved statements that follow each other without a gap. `complete` means that
--- every statement is proved and the whole month is covered. `missing_from` is the first day that is not covered.
+-- no statement fails its proof and that proved statements cover the whole month. `missing_from` is the first day that
+-- is not covered.
 SELECT
     d.account,
     d.name,
