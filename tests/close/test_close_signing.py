@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from decide_desk import ANNA, BERT, clock_at, copy_of, double, first_line, october
+from decide_desk import ANNA, BERT, clock_at, double, first_line
 from openpyxl import load_workbook
 from signed import carry_all
 
@@ -19,16 +19,6 @@ from treasury.lake import Lake
 from treasury.month.items import OpenItems
 from treasury.report.pack.pack_verification import verify_pack
 from treasury.workspace import Workspace
-
-
-@pytest.fixture
-def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
-    return copy_of(month_end, tmp_path / "desk")
-
-
-@pytest.fixture(scope="module")
-def lines(month_end: Workspace) -> list[dict[str, Any]]:
-    return october(month_end)
 
 
 @pytest.mark.acceptance
@@ -147,7 +137,9 @@ def test_a_list_that_cannot_be_recomputed_is_not_signed(
     carry_all(desk, "2026-10")
     desk.periods.prepare("2026-10", actor=ANNA)
     monkeypatch.setattr(OpenItems, "hash", "0" * 64)
-    with pytest.raises(ActionRefused, match="not what anna prepared: its list of open items"):
+    with pytest.raises(
+        ActionRefused, match="differs from what anna prepared: its list of open items"
+    ):
         desk.periods.sign("2026-10", actor=BERT)
     assert desk.journal.entries("period.close") == []
 

@@ -22,11 +22,6 @@ NOVEMBER = "2026-11-20T08:00:00+00:00"
 
 
 @pytest.fixture(scope="module")
-def lines(month_end: Workspace) -> list[dict[str, Any]]:
-    return october(month_end)
-
-
-@pytest.fixture(scope="module")
 def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """Return a desk with October closed, on 20 November; to be copied."""
     desk = copy_of(month_end, tmp_path_factory.mktemp("late") / "desk")
@@ -67,7 +62,9 @@ def test_a_late_decision_names_both_months_and_leaves_the_closed_one(
     panel = desk.panels.exceptions("2026-10")
     assert len(panel.rows.arrow) == len(before.items)
     notes = [line.text for line in panel.frame().notes]
-    assert any("October 2026 is closed, and this was open then" in text for text in notes), notes
+    assert any("October 2026 is closed; these items were open then" in text for text in notes), (
+        notes
+    )
     assert "LATE                1 item since the close: treasury periods late" in desk.status(
         "2026-10"
     )

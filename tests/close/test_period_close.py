@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from decide_desk import ANNA, BERT, clock_at, copy_of, double, edit, first_line, october
+from decide_desk import ANNA, BERT, clock_at, copy_of, double, edit, first_line
 from signed import carry_all, close_month
 
 from treasury.actions.policies.policy import Policy
@@ -29,16 +29,6 @@ from treasury.journal.period_history import require_turn
 from treasury.month.items import OpenItems
 from treasury.month.standing_knowledge import Knowledge
 from treasury.workspace import Workspace
-
-
-@pytest.fixture
-def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
-    return copy_of(month_end, tmp_path / "desk")
-
-
-@pytest.fixture(scope="module")
-def lines(month_end: Workspace) -> list[dict[str, Any]]:
-    return october(month_end)
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +117,7 @@ def test_a_reopened_month_names_person_and_reason_and_can_be_closed_again(
     closed: Workspace, tmp_path: Path
 ) -> None:
     desk = copy_of(closed, tmp_path / "desk")
-    with pytest.raises(ActionRefused, match="2026-10, after 2026-09, is already closed") as refused:
+    with pytest.raises(ActionRefused, match="2026-10 is closed after 2026-09") as refused:
         desk.periods.reopen("2026-09", "a mistake", actor=BERT)
     assert "treasury periods reopen 2026-10 --reason" in str(refused.value)
     with pytest.raises(InputError, match="needs a reason"):
