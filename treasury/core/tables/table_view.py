@@ -6,7 +6,10 @@ own colours are used, so that a table is readable in light and dark themes.
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -33,6 +36,18 @@ _WHOLE: Final = 36
 """Maximum characters of the texts of a column that a notebook never wraps: an id, an IBAN."""
 _CELL: Final = "padding:.2em .8em;border-bottom:1px solid rgba(128,128,128,.35)"
 """Cell style, inline so that a notebook's style sheet (as in marimo) cannot override it."""
+
+_MONTH: Final = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_UNBROKEN: Final = re.compile(
+    r"[A-Z][A-Z0-9]{1,9} -?[0-9][0-9,.]*"  # An amount with its currency.
+    rf"|\b[0-9]{{1,2}} {_MONTH}(?: [0-9]{{4}})?(?: [0-9]{{2}}:[0-9]{{2}}(?: [A-Z]{{2,5}}\b)?)?"
+    r"|\b[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?: [A-Z]{2,5}\b)?"
+    r"|\b[0-9][0-9,]* (?:TARGET|calendar|business) days?\b"
+)
+"""Pattern of texts that are not broken although they contain blanks."""
+_BLANK: Final = "\u00a0"
+"""Replaces a blank where a line must not break; texts never contain it, because `clean` removes it.
+"""
 
 
 class ShownRows(msgspec.Struct, frozen=True):
@@ -191,3 +206,46 @@ def _filled(text: str, width: int, to_right: bool) -> str:
         text = set_cell_size(text, width - 1) + "…"
     blanks = " " * (width - cell_len(text))
     return f"{blanks}{text}" if to_right else f"{text}{blanks}"
+
+
+def terminal_width() -> int | None:
+    """Return the terminal's width, from $COLUMNS first; None if output is redirected."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or None
+    except (OSError, ValueError):  # The output is not a terminal, or has no file number.
+        return None
+
+
+def pieces(text: str) -> list[str]:
+    """Return the parts of a text at which a line may break."""
+    return _UNBROKEN.sub(lambda found: found[0].replace(" ", _BLANK), text).split(" ")
+
+
+def folded(text: str, width: int) -> list[str]:
+    """Return the lines of a text in a column; a part wider than the column stays whole."""
+    if text_width(text) <= width:
+        return [text]
+    lines, line = [], ""
+    for piece in pieces(text):
+        longer = f"{line} {piece}" if line else piece
+        if line and text_width(longer) > width:
+            lines.append(line)
+            line = piece
+        else:
+            line = longer
+    return [each.replace(_BLANK, " ") for each in (*lines, line)]
+
+
+def shortened(text: str, width: int) -> str:
+    """Return the text, or as many of its unbroken parts as fit, and an ellipsis."""
+    if text_width(text) <= width:
+        return text
+    return f"{folded(text, width - _GAP)[0]} …"
+
+
+def text_width(text: str) -> int:
+    """Return the number of terminal columns that a text takes."""
+    return len(text) if text.isascii() else cell_len(text)
