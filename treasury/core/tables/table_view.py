@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -31,6 +30,10 @@ TEXT_ROWS: Final = 20
 """Maximum number of rows shown in a terminal."""
 _LONGEST: Final = 48
 """Maximum characters of a text in a terminal; a longer text is cut and ends in an ellipsis."""
+_REFERENCE: Final = 66
+"""Maximum characters of a word that a terminal never cuts; the longest is a transaction's hash."""
+_UNKNOWN_WIDTH: Final = 100
+"""Characters of a line if the output is not a terminal, as in a notebook."""
 _GAP: Final = 2
 _WHOLE: Final = 36
 """Maximum characters of the texts of a column that a notebook never wraps: an id, an IBAN."""
@@ -169,14 +172,14 @@ def text_table(
 ) -> str:
     """Return the first rows as aligned text that fits the terminal.
 
-    Columns that do not fit are named below the table. Amounts are never cut.
+    Columns that do not fit are named below the table. Amounts, dates and references are never cut.
     """
     shown = grid(table, units, TEXT_ROWS, as_stored=as_stored)
     columns = [
         [clean(text) for text in column] for column in zip(shown.names, *shown.rows, strict=True)
     ]
     widths = [
-        max(cell_len(text) if whole else min(cell_len(text), _LONGEST) for text in column)
+        _column_width(column, is_whole=whole)
         for column, whole in zip(columns, shown.unbroken, strict=True)
     ]
     kept = _fitting(widths, shown.to_right)
@@ -190,9 +193,19 @@ def text_table(
     return "\n".join([*lines, clean(notes)])
 
 
+def _column_width(texts: Sequence[str], *, is_whole: bool) -> int:
+    """Return a column's width, which is large enough for each amount, date and reference."""
+    longest = max(map(text_width, texts))
+    if is_whole or longest <= _LONGEST:
+        return longest
+    words = (text_width(word) for text in texts for word in pieces(text))
+    unbroken = max((width for width in words if width <= _REFERENCE), default=0)
+    return min(longest, max(_LONGEST, unbroken + _GAP))
+
+
 def _fitting(widths: Sequence[int], to_right: Sequence[bool]) -> list[int]:
     """Return the indices of the columns that fit; the first column and numbers have priority."""
-    room = shutil.get_terminal_size((120, 24)).columns + _GAP
+    room = (terminal_width() or _UNKNOWN_WIDTH) + _GAP
     kept: list[int] = []
     for at in sorted(range(len(widths)), key=lambda at: (at > 0, not to_right[at], at)):
         if not kept or widths[at] + _GAP <= room:
@@ -202,9 +215,10 @@ def _fitting(widths: Sequence[int], to_right: Sequence[bool]) -> list[int]:
 
 
 def _filled(text: str, width: int, to_right: bool) -> str:
-    if cell_len(text) > width:
+    text = shortened(text, width)
+    if text_width(text) > width:
         text = set_cell_size(text, width - 1) + "…"
-    blanks = " " * (width - cell_len(text))
+    blanks = " " * (width - text_width(text))
     return f"{blanks}{text}" if to_right else f"{text}{blanks}"
 
 
