@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Final
+from typing import Final, SupportsIndex
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -45,6 +45,12 @@ def is_it(name: object, names: Iterable[str]) -> str:
     """Return `; is it NAME?` with the known name nearest to a misspelt one, or an empty text."""
     near = nearest(name, names)
     return f"; is it {clean(near)}?" if near else ""
+
+
+def one_of(name: object, names: Iterable[str], verb: str = "use") -> str | None:
+    """Return the step `use one of NAMES`, or None if `is_it` already suggests a near name."""
+    known = list(names)
+    return None if nearest(name, known) else f"{verb} one of {', '.join(map(clean, known))}"
 
 
 def screen_code(name: str) -> str:
@@ -92,6 +98,16 @@ class Screen(str):
 
     def __repr__(self) -> str:
         return str(self)
+
+    def __getitem__(self, key: SupportsIndex | slice) -> str:
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        # Imported here, because that module imports this one.
+        from treasury.core.errors import TableError
+
+        raise TableError(
+            "a screen is a text, not a table", do="use t.open_items(), t.facts() or t.sql(…)"
+        )
 
 
 def is_hidden(char: str) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from treasury.core.calendar import Month, Months
-from treasury.core.errors import InputError, NothingStored
+from treasury.core.errors import InputError, NothingStored, QueryError
 from treasury.workspace.payment_verbs import WorkspacePayments
 from treasury.workspace.stores import Span
 
@@ -67,7 +67,7 @@ class WorkspaceMonths(WorkspacePayments):
             conversions, open_items, balances, roll_forward and fee_requests, and the current
             awaiting_funds.
         params
-            Values of the query's parameters.
+            Values of the query's parameters, as a list or a dictionary.
         month
             The month; default: the last one that ended.
 
@@ -85,6 +85,11 @@ class WorkspaceMonths(WorkspacePayments):
         --------
         >>> t.sql("SELECT state, sum(signed_amount) FROM open_items GROUP BY state")
         """
+        if isinstance(params, str | Month):
+            raise QueryError(
+                "the second argument of sql has the values of the query",
+                do=f"write month={str(params)!r} for a month, or a list of values",
+            )
 
         def answer_of(name: str) -> Callable[[], pa.Table]:
             if name == _AWAITING:
