@@ -42,7 +42,7 @@ MISSPELT: dict[str, tuple[Callable[[Workspace], object], str]] = {
     "chart": (lambda _: plots.fee, "plots has no 'fee'; is it fees?"),
     "column as an attribute": (
         lambda t: t.reconcile("2026-10").lines.ammount,  # type: ignore[attr-defined]
-        'is it the column amount? - write table["amount"]',
+        'is it the column amount? - table["amount"] is a column, .where filters',
     ),
     "column of a query": (
         lambda t: t.sql("SELECT l.ammount FROM bank_lines l", month="2026-10"),
@@ -124,13 +124,12 @@ def test_facades_show_their_methods(month_end: Workspace) -> None:
     assert repr(month_end.rates) == "<StoredRates: add, list, reference>"
     assert "who proposed and approved" in repr(month_end.actions)
     assert 'entries(subject="A-1")' in repr(month_end.journal)
-    names = [name for name in dir(month_end) if not name.startswith("_")]
-    values = [getattr(type(month_end), name) for name in names]
-    facades = [
+    facades = {
         name
-        for name, value in zip(names, values, strict=True)
-        if isinstance(value, cached_property) and name not in {"inbox", "notices"}
-    ]
+        for base in Workspace.__mro__
+        for name, value in vars(base).items()
+        if isinstance(value, cached_property) and not name.startswith("_")
+    } - {"inbox", "notices"}
     assert len(facades) >= 12
     for name in facades:
         assert " object at 0x" not in repr(getattr(month_end, name)), name

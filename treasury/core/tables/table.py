@@ -449,7 +449,8 @@ class Table(NearestNames):
             return super()._unknown(name)
         asked = "" if column == name else f"; is it the column {clean(column)}?"
         return UnknownName(
-            f"Table has no attribute {name!r}{asked}", do=f'write table["{clean(column)}"]'
+            f"Table has no attribute {name!r}{asked}",
+            do=self._advice.replace("COLUMN", clean(column)),
         )
 
     def _require(self, names: Collection[str]) -> None:
