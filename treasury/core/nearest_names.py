@@ -1,12 +1,12 @@
-"""Base classes of objects that suggest the nearest attribute for a misspelt one."""
+"""Base classes of objects that help after a misspelt name or a wrong operation."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
-from treasury.core.errors import UnknownName
+from treasury.core.errors import TableError, UnknownName
 from treasury.core.text import is_it, one_of
 
 
@@ -57,6 +57,22 @@ class Facade(NearestNames):
         ]
         hint = f"; {self._hint}" if self._hint else ""
         return f"<{type(self).__name__}: {', '.join(dict.fromkeys(names))}{hint}>"
+
+
+class Screen(str):
+    """A text of several lines that a notebook shows as `print` would."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __getitem__(self, key: SupportsIndex | slice) -> str:
+        if isinstance(key, str):
+            raise TableError(
+                "a screen is a text, not a table", do="use t.open_items(), t.facts() or t.sql(…)"
+            )
+        return super().__getitem__(key)
 
 
 def unknown_in_module(module: str, name: str, names: Collection[str]) -> AttributeError:

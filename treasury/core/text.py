@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Final, SupportsIndex
+from typing import Final
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -89,25 +89,6 @@ def ascii_escaped(text: str) -> str:
 def safe_html(text: object) -> str:
     """Return text from outside as HTML, without markup and without mathematics in a notebook."""
     return html.escape(clean(text)).replace("$", "&#36;")
-
-
-class Screen(str):
-    """A text of several lines that a notebook shows as `print` would."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __getitem__(self, key: SupportsIndex | slice) -> str:
-        if not isinstance(key, str):
-            return super().__getitem__(key)
-        # Imported here, because that module imports this one.
-        from treasury.core.errors import TableError
-
-        raise TableError(
-            "a screen is a text, not a table", do="use t.open_items(), t.facts() or t.sql(…)"
-        )
 
 
 def is_hidden(char: str) -> bool:

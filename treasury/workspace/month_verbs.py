@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from treasury.close.ledger.transit_bridge import TransitBridge
     from treasury.close.valuation.coins.coin_accounts import CoinAccounts
     from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
+    from treasury.core.nearest_names import Screen
     from treasury.core.tables.table import Table
-    from treasury.core.text import Screen
     from treasury.month.reconciliation import Reconciliation
     from treasury.report import ClosePack, Fees, Tied
     from treasury.report.accounting_files import ExportedBooks
@@ -205,7 +205,7 @@ class WorkspaceMonths(WorkspacePayments):
         --------
         >>> print(t.status("2026-10"))
         """
-        from treasury.core.text import Screen
+        from treasury.core.nearest_names import Screen
         from treasury.report import SERVICES_ADD, first_screen, unknown_screen
 
         try:

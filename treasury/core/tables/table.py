@@ -541,7 +541,11 @@ class Tables(NearestNames):
 
     def _no_table(self) -> TableError:
         """Return the error for an operation that only a single table has."""
-        names = [name for name in _table_names(type(self)) if getattr(self, name) is not None]
+        names = [
+            name
+            for name in _table_names(cast("Any", type(self)))
+            if getattr(self, name) is not None
+        ]
         return TableError(
             f"{type(self).__name__} is not a table", do=f"use .df, or .{', .'.join(names)}"
         )
