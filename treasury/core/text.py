@@ -49,8 +49,8 @@ def is_it(name: object, names: Iterable[str]) -> str:
 
 def one_of(name: object, names: Iterable[str], verb: str = "use") -> str | None:
     """Return the step `use one of NAMES`, or None if `is_it` already suggests a near name."""
-    known = list(names)
-    return None if nearest(name, known) else f"{verb} one of {', '.join(map(clean, known))}"
+    choices = list(names)
+    return None if nearest(name, choices) else f"{verb} one of {', '.join(map(clean, choices))}"
 
 
 def screen_code(name: str) -> str:

@@ -22,7 +22,6 @@ import pyarrow.parquet as pq
 from treasury.core.errors import TableError
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
 from treasury.core.tables.table import Table
-from treasury.core.text import is_it, one_of
 from treasury.matching.float_amounts import exact_amounts
 
 if TYPE_CHECKING:
@@ -229,9 +228,8 @@ def _column(table: pa.Table, field: Field, name: str) -> pa.ChunkedArray:
         strange = strange.drop_null()
         if len(strange):
             raise TableError(
-                f"{name}: {field.name} has the value {strange[0].as_py()!r:.60}"
-                f"{is_it(strange[0], field.values)}",
-                do=one_of(strange[0], field.values),
+                f"{name}: {field.name} has the value {strange[0].as_py()!r:.60}",
+                do=f"use one of {', '.join(field.values)}",
             )
     return column
 

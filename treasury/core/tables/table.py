@@ -447,9 +447,9 @@ class Table(NearestNames):
         column = nearest(name, (*names, *self.columns))
         if column not in self.columns:
             return super()._unknown(name)
-        asked = "" if column == name else f"; is it the column {clean(column)}?"
+        question = "" if column == name else f"; is it the column {clean(column)}?"
         return UnknownName(
-            f"Table has no attribute {name!r}{asked}",
+            f"Table has no attribute {name!r}{question}",
             do=self._advice.replace("COLUMN", clean(column)),
         )
 
