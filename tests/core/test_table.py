@@ -239,6 +239,30 @@ def test_a_terminal_shows_unbroken_amounts_and_names_omitted_columns(
     assert (head[0], head[-1]) == ("booking_date", "entry_id")
 
 
+def test_print_uses_the_width_of_the_terminal_or_100_columns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = {f"part_{number}": [f"{number}" * 20] for number in range(9)}
+    for columns, width in (("", 100), ("60", 60), ("160", 160)):
+        monkeypatch.setenv("COLUMNS", columns)
+        line = str(Table(pa.table(rows))).splitlines()[1]
+        assert width - 22 < len(line) <= width
+
+
+def test_a_terminal_cuts_no_amount_date_or_reference_inside_a_text() -> None:
+    hash_ = "0x" + "ab" * 32
+    texts = [
+        hash_,
+        f"sent with {hash_}",
+        f"Ask for it by 27 Oct 2026 {'and ' * 8}EUR 1,250.00 at once",
+    ]
+    shown = str(Table(pa.table({"next_step": [*texts, "x" * 90]})))
+    first, second, third, fourth = (line.rstrip() for line in shown.splitlines()[1:5])
+    assert (first, second) == (hash_, "sent with …")
+    assert third.endswith("and and …")
+    assert fourth == "x" * 67 + "…"
+
+
 def test_untrusted_text_is_neither_markup_nor_a_control_sequence() -> None:
     table = Table(pa.table({"note": [HOSTILE]}), title=HOSTILE)
     assert "<b>" not in table._repr_html_()

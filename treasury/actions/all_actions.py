@@ -36,6 +36,9 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
 class Actions(ActionDecisions):
     """The actions of one workspace, available as `t.actions`.
 
+    `list` shows who proposed and who approved each action, and `get("A-1").approvals` has each
+    approval with its time and reason.
+
     Parameters
     ----------
     journal, settings, folder
@@ -51,6 +54,8 @@ class Actions(ActionDecisions):
     who
         A function that returns the current person (default: the journal's).
     """
+
+    _hint = "list() shows who proposed and approved each action, get(ID) its facts and outcome"
 
     def adopt_journal(self, reason: str) -> tuple[Action, ...]:
         """Continue with an older copy of the journal, or with a copied workspace.

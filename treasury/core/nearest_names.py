@@ -1,11 +1,13 @@
-"""The base class of objects that suggest the nearest attribute for a misspelt one."""
+"""Base classes of objects that help after a misspelt name or a wrong operation."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Collection, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
-from treasury.core.errors import UnknownName
-from treasury.core.text import is_it
+from treasury.core.errors import TableError, UnknownName
+from treasury.core.text import is_it, one_of
 
 
 class NearestNames:
@@ -24,8 +26,60 @@ class NearestNames:
             # AttributeError.
             if name.startswith("_") or name in dir(type(self)):
                 raise AttributeError(f"{owner!r} object has no attribute {name!r}")
-            names = [each for each in dir(self) if not each.startswith("_")]
-            raise UnknownName(
-                f"{owner} has no {name!r}{is_it(name, names)}",
-                do=self._advice,
+            raise self._unknown(name)
+
+    def _unknown(self, name: str) -> UnknownName:
+        """Return the error for an unknown attribute."""
+        names = [each for each in dir(self) if not each.startswith("_")]
+        return UnknownName(
+            f"{type(self).__name__} has no {name!r}{is_it(name, names)}", do=self._advice
+        )
+
+
+class Facade(NearestNames):
+    """An object whose methods are the operations on one subject, such as `t.actions`.
+
+    Its `repr` lists them.
+    """
+
+    __slots__ = ()
+    _offers: ClassVar[Sequence[str]] = ()
+    """The methods that `repr` lists; default: all public ones, in the order of their definition."""
+    _hint: ClassVar[str] = ""
+    """What people look for and do not find by the names of the methods."""
+
+    def __repr__(self) -> str:
+        names = self._offers or [
+            name
+            for base in reversed(type(self).__mro__)
+            for name, value in vars(base).items()
+            if isinstance(value, FunctionType) and not name.startswith("_")
+        ]
+        hint = f"; {self._hint}" if self._hint else ""
+        return f"<{type(self).__name__}: {', '.join(dict.fromkeys(names))}{hint}>"
+
+
+class Screen(str):
+    """A text of several lines that a notebook shows as `print` would."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __getitem__(self, key: SupportsIndex | slice) -> str:
+        if isinstance(key, str):
+            raise TableError(
+                "a screen is a text, not a table", do="use t.open_items(), t.facts() or t.sql(…)"
             )
+        return super().__getitem__(key)
+
+
+def unknown_in_module(module: str, name: str, names: Collection[str]) -> AttributeError:
+    """Return the error for an unknown name of a module, with the nearest of its public names."""
+    if name.startswith("_"):
+        return AttributeError(f"module {module!r} has no attribute {name!r}")
+    return UnknownName(
+        f"{module.rpartition('.')[2]} has no {name!r}{is_it(name, names)}",
+        do=one_of(name, names),
+    )

@@ -26,13 +26,13 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.core.errors import QueryError, StorageError, TableError
+from treasury.core.errors import StorageError, TableError, UnknownName
 from treasury.core.nearest_names import NearestNames
 from treasury.core.tables import duckdb_engine, query_checks
 from treasury.core.tables.schemas import keys_first, units_of
 from treasury.core.tables.shown_values import exact_frame, fiat_amounts, in_zone, presented
 from treasury.core.tables.table_view import html_table, text_table
-from treasury.core.text import clean, is_it, safe_html, visible
+from treasury.core.text import clean, is_it, nearest, one_of, safe_html, visible
 from treasury.core.wording import code_error
 
 if TYPE_CHECKING:
@@ -442,13 +442,24 @@ class Table(NearestNames):
         table._shown = kept(self.to_arrow())
         return table
 
+    def _unknown(self, name: str) -> UnknownName:
+        names = (each for each in dir(self) if not each.startswith("_"))
+        column = nearest(name, (*names, *self.columns))
+        if column not in self.columns:
+            return super()._unknown(name)
+        question = "" if column == name else f"; is it the column {clean(column)}?"
+        return UnknownName(
+            f"Table has no attribute {name!r}{question}",
+            do=self._advice.replace("COLUMN", clean(column)),
+        )
+
     def _require(self, names: Collection[str]) -> None:
         known = self.columns
         for name in names:
             if name not in known:
                 raise TableError(
                     f"there is no column {clean(name)!r}{is_it(name, known)}",
-                    do=f"use one of {', '.join(map(clean, known))}",
+                    do=one_of(name, known),
                 )
 
     def _require_codes(self, equal: Mapping[str, object]) -> None:
@@ -515,6 +526,35 @@ class Tables(NearestNames):
     def _main(self) -> Table:
         return next(iter(self.sheets().values()))
 
+    def __getitem__(self, name: object) -> Any:
+        raise self._no_table()
+
+    def __len__(self) -> int:
+        """Return the number of rows of the only table; raise TableError if there are several."""
+        if len(self.sheets()) > 1:
+            raise self._no_table()
+        return len(self._main)
+
+    def __bool__(self) -> bool:
+        # Only results that are a list of items, and count them, are false without any.
+        return type(self).__len__ is Tables.__len__ or len(self) > 0
+
+    def _no_table(self) -> TableError:
+        """Return the error for an operation that only a single table has."""
+        names = [
+            name
+            for name in _table_names(cast("Any", type(self)))
+            if getattr(self, name) is not None
+        ]
+        return TableError(
+            f"{type(self).__name__} is not a table", do=f"use .df, or .{', .'.join(names)}"
+        )
+
+    def _unknown(self, name: str) -> UnknownName:
+        if not hasattr(Table, name):
+            return super()._unknown(name)
+        return UnknownName(f"{type(self).__name__} has no {name!r}", do=self._no_table().do)
+
     @property
     def df(self) -> pd.DataFrame:
         """The main table as a pandas DataFrame."""
@@ -552,7 +592,23 @@ def _table_fields(kind: Any) -> tuple[str, ...]:
     hints: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         hints |= vars(base).get("__annotations__", {})
-    return tuple(n for n in kind.__struct_fields__ if hints[n] in {"Table", "Table | None"})
+    return tuple(n for n in kind.__struct_fields__ if hints[n] in _HINTS)
+
+
+_HINTS: Final = ("Table", "Table | None")
+
+
+@cache
+def _table_names(kind: Any) -> tuple[str, ...]:
+    """Return the fields and properties of a struct that are declared as a `Table`."""
+    names = list(_table_fields(kind))
+    for base in reversed(kind.__mro__):
+        for name, value in vars(base).items():
+            read = getattr(value, "fget", None) or getattr(value, "func", None)
+            hint = getattr(read, "__annotations__", {}).get("return")
+            if hint in _HINTS and not name.startswith("_"):
+                names.append(name)
+    return tuple(names)
 
 
 def _title(name: str) -> str:
@@ -606,8 +662,7 @@ def _matching_rows(
             query_checks.check_reads(connection, query, values)
             rows = duckdb_engine.rows(connection, query, values)
         except duckdb.Error as error:
-            text = str(error).partition("\n\nLINE")[0]
-            raise QueryError(clean(text), do="correct the condition") from None
+            raise query_checks.query_error(error, query, table.column_names) from error
     return rows[_ROW].combine_chunks()
 
 

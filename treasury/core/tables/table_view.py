@@ -6,7 +6,9 @@ own colours are used, so that a table is readable in light and dark themes.
 
 from __future__ import annotations
 
-import shutil
+import os
+import re
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -28,11 +30,27 @@ TEXT_ROWS: Final = 20
 """Maximum number of rows shown in a terminal."""
 _LONGEST: Final = 48
 """Maximum characters of a text in a terminal; a longer text is cut and ends in an ellipsis."""
+_REFERENCE: Final = 66
+"""Maximum characters of a word that a terminal never cuts; the longest is a transaction's hash."""
+_UNKNOWN_WIDTH: Final = 100
+"""Characters of a line if the output is not a terminal, as in a notebook."""
 _GAP: Final = 2
 _WHOLE: Final = 36
 """Maximum characters of the texts of a column that a notebook never wraps: an id, an IBAN."""
 _CELL: Final = "padding:.2em .8em;border-bottom:1px solid rgba(128,128,128,.35)"
 """Cell style, inline so that a notebook's style sheet (as in marimo) cannot override it."""
+
+_MONTH: Final = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_UNBROKEN: Final = re.compile(
+    r"[A-Z][A-Z0-9]{1,9} -?[0-9][0-9,.]*"  # An amount with its currency.
+    rf"|\b[0-9]{{1,2}} {_MONTH}(?: [0-9]{{4}})?(?: [0-9]{{2}}:[0-9]{{2}}(?: [A-Z]{{2,5}}\b)?)?"
+    r"|\b[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?: [A-Z]{2,5}\b)?"
+    r"|\b[0-9][0-9,]* (?:TARGET|calendar|business) days?\b"
+)
+"""Pattern of texts that are not broken although they contain blanks."""
+_BLANK: Final = "\u00a0"
+"""Replaces a blank where a line must not break; texts never contain it, because `clean` removes it.
+"""
 
 
 class ShownRows(msgspec.Struct, frozen=True):
@@ -154,14 +172,14 @@ def text_table(
 ) -> str:
     """Return the first rows as aligned text that fits the terminal.
 
-    Columns that do not fit are named below the table. Amounts are never cut.
+    Columns that do not fit are named below the table. Amounts, dates and references are never cut.
     """
     shown = grid(table, units, TEXT_ROWS, as_stored=as_stored)
     columns = [
         [clean(text) for text in column] for column in zip(shown.names, *shown.rows, strict=True)
     ]
     widths = [
-        max(cell_len(text) if whole else min(cell_len(text), _LONGEST) for text in column)
+        _column_width(column, is_whole=whole)
         for column, whole in zip(columns, shown.unbroken, strict=True)
     ]
     kept = _fitting(widths, shown.to_right)
@@ -175,9 +193,19 @@ def text_table(
     return "\n".join([*lines, clean(notes)])
 
 
+def _column_width(texts: Sequence[str], *, is_whole: bool) -> int:
+    """Return a column's width, which is large enough for each amount, date and reference."""
+    longest = max(map(text_width, texts))
+    if is_whole or longest <= _LONGEST:
+        return longest
+    words = (text_width(word) for text in texts for word in pieces(text))
+    unbroken = max((width for width in words if width <= _REFERENCE), default=0)
+    return min(longest, max(_LONGEST, unbroken + _GAP))
+
+
 def _fitting(widths: Sequence[int], to_right: Sequence[bool]) -> list[int]:
     """Return the indices of the columns that fit; the first column and numbers have priority."""
-    room = shutil.get_terminal_size((120, 24)).columns + _GAP
+    room = (terminal_width() or _UNKNOWN_WIDTH) + _GAP
     kept: list[int] = []
     for at in sorted(range(len(widths)), key=lambda at: (at > 0, not to_right[at], at)):
         if not kept or widths[at] + _GAP <= room:
@@ -187,7 +215,51 @@ def _fitting(widths: Sequence[int], to_right: Sequence[bool]) -> list[int]:
 
 
 def _filled(text: str, width: int, to_right: bool) -> str:
-    if cell_len(text) > width:
+    text = shortened(text, width)
+    if text_width(text) > width:
         text = set_cell_size(text, width - 1) + "…"
-    blanks = " " * (width - cell_len(text))
+    blanks = " " * (width - text_width(text))
     return f"{blanks}{text}" if to_right else f"{text}{blanks}"
+
+
+def terminal_width() -> int | None:
+    """Return the terminal's width, from $COLUMNS first; None if output is redirected."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or None
+    except (OSError, ValueError):  # The output is not a terminal, or has no file number.
+        return None
+
+
+def pieces(text: str) -> list[str]:
+    """Return the parts of a text at which a line may break."""
+    return _UNBROKEN.sub(lambda found: found[0].replace(" ", _BLANK), text).split(" ")
+
+
+def folded(text: str, width: int) -> list[str]:
+    """Return the lines of a text in a column; a part wider than the column stays whole."""
+    if text_width(text) <= width:
+        return [text]
+    lines, line = [], ""
+    for piece in pieces(text):
+        longer = f"{line} {piece}" if line else piece
+        if line and text_width(longer) > width:
+            lines.append(line)
+            line = piece
+        else:
+            line = longer
+    return [each.replace(_BLANK, " ") for each in (*lines, line)]
+
+
+def shortened(text: str, width: int) -> str:
+    """Return the text, or as many of its unbroken parts as fit, and an ellipsis."""
+    if text_width(text) <= width:
+        return text
+    return f"{folded(text, width - _GAP)[0]} …"
+
+
+def text_width(text: str) -> int:
+    """Return the number of terminal columns that a text takes."""
+    return len(text) if text.isascii() else cell_len(text)

@@ -75,6 +75,6 @@ def kind_named(word: str) -> str:
         words = [STORED_WORDS.get(each, each) for each in KINDS]
         raise InputError(
             f"{word!r:.60} is not a kind of open item{is_it(word, _BY_WORD)}",
-            do=f"give one of {', '.join(words)}",
+            do=None if is_it(word, _BY_WORD) else f"give one of {', '.join(words)}",
         )
     return name
