@@ -187,7 +187,7 @@ def test_values_are_readable_for_people_and_unchanged_in_data() -> None:
     assert in_words("kind", "no_reference") == "unreferenced"
     assert in_words("direction", "CRDT") == "in"
     assert in_words("kind", "off_ramp") == "off-ramp"
-    assert in_words("state", "proved_as_group") == "proved as a group"
+    assert in_words("state", "proved_as_group") == "proved as group"
     assert in_words("reference", "suggested") == "suggested"
     assert cell_text({"proved": True}, "proved", {}) == "yes"
     assert cell_text({"outcome": "suggested"}, "outcome", {}, as_stored=True) == "suggested"

@@ -17,12 +17,20 @@ from treasury.core.errors import InputError
 from treasury.core.money import format_amount, total
 from treasury.core.tables.column_texts import value_text
 from treasury.core.tables.table import Table, Tables
-from treasury.core.text import clean
+from treasury.core.text import clean, is_it
 from treasury.month.items import evidence_items
 from treasury.month.items.carry_proposals import Acceptance, carried
 from treasury.month.items.decision_items import action_items, late_items, moved_items
 from treasury.month.items.item_facts import Facts
-from treasury.month.items.item_kinds import KINDS, TURNS, Blocks, ItemKind, Turn, kind_named
+from treasury.month.items.item_kinds import (
+    KIND_WORDS,
+    KINDS,
+    TURNS,
+    Blocks,
+    ItemKind,
+    Turn,
+    kind_named,
+)
 from treasury.month.items.item_remarks import SETTLED_BY_REMARK, with_remarks
 from treasury.month.items.line_items import line_items
 from treasury.month.items.materiality import immaterial
@@ -47,6 +55,13 @@ _MOST_NAMES: Final = 5
 _OF_MONEY: Final = ("line", "request", "transfer", "conversion")
 """Subjects that always have an amount of money; other subjects may have none."""
 _OF_ANY_MONTH: Final = ("unknown_outcome", "done_twice")
+_TITLE: Final = "Open items"
+_CODES: Final = {
+    "kind": KIND_WORDS,
+    "turn": dict(TURNS),
+    "blocks": {way: way for way in get_args(Blocks)},
+}
+"""The codes of the table's columns, with their words."""
 _Way: TypeAlias = Literal["in", "out", ""]
 
 
@@ -124,11 +139,11 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def table(self) -> Table:
         """The items as a table; columns as in OPEN_ITEMS."""
-        return Table(items_table(self.items))
+        return Table(items_table(self.items), title=_TITLE, codes=_CODES)
 
     def sheets(self) -> Mapping[str, Table]:
         """Return the items by sheet name."""
-        return {"Open items": self.table}
+        return {_TITLE: self.table}
 
     def __len__(self) -> int:
         return len(self.items)
@@ -161,7 +176,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         for name, (value, values) in known.items():
             if value is not None and value not in values:
                 raise InputError(
-                    f"{name} has no value {value!r:.60}",
+                    f"{name} has no value {value!r:.60}{is_it(value, values)}",
                     do=f"give one of {', '.join(values)}",
                 )
         of = None if month is None else str(month)
