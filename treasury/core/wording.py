@@ -86,17 +86,18 @@ _STATES: Final = {
         )
     },
     "held_kyc": "held KYC",
-    **STORED_STATES,
 }  # fmt: skip
+_MOVED_OUTCOMES: Final = {**OUTCOMES, **LINE_CLASSES}
+"""The outcomes before and after a change; a line that a rule classes has its class."""
 _WORDS: Final[dict[str, dict[str, str]]] = {
     "outcome": OUTCOMES,
-    # A line that a rule classes moves to or from its class.
-    **dict.fromkeys(("from_outcome", "to_outcome"), {**OUTCOMES, **LINE_CLASSES}),
+    **dict.fromkeys(("from_outcome", "to_outcome"), _MOVED_OUTCOMES),
     "direction": DIRECTIONS,
     "ramp_type": RAMP_TYPES,
     "line_class": LINE_CLASSES,
     "kind": {**EXPECTED_KINDS, **STORED_WORDS},
-    **dict.fromkeys(("state", "mark", "proof"), _STATES),
+    "state": {**_STATES, **STORED_STATES},
+    **dict.fromkeys(("mark", "proof"), _STATES),
     "accepted_state": STORED_STATES,
     "source": {"own_bank": "own bank", "provider_report": "provider report"},
     "entry_status": {"BOOK": "booked", "PDNG": "pending", "INFO": "for information"},
@@ -106,22 +107,8 @@ _COMPLETE: Final = frozenset({"outcome", "direction", "ramp_type", "line_class"}
 """Columns that have a word for each of their values."""
 
 
-def codes() -> dict[str, dict[str, str]]:
-    """Return the codes of each column with their words, and the meaning of each outcome.
-
-    Returns
-    -------
-    dict
-        For each column name, a dictionary from code to word. For the outcomes of bank lines, the
-        meaning follows the word.
-
-    Examples
-    --------
-    >>> treasury.codes()["outcome"]["unreferenced"]
-    'Unreferenced: the line has no reference and no candidate'
-    >>> treasury.codes()["line_class"]["bank_charge"]
-    'Bank charge'
-    """
+def column_codes() -> dict[str, dict[str, str]]:
+    """Return the codes of each column with their words, and the meaning of each outcome."""
     legends = {
         column: {shown_code(column, code): word for code, word in words.items()}
         for column, words in {**_WORDS, "direction": LINE_DIRECTIONS}.items()
@@ -140,7 +127,7 @@ def shown_code(column: str, stored: str) -> str:
 
 def state_words(state: str) -> str:
     """Return the words for the state of an open item, a request or a transfer."""
-    return _STATES.get(state, state)
+    return _WORDS["state"].get(state, state)
 
 
 def in_words(column: str, value: object) -> object:
@@ -152,25 +139,25 @@ def in_words(column: str, value: object) -> object:
 
 
 def code_meant(
-    column: str, value: str, found: Collection[str], declared: Mapping[str, str] | None = None
+    column: str, value: str, present: Collection[str], declared: Mapping[str, str] | None = None
 ) -> str:
     """Return the code of a column that a value means; empty if it means none.
 
-    `found` are the codes that the column has, and `declared` all that it may have, with their
+    `present` are the codes that the column has, and `declared` all that it may have, with their
     words. A code is also meant by its word, and by its stored form. A column without declared codes
     accepts every value.
     """
-    if value in found:
+    if value in present:
         return value
     words = _WORDS.get(column, {})
-    if declared is None and column in _COMPLETE and found:
+    if declared is None and column in _COMPLETE and present:
         declared = {shown_code(column, code): word for code, word in words.items()}
     for stored, word in (*words.items(), *(declared or {}).items()):
         own = shown_code(column, stored)
         spellings = (own, stored, word, screen_code(word))
         is_meant = value in spellings or screen_code(value) in spellings
         if is_meant and (declared is None or own in declared):
-            return next((each for each in spellings if each in found), own)
+            return next((each for each in spellings if each in present), own)
     return value if declared is None else ""
 
 

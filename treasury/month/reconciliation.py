@@ -24,8 +24,8 @@ from treasury.core.errors import NothingStored
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.table import Table, Tables
-from treasury.core.wording import EXPECTED_KINDS
 from treasury.core.tables.table_view import html_grid
+from treasury.core.wording import EXPECTED_KINDS
 from treasury.lake import Snapshot
 from treasury.matching.engine import pipeline
 from treasury.matching.engine.memo import Memo, fingerprint

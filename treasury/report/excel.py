@@ -89,7 +89,7 @@ def _sheets() -> Iterator[Sheet]:
         own = columns.get(name, [])
         if schema is not None:
             own = [
-                msgspec.structs.replace(column, title=column.title.capitalize())
+                msgspec.structs.replace(column, title=column.title.replace("_", " ").capitalize())
                 for column in sheet_of(name, schema).columns
             ]
         yield Sheet(name, tuple(own))

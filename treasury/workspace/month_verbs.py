@@ -85,6 +85,8 @@ class WorkspaceMonths(WorkspacePayments):
         --------
         >>> t.sql("SELECT state, sum(signed_amount) FROM open_items GROUP BY state")
         """
+        from treasury.core.tables.schemas import with_units
+        from treasury.workspace.upkeep.dictionary import amount_units
 
         def answer_of(name: str) -> Callable[[], pa.Table]:
             if name == _AWAITING:
@@ -94,8 +96,10 @@ class WorkspaceMonths(WorkspacePayments):
         read = _READ.findall(query.casefold())
         answers = (*ANSWERS, _AWAITING)
         tables = {name: answer_of(name) for name in answers if name in read}
-        snapshot = self.snapshot().beside(tables, answers)
-        return self._rows(snapshot.sql(query, params), query, as_stored=True)
+        rows = self.snapshot().beside(tables, answers).sql(query, params)
+        # A column of a result has the unit that the queried tables declare for its name.
+        rows = rows.cast(with_units(rows.schema, **amount_units(read)))
+        return self._rows(rows, query, as_stored=True)
 
     def reconcile(
         self,

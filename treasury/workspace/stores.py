@@ -312,10 +312,12 @@ class WorkspaceStores:
         self._require_known("how long anything was in a status")
         return self._rows(durations(self.snapshot(), name, LIFECYCLES.get(name)))
 
-    def _rows(self, table: pa.Table, sql: str = "", *, as_stored: bool = False) -> Table:
+    def _rows(
+        self, table: pa.Table, sql: str = "", *, title: str = "", as_stored: bool = False
+    ) -> Table:
         from treasury.core.tables.table import Table
 
-        return Table(table, sql, self.settings.zone, as_stored=as_stored)
+        return Table(table, sql, self.settings.zone, title=title, as_stored=as_stored)
 
     def _require_known(self, subject: str) -> None:
         """Raise NothingStored if nothing was stored up to this workspace's instant."""

@@ -187,7 +187,7 @@ class Table(NearestNames):
         >>> r.lines.where(outcome=["suggested", "unreferenced"], currency="EUR")
         """
         self._require(equal)
-        equal = {name: self._meant(name, value) for name, value in equal.items()}
+        equal = {name: self._codes_meant(name, value) for name, value in equal.items()}
         conditions, bound = ([f"({predicate}\n)"] if predicate else []), [*values]
         for name, value in equal.items():
             column = duckdb_engine.quoted(name)
@@ -387,7 +387,8 @@ class Table(NearestNames):
         """Write an Excel workbook with the table.
 
         A text is never executed as a formula, an amount keeps every digit, and instants are in the
-        table's time zone.
+        table's time zone. The sheet has the table's title, or the file's name if it has none. The
+        header has the names of `columns`, instants with their zone.
 
         Parameters
         ----------
@@ -410,7 +411,7 @@ class Table(NearestNames):
         --------
         >>> r.lines.to_excel("lines.xlsx")
         """
-        return _write_workbook(path, {self.title or "Rows": self})
+        return _write_workbook(path, {self.title or Path(path).stem: self})
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the table as an Arrow stream, which Polars, DuckDB and others read."""
@@ -458,29 +459,29 @@ class Table(NearestNames):
                     do=f"use one of {', '.join(map(clean, known))}",
                 )
 
-    def _meant(self, name: str, value: object) -> object:
+    def _codes_meant(self, name: str, value: object) -> object:
         """Return the codes that the values of a condition mean; other values are unchanged.
 
         Raise TableError for a value that is no code, which would select no row silently.
         """
         column = self.to_arrow()[name]
-        given = value if isinstance(value, list | tuple | set | frozenset) else [value]
-        if not pa.types.is_string(column.type) or not any(isinstance(each, str) for each in given):
+        values = value if isinstance(value, list | tuple | set | frozenset) else [value]
+        if not pa.types.is_string(column.type) or not any(isinstance(each, str) for each in values):
             return value
-        found, declared = set(column.drop_null().unique().to_pylist()), self._codes.get(name)
-        meant = []
-        for each in given:
-            code = code_meant(name, each, found, declared) if isinstance(each, str) else each
+        present, declared = set(column.drop_null().unique().to_pylist()), self._codes.get(name)
+        codes: list[object] = []
+        for each in values:
+            code = code_meant(name, each, present, declared) if isinstance(each, str) else each
             if each and not code:
-                near = is_it(each, {*found, *(declared or {})})
+                near = is_it(each, {*present, *(declared or {})})
                 raise TableError(
                     f"{name} has no value {clean(each)[:60]!r}{near}",
-                    do=f"this table has {', '.join(map(clean, sorted(found)))}"
-                    if found
+                    do=f"this table has {', '.join(map(clean, sorted(present)))}"
+                    if present
                     else f"give one of {', '.join(declared or ())}",
                 )
-            meant.append(code)
-        return meant if given is value else meant[0]
+            codes.append(code)
+        return codes if values is value else codes[0]
 
 
 class Tables(NearestNames):
