@@ -85,8 +85,6 @@ class WorkspaceMonths(WorkspacePayments):
         --------
         >>> t.sql("SELECT state, sum(signed_amount) FROM open_items GROUP BY state")
         """
-        from treasury.core.tables.schemas import with_units
-        from treasury.workspace.upkeep.dictionary import amount_units
 
         def answer_of(name: str) -> Callable[[], pa.Table]:
             if name == _AWAITING:
@@ -97,9 +95,7 @@ class WorkspaceMonths(WorkspacePayments):
         answers = (*ANSWERS, _AWAITING)
         tables = {name: answer_of(name) for name in answers if name in read}
         rows = self.snapshot().beside(tables, answers).sql(query, params)
-        # A column of a result has the unit that the queried tables declare for its name.
-        rows = rows.cast(with_units(rows.schema, **amount_units(read)))
-        return self._rows(rows, query, as_stored=True)
+        return self._rows(rows, query, as_stored=True, queried=read)
 
     def reconcile(
         self,

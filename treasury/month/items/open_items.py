@@ -56,9 +56,9 @@ _OF_MONEY: Final = ("line", "request", "transfer", "conversion")
 """Subjects that always have an amount of money; other subjects may have none."""
 _OF_ANY_MONTH: Final = ("unknown_outcome", "done_twice")
 _TITLE: Final = "Open items"
-_CODES: Final = {
+_CODES: Final[Mapping[str, Mapping[str, str]]] = {
     "kind": KIND_WORDS,
-    "turn": dict(TURNS),
+    "turn": {str(turn): word for turn, word in TURNS.items()},
     "blocks": {way: way for way in get_args(Blocks)},
 }
 """The codes of the table's columns, with their words."""

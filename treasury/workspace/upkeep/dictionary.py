@@ -150,7 +150,7 @@ def codes() -> dict[str, dict[str, str]]:
     """
     legends = column_codes()
     legends["kind"] |= KIND_WORDS
-    return {**legends, "turn": dict(TURNS)}
+    return {**legends, "turn": {str(turn): word for turn, word in TURNS.items()}}
 
 
 def table_rows() -> pa.Table:
