@@ -16,9 +16,9 @@ from treasury.workspace import open_workspace as open  # noqa: A004 - treasury.o
 if TYPE_CHECKING:
     from treasury.cli.commands.practice import practice_company
     from treasury.core.tables.table import Table
-    from treasury.core.wording import codes
     from treasury.matching import Matches, Rules, match_references
     from treasury.report import plots
+    from treasury.workspace.upkeep.dictionary import codes
 
 __all__ = [
     "Matches", "Rules", "Table", "TreasuryError", "Workspace", "codes", "match_references",
@@ -30,7 +30,7 @@ __version__ = "0.2.0.dev0"
 _PLACES = {
     **dict.fromkeys(("Matches", "Rules", "match_references"), "treasury.matching"),
     "Table": "treasury.core.tables.table",
-    "codes": "treasury.core.wording",
+    "codes": "treasury.workspace.upkeep.dictionary",
     "practice_company": "treasury.cli.commands.practice",
 }
 

@@ -219,7 +219,9 @@ def test_a_table_exports_to_csv_excel_and_parquet(tmp_path: Path) -> None:
     head, row = book["Lines"].iter_rows(values_only=True)
     cells = dict(zip(head, row, strict=True))
     assert str(cells["at (Europe/Brussels)"]) == "2026-10-27 00:00:00"
-    assert cells["signed amount"] == 1.5
+    assert cells["signed_amount"] == 1.5
+    untitled = Table(arrow).to_excel(tmp_path / "history of [all] accounts in October.xlsx")
+    assert openpyxl.load_workbook(untitled).sheetnames == ["history of  all  accounts in Oc"]
     assert pq.read_table(table.to_parquet(tmp_path / "x.parquet")).equals(table.to_arrow())
     for write in (table.to_csv, table.to_parquet, table.to_excel):
         with pytest.raises(StorageError, match="cannot be written"):

@@ -99,8 +99,8 @@ class WorkspaceMonths(WorkspacePayments):
         read = _READ.findall(query.casefold())
         answers = (*ANSWERS, _AWAITING)
         tables = {name: answer_of(name) for name in answers if name in read}
-        snapshot = self.snapshot().beside(tables, answers)
-        return self._rows(snapshot.sql(query, params), query, as_stored=True)
+        rows = self.snapshot().beside(tables, answers).sql(query, params)
+        return self._rows(rows, query, as_stored=True, queried=read)
 
     def reconcile(
         self,

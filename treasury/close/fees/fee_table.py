@@ -155,7 +155,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
         for name in COST.names:
             cost = self.costs.each.arrow[name].slice(0, len(self.recorded))
             table = table.append_column(name, cost)
-        return Table(table, zone=self.zone)
+        return Table(table, zone=self.zone, title="Fee requests")
 
     @cached_property
     def costs(self) -> ConversionCosts:
@@ -248,7 +248,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
                 sums = groups.get((currency, str(month)), FeeTotal(currency=currency))
                 rows.append({"month": str(month), **sums.row, **_change(sums, before)})
                 before = sums
-        return Table(pa.Table.from_pylist(rows, schema=TREND))
+        return Table(pa.Table.from_pylist(rows, schema=TREND), title="Trend")
 
     @property
     def to_check(self) -> Table:

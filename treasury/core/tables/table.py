@@ -4,6 +4,7 @@
 code that computes, hashes or stores them. All other attributes show the values in a form for
 analysts:
 
+- A code is the word on screen in snake_case; stored codes may be older.
 - The direction of a bank line is `in` or `out`; the bank's CRDT or DBIT is in `credit_debit`.
 - `signed_amount` is negative for outgoing amounts, so it can be summed.
 - The direction of a ramp request is in `ramp_type`.
@@ -33,7 +34,7 @@ from treasury.core.tables.schemas import keys_first, units_of
 from treasury.core.tables.shown_values import exact_frame, fiat_amounts, in_zone, presented
 from treasury.core.tables.table_view import html_table, text_table
 from treasury.core.text import clean, is_it, nearest, one_of, safe_html, visible
-from treasury.core.wording import code_error
+from treasury.core.wording import code_meant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +56,7 @@ class Table(NearestNames):
     >>> r.lines.where("signed_amount > 10000").sort("-amount").df
     """
 
-    __slots__ = ("_fiat", "_keys", "_shown", "arrow", "as_stored", "sql", "title", "zone")
+    __slots__ = ("_codes", "_fiat", "_keys", "_shown", "arrow", "as_stored", "sql", "title", "zone")
     _advice = (
         'table["COLUMN"] is a column, .where filters, .sort orders, and .df is a pandas DataFrame'
     )
@@ -70,6 +71,7 @@ class Table(NearestNames):
         as_stored: bool = False,
         keys: Sequence[str] = (),
         fiat: Sequence[str] = (),
+        codes: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         self.arrow = _uniquely_named(arrow)
         """The computed values, for code that computes, hashes or stores them."""
@@ -78,6 +80,7 @@ class Table(NearestNames):
         self.title = title
         self.as_stored = as_stored
         """True if columns and values are shown as in queries, not in words for analysts."""
+        self._codes = codes or {}
         self._fiat = fiat
         self._keys = keys
         self._shown: pa.Table | None = None
@@ -163,7 +166,8 @@ class Table(NearestNames):
         *values
             The values for the question marks of the predicate, in order.
         **equal
-            By column name, a value, a list of allowed values, or None for missing values.
+            By column name, a value, a list of allowed values, or None for missing values. A code
+            may also be given by its word on screen, or as it is stored.
 
         Returns
         -------
@@ -183,7 +187,7 @@ class Table(NearestNames):
         >>> r.lines.where(outcome=["suggested", "unreferenced"], currency="EUR")
         """
         self._require(equal)
-        self._require_codes(equal)
+        equal = {name: self._codes_meant(name, value) for name, value in equal.items()}
         conditions, bound = ([f"({predicate}\n)"] if predicate else []), [*values]
         for name, value in equal.items():
             column = duckdb_engine.quoted(name)
@@ -383,7 +387,8 @@ class Table(NearestNames):
         """Write an Excel workbook with the table.
 
         A text is never executed as a formula, an amount keeps every digit, and instants are in the
-        table's time zone.
+        table's time zone. The sheet has the table's title, or the file's name if it has none. The
+        header has the names of `columns`, instants with their zone.
 
         Parameters
         ----------
@@ -406,7 +411,7 @@ class Table(NearestNames):
         --------
         >>> r.lines.to_excel("lines.xlsx")
         """
-        return _write_workbook(path, {self.title or "Rows": self})
+        return _write_workbook(path, {self.title or Path(path).stem: self})
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the table as an Arrow stream, which Polars, DuckDB and others read."""
@@ -428,9 +433,7 @@ class Table(NearestNames):
 
     def _of(self, arrow: pa.Table) -> Table:
         """Return a table from columns that are already in the form for analysts."""
-        table = Table(arrow, "", self.zone, title=self.title, as_stored=self.as_stored)
-        table._shown = arrow
-        return table
+        return self._alike(arrow, arrow)
 
     def _taken(self, rows: slice | pa.Array) -> Table:
         """Return a table with only some of the rows."""
@@ -438,8 +441,13 @@ class Table(NearestNames):
         def kept(table: pa.Table) -> pa.Table:
             return table.slice(0, rows.stop) if isinstance(rows, slice) else table.take(rows)
 
-        table = Table(kept(self.arrow), "", self.zone, title=self.title, as_stored=self.as_stored)
-        table._shown = kept(self.to_arrow())
+        return self._alike(kept(self.arrow), kept(self.to_arrow()))
+
+    def _alike(self, arrow: pa.Table, shown: pa.Table) -> Table:
+        """Return a table like this one, with other values and the form in which they are shown."""
+        title, as_stored, codes = self.title, self.as_stored, self._codes
+        table = Table(arrow, "", self.zone, title=title, as_stored=as_stored, codes=codes)
+        table._shown = shown
         return table
 
     def _unknown(self, name: str) -> UnknownName:
@@ -462,20 +470,29 @@ class Table(NearestNames):
                     do=one_of(name, known),
                 )
 
-    def _require_codes(self, equal: Mapping[str, object]) -> None:
-        """Raise TableError for a value that is no code, which would select no row silently."""
-        for name, value in equal.items():
-            given = value if isinstance(value, list | tuple | set | frozenset) else [value]
-            texts = [each for each in given if isinstance(each, str) and each]
-            column = self.to_arrow()[name]
-            if not texts or not pa.types.is_string(column.type):
-                continue
-            found = set(column.drop_null().unique().to_pylist())
-            for text in texts:
-                if error := code_error(name, text, found):
-                    raise TableError(
-                        error, do=f"this table has {', '.join(map(clean, sorted(found)))}"
-                    )
+    def _codes_meant(self, name: str, value: object) -> object:
+        """Return the codes that the values of a condition mean; other values are unchanged.
+
+        Raise TableError for a value that is no code, which would select no row silently.
+        """
+        column = self.to_arrow()[name]
+        values = value if isinstance(value, list | tuple | set | frozenset) else [value]
+        if not pa.types.is_string(column.type) or not any(isinstance(each, str) for each in values):
+            return value
+        present, declared = set(column.drop_null().unique().to_pylist()), self._codes.get(name)
+        codes: list[object] = []
+        for each in values:
+            code = code_meant(name, each, present, declared) if isinstance(each, str) else each
+            if each and not code:
+                near = is_it(each, {*present, *(declared or {})})
+                raise TableError(
+                    f"{name} has no value {clean(each)[:60]!r}{near}",
+                    do=f"this table has {', '.join(map(clean, sorted(present)))}"
+                    if present
+                    else f"give one of {', '.join(declared or ())}",
+                )
+            codes.append(code)
+        return codes if values is value else codes[0]
 
 
 class Tables(NearestNames):
@@ -488,6 +505,8 @@ class Tables(NearestNames):
 
     __slots__ = ()
     __struct_fields__: tuple[str, ...]
+    code_columns: ClassVar[Mapping[str, Mapping[str, Mapping[str, str]]]] = {}
+    """The codes that a column may have, with their words, by field and column."""
     key_columns: ClassVar[Mapping[str, Sequence[str]]] = {}
     """The columns to show first, by field; default: the first declared columns."""
     fiat_columns: ClassVar[Mapping[str, Sequence[str]]] = {}
@@ -504,6 +523,7 @@ class Tables(NearestNames):
                     title=_title(name),
                     keys=self.key_columns.get(name, ()),
                     fiat=self.fiat_columns.get(name, ()),
+                    codes=self.code_columns.get(name),
                 )
                 msgspec.structs.force_setattr(cast("msgspec.Struct", self), name, table)
 

@@ -22,7 +22,15 @@ from treasury.month.items import evidence_items
 from treasury.month.items.carry_proposals import Acceptance, carried
 from treasury.month.items.decision_items import action_items, late_items, moved_items
 from treasury.month.items.item_facts import Facts
-from treasury.month.items.item_kinds import KINDS, TURNS, Blocks, ItemKind, Turn, kind_named
+from treasury.month.items.item_kinds import (
+    KIND_WORDS,
+    KINDS,
+    TURNS,
+    Blocks,
+    ItemKind,
+    Turn,
+    kind_named,
+)
 from treasury.month.items.item_remarks import SETTLED_BY_REMARK, with_remarks
 from treasury.month.items.line_items import line_items
 from treasury.month.items.materiality import immaterial
@@ -49,6 +57,13 @@ _OF_MONEY: Final = ("line", "request", "transfer", "conversion")
 _OF_ANY_MONTH: Final = ("unknown_outcome", "done_twice")
 _FILTERS: Final = ("kind", "turn", "month", "blocks", "subject")
 """The arguments of `OpenItems.select`."""
+_TITLE: Final = "Open items"
+_CODES: Final[Mapping[str, Mapping[str, str]]] = {
+    "kind": KIND_WORDS,
+    "turn": {str(turn): word for turn, word in TURNS.items()},
+    "blocks": {way: way for way in get_args(Blocks)},
+}
+"""The codes of the table's columns, with their words."""
 _Way: TypeAlias = Literal["in", "out", ""]
 
 
@@ -126,11 +141,11 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def table(self) -> Table:
         """The items as a table; columns as in OPEN_ITEMS."""
-        return Table(items_table(self.items))
+        return Table(items_table(self.items), title=_TITLE, codes=_CODES)
 
     def sheets(self) -> Mapping[str, Table]:
         """Return the items by sheet name."""
-        return {"Open items": self.table}
+        return {_TITLE: self.table}
 
     def __len__(self) -> int:
         return len(self.items)
