@@ -1,6 +1,7 @@
--- One row per account (`tie`), kind of expectation, and party that paid or was paid for an expectation of this
--- kind, with the first day. A payment counts if it has a whole reference or an accepted decision. Settled lines
--- are included. For a standing expectation without an account, `tie` is the expectation's own id.
+-- One row per kind of expectation, receiving account (`tie`), and party with a payment for such an expectation,
+-- with the first day. A payment counts if it has a whole or structured reference without a doubt, or if a
+-- person accepted it. Payments in closed months are included. `tie` is the expectation's account. Without an
+-- account, it is the expectation's own id if it takes any amount, or else empty.
 SELECT kind, tie, party, min(since) AS since
 FROM (
     SELECT

@@ -1,6 +1,6 @@
--- One row per pair: an unplaced payment, and a kind of expectation for which an earlier line made the payment's
--- counterparty known. Each party has at most `max_same_code` kinds, the latest first. The days are compared by
--- their difference, so that the join needs only the equality of the parties.
+-- One row per payment in `unplaced_lines`, and kind of expectation and account for which an earlier payment
+-- made its counterparty known (see `known_counterparties`). Of one party, only the latest `max_same_code` are
+-- included. The days are compared by their difference, so that the join needs only the equality of the parties.
 SELECT
     u.entry_id, u.account, u.amount, u.currency, u.direction, u.booking_date, u.counterparty_account,
     u.party, k.kind, k.tie

@@ -1,4 +1,6 @@
--- One row per line without an expectation so far: it names none in full, and no person has decided it.
+-- One row per line without a class, without a whole or structured reference, and without a decision of a
+-- person. A pending line is included even if a person accepted it, because an acceptance counts only for a
+-- booked line.
 SELECT l.*
 FROM line_parties AS l
 ANTI JOIN whole_references AS w ON w.entry_id = l.entry_id

@@ -1,4 +1,4 @@
--- read through as a view, not stored.
+-- This step is a view: its rows are not stored.
 -- One row per share of a line that counts towards an expectation.
 SELECT entry_id, expectation_id, matched_amount AS amount
 FROM received_shares

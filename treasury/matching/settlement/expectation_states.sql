@@ -1,4 +1,4 @@
--- read through as a view, not stored.
+-- This step is a view: its rows are not stored.
 -- One row per expectation: its state, the amount received, the remaining amount and its last line.
 SELECT
     expectation.expectation_id,

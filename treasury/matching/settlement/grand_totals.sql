@@ -1,4 +1,4 @@
--- read through as a view, not stored.
+-- This step is a view: its rows are not stored.
 -- One row per expectation that received money: the total of all its lines, with its shares of divided lines; and
 -- the day and id of the last line.
 SELECT

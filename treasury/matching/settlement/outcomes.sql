@@ -1,4 +1,4 @@
--- read through as a view, not stored.
+-- This step is a view: its rows are not stored.
 -- One row per line, with the outcome that follows from its ground.
 SELECT
     line.entry_id,

@@ -1,4 +1,4 @@
--- read through as a view, not stored.
+-- This step is a view: its rows are not stored.
 -- One row per record behind an entry: a line and its expectations, or a request.
 SELECT entry_no, 1 AS part, 0 AS place, entry_id AS source_id FROM line_amounts
 UNION ALL

@@ -1,4 +1,4 @@
--- read through as a view, not stored.
+-- This step is a view: its rows are not stored.
 -- One row per leg of a bank line.
 --
 -- The line's amount is posted to its account, the explained part against its role, and the rest to suspense.

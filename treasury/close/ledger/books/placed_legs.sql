@@ -1,4 +1,4 @@
--- read through as a view, not stored.
+-- This step is a view: its rows are not stored.
 -- One row per leg with an amount, with the position of its entry.
 SELECT e.turn, l.part, l.place, l.role, l.account, l.currency, l.amount
 FROM entry_legs AS l

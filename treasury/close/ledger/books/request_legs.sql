@@ -1,4 +1,4 @@
--- read through as a view, not stored.
+-- This step is a view: its rows are not stored.
 -- One row per leg of a completed request.
 --
 -- Fiat becomes coins, or coins become fiat that is owed to us. Both legs are posted against the role `conversion`.

@@ -1,4 +1,4 @@
--- read through as a view, not stored.
+-- This step is a view: its rows are not stored.
 -- One row per share of a line that is split between expectations, in the order of the shares.
 SELECT
     l.entry_no, s.place, l.currency, s.expectation_id,

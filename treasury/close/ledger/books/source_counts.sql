@@ -1,4 +1,4 @@
--- read through as a view, not stored.
+-- This step is a view: its rows are not stored.
 -- One row per entry, with the number of records behind it.
 SELECT e.turn, count(s.source_id) AS sources
 FROM book_entries AS e

@@ -1,6 +1,7 @@
--- One row per line and rival request (question 7). A rival is an open request of which exactly the line's amount is
--- left after its other payments, without doubtful payments; or a request for this amount that is paid by less than
--- half. A request that another payment completes exactly is not a rival.
+-- One row per pair of a line and another request that its payer may have meant (question 7). Either exactly the
+-- line's amount (see `rival_claims`) is left of this request after its other payments; or the request is for
+-- this amount, and less than half of it is paid. Payments that have a rival request themselves are not
+-- subtracted. A request that another line completes exactly is excluded.
 WITH own_payments AS (
     SELECT v.expectation_id, CAST(sum(v.amount) AS DECIMAL(38, 18)) AS paid
     FROM provisional_pairs AS v

@@ -1,4 +1,4 @@
--- One row per pair: a code with which longer codes begin or end, and an amount; with the first longer code that
+-- One row per code with which longer codes begin or end (`short`) and amount, with the first longer code that
 -- expects this amount. The row with a null amount has the first of all longer codes.
 SELECT short, amount, code, expectation_id
 FROM code_parts

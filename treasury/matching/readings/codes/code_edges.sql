@@ -1,4 +1,4 @@
--- One row per distinct first four characters of a code, which stay unchanged if a later part of the code is
--- damaged.
+-- One row per distinct first four characters of a known code. The search for split codes reads a text only
+-- where a word begins with such characters.
 SELECT DISTINCT substr(code, 1, 4) AS edge
 FROM known_codes

@@ -1,4 +1,5 @@
--- One row per code of more than `max_same_code` expectations, which are too many to compare with one line.
+-- One row per code that more than `max_same_code` expectations have, which are too many to compare with each
+-- line.
 SELECT code
 FROM compared_codes
 GROUP BY code

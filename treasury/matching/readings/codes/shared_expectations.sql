@@ -1,5 +1,6 @@
--- One row per expectation of a shared code (see `shared_codes`), numbered within its code, and within its code
--- and amount. Open expectations come first.
+-- One row per expectation whose code is in `shared_codes`. `place` numbers the expectations with the same code,
+-- `place_of_amount` those with the same code and amount. Open expectations come first, then those that were
+-- opened first.
 SELECT
     compared_code.expectation_id, compared_code.code, any_expectation.amount,
     row_number() OVER (

@@ -1,6 +1,6 @@
--- One row per line, structured reference and expectation, if the reference is the expectation's code, or an RF
--- reference that contains this code. Leading zeros do not change the check digits of an RF reference, so they
--- are ignored if the code is an RF reference itself. In any other code they are significant.
+-- One row per line, structured reference in its text, and expectation whose code the reference is or, for an RF
+-- reference, contains. Leading zeros after the check digits are ignored if the code is an RF reference itself,
+-- because they do not change its check digits. All other leading zeros are significant.
 SELECT DISTINCT p.entry_id, p.kind, p.form, c.expectation_id, c.code
 FROM (
     SELECT

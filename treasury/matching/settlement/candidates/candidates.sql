@@ -1,4 +1,4 @@
--- read through as a view, not stored.
+-- This step is a view: its rows are not stored.
 -- One row per line and candidate. If one reference or a person settled the line, the settled expectation is its
 -- only candidate. `group_id` is the first line of a group of equal payments; it is set on the candidate that is
 -- assigned to the line.

@@ -1,4 +1,4 @@
--- read through as a view, not stored.
+-- This step is a view: its rows are not stored.
 -- One row per line with the ground for its outcome: the first ground that holds, in the order of the matching
 -- contract (docs/matching.md). The row also has the expectation, tier, amount and reason that each ground would
 -- give. `may_have_runner_up`: no person, return, conflict or sum settled the line.

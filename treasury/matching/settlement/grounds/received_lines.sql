@@ -1,4 +1,4 @@
--- read through as a view, not stored.
+-- This step is a view: its rows are not stored.
 -- One row per line that names an expectation which receives its money, with the reason in words.
 SELECT
     share.entry_id,

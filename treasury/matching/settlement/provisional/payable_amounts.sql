@@ -1,4 +1,4 @@
--- read through as a view, not stored.
+-- This step is a view: its rows are not stored.
 -- One row per expectation and amount that pays it exactly: the whole amount, and each rest that was left at
 -- some time, before or after a payment. The amount of a standing expectation is null. Settled requests are
 -- included, stopped requests are not.

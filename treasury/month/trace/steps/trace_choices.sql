@@ -1,4 +1,4 @@
--- read through as a view, not stored.
+-- This step is a view: its rows are not stored.
 -- One row per record that can be traced, as shown to choose from: its date, amount and description.
 SELECT 'request' AS kind, r.id, CAST(r.created_at AT TIME ZONE a.zone AS DATE) AS happened_on,
     CASE r.ramp_type WHEN 'ON_RAMP' THEN r.fiat_amount ELSE r.crypto_amount END AS amount,

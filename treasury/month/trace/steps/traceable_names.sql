@@ -1,4 +1,4 @@
--- read through as a view, not stored.
+-- This step is a view: its rows are not stored.
 -- One row per name of a record that can be traced: the letters and digits of a reference, id, account or hash.
 SELECT 'request' AS kind, id, 'reference' AS found_by, regexp_replace(upper(payment_reference), '[^0-9A-Z]', '', 'g') AS name
 FROM ramp_requests WHERE payment_reference IS NOT NULL

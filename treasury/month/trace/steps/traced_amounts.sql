@@ -1,4 +1,4 @@
--- read through as a view, not stored.
+-- This step is a view: its rows are not stored.
 -- One row per pair: a bank line, request or transfer, and an amount by which it can be found.
 SELECT 'line' AS kind, entry_id AS id, amount, currency FROM bank_lines
 UNION ALL
