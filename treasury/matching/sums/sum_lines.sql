@@ -1,6 +1,6 @@
--- One row per pair: a line of a known payer, and a kind of expectation for which sums are searched. A kind is
--- searched if at most `max_pool` of its requests are open. The earliest lines come first, until `max_sum_steps`
--- pairs of requests are reached.
+-- One row per line of a known payer (`known_payer_lines`), and kind and account of requests among which sums
+-- are searched. At most `max_pool` of these requests are open. The earliest lines come first, until
+-- `max_sum_steps` pairs of requests are reached.
 SELECT entry_id, kind, tie
 FROM (
     SELECT y.entry_id, y.kind, y.tie,

@@ -1,7 +1,7 @@
--- One row per unplaced payment and open expectation that a fact about its payer points to, with the subject
--- that connects them. The expectation expects this amount or any amount; or the payment is at most a tenth
--- below the expected amount; or the expectation is the subject's only one within `window_days`. Rows without a
--- subject follow from the amount alone.
+-- One row per unplaced payment, subject to which a fact connects it, and open expectation of this subject. The
+-- expectation remains to be paid by exactly this amount, accepts any amount, or remains to be paid by at most a
+-- ninth more than this amount; or it is the subject's only one within `window_days`. If the amount alone leads
+-- to the expectation (`lone_amounts`), the subject is null.
 SELECT fact.entry_id, fact.subject, open_subject.expectation_id
 FROM (SELECT DISTINCT entry_id, subject FROM payer_facts) AS fact
 JOIN unplaced_payments AS payment ON payment.entry_id = fact.entry_id

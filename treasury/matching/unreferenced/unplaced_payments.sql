@@ -1,4 +1,4 @@
--- One row per unplaced line that is not a return, with the facts that it states about its payer.
+-- One row per line in `unplaced_lines` that is not a return, with what it states about its payer.
 SELECT
     u.entry_id, u.account, u.amount, u.currency, u.direction, u.booking_date, u.counterparty_account, u.counterparty_name,
     u.remittance,

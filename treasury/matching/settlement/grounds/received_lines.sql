@@ -1,5 +1,6 @@
 -- This step is a view: its rows are not stored.
--- One row per line that names an expectation which receives its money, with the reason in words.
+-- One row per line that an expectation receives by a whole or structured reference or by a person's acceptance
+-- (see `received_shares`), with the reason in words.
 SELECT
     share.entry_id,
     share.expectation_id,

@@ -1,6 +1,6 @@
 -- This step is a view: its rows are not stored.
--- One row per expectation and amount that pays it exactly: the whole amount, and each rest that was left at
--- some time, before or after a payment. The amount of a standing expectation is null. Settled requests are
+-- One row per expectation and amount that pays it exactly: the whole amount, and each amount that remained
+-- before or after a payment. The amount of an expectation that accepts any amount is null. Settled requests are
 -- included, stopped requests are not.
 WITH remaining AS (
     SELECT v.expectation_id, CAST(v.expected - v.before AS DECIMAL(38, 18)) AS amount
