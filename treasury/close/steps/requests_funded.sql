@@ -1,4 +1,5 @@
--- One row per request with money or coins that the service received on or after $first and before $last.
+-- One row per approved request whose money or coins the service first received on or after $first, before $last
+-- and not before the approval.
 SELECT
     r.id AS request_id,
     r.payment_reference AS reference,

@@ -1,6 +1,5 @@
--- One row per bank line with an id that begins with a name, or else the line with the nearest id.
---
--- The rows are not stored.
+-- One row per bank line whose id begins with $name (`is_meant`). If there is none, the line with the most
+-- similar id.
 SELECT entry_id, booking_date, starts_with(entry_id, $name) AS is_meant
 FROM bank_lines
 QUALIFY starts_with(entry_id, $name)

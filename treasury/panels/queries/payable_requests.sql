@@ -1,5 +1,6 @@
--- One row per request that waits for funds, with deposit details if it may be paid. Stored as a table while a
--- panel is computed.
+-- One row per request that waits for funds, with deposit details if it may be paid. `differs` says in words how
+-- they differ from those of the request before, or of earlier paid requests. `first_time`: no earlier request
+-- with this direction and `line` was paid.
 SELECT w.* EXCLUDE (number, payable), {details}, o.asset, w.payable,
     concat_ws('; ', f.words, l.words) AS differs,
     w.payable AND p.ramp_type IS NULL AS first_time,

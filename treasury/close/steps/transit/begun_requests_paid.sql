@@ -1,4 +1,5 @@
--- One row per request with money in transit at the beginning of the month that starts on $first.
+-- One row per request with money in transit at the beginning of the month that starts on $first. For an
+-- on-ramp, our lines had paid, and it was not completed. For an off-ramp, it was completed.
 WITH allocated AS (
     SELECT a.expectation_id, CAST(sum(a.amount) AS DECIMAL(38, 18)) AS amount,
         min(e.booking_date) AS since

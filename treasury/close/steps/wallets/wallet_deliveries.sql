@@ -1,4 +1,5 @@
--- One row per request among $ids that delivered coins to a company wallet.
+-- One row per request among $ids whose coins go to a wallet of the company that is not one of the service's
+-- wallets.
 SELECT id, payment_reference AS reference, company_wallet_address AS address,
     company_wallet_chain AS chain, crypto_currency AS asset, crypto_amount AS amount,
     blockchain_transaction_hash AS hash, approved_at, completed_at

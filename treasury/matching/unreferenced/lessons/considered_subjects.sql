@@ -3,8 +3,8 @@
 -- - It has the most similar earlier payments of the same payer.
 -- - It has rare words in common with the payment (`shared_words`).
 -- - It is the counterparty of an open expectation, and the payment states its account or name.
--- - It is an expectation with at least two earlier payments of this amount, mostly around this day of the
---   month, and there are few such expectations.
+-- - It is an expectation with at least two earlier payments of the same amount to the same account of ours,
+--   mostly around this day of the month, and there are few such expectations.
 SELECT entry_id, subject
 FROM (
     SELECT entry_id, subject,

@@ -1,7 +1,6 @@
--- One row per settled line that an unsettled line may return.
---
--- The unsettled line states the settled line's reference. Or it has the same amount and counterparty in the other
--- direction, within the days in which a return is expected.
+-- One row per settled line that an unsettled line may bring back, with its request. Either the unsettled line
+-- states the settled line's reference, and is marked as a return or accepted by a person. Or it has the same
+-- amount and counterparty in the other direction, at most `window_days` later.
 SELECT s.entry_id, s.expectation_id
 FROM settled_lines AS s
 JOIN (

@@ -1,7 +1,6 @@
--- One row per line that depends on other lines, so that every run must match it.
---
--- It has several expectations, it is a return or was returned, it is a leg of an own transfer, or it is the first line
--- of an account.
+-- One row per line that is never settled, because it depends on other lines. The line is a return or a line
+-- that a return may bring back, it pays several expectations or in other ways than by a whole reference, its
+-- counterparty is an account of our own, or it is the first line (by id) of an account.
 SELECT entry_id FROM marked_returns
 UNION
 SELECT return_id AS entry_id FROM linked_returns

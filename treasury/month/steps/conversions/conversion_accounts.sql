@@ -1,6 +1,5 @@
--- One row per account, asset and currency of its virtual accounts, if the account converts euros to coins.
---
--- It has the state of the holder's verification and the time of the last observed balance.
+-- One row per account, asset and currency of virtual accounts that convert fiat to this asset. It has the state
+-- of the holder's verification and the time of the last observed balance.
 SELECT
     v.account_id,
     v.target_cryptocurrency AS asset,

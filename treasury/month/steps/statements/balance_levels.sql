@@ -1,7 +1,6 @@
--- One row per observation of an account's balance in an asset, and per known movement.
---
--- `total` less the known incoming amounts plus the known outgoing amounts is the part that no movement explains. The
--- wallet of a new account begins empty.
+-- One row per observation of an account's balance in an asset, and per known movement of it, with the sums of
+-- all known movements until then. A change of the balance that these sums do not show is explained by no
+-- movement. The wallet of a new account begins empty.
 SELECT
     account_id, asset, is_observed, moment, total, wallets, unread,
     CAST(sum(amount_in) OVER earlier AS DECIMAL(38, 18)) AS known_in,

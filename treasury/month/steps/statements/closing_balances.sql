@@ -1,8 +1,7 @@
--- One row per declared account, with its balance at the end of the month.
---
--- It is the balance of the first statement that closed after the month, less the account's later lines in any
--- statement. If another statement opened with this closing balance on the same day, its lines are later than the
--- balance.
+-- One row per declared account, with its balance at the end of the month. It is the closing balance of the
+-- statement that ends nearest to the month's end, preferably not before it, less the account's later lines in
+-- any statement. If another statement opened with this balance on the day of the balance, its lines of this day
+-- are later than the balance.
 WITH nearest AS (
     SELECT m.account, m.currency, m.statement_id, m.closing_balance, m.last_day, a.month_last
     FROM month_statements AS m CROSS JOIN asked AS a

@@ -1,8 +1,7 @@
--- One row per declared account, with its balance at the beginning of the month.
---
--- It is the balance of the last statement that opened before the month, plus the account's lines since then in any
--- statement. If another statement closed with this opening balance on the same day, its lines are earlier than the
--- balance.
+-- One row per declared account, with its balance at the beginning of the month. It is the opening balance of
+-- the statement that begins nearest to the month's beginning, preferably not after it, plus the account's lines
+-- since then in any statement. If another statement closed with this balance on the day of the balance, its
+-- lines of this day are earlier than the balance.
 WITH nearest AS (
     SELECT m.account, m.currency, m.statement_id, m.opening_balance, m.first_day, a.month_first
     FROM month_statements AS m CROSS JOIN asked AS a

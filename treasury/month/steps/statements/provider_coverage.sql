@@ -1,4 +1,4 @@
--- One row per currency, with the days for which the provider's reports show every credit without a gap.
+-- One row per currency, with the days for which the reports of all provider accounts have no gap.
 SELECT
     d.currency,
     CASE WHEN count(*) = count(c.covered_to) THEN max(c.covered_from) END AS covered_from,

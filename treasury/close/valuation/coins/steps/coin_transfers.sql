@@ -1,7 +1,6 @@
--- One row per completed transfer, with the holders on both sides if they are ours.
---
--- The sides are accounts by id, or an address. `is_told` is true if both sides are stated. Without an account or an
--- address, the owner of the other wallet is unknown.
+-- One row per completed transfer of the service, with the holders on both sides. A side is an account by id or,
+-- for the receiver, an address; it is null if it is not ours. `is_told`: both sides are stated. If a side is
+-- not stated, its owner is unknown.
 SELECT
     s.transfer_id, s.asset AS coin, s.amount AS quantity, s.settled_at AS moment,
     CAST(s.settled_at AT TIME ZONE a.zone AS DATE) AS happened_on,
