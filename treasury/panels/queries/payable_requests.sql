@@ -1,6 +1,6 @@
 -- One row per request that waits for funds, with deposit details if it may be paid. `differs` says in words how
--- they differ from those of the request before, or of earlier paid requests. `first_time`: no earlier request
--- with this direction and `line` was paid.
+-- these details differ from the request's first details, and from those of the latest paid request with the
+-- same direction and `line` (chain or currency). `first_time`: there is no such paid request.
 SELECT w.* EXCLUDE (number, payable), {details}, o.asset, w.payable,
     concat_ws('; ', f.words, l.words) AS differs,
     w.payable AND p.ramp_type IS NULL AS first_time,

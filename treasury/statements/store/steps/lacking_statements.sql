@@ -1,6 +1,6 @@
--- One row per statement that lacks movements after statement $id is withdrawn: statements of the same account and days
--- with movements that are stored with $id, reports and exports of days for which $id was decisive, and statements with
--- a total that has its details in $id. The rows are not stored.
+-- One row per statement that lacks movements after statement $id is withdrawn. It belongs to the same account,
+-- its days overlap, and it shared stored movements with $id, or $id had replaced its movements (as a newer
+-- export, a report or the details of a total).
 WITH gone AS (
     SELECT booking_date FROM statement_entries WHERE vanished_at IS NULL AND statement_id = $id
 ), others AS (
