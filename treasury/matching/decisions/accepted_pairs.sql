@@ -1,5 +1,7 @@
--- One row per pair of a line and an expectation that a person accepted for it, or of a payment file's debit and
--- its payment order. Lines that are not booked and lines with a class (such as bank charges) are excluded.
+-- One row per pair of a line and an expectation, if a person accepted the expectation for the line, or if the
+-- line is the debit of a payment file that pays the expectation. Lines that are not booked and lines with a
+-- class (such as bank charges) are excluded.
+--
 -- `counts`: line and expectation have the same currency and direction, so the expectation receives the money.
 -- If not, the decision only settles the line. `brings_back`: only the direction differs, so the line returns
 -- the expectation's money.

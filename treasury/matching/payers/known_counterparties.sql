@@ -1,7 +1,8 @@
--- One row per kind of expectation, receiving account (`tie`), and party with a payment for such an expectation,
--- with the first day. A payment counts if it has a whole or structured reference without a doubt, or if a
--- person accepted it. Payments in closed months are included. `tie` is the expectation's account. Without an
--- account, it is the expectation's own id if it takes any amount, or else empty.
+-- One row per group of expectations (`kind` and `tie`, the receiving account), and counterparty with a payment
+-- for such an expectation, with the first day. A payment counts if it has a whole or structured reference
+-- without a doubt, or if a person accepted it. Payments in closed months are included. `tie` is the
+-- expectation's account. If it has none, `tie` is the expectation's own id if it takes any amount, and empty
+-- otherwise.
 SELECT kind, tie, party, min(since) AS since
 FROM (
     SELECT

@@ -1,5 +1,5 @@
 -- This step is a view: its rows are not stored.
--- One row per line, with its outcome, which follows from its ground (see `outcome_grounds`).
+-- One row per line, with its outcome, which follows from `ground` in `outcome_grounds`.
 SELECT
     line.entry_id,
     CASE

@@ -1,5 +1,5 @@
--- One row per line that its several whole or structured references settle, and expectation that it names, with
--- the amount that this expectation receives. There are two cases:
+-- One row per pair of a line that its several whole or structured references settle, and an expectation that
+-- receives money from it, with the amount. There are two cases:
 -- - The line is exactly the sum of what all named expectations still expect. Expectations of the other
 --   direction are subtracted, if all have the same owner.
 -- - The line names two expectations, a request for exactly the line's amount and one that accepts any amount.

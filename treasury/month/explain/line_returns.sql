@@ -1,5 +1,5 @@
--- One row per return that is linked to an earlier line, if the explained line is the return or the earlier
--- line. `clue`: what links the two.
+-- One row per return that is linked to an earlier line, if one of the two is the explained line. `clue`: what
+-- links them.
 SELECT
     link.return_id, link.original_id, back.booking_date AS returned_on, original.booking_date AS original_date,
     link.amount, original.amount AS original_amount, original.currency, clue.clue

@@ -1,7 +1,7 @@
--- One row per pair of a request that is not stopped and an amount in `missed_amounts` that pays it exactly. The
--- owner, the payer's account and the payer's name may link the request to a line. `rivals`: the number of
--- requests that the amount pays exactly. `are_alike`: there are more than `max_candidates` requests, and all
--- have the same owner and payer, so that these facts link none of them to a line.
+-- One row per pair of a request and an amount in `missed_amounts` that pays it exactly. Cancelled, rejected and
+-- otherwise stopped requests are excluded. `rivals`: the number of requests that the amount pays exactly.
+-- `are_alike`: there are more than `max_candidates` requests, and all have the same owner and payer, so these
+-- facts do not show which of them a line pays.
 WITH alike AS (
     SELECT count(*) > (SELECT max_candidates FROM rules)
         AND count(DISTINCT coalesce(owner, expectation_id)) = 1

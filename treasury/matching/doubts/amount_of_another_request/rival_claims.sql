@@ -1,9 +1,10 @@
--- One row per line and amount in `missed_amounts`, and another request that this amount pays exactly and that
--- is linked to the line (`tie`): the request has the same owner or payer as the line or its named request, or a
--- code that differs in at most two characters. If very many requests are linked, only those opened first are
--- included. Two limits hold for codes: at most `max_candidates` requests take the amount, and the code is not a
--- longer one that begins or ends with the line's code, which is a matter of question 1. `rival_requests` then
--- subtracts the payments of the other request.
+-- One row per line and amount in `missed_amounts`, and another request that this amount pays exactly, if a fact
+-- links line and request (`tie`): the same owner, the same payer, or a code that differs in at most two
+-- characters. If very many requests are linked, those opened first are included. `rival_requests` then
+-- subtracts what other lines pay of these requests.
+--
+-- A code links only if at most `max_candidates` requests expect the amount. A longer code that begins or ends
+-- with the line's code does not link, because question 1 asks about it.
 WITH ties AS (
     SELECT m.entry_id, m.expectation_id, m.amount, m.currency, m.direction, m.booking_date, m.code, 'owner' AS tie, e.owner AS tied_to
     FROM missed_amounts AS m

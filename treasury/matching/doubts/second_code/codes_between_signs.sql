@@ -1,5 +1,5 @@
--- One row per line in which a code was found, and known code that is complete elsewhere in its text, between
--- slashes or dots, or in pieces.
+-- One row per pair of a line whose code was found, and a known code that the rest of its text contains
+-- completely, between slashes or dots or in pieces.
 SELECT DISTINCT b.entry_id, b.word AS code
 FROM (
     SELECT entry_id, unnest(string_split(words, ' ')) AS word FROM adjacent_words WHERE is_divided

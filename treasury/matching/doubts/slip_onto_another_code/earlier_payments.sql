@@ -1,5 +1,6 @@
--- One row per line of an expectation that received an excessive payment (see `overpaying_lines`), with the
--- amount that earlier lines paid. Excessive payments are not added, because a person has to decide about them.
+-- One row per line of an expectation that received an excessive payment, with the amount that earlier lines
+-- paid. A payment is excessive if it alone exceeds the whole expected amount (see `overpaying_lines`). It is
+-- not added, because a person has to decide about it.
 SELECT entry_id, CAST(sum(counted) OVER (
     PARTITION BY expectation_id
     ORDER BY booking_date, entry_id

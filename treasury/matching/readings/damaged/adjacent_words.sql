@@ -1,8 +1,8 @@
 -- One row per field of a line in which a whole, structured or split code was found, with the field's other
--- words. The words are searched for a second code. In rows with `is_divided`, slashes and dots divide words,
--- and tags of raw subfields (`?20`) may be removed. In other rows, slashes and dots inside words are removed.
--- Letters of other scripts become their Latin look-alikes. Many texts are joined for one call of `translate`,
--- which builds its character map for every value.
+-- words, which are searched for a second code. Slashes and dots inside words are removed. A field with slashes,
+-- dots or tags of raw subfields (`?20`) has further rows (`is_divided`), in which slashes, dots and tags divide
+-- words. Letters of other scripts become their Latin look-alikes. Many texts are joined for one call of
+-- `translate`, which builds its character map for every value.
 WITH texts_left AS (
     SELECT s.entry_id, trim(replace(replace(substr(s.spaced, 1, u.max_text), '| ', ''), '|', '')) AS words,
         FALSE AS is_divided

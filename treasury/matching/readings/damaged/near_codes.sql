@@ -1,5 +1,5 @@
--- One row per text of a line in which a code was found, and expectation whose code this text nearly equals. A
--- text that fits more than `max_alike` codes has rows only for the first two codes and for those in
+-- One row per pair of a text in a line whose code was found, and an expectation whose code this text nearly
+-- equals. A text that fits more than `max_alike` codes has rows only for the first two codes and for those in
 -- `damaged_codes`.
 WITH beside_code AS (
     SELECT s.entry_id, s.form, s.token

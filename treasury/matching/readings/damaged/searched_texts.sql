@@ -4,7 +4,8 @@
 -- - the last word of a field whose length is one at which banks cut off texts, if the word has a letter and at
 --   least six characters;
 -- - words that may be a second code in pieces (see `word_runs`).
--- `form` is the text without punctuation. Codes that the line names in full are excluded.
+-- `form` is the text without punctuation. `token` is the text as written, or empty for words, or a slash for
+-- words that were divided at slashes and dots. Codes that the line names in full are excluded.
 SELECT DISTINCT found.entry_id, found.token, found.form, found.is_end
 FROM (
     SELECT entry_id, code, other_code, token, replace(replace(replace(token, '-', ''), '/', ''), '.', '') AS form,

@@ -1,10 +1,11 @@
 -- One row per return and group of earlier lines that it may bring back, with the strongest key that links them
 -- (see `return_clues`). The group is on the same account, in the other direction, and not later than the
--- return. Its counterparty is not a different one, compared by account or else by name. A counterparty that is
--- missing or is one of our own accounts is no evidence. Then a reference needs a digit and `min_code`
--- characters, and only one payer may have used it. A return on a statement whose proof fails is excluded,
--- unless a person accepted the return. `is_doubtful`: very many lines fit, or only the code links the return to
--- a line whose text may mean another code.
+-- return. Its counterparty is not a different one, compared by account or else by name.
+--
+-- A counterparty that is missing or is one of our own accounts is no evidence. Then a reference needs a digit
+-- and `min_code` characters, and only one payer may have used it. A return on a statement whose proof fails is
+-- excluded, unless a person accepted the return. `is_doubtful`: very many lines fit, or only the code links the
+-- return to a line whose text may mean another code.
 WITH payers_of_reference AS (
     SELECT upper(trim(l.end_to_end_id)) AS reference, l.account, l.direction
     FROM lines AS l

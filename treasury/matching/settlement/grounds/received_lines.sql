@@ -1,6 +1,6 @@
 -- This step is a view: its rows are not stored.
--- One row per line that an expectation receives by a whole or structured reference or by a person's acceptance
--- (see `received_shares`), with the reason in words.
+-- One row per line in `received_shares`, with the reason in words why its expectation receives the money, or
+-- why the line is a duplicate.
 SELECT
     share.entry_id,
     share.expectation_id,

@@ -1,4 +1,4 @@
--- One row per distinct amount of an unplaced payment, with limits a tenth below and a tenth above it. Only
+-- One row per distinct amount in `unplaced_payments`, with limits a tenth below and a tenth above it. Only
 -- amounts in a currency and direction of `payment_lessons` are included.
 SELECT
     amount,

@@ -1,6 +1,7 @@
--- One row per settled line that an unsettled line may bring back, with its request. Either the unsettled line
--- states the settled line's reference, and is marked as a return or accepted by a person. Or it has the same
--- amount and counterparty in the other direction, at most `window_days` later.
+-- One row per settled line that an unsettled line may bring back, with its request. There are two cases:
+-- - The unsettled line is marked as a return or accepted by a person, and states the settled line's reference.
+-- - The settled line paid a request, and the unsettled line has the same account, amount and counterparty in
+--   the other direction, at most `window_days` later.
 SELECT s.entry_id, s.expectation_id
 FROM settled_lines AS s
 JOIN (

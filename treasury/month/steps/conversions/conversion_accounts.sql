@@ -1,5 +1,6 @@
--- One row per account, asset and currency of virtual accounts that convert fiat to this asset. It has the state
--- of the holder's verification and the time of the last observed balance.
+-- One row per account of the service, coin and currency, if virtual accounts of this account convert the
+-- currency to the coin. It has the state of the holder's verification and the time of the last observed
+-- balance.
 SELECT
     v.account_id,
     v.target_cryptocurrency AS asset,

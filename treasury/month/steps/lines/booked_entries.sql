@@ -1,5 +1,6 @@
--- One row per booked line of a declared account, from which balances are calculated. It is on a statement that
--- touches the month, or its day is not before the month or the first of these statements.
+-- One row per booked line of a declared account, from which balances are calculated. Included are all lines of
+-- statements that touch the month, and lines of other statements from the first day of the month or of these
+-- statements on, whichever is earlier.
 SELECT
     e.account AS statement_account, e.statement_id, coalesce(e.currency, s.currency, d.only_currency) AS currency,
     e.booking_date, e.direction, e.amount
