@@ -1,6 +1,6 @@
--- One row per instant payment of the month that the bank booked after the month's end, at the latest on the
--- next business day. The money was on the account at the month's end, but the bank's closing balance does not
--- contain it.
+-- One row per instant payment whose value date is in the month, but which the bank booked after the month, at
+-- the latest on the next business day. The money was on the account at the month's end, but the bank's closing
+-- balance does not contain it.
 SELECT
     l.entry_id, l.statement_account, l.direction, l.amount, l.currency, b.value_date, l.booking_date,
     l.expectation_id, l.reference, l.counterparty_name
