@@ -1,5 +1,5 @@
--- One row per approved request whose money or coins the service first received on or after $first, before $last
--- and not before the approval.
+-- One row per approved request, if the service first received its money or coins on or after $first and before
+-- $last. Requests funded before their approval are excluded.
 SELECT
     r.id AS request_id,
     r.payment_reference AS reference,

@@ -1,6 +1,7 @@
--- One row per line, question and reason why a person has to decide. The question is null for three reasons:
--- very many expectations have the code, an earlier line names the code together with others and is their exact
--- sum, or a text is too long. `line_doubts` adds requests that are already fully paid.
+-- One row per combination of a line, a question, and a reason why a person has to decide about the line. The
+-- question is null for three reasons: very many expectations have the code, an earlier line names the code
+-- together with others and is their exact sum, or a text is too long. `line_doubts` adds requests that are
+-- already fully paid.
 SELECT DISTINCT o.entry_id, o.question, 'the text may also read ' || e.code AS why
 FROM other_readings AS o
 JOIN expectations AS e ON e.expectation_id = o.expectation_id

@@ -1,5 +1,5 @@
--- One row per group of expectations (`kind` and `tie`, the receiving account), and counterparty with a payment
--- for such an expectation, with the first day. A payment counts if it has a whole or structured reference
+-- One row per pair of a group of expectations (`kind` and `tie`, the receiving account) and a counterparty with
+-- a payment for one of them, with the first day. A payment counts if it has a whole or structured reference
 -- without a doubt, or if a person accepted it. Payments in closed months are included. `tie` is the
 -- expectation's account. If it has none, `tie` is the expectation's own id if it takes any amount, and empty
 -- otherwise.

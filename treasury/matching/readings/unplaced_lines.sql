@@ -1,6 +1,6 @@
--- One row per line without a class and without a whole or structured reference, which no person accepted or
--- ignored, and which is not the debit of a payment file. A pending line is included even if a person accepted
--- it, because an acceptance counts only for a booked line.
+-- One row per line that needs an expectation: it has no class and no whole or structured reference, no person
+-- accepted or ignored it, and it is not the debit of a payment file. A pending line is included even if a
+-- person accepted it, because an acceptance counts only for a booked line.
 SELECT l.*
 FROM line_parties AS l
 ANTI JOIN whole_references AS w ON w.entry_id = l.entry_id

@@ -1,5 +1,5 @@
 -- This step is a view: its rows are not stored.
--- One row per line and reference field, with its text as tokens with spaces between them (`words`). A token
+-- One row per reference field of a line, with its text as tokens with spaces between them (`words`). A token
 -- consists of letters, digits, hyphens, dots and slashes; all other characters become spaces. Invisible
 -- characters and combining marks do not end a token; an invisible character at the edge of a token is removed.
 -- A text without them needs only one replacement.

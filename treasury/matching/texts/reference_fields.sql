@@ -1,4 +1,4 @@
--- One row per line and non-empty reference field, with its text in upper case, with one kind of dash, and with
+-- One row per non-empty reference field of a line, with its text in upper case, with one kind of dash, and with
 -- plain letters and digits in place of their other forms (`A` for a full-width `Ａ`). Letters other than A to Z
 -- stay, so that they never become a letter of a code. `is_plain`: the text has only letters from A to Z,
 -- digits, spaces, dots, slashes and hyphens.

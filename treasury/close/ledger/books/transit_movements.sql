@@ -1,7 +1,7 @@
--- One row per role in transit (such as `on-ramp in transit`), currency and record with money in transit: a
--- request, a line, or a transfer between own accounts. The amount is the net sum of the record's postings to
--- the role; records whose sum is zero are excluded. Both legs of a transfer between own accounts count as one
--- record.
+-- One row per combination of a role in transit (such as `on-ramp in transit`), a currency, and a record with
+-- money in transit: a request, a line, or a transfer between own accounts. The amount is the net sum of the
+-- record's postings to the role; records whose sum is zero are excluded. Both legs of a transfer between own
+-- accounts count as one record.
 SELECT
     l.role, l.currency,
     coalesce(o.out_id, l.subject_id) AS subject_id,

@@ -1,5 +1,5 @@
--- One row per off-ramp request among $ids, with its net amount and whether it was completed before $end, so
--- that the amount is owed to us (`is_owed`).
+-- One row per off-ramp request among $ids, with its net amount. `is_owed`: the request was completed before
+-- $end, so the amount is owed to us.
 SELECT id AS request_id, coalesce(nullif(payment_reference, ''), id) AS reference,
     company_bank_account_iban AS account, fiat_currency AS currency, fiat_net_amount AS amount,
     coalesce(completed_at < $end, FALSE) AS is_owed

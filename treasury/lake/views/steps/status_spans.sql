@@ -1,4 +1,4 @@
--- One row per record and uninterrupted period that it spent in one status. `event_steps` has the statuses from
+-- One row per uninterrupted period that a record spent in one status. `event_steps` has the statuses from
 -- events, `observed_rows` the stored versions of the records, and `commits` the times at which records were
 -- observed. Versions are read only for records without such events.
 WITH recorded AS (

@@ -1,7 +1,7 @@
--- One row per line and amount in `missed_amounts`, and another request that this amount pays exactly, if a fact
--- links line and request (`tie`): the same owner, the same payer, or a code that differs in at most two
--- characters. If very many requests are linked, those opened first are included. `rival_requests` then
--- subtracts what other lines pay of these requests.
+-- One row per pair of a row in `missed_amounts` (a line and an amount) and another request that this amount
+-- pays exactly, if a fact links line and request (`tie`): the same owner, the same payer, or a code that
+-- differs in at most two characters. If very many requests are linked, those opened first are included.
+-- `rival_requests` then subtracts what other lines pay of these requests.
 --
 -- A code links only if at most `max_candidates` requests expect the amount. A longer code that begins or ends
 -- with the line's code does not link, because question 1 asks about it.

@@ -1,5 +1,5 @@
--- One row per line and code that follows the country and the check digits of an IBAN in the line's text (`NL91
--- ABNA0417164300`). Such a code may be a part of an account number.
+-- One row per pair of a line and a code that follows the country and the check digits of an IBAN in its text
+-- (`NL91 ABNA0417164300`). Such a code may be a part of an account number.
 WITH like_accounts AS (
     SELECT DISTINCT a.entry_id, a.code
     FROM inexact_pairs AS a

@@ -1,4 +1,4 @@
--- One row per line and text in it that may be a damaged code:
+-- One row per pair of a line and a text in it that may be a damaged code:
 -- - a token (letters, digits, hyphens, dots and slashes), or a word between spaces, that has a digit and the
 --   minimum length of `search_bounds`;
 -- - the last word of a field whose length is one at which banks cut off texts, if the word has a letter and at

@@ -1,6 +1,6 @@
--- One row per text, known code that results when one kind of damage is undone (`variant`), and this kind of
--- damage. The kinds are: look-alike letters and digits, a longer word around the code, zeros omitted or added
--- in a group of digits, one character too many, two neighbouring characters swapped, and other characters
+-- One row per combination of a text, a kind of damage, and a known code that results when this damage is undone
+-- (`variant`). The kinds are: look-alike letters and digits, a longer word around the code, zeros omitted or
+-- added in a group of digits, one character too many, two neighbouring characters swapped, and other characters
 -- inside the code. `token` is set if the row is valid only for a text with this punctuation.
 --
 -- Variants are joined with codes by equality, so the cost grows with the number of texts, and not with texts

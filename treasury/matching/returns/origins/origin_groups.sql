@@ -1,4 +1,4 @@
--- One row per group of lines that may be the original payment of a return and differ only by their day (see
+-- One row per group of lines that a return may bring back and that differ only by their day (see
 -- `return_origins`). It has the group's first line, the days of its first and second line, and the letters and
 -- digits of the payer's name.
 SELECT

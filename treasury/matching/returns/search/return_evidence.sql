@@ -1,6 +1,6 @@
--- One row per return and group of earlier lines that it may bring back, with the strongest key that links them
--- (see `return_clues`). The group is on the same account, in the other direction, and not later than the
--- return. Its counterparty is not a different one, compared by account or else by name.
+-- One row per pair of a return and a group of earlier lines that it may bring back, with the strongest key that
+-- links them (see `return_clues`). The group is on the same account, in the other direction, and not later than
+-- the return. Its counterparty is not a different one, compared by account or else by name.
 --
 -- A counterparty that is missing or is one of our own accounts is no evidence. Then a reference needs a digit
 -- and `min_code` characters, and only one payer may have used it. A return on a statement whose proof fails is

@@ -1,5 +1,5 @@
--- One row per payment in `unplaced_payments` and subject (a counterparty or an expectation, such as `E:` and
--- its id) that it may be about. A subject is included for one of these reasons:
+-- One row per pair of a payment in `unplaced_payments` and a subject that it may be about: a counterparty, or
+-- an expectation (`E:` and its id). A subject is included for one of these reasons:
 -- - It has the most similar earlier payments of the same payer.
 -- - It has rare words in common with the payment (`shared_words`).
 -- - It is the counterparty of an open expectation, and the payment states its account or name.

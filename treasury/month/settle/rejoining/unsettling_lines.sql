@@ -1,4 +1,4 @@
--- One row per settled line that takes part in matching again and has a different result now, for example
+-- One row per settled line with a different result, now that it takes part in matching again, for example
 -- because its money was returned. If there is such a line, matching reads all records, because other matches
 -- may depend on this line.
 SELECT l.entry_id

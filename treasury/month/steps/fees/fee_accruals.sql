@@ -1,4 +1,4 @@
--- One row per request whose money was in transit at the month's end, and which was not completed by then, with
+-- One row per request that was not completed by the month's end although its money was in transit then, with
 -- its fee.
 SELECT
     r.id AS request_id,

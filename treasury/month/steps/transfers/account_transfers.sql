@@ -1,4 +1,4 @@
--- One row per transfer between two accounts of the service that was made in the month, is still open, or is
+-- One row per transfer between two accounts of the service, if it was made in the month, is still open, or is
 -- contradicted by an observed balance. Failed transfers are excluded.
 SELECT
     t.id AS transfer_id, t.status, t.asset, t.amount,
