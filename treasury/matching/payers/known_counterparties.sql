@@ -1,8 +1,7 @@
--- One row per pair of a group of expectations (`kind` and `tie`, the receiving account) and a counterparty with
--- a payment for one of them, with the first day. A payment counts if it has a whole or structured reference
--- without a doubt, or if a person accepted it. Payments in closed months are included. `tie` is the
--- expectation's account. If it has none, `tie` is the expectation's own id if it takes any amount, and empty
--- otherwise.
+-- One row per pair of a group of expectations (of the same `kind` and account) and a counterparty with a
+-- payment for one of them, with the first day. A payment counts if it has a whole or structured reference
+-- without a doubt, or if a person accepted it. Payments in closed months are included. `tie` is the account.
+-- For an expectation without an account, `tie` is its own id if it takes any amount, and empty otherwise.
 SELECT kind, tie, party, min(since) AS since
 FROM (
     SELECT

@@ -6,7 +6,7 @@ WITH like_accounts AS (
     JOIN (
         SELECT code
         FROM (SELECT DISTINCT code FROM inexact_pairs) AS codes
-        -- A code like the end of an IBAN, tested once per code.
+        -- Codes that look like the end of an IBAN. Each distinct code is tested only once, for speed.
         WHERE regexp_matches(code, '^[A-Z]{1,4}[0-9]{10,}[A-Z0-9]*$')
     ) AS k ON k.code = a.code
 ),

@@ -1,8 +1,8 @@
 -- One row per combination of a line, a code found in its text (`named`), and another expectation whose code is
 -- one slip (typing error) away. Two codes are one slip apart if they are equal after each loses at most one
 -- character; look-alike characters count as equal. The line's amount, alone or with charges (see
--- `sent_amounts`), is exactly the whole or the remaining amount of the other expectation. Settled requests are
--- included.
+-- `sent_amounts`), is exactly the whole or the remaining amount of the other expectation. Requests that closed
+-- months settled are included.
 --
 -- If very many codes are one slip away, those opened first are included, for each closing day. For speed, codes
 -- are compared once per amount, and the other expectations of a code are sorted as numbers in one list.

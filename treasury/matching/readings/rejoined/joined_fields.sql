@@ -1,6 +1,6 @@
 -- This step is a view: its rows are not stored.
--- One row per searched field, as words with one space between them (`words`). Hyphens, dots and slashes are
--- removed. Any other punctuation becomes the word "|", so that words are not joined across it.
+-- One row per field in `searched_fields`, as words with one space between them (`words`). Hyphens, dots and
+-- slashes are removed. Any other punctuation becomes the word "|", so that words are not joined across it.
 SELECT
     entry_id, field, text, code, other_code,
     CASE

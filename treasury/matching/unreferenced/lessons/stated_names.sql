@@ -3,7 +3,7 @@
 -- of an open expectation. For speed, a name is searched by its rarest word, and only if few names have that
 -- word.
 WITH text_words AS (
-    -- In the form that folded names have.
+    -- Folded names have the same form: AE, OE and UE become one letter.
     SELECT DISTINCT entry_id, replace(replace(replace(word, 'AE', 'A'), 'OE', 'O'), 'UE', 'U') AS word
     FROM stated_words
     WHERE NOT is_lesson

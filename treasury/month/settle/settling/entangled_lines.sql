@@ -1,6 +1,7 @@
--- One row per line that is never settled, because it depends on other lines. The line is a return or a line
--- that a return may bring back, it pays several expectations or in other ways than by a whole reference, its
--- counterparty is an account of our own, or it is the first line (by id) of an account.
+-- One row per line that every run of matching must read, even after its month is closed, because it depends on
+-- other lines. The line is a return or a line that a return may bring back, it pays several expectations or in
+-- other ways than by a whole reference, its counterparty is an account of our own, or it is the first line (by
+-- id) of an account.
 SELECT entry_id FROM marked_returns
 UNION
 SELECT return_id AS entry_id FROM linked_returns

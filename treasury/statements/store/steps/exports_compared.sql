@@ -5,7 +5,7 @@ WITH compared AS (
         least(a.first_day, b.first_day) AS first_day, greatest(a.last_day, b.last_day) AS last_day,
         a.first_day <= b.last_day AND b.first_day <= a.last_day AS is_overlapping,
         a.statement_id = b.statement_id AS is_version,
-        -- If both begin or end on one day, either balance may be the outer one.
+        -- If both exports begin (or end) on the same day, either may have the outer balance.
         list_filter([CASE WHEN a.first_day <= b.first_day THEN a.opening END,
             CASE WHEN b.first_day <= a.first_day THEN b.opening END], lambda x: x IS NOT NULL) AS openings,
         list_filter([CASE WHEN a.last_day >= b.last_day THEN a.closing END,
