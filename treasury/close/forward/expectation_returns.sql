@@ -1,4 +1,4 @@
--- One row per expectation and direction of lines, with the total of its lines whose outcome is `returned`: the
+-- One row per expectation and direction of lines, with the total of its lines with the outcome `returned`: the
 -- payments in one direction and their returns in the other.
 SELECT o.expectation_id, l.direction, CAST(sum(l.amount) AS DECIMAL(38, 18)) AS amount
 FROM outcomes AS o

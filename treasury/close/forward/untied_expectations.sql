@@ -1,4 +1,4 @@
--- One row per expectation in `rolled_requests` whose opening and movements do not add up to its closing, with
+-- One row per expectation in `rolled_requests`, if its opening and movements do not add up to its closing, with
 -- the difference (`off`).
 SELECT expectation_id, code, currency, off
 FROM (

@@ -1,5 +1,5 @@
--- Creates triggers on the journal's table `entries`. They refuse changes of its rows, and rows whose number
--- does not follow the last one.
+-- Creates triggers on the journal's table `entries`. They refuse changes of its rows, and a row with a number
+-- that does not follow the last one.
 
 CREATE OR REPLACE FUNCTION entries_stay() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN RAISE EXCEPTION 'the journal is append-only'; END $$

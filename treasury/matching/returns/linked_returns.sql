@@ -1,6 +1,6 @@
 -- One row per return or reversal, with the earlier line that it brings back in full or in part (`original_id`).
--- `expectation_id` is the expectation whose money comes back. It is empty if the line has none, or if a person
--- divided the line between several and the return names none of them.
+-- `expectation_id` is the expectation that loses the money. It is empty if the line has no expectation, or if a
+-- person divided the line between several and the return does not name one.
 SELECT return_id, original_id, return_reason, amount, booking_date, expectation_id
 FROM full_returns
 UNION ALL

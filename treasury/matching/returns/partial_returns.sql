@@ -1,7 +1,7 @@
--- One row per return of a part of a line, with this line (`original_id`). It is the only possible line, and no
--- other return of it is in `full_returns` or `accepted_returns`. The line's partial returns so far, including
--- this one, do not exceed its amount. An earlier partial return that exceeded the amount has no row, but is
--- included in this sum (`back_so_far`).
+-- One row per return of a part of a line, with this line (`original_id`). It is the only possible line, and
+-- `full_returns` and `accepted_returns` do not have it. The line's partial returns so far, including this one,
+-- do not exceed its amount. An earlier partial return that exceeded the amount has no row, but is included in
+-- this sum (`back_so_far`).
 SELECT return_id, original_id, return_reason, amount, booking_date, expectation_id
 FROM (
     SELECT

@@ -1,4 +1,4 @@
--- One row per line whose only code is split or written another way, if this code is proved, with its
+-- One row per line with only one code, which is split or written another way, if this code is proved, with its
 -- expectation. There are two kinds of proof:
 -- - The line has exactly the amount that the expectation still expects. If several lines have it, the first one
 --   counts.

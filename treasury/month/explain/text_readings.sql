@@ -1,4 +1,4 @@
--- One row per expectation whose code the explained line's text may contain, the strongest tier first.
+-- One row per expectation with a code that the explained line's text may contain, the strongest tier first.
 SELECT
     pair.expectation_id, expectation.code AS reference, tier.words, tier.proves, tier.needs, pair.damage,
     pair.expected, expectation.currency, pair.contradiction

@@ -1,4 +1,4 @@
--- One row per request that waits for funds, with deposit details if it may be paid. `differs` says in words how
+-- One row per request that waits for funds, with deposit details if it may be paid. `differs` describes how
 -- these details differ from the request's first details, and from those of the latest paid request with the
 -- same direction and `line` (chain or currency). `first_time`: there is no such paid request.
 SELECT w.* EXCLUDE (number, payable), {details}, o.asset, w.payable,

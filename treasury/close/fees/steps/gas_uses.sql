@@ -1,5 +1,5 @@
 -- One row per pair of a gas payment in the given months and a request or transfer with its transaction hash. A
--- gas payment whose hash no record has also has one row.
+-- gas payment without a request or transfer also has one row.
 SELECT
     g.payment_id, g.paid_at, CAST(g.paid_at AT TIME ZONE a.zone AS DATE) AS paid_on, g.chain, g.transaction_hash,
     g.payer_address AS wallet, g.coin, g.amount AS gas, g.failed, h.turn, h.used_for, h.source_id, h.reference

@@ -1,6 +1,6 @@
 -- One row per combination of a role in transit (such as `on-ramp in transit`), a currency, and a record with
 -- money in transit: a request, a line, or a transfer between own accounts. The amount is the net sum of the
--- record's postings to the role; records whose sum is zero are excluded. Both legs of a transfer between own
+-- record's postings to the role; records with a sum of zero are excluded. Both legs of a transfer between own
 -- accounts count as one record.
 SELECT
     l.role, l.currency,

@@ -4,7 +4,7 @@
 -- `rival_requests` then subtracts what other lines pay of these requests.
 --
 -- A code links only if at most `max_candidates` requests expect the amount. A longer code that begins or ends
--- with the line's code does not link, because question 1 asks about it.
+-- with the line's code does not link, because question 1 covers this case.
 WITH ties AS (
     SELECT m.entry_id, m.expectation_id, m.amount, m.currency, m.direction, m.booking_date, m.code, 'owner' AS tie, e.owner AS tied_to
     FROM missed_amounts AS m

@@ -1,4 +1,4 @@
--- One row per pair of a line whose code was found, and a known code that the rest of its text contains
+-- One row per pair of a line with a code and a further known code that the rest of its text contains
 -- completely, between slashes or dots or in pieces.
 SELECT DISTINCT b.entry_id, b.word AS code
 FROM (

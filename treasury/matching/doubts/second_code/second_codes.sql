@@ -1,6 +1,6 @@
--- One row per pair of a line and an expectation whose code is a second code in the text (question 2), in pieces
--- or damaged. A text that nearly equals the line's own code, or is a part of it, is not a second code, unless
--- it is exactly another code.
+-- One row per pair of a line and an expectation with a second code in the line's text (question 2), in pieces
+-- or damaged. A text that nearly equals the line's own code, or is a part of this code, is not a second code,
+-- unless it is exactly another code.
 WITH split_beside_whole AS (
     SELECT *
     FROM rejoined_codes AS w

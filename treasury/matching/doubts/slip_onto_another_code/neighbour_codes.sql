@@ -1,6 +1,6 @@
--- One row per combination of a line, a code found in its text (`named`), and another expectation whose code is
--- one slip (typing error) away. Two codes are one slip apart if they are equal after each loses at most one
--- character; look-alike characters count as equal. The line's amount, alone or with charges (see
+-- One row per combination of a line, a code found in its text (`named`), and another expectation with a code
+-- that is one slip (typing error) away. Two codes are one slip apart if they are equal after each loses at most
+-- one character; look-alike characters count as equal. The line's amount, alone or with charges (see
 -- `sent_amounts`), is exactly the whole or the remaining amount of the other expectation. Requests that closed
 -- months settled are included.
 --

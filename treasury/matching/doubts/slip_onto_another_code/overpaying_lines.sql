@@ -1,4 +1,4 @@
--- One row per line whose amount exceeds what remains of the request that it names by more than
+-- One row per line that exceeds the remaining amount of the request that it names by more than
 -- `over_tolerance`, if its payer is not known for this request. Duplicates are excluded. `is_excessive`: the
 -- line alone exceeds the whole expected amount, so it is not added to the amount received.
 SELECT payment.entry_id, payment.expectation_id, payment.amount, payment.expected,

@@ -1,6 +1,6 @@
 -- One row per pair of a line and another expectation that its payer may have meant (question 4: is it a slip
 -- onto another code?). There are two cases:
--- - The line names a code, and its amount pays another expectation whose code is one slip (typing error) away
+-- - The line names a code, and its amount pays another expectation with a code one slip (typing error) away
 --   (`neighbour_codes`).
 -- - The line writes a code in another way (`respelled_codes`), and its text nearly equals the code of an
 --   expectation for exactly its amount, alone or with the stated charges.

@@ -1,5 +1,5 @@
--- One row per combination of a line, a code that it names, and an expectation whose longer code begins or ends
--- with this code (question 1: does the text continue?). One of these conditions holds:
+-- One row per combination of a line, a code that it names, and an expectation with a longer code that begins or
+-- ends with this code (question 1: does the text continue?). One of these conditions holds:
 -- - The text continues to the longer code, across other characters, a line break, a subfield's tag or the next
 --   field.
 -- - The field ends with the named code, and its length is one at which banks cut off texts.

@@ -1,6 +1,6 @@
 -- One row per expectation, with its code in the form that is compared with texts: letters and digits in upper
 -- case (`PAY2026004417` for `PAY-2026-004417`). Requests that closed months settled are included. Expectations
--- whose code is a placeholder of banks, such as NOTPROVIDED, are excluded.
+-- with a placeholder of banks as their code, such as NOTPROVIDED, are excluded.
 SELECT expectation_id, code, amount
 FROM (
     SELECT

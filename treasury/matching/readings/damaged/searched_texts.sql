@@ -1,8 +1,8 @@
 -- One row per pair of a line and a text in it that may be a damaged code:
 -- - a token (letters, digits, hyphens, dots and slashes), or a word between spaces, that has a digit and the
 --   minimum length of `search_bounds`;
--- - the last word of a field whose length is one at which banks cut off texts, if the word has a letter and at
---   least six characters;
+-- - the last word of a field, if banks cut off texts at the length of the field, and if the word has a letter
+--   and at least six characters;
 -- - words that may be a second code in pieces (see `word_runs`).
 -- `form` is the text without punctuation. `token` is the text as written, or empty for words, or a slash for
 -- words that were divided at slashes and dots. Codes that the line names in full are excluded.

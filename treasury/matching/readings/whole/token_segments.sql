@@ -1,4 +1,4 @@
--- One row per pair of a line and an expectation whose code is a part of a token between slashes or dots
+-- One row per pair of a line and an expectation with a code that is a part of a token between slashes or dots
 -- (`/RFB/PAY-2026-004417/INV`). The part has a letter, a digit and at least `min_code` characters. Tokens that
 -- are a code as a whole are excluded. A part that begins with a digit stays attached to the part before it, so
 -- that `PAY-2026-0044` is not read from `PAY-2026-0044/17`.

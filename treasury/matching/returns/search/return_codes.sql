@@ -1,6 +1,6 @@
 -- One row per pair of a return and an expectation that it is about (see `line_subjects`), with the facts that
--- the original line must have. Returns whose text may mean another code are excluded. `goes_by` says how the
--- original line is searched:
+-- the original line must have. Returns that may mean another code are excluded. `goes_by` is the way in which
+-- the original line is searched:
 -- - `code`: the return states no reference.
 -- - `code without reference`: the stated reference is the code itself, or a person accepted the return. The
 --   original may have no reference.

@@ -3,9 +3,9 @@
 -- the return. Its counterparty is not a different one, compared by account or else by name.
 --
 -- A counterparty that is missing or is one of our own accounts is no evidence. Then a reference needs a digit
--- and `min_code` characters, and only one payer may have used it. A return on a statement whose proof fails is
--- excluded, unless a person accepted the return. `is_doubtful`: very many lines fit, or only the code links the
--- return to a line whose text may mean another code.
+-- and `min_code` characters, and only one payer may have used it. A return on a statement with a failed proof
+-- is excluded, unless a person accepted the return. `is_doubtful`: very many lines fit, or only the code links
+-- the return to a line that may mean another code.
 WITH payers_of_reference AS (
     SELECT upper(trim(l.end_to_end_id)) AS reference, l.account, l.direction
     FROM lines AS l

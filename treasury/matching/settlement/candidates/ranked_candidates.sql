@@ -1,6 +1,6 @@
 -- One row per pair of a line and a candidate from `candidate_clues`, best first, with the tier, the score
--- within the tier and the reason. `lost` says why a candidate ranks after the first one. A line has at most
--- `max_candidates`. Candidates that a person rejected are excluded.
+-- within the tier and the reason. `lost` is the reason why a candidate ranks after the first one. A line has at
+-- most `max_candidates`. Candidates that a person rejected are excluded.
 --
 -- In a group of payments and requests that fit each other equally (`equal_groups`), the first payment has the
 -- first request as its best candidate, the second payment the second request, and so on. For speed, reasons are

@@ -1,6 +1,6 @@
 -- One row per settled line with a different result, now that it takes part in matching again, for example
--- because its money was returned. If there is such a line, matching reads all records, because other matches
--- may depend on this line.
+-- because its money was returned. If there are any rows, matching reads all records, because other matches may
+-- depend on these lines.
 SELECT l.entry_id
 FROM rejoining_lines AS l
 JOIN settled_lines AS s ON s.entry_id = l.entry_id

@@ -1,6 +1,6 @@
 -- One row per booked line of a declared account, from which balances are calculated. Included are all lines of
--- statements that touch the month, and lines of other statements from the first day of the month or of these
--- statements on, whichever is earlier.
+-- statements that touch the month, and lines of other statements from the first day of the month, or from an
+-- earlier first day of these statements.
 SELECT
     e.account AS statement_account, e.statement_id, coalesce(e.currency, s.currency, d.only_currency) AS currency,
     e.booking_date, e.direction, e.amount

@@ -1,5 +1,5 @@
--- One row per instant payment whose value date is in the month, but which the bank booked after the month, at
--- the latest on the next business day. The money was on the account at the month's end, but the bank's closing
+-- One row per instant payment with a value date in the month, if the bank booked it after the month, at the
+-- latest on the next business day. The money was on the account at the month's end, but the bank's closing
 -- balance does not contain it.
 SELECT
     l.entry_id, l.statement_account, l.direction, l.amount, l.currency, b.value_date, l.booking_date,

@@ -1,4 +1,4 @@
--- One row per request whose money or coins had left one side and not reached the other at the month's end.
+-- One row per request, if its money or coins had left one side and not reached the other at the month's end.
 -- `may_have_arrived_on` is the day of a line that may be the arrival and needs a decision.
 SELECT
     'on-ramp, debited and not delivered' AS what,

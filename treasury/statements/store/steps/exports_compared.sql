@@ -1,5 +1,5 @@
--- One row per pair of a new and a stored export of the same account, currency and format whose days overlap or
--- are at most $days apart, with the sum of their movements.
+-- One row per pair of a new and a stored export of the same account, currency and format, if their days overlap
+-- or are at most $days apart, with the sum of their movements.
 WITH compared AS (
     SELECT b.statement_id, a.file AS known_file, a.statement_id AS known_statement_id,
         least(a.first_day, b.first_day) AS first_day, greatest(a.last_day, b.last_day) AS last_day,

@@ -2,7 +2,7 @@
 -- event has one row: a request, a transfer without a request, a movement on a chain with neither, or a gas
 -- payment. `consideration` is null if no service recorded a price. A holder (an account of ours at the service,
 -- or a company wallet) is null if the coins came from or went to others, or if it is unknown. The kind `untold`
--- is a transfer whose other side is unknown and may be ours.
+-- is a transfer with an unknown other side, which may be ours.
 SELECT
     'request:' || q.request_id AS event_id, 'conversion' AS contra, q.coin, q.quantity, q.moment, q.happened_on,
     CASE WHEN q.is_on_ramp THEN 'acquired' ELSE 'disposed' END AS kind,
