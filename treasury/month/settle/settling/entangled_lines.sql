@@ -1,7 +1,9 @@
 -- One row per line that every run of matching must read, even after its month is closed, because it depends on
--- other lines. The line is a return or a line that a return may bring back, it pays several expectations or in
--- other ways than by a whole reference, its counterparty is an account of our own, or it is the first line (by
--- id) of an account.
+-- other lines. There are four cases:
+-- - The line is a return, or a return may bring it back.
+-- - The line pays several expectations, or pays one in another way than by a whole or structured reference.
+-- - The counterparty of the line is an account of our own.
+-- - The line is the first of its account, by id.
 SELECT entry_id FROM marked_returns
 UNION
 SELECT return_id AS entry_id FROM linked_returns

@@ -1,6 +1,6 @@
--- One row per statement that lacks movements after statement $id is withdrawn. It has the same account, and $id
--- has movements on its days. Either some of its movements are stored only with $id, or they are superseded
--- because $id was decisive for them.
+-- One row per statement that lacks movements after statement $id is withdrawn. It belongs to the same account,
+-- and $id has movements on its days. Either some of its movements are stored only with $id, or they are
+-- superseded because $id was decisive for them.
 WITH gone AS (
     SELECT booking_date FROM statement_entries WHERE vanished_at IS NULL AND statement_id = $id
 ), others AS (
