@@ -1,6 +1,6 @@
 -- One row per debit of ours that may have been returned, with the day of the return. The debit is matched, a
--- conflict or a duplicate. The return is the first credit on or after the day of the debit on the same account,
--- with the same amount and counterparty, if the credit is not matched.
+-- conflict or a duplicate. The return is the first unmatched credit with the same account, amount and
+-- counterparty, on or after the day of the debit.
 SELECT d.entry_id, min(c.booking_date) AS refunded_on
 FROM every_line AS d
 JOIN every_line AS c
