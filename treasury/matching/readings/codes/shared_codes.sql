@@ -1,5 +1,4 @@
--- One row per code that more than `max_same_code` expectations have, which are too many to compare with each
--- line.
+-- One row per code with more than `max_same_code` expectations. These are too many to compare with each line.
 SELECT code
 FROM compared_codes
 GROUP BY code
