@@ -14,7 +14,7 @@ import msgspec
 from treasury.core.decoding import convert
 from treasury.core.errors import InputError
 from treasury.core.files.package_files import package_rows
-from treasury.core.text import is_it, screen_code
+from treasury.core.text import is_it, one_of, screen_code
 from treasury.core.wording import shown_code
 
 Turn = Literal["us", "colleague", "provider", "bank", "time"]
