@@ -143,7 +143,7 @@ def _content(rows: pa.RecordBatch) -> pa.Array:
 
 
 def _entries(columns: dict[str, pa.Array]) -> pa.Array:
-    """Return the columns as entries to hash; columns with nulls are converted separately."""
+    """Return each row's entries of these columns as bytes; give a column with nulls alone."""
     # Imported here, because only storing rows needs NumPy, and importing it takes a tenth of a
     # second.
     import numpy as np
