@@ -3,7 +3,7 @@
 The kind of a call decides after which failures it is retried, with growing pauses, until its
 deadline:
 
-- A read, and a write with an idempotency key, after any temporary failure.
+- A read, and a write with an idempotency key, after a 401 or any temporary failure.
 - A write with a version, after the service's own 401 or 429.
 - Any other write, after the service's own 401.
 - Every call, if no byte of it has left this machine.
@@ -313,7 +313,7 @@ class _BrokenAnswer(httpx.RequestError):
 def _may_repeat(call: Call, outcome: _Failure) -> bool:
     if isinstance(outcome, _NEVER_SENT):
         return True
-    # A retry would get an answer that is too long again.
+    # A retry would get an unreadable answer again.
     if isinstance(outcome, UnreadableAnswer):
         return False
     if call.kind == "versioned":
