@@ -50,10 +50,10 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """A person's decision on a bank line.
 
     `expectations` is empty for a line that is ignored or assigned, and `to` is the colleague to
-    whom it is assigned. `facts` are the facts about the
-    line and each expectation that the person saw. `seq` is the number of the journal entry, None
-    for a planned decision. For a line of a closed month, `closed_month` is that month, and
-    `posts_to` is the open month to which the decision is posted.
+    whom it is assigned. `facts` are the facts about the line and each expectation that the person
+    saw. `seq` is the number of the journal entry, None for a planned decision. For a line of a
+    closed month, `closed_month` is that month, and `posts_to` is the open month to which the
+    decision is posted.
     """
 
     seq: int | None

@@ -234,7 +234,7 @@ class Journal:
         return [read_entry(row) for row in self._rows(query)]
 
     def follow(self, after: Head) -> tuple[list[Entry], JournalError | None]:
-        """Return the readable entries after a known end, and the first error among all, or None.
+        """Return the readable entries after a known end, and the first error, or None.
 
         An error is a broken chain, a missing signature or an unreadable entry.
         """

@@ -164,8 +164,8 @@ class Sharing:
     def pull(self, *, is_checked: bool = False) -> pulling.Pulled:
         """Download missing data; with `is_checked`, verify every local file's hash.
 
-        Raise HomeUnreachable, or WorkspaceDamaged if an object in the home was altered. In both
-        cases, readers still see this desk's last commit.
+        Raise HomeUnreachable, or WorkspaceDamaged if an object in the home is missing or was
+        altered. In both cases, readers still see this desk's last commit.
         """
         with self._lake.locked("pull"):
             pulled = self._pull(is_checked=is_checked)

@@ -207,7 +207,7 @@ class Snapshot:
                         connection.execute(
                             f"CREATE OR REPLACE VIEW {duckdb_engine.quoted(view)} AS {select}"
                         )
-            # For example, a file is missing.
+            # DuckDB raises this error, for example, if a file is missing.
             except duckdb.PermissionException as error:
                 self._check_files(error)
                 raise

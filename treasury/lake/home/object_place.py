@@ -141,10 +141,10 @@ class ObjectPlace:
     def __init__(self, address: str) -> None:
         self.address = check_address(address)
         self.folder = None if "://" in self.address else Path(self.address)
-        """The home's folder; None for an object storage."""
+        """The home's folder; None for an object store."""
 
     def make(self) -> None:
-        """Create the home's folder if its parent exists; do nothing for an object storage."""
+        """Create the home's folder if its parent exists; do nothing for an object store."""
         if self.folder is not None and self.folder.parent.is_dir():
             with reaching(self.address, writes=True):
                 self.folder.mkdir(exist_ok=True)

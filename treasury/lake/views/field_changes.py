@@ -32,8 +32,8 @@ def changes(
     """Return the changes in a table of records after `since`, up to `until`, ordered by time.
 
     `changed_at` is the instant of the commit that stored the change. A record that is new, vanished
-    or came back gives one row without a field, besides the rows of changed fields. If only parts of
-    the received record that have no column differ, the field is `raw`.
+    or came back gives one row without a field, in addition to a row for each changed field. If only
+    parts of the received record that have no column differ, the field is `raw`.
     """
     table = snapshot.declared(name)
     if not table.records:
