@@ -278,7 +278,7 @@ def update(folder: Path, rows: pa.Table, key: Sequence[str], *, is_open: bool | 
 
 
 def log_after(folder: Path, version: int | None) -> list[Path]:
-    """Return a table's log files after a version; all of them if it is None."""
+    """Return a table's log files after a version; if it is None, all log files."""
     entries = sorted((folder / LOG).iterdir())
     oldest = -1 if version is None else version
     return [path for path in entries if (n := _number(path)) is not None and n > oldest]
