@@ -181,3 +181,11 @@ def test_a_payers_text_alone_never_classes_a_credit() -> None:
         assert classed(rule, **facts | {"direction": "DBIT"}) == [rule.name]
     assert classed(BANK_RULES[0], **facts, bank_transaction_code="PMNT/X") == ["coded"]
     assert classed(BANK_RULES[1], **facts, counterparty_account="DE1") == ["account"]
+
+
+@pytest.mark.parametrize("doubtful", ["FV/11/2/2026", "CHECK FV/1/12/2026 " + "X" * 20_000])
+def test_a_payment_with_a_doubtful_text_does_not_make_its_payer_known(doubtful: str) -> None:
+    lines = [line("a", "40", doubtful, 3), line("b", "120", "FV/1/12/2026", 9)]
+    assert outcomes(lines, [request("r", "FV/1/12/2026", "100")]) == ["suggested", "suggested"]
+    lines[0]["remittance"] = "FV/1/12/2026"
+    assert outcomes(lines, [request("r", "FV/1/12/2026", "100")]) == ["matched", "matched"]
