@@ -52,7 +52,7 @@ def items() -> None:
 @click.option(
     "--ledger",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The ledger with which the month is prepared, for items about differences from it.",
+    help="The ledger with which the month is prepared; default: the last one given to `close`.",
 )
 @deciding_options
 def items_carry(view: CommandView, names: tuple[str, ...], **terms: Any) -> None:

@@ -104,8 +104,11 @@ def small_file(path: Path, largest: int = LARGEST, name: str = "") -> bytes:
     return content
 
 
-def csv_rows(path: Path, bytes_read: bytes) -> list[tuple[int, list[str]]]:
-    """Return the line numbers and cells of a file's non-empty lines."""
+def csv_rows(path: Path, bytes_read: bytes, delimiter: str = "") -> list[tuple[int, list[str]]]:
+    """Return the line numbers and cells of a file's non-empty lines.
+
+    Without a `delimiter`, the first line decides between comma, semicolon and tab.
+    """
     try:
         content = io.TextIOWrapper(io.BytesIO(bytes_read), "utf-8-sig").read()
     except UnicodeDecodeError as error:
@@ -115,7 +118,7 @@ def csv_rows(path: Path, bytes_read: bytes) -> list[tuple[int, list[str]]]:
     if "\0" in content:
         raise InputError(f"{path} is not text", do="save it as CSV UTF-8")
     first = content.partition("\n")[0]
-    delimiter = max(_DELIMITERS, key=first.count)
+    delimiter = delimiter or max(_DELIMITERS, key=first.count)
     reader = csv.reader(content.splitlines(keepends=True), delimiter=delimiter, strict=True)
     try:
         return [(reader.line_num, cells) for cells in reader if any(map(str.strip, cells))]

@@ -107,8 +107,8 @@ class Carrying:
         month
             The month; default: the last one that ended.
         ledger
-            The ledger's CSV file that the month will be prepared with; required for items that are
-            ledger differences.
+            The ledger's CSV file that the month will be prepared with; default: the last one that
+            was given to its close.
         actor
             The deciding person; default: the person at the login.
         dry_run
