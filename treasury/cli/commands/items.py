@@ -46,7 +46,10 @@ def items() -> None:
 @_names_argument
 @click.option("--owner", required=True, metavar="NAME", help="Who is responsible from now on.")
 @click.option(
-    "--by", required=True, metavar="DATE", help="Day to clear by, for example `2026-11-30`."
+    "--by",
+    required=True,
+    metavar="DATE",
+    help="Day to clear by: `2026-11-30`, `30/11/2026` or `30 Nov`.",
 )
 @click.option("--reason", required=True, help="Reason for carrying it; it is journaled.")
 @click.option(

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from treasury.core.calendar import parse_day
 from treasury.core.errors import InputError, TreasuryError
 from treasury.core.files.regular_files import open_regular
 from treasury.core.money import parse_amount
@@ -50,13 +51,11 @@ def amount(cell: str, column: str) -> Decimal:
 
 
 def day(cell: str, column: str) -> date:
-    """Parse the cell as a date such as 2026-10-31."""
+    """Parse the cell as a date such as 2026-10-31, 31/10/2026 or 31 Oct 2026."""
     try:
-        return date.fromisoformat(cell)
-    except ValueError:
-        raise InputError(
-            f"{column}: {cell[:40]!r} is not a day", do="write it as 2026-10-31"
-        ) from None
+        return parse_day(cell)
+    except InputError as error:
+        raise InputError(f"{column}: {error.what}", do=error.do) from None
 
 
 def read_csv(path: Path, columns: Sequence[CsvColumn]) -> list[CsvLine]:
