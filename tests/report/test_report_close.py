@@ -74,7 +74,7 @@ def test_the_cover_links_every_sheet_and_details_are_behind_at_most_twelve(tmp_p
     ]
     assert linked == [f"'{name}'!A1" for name in book.sheetnames[1:]]
     assert {sheet.sheet_state for sheet in book} == {"visible"}
-    assert {sheet.page_setup.paperSize for sheet in book} == {"9"}
+    assert {sheet.page_setup.paperSize for sheet in book} == {9}
     front = [sheet.title for sheet in book if sheet.sheet_properties.tabColor is None]
     assert len(front) <= 12
     assert front == book.sheetnames[: len(front)]
