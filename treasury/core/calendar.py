@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache, lru_cache
 from typing import Final
@@ -96,32 +97,27 @@ def parse_day(text: str, today: date | None = None) -> date:
     """
     typed = " ".join(text.split())
     numbers = _TYPED_DAY.fullmatch(typed)
-    named = _NAMED_DAY.fullmatch(typed)
+    month_named = _NAMED_DAY.fullmatch(typed)
     try:
         if numbers is not None:
             return date(int(numbers[4]), int(numbers[3]), int(numbers[1]))
-        if named is None:
+        if month_named is None:
             return date.fromisoformat(typed)
-        day, month = int(named[1]), _MONTH_NUMBERS.get(named[2].lower(), 0)
-        if named[3] is not None:
-            return date(int(named[3]), month, day)
+        day, month = int(month_named[1]), _MONTH_NUMBERS.get(month_named[2].lower(), 0)
+        if month_named[3] is not None:
+            return date(int(month_named[3]), month, day)
     except ValueError:
         raise InputError(
             f"{text[:40]!r} is not a day", do="write it as 2026-10-31, 31/10/2026 or 31 Oct 2026"
         ) from None
-    near = () if today is None else range(today.year - 1, today.year + 2)
-    days = [each for year in near if (each := _day_of(year, month, day)) is not None]
+    days = []
+    for year in () if today is None else range(today.year - 1, today.year + 2):
+        # 29 February is not in every year.
+        with suppress(ValueError):
+            days.append(date(year, month, day))
     if today is None or not days:
         raise InputError(f"{text[:40]!r} has no year", do="write it as 31 Oct 2026")
     return min(days, key=lambda each: abs(each - today))
-
-
-def _day_of(year: int, month: int, day: int) -> date | None:
-    """Return a day; None if the month does not have it, such as 29 February."""
-    try:
-        return date(year, month, day)
-    except ValueError:
-        return None
 
 
 class Month(msgspec.Struct, frozen=True, order=True):

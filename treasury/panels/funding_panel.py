@@ -248,20 +248,19 @@ class FundingPanel(ListPanel):
     def fields(self) -> tuple[InputField, ...]:
         """Return the fields that the buttons need."""
         payers = payers_of(self._desk.settings)
-        choices = tuple((payer.iban, self._payer_words(payer.iban)) for payer in payers)
-        pay_from = InputField("pay_from", "Pay from", "Choose an account", choices=choices)
+        choices = []
+        for payer in payers:
+            balance = ", no balance"
+            if payer.iban in self._balances:
+                amount, on = self._balances[payer.iban]
+                balance = f", {format_amount(amount, 'EUR')} on {on:%-d %b %Y}"
+            choices.append((payer.iban, f"{payer.iban}{balance}"))
+        pay_from = InputField("pay_from", "Pay from", "Choose an account", choices=tuple(choices))
         return (
             *((pay_from,) if len(payers) > 1 else ()),
             InputField("transaction_hash", "Transaction hash", "0x…"),
             InputField("reason", "Reason", "For a remark"),
         )
-
-    def _payer_words(self, iban: str) -> str:
-        """Return an account's IBAN with its last booked balance and the day of that balance."""
-        if iban not in self._balances:
-            return f"{iban}, no balance"
-        balance, day = self._balances[iban]
-        return f"{iban}, {format_amount(balance, 'EUR')} on {day:%-d %b %Y}"
 
     # Handlers of button presses.
 

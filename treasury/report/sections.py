@@ -248,9 +248,9 @@ def _item_row(item: OpenItem, year: int) -> tuple[object, ...]:
     since, state = day(item.since, year) or "–", state_words(item.state)
     age = f", {count(item.age, item.clock)}" if item.age else ""
     elsewhere = "counted with its line" if item.counted_in else ""
-    told = state if state.casefold() != item.words.label.casefold() else ""
+    state_note = state if state.casefold() != item.words.label.casefold() else ""
     return (
-        make_cell(item.name, "; ".join(filter(None, (told, item.remark)))),
+        make_cell(item.name, "; ".join(filter(None, (state_note, item.remark)))),
         make_cell(
             "–" if item.amount is None else amount_words(item.amount, item.currency), elsewhere
         ),
@@ -271,15 +271,13 @@ def _waiting(closing: Closing) -> Iterator[Section]:
         waiting.items,
         lambda item: (
             *_item_row(item, year)[:3],
-            _line_words(items.by_id[item.counted_in], year),
+            make_cell(
+                items.by_id[item.counted_in].name, day(items.by_id[item.counted_in].since, year)
+            ),
         ),
         sheet="Open items",
     )
     yield Section("waiting", "Requests that wait for a line", "", (grid,))
-
-
-def _line_words(line: OpenItem, year: int) -> str:
-    return f"{clean(line.name)}, {day(line.since, year)}"
 
 
 # The section on money in transit.

@@ -111,7 +111,7 @@ class Periods:
         require_present(t.as_of)
         month = month_of(month)
         is_prepared = str(month) in preparations(t.decided().entries)
-        given = None if is_prepared and ledger is None else self._ledger(month, ledger)
+        ledger_file = None if is_prepared and ledger is None else self._ledger(month, ledger)
         prepared = prepare_month(
             t.journal,
             t.lake,
@@ -119,7 +119,7 @@ class Periods:
             actor=actor or t.journal.who(),
             policy=t.policy,
             now=t.now(),
-            ledger=given,
+            ledger=ledger_file,
             show=show,
         )
         if ledger is not None:
@@ -275,13 +275,13 @@ class Periods:
             return closed_month(t.journal, t.lake, period)
         preparation = preparations(decided.entries).get(str(month))
         if preparation is not None and ledger is None:
-            given = journaled_ledger(decided.entries, preparation.close, preparation.entry)
+            ledger_file = journaled_ledger(decided.entries, preparation.close, preparation.entry)
         else:
-            given = self._ledger(month, ledger)
+            ledger_file = self._ledger(month, ledger)
         return closing_from(
             examine(t.journal, t.lake, self._basis(month, decided), decided),
             t.settings.zone,
-            ledger=given,
+            ledger=ledger_file,
             preparation=preparation,
         )
 

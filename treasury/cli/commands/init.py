@@ -176,14 +176,14 @@ class _Answers:
 
     def _environment(self, new: NewSettings) -> str:
         """Return the environment; a default that nobody was asked about is printed."""
-        given: str | None = self._given["environment"]
-        if given is None and self._asks:
+        environment: str | None = self._given["environment"]
+        if environment is None and self._asks:
             choices = Choice(get_args(Environment))
-            given = click.prompt("Environment", type=choices, default=new.environment)
-        if given is None:
-            given = new.environment
-            click.echo(f"environment: {given}; --environment chooses another")
-        return given
+            environment = click.prompt("Environment", type=choices, default=new.environment)
+        if environment is None:
+            environment = new.environment
+            click.echo(f"environment: {environment}; --environment chooses another")
+        return environment
 
     def _url(self, option: str | None, words: str) -> str:
         if option is None and not self._asks:

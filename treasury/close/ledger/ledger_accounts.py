@@ -120,6 +120,6 @@ def read_mapping(text: str, path: str) -> LedgerAccounts:
         names[key] = tuple(name.strip() for name in of_role)
     return LedgerAccounts(
         {key: first for key, (first, *_) in names.items()},
-        {key: further for key, (_, *rest) in names.items() if (further := tuple(rest))},
+        {key: further for key, (_, *more_names) in names.items() if (further := tuple(more_names))},
         terms,
     )

@@ -132,36 +132,36 @@ def compare_ledger(
     proved = month_balances(r, _zone(r)) if balances is None else balances
     rows, mapping = proved.to_pylist(), accounts or LedgerAccounts()
     bank_names, joined = _bank_names(r, mapping)
-    given = _by_account(
+    book_lines = _by_account(
         path,
         ledger_lines(path, small_file(path), mapping.terms),
         _without_zeros(bank_names | _names(rows)),
         joined,
     )
     accounts_held = {_key(row["of"], row["currency"]) for row in rows}
-    others = frozenset(given.keys() - accounts_held)
+    others = frozenset(book_lines.keys() - accounts_held)
     books = _own_books(r, _zone(r), mapping, coins) if others else _OwnBooks({}, {})
     by_name = _without_zeros({key: key for key in books.posted})
     posted_lines = {
-        posted: given.pop(key)
+        posted: book_lines.pop(key)
         for key in sorted(others)
-        if (posted := _named(key, by_name)) is not None
+        if (posted := _account_named(key, by_name)) is not None
     }
     way = _on_the_way(r, books, frozenset(posted_lines))
-    covered = _covered(rows, given, books, frozenset(posted_lines))
+    covered = _covered(rows, book_lines, books, frozenset(posted_lines))
     providers = {
         plain_account(row["account"])
         for row in r.statements.arrow.to_pylist()
         if row["source"] == "provider_report"
     }
     lines = [
-        _compared(row, given.pop(key, None), way)
+        _compared(row, book_lines.pop(key, None), way)
         for row in rows
         for key in [_key(row["of"], row["currency"])]
-        if key in given or (key[0] not in providers and key not in covered)
+        if key in book_lines or (key[0] not in providers and key not in covered)
     ]
     lines += [_posted(key, line, books, rows) for key, line in posted_lines.items()]
-    lines += [_unknown(line) for line in given.values()]
+    lines += [_unknown(line) for line in book_lines.values()]
     findings = [line["finding"] for line in lines if line["finding"] != NOT_COMPARED]
     apart = sum(finding != AGREES for finding in findings)
     of_all = "" if len(findings) == len(lines) else f"{len(findings)} of "
@@ -204,7 +204,7 @@ def _without_zeros(names: Mapping[_Key, _Key]) -> dict[_Key, _Key]:
     return {name: key for name, (key, *others) in shorter.items() if not others} | dict(names)
 
 
-def _named(written: _Key, names: Mapping[_Key, _Key]) -> _Key | None:
+def _account_named(written: _Key, names: Mapping[_Key, _Key]) -> _Key | None:
     """Return the account that a line names, with or without its leading zeros."""
     name, currency = written
     short = (name.lstrip("0"), currency) if name.isdecimal() else written
@@ -218,24 +218,26 @@ def _by_account(
     joined: Mapping[_Key, frozenset[_Key]],
 ) -> dict[_Key, CsvLine]:
     """Return the line of each account; those of several `joined` ledger accounts are added up."""
-    given: dict[_Key, CsvLine] = {}
-    seen: defaultdict[_Key, set[_Key]] = defaultdict(set)
+    book_lines: dict[_Key, CsvLine] = {}
+    names_used: defaultdict[_Key, set[_Key]] = defaultdict(set)
     for line in lines:
         written = _key(line.values["account"], line.values["currency"])
-        key = _named(written, names) or written
-        if key not in given:
-            given[key] = line
-        elif key in joined and written in joined[key] - seen[key]:
-            both = (given[key].values["balance"], line.values["balance"])
-            given[key] = CsvLine(given[key].number, given[key].values | {"balance": total(both)})
+        key = _account_named(written, names) or written
+        if key not in book_lines:
+            book_lines[key] = line
+        elif key in joined and written in joined[key] - names_used[key]:
+            amounts = (book_lines[key].values["balance"], line.values["balance"])
+            book_lines[key] = CsvLine(
+                book_lines[key].number, book_lines[key].values | {"balance": total(amounts)}
+            )
         else:
             raise InputError(
                 f"{path}, line {line.number}: {clean(line.values['account'])!r:.60} in {key[1]}"
-                f" is on line {given[key].number} already",
+                f" is on line {book_lines[key].number} already",
                 do="give each account one line per currency",
             )
-        seen[key].add(written)
-    return given
+        names_used[key].add(written)
+    return book_lines
 
 
 # Comparison by ledger accounts that our own export posts to.
@@ -319,7 +321,7 @@ def _finding(row: _Row, comparison: _Row) -> str:
 
 def _covered(
     rows: Sequence[_Row],
-    given: Mapping[_Key, CsvLine],
+    book_lines: Mapping[_Key, CsvLine],
     books: _OwnBooks,
     posted: frozenset[_Key],
 ) -> set[_Key]:
@@ -327,7 +329,7 @@ def _covered(
     if not any(_WALLET in books.roles[key] for key in posted):
         return set()
     wallets = {_key(row["of"], row["currency"]) for row in rows if row["kind"] != "bank"}
-    return wallets - given.keys()
+    return wallets - book_lines.keys()
 
 
 def _posted(key: _Key, line: CsvLine, books: _OwnBooks, rows: Sequence[_Row]) -> _Row:

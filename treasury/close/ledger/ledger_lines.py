@@ -47,7 +47,7 @@ _TOTAL: Final = re.compile(
     re.IGNORECASE,
 )
 """Pattern of the label of a row with a total."""
-_MARKS: Final = {
+_SIDES: Final = {
     **dict.fromkeys(("s", "d", "dr", "db", "soll", "debit", "débit", "debet"), 1),
     **dict.fromkeys(("h", "c", "cr", "haben", "credit", "crédit"), -1),
 }
@@ -69,18 +69,18 @@ def ledger_lines(
     """
     rows, at = _columns(path, content, terms)
     number, head = rows[0]
-    named = {_currency_in(head[at[name]], name) for name in _AMOUNTS if name in at} - {""}
-    common = terms.currency or (named.pop() if len(named) == 1 else "")
+    head_currencies = {_currency_in(head[at[name]], name) for name in _AMOUNTS if name in at} - {""}
+    common = terms.currency or (head_currencies.pop() if len(head_currencies) == 1 else "")
     if "currency" not in at and not common:
         raise InputError(
             f"{path}, line {number}: no column has the currency",
             do='add currency = "EUR", or the right one, below [ledger] in accounts.toml',
         )
     cells_of = [(line, _cells(path, line, cells, head)) for line, cells in rows[1:]]
-    kept = [(line, cells) for line, cells in cells_of if not _is_total(cells, at)]
-    sign = _decimal_sign(path, kept, at, terms, ask=ask)
+    account_rows = [(line, cells) for line, cells in cells_of if not _is_total(cells, at)]
+    sign = _decimal_sign(path, account_rows, at, terms, ask=ask)
     lines = []
-    for line, cells in kept:
+    for line, cells in account_rows:
         where = f"{path}, line {line}"
         account, currency = _cell(cells, at, "account"), _cell(cells, at, "currency") or common
         for name, value in (("account", account), ("currency", currency)):
@@ -121,18 +121,18 @@ def _places(where: str, cells: Sequence[str], terms: LedgerTerms) -> dict[str, i
     for name, pattern in _COLUMNS.items():
         own = _head(getattr(terms, name, ""))
         if own:
-            found = [at for at, head in enumerate(heads) if head == own]
+            columns = [at for at, head in enumerate(heads) if head == own]
         else:
-            found = [at for at, head in enumerate(heads) if pattern.fullmatch(head)]
-        if len(found) > 1:
-            twice = " and ".join(repr(cells[at].strip()) for at in found[:2])
+            columns = [at for at, head in enumerate(heads) if pattern.fullmatch(head)]
+        if len(columns) > 1:
+            both_heads = " and ".join(repr(cells[at].strip()) for at in columns[:2])
             raise InputError(
-                f"{where}: {twice:.80} may both be the {name}",
+                f"{where}: {both_heads:.80} may both be the {name}",
                 do=f'add {name} = "…", with the head of the right one, below [ledger] in'
                 " accounts.toml",
             )
-        if found:
-            places[name] = found[0]
+        if columns:
+            places[name] = columns[0]
     return places
 
 
@@ -189,10 +189,10 @@ def _balance(where: str, cells: Sequence[str], at: _Places, sign: str) -> Decima
     """Return a row's balance: of one column, or debit less credit."""
     try:
         if "balance" in at:
-            text, mark = _cell(cells, at, "balance"), _cell(cells, at, "mark")
+            text, side_mark = _cell(cells, at, "balance"), _cell(cells, at, "mark")
             if not text:
                 raise InputError("balance is empty", do="fill it in")
-            return _marked(text, mark, sign)
+            return _marked(text, side_mark, sign)
         debit, credit = (
             _marked(text, "", sign) if (text := _cell(cells, at, name)) else Decimal(0)
             for name in ("debit", "credit")
@@ -202,17 +202,17 @@ def _balance(where: str, cells: Sequence[str], at: _Places, sign: str) -> Decima
         raise InputError(f"{where}: {error.what}", do=error.do or "write it as 1234.56") from None
 
 
-def _marked(text: str, mark: str, sign: str) -> Decimal:
+def _marked(text: str, side_mark: str, sign: str) -> Decimal:
     """Return the amount of a cell; its mark for debit or credit decides its sign."""
     if marked := _MARKED.fullmatch(text):
-        text, mark = marked[1], mark or marked[2]
+        text, side_mark = marked[1], side_side_mark or marked[2]
     amount = amount_in(text, sign)
-    if not mark:
+    if not side_mark:
         return amount
-    side = _MARKS.get(mark.lower().rstrip("."))
+    side = _SIDES.get(side_mark.lower().rstrip("."))
     if side is None or amount < 0:
         problem = "is no mark for debit or credit" if side is None else f"and {text!r:.40} disagree"
         raise InputError(
-            f"{mark!r:.20} {problem}", do="write S or H, or D or C, after a plain amount"
+            f"{side_mark!r:.20} {problem}", do="write S or H, or D or C, after a plain amount"
         )
     return amount if side > 0 else amount.copy_negate()

@@ -35,7 +35,7 @@ _KIND: Final = "period.ledger"
 LARGEST: Final = 1024 * 1024
 _FIRST: Final = 4096
 """Number of bytes that show whether a file is UTF-16."""
-_KEPT: Final = "ledger"
+_LEDGER_FOLDER: Final = "ledger"
 """The workspace's folder of ledgers: one folder per month, with one file."""
 
 
@@ -89,17 +89,17 @@ def read_ledger(path: Path, workspace: Path | None = None) -> LedgerFile:
 
 def keep_ledger(path: Path, workspace: Path, month: Month) -> None:
     """Keep a month's ledger in the workspace, so that every list of open items includes it."""
-    folder = workspace / _KEPT / str(month)
+    folder = workspace / _LEDGER_FOLDER / str(month)
     content = small_file(path, LARGEST)
     make_folder(folder)
-    for other in folder.iterdir():
-        other.unlink()
+    for former in folder.iterdir():
+        former.unlink()
     write_whole(folder / path.name, content)
 
 
 def kept_ledger(workspace: Path, month: Month) -> LedgerFile | None:
     """Return the ledger that was last given for a month; None without one."""
-    folder = workspace / _KEPT / str(month)
+    folder = workspace / _LEDGER_FOLDER / str(month)
     files = sorted(folder.iterdir()) if folder.is_dir() else []
     return read_ledger(files[0], workspace) if files else None
 

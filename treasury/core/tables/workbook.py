@@ -297,11 +297,11 @@ class _SheetWriter:
         """Return the width of each column: as declared, or as its values and its title need."""
         if not sheet.fit:
             return [column.width for column in sheet.columns]
-        (first, *_) = (*table.slice(0, _SAMPLE).combine_chunks().to_batches(), None)
+        batches = table.slice(0, _SAMPLE).to_batches()
         widths = []
         for column in sheet.columns:
-            cells = [] if first is None else self._cells(column, first)
-            longest = max((_shown_length(cell) for cell in cells), default=0)
+            cells = chain.from_iterable(self._cells(column, batch) for batch in batches)
+            longest = max(map(_shown_length, cells), default=0)
             title = max(map(len, column.title.split())) + _FILTER
             if column.kind == "instant":
                 title = max(title, len(self._zone.key) + _FILTER)
