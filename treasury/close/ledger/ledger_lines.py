@@ -205,7 +205,7 @@ def _balance(where: str, cells: Sequence[str], at: _Places, sign: str) -> Decima
 def _marked(text: str, side_mark: str, sign: str) -> Decimal:
     """Return the amount of a cell; its mark for debit or credit decides its sign."""
     if marked := _MARKED.fullmatch(text):
-        text, side_mark = marked[1], side_side_mark or marked[2]
+        text, side_mark = marked[1], side_mark or marked[2]
     amount = amount_in(text, sign)
     if not side_mark:
         return amount
