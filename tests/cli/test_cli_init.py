@@ -175,7 +175,9 @@ def test_a_csv_is_declared_with_the_given_account_and_currency(tmp_path: Path) -
 
 def test_a_file_without_balances_is_declared_without_days(tmp_path: Path) -> None:
     path = tmp_path / "bank.csv"
-    path.write_text("Datum;Omschrijving;Bedrag\n01-10-2026;Invoice 1;12,50\n02-10-2026;Charge;-2,50\n", "utf-8")
+    path.write_text(
+        "Datum;Omschrijving;Bedrag\n01-10-2026;Invoice 1;12,50\n02-10-2026;Charge;-2,50\n", "utf-8"
+    )
     given = ("--account", "BE71096123456769", "--currency", "EUR", "--bank-file", str(path))
     done = init(tmp_path / "desk", "--company", "Harbour", *given)
     assert "BE71096123456769 EUR: no balances, 2 movements" in done.stdout
