@@ -140,6 +140,24 @@ def test_init_asks_on_a_terminal_and_repeats_a_question_after_a_wrong_answer(
     assert len(settings.accounts) == 1
 
 
+def test_a_company_that_presses_return_has_no_services_and_is_asked_for_its_environment(
+    tmp_path: Path,
+) -> None:
+    done = init(tmp_path / "desk", answers="Harbour Lane\n\nproduction\n\n")
+    assert done.exit_code == 0, done.output
+    assert "Do you use the payment services? [y/N]" in done.stdout
+    settings = load_settings(tmp_path / "desk")
+    assert settings.services is None
+    assert settings.workspace.environment == "production"
+
+
+def test_an_environment_that_was_not_chosen_is_printed(tmp_path: Path) -> None:
+    done = init(tmp_path / "one", "--company", "Harbour")
+    assert "environment: staging; --environment chooses another" in done.stdout
+    done = init(tmp_path / "two", "--company", "Harbour", "--environment", "production")
+    assert "environment:" not in done.stdout
+
+
 def test_an_aborted_init_leaves_no_file(tmp_path: Path) -> None:
     done = init(tmp_path / "desk", answers="Harbour Lane\ny\nsandbox\n")
     assert done.exit_code == 1
@@ -153,6 +171,16 @@ def test_a_csv_is_declared_with_the_given_account_and_currency(tmp_path: Path) -
     assert init(tmp_path / "desk", "--company", "Harbour", *given).exit_code == 0
     (account,) = load_settings(tmp_path / "desk").accounts
     assert (account.account, account.currency) == ("BE71096123456769", "EUR")
+
+
+def test_a_file_without_balances_is_declared_without_days(tmp_path: Path) -> None:
+    path = tmp_path / "bank.csv"
+    path.write_text(
+        "Datum;Omschrijving;Bedrag\n01-10-2026;Invoice 1;12,50\n02-10-2026;Charge;-2,50\n", "utf-8"
+    )
+    given = ("--account", "BE71096123456769", "--currency", "EUR", "--bank-file", str(path))
+    done = init(tmp_path / "desk", "--company", "Harbour", *given)
+    assert "BE71096123456769 EUR: no balances, 2 movements" in done.stdout
 
 
 @pytest.mark.acceptance

@@ -531,7 +531,8 @@ class WorkspaceMonths(WorkspacePayments):
         sign
             Sign a colleague's preparation instead of preparing the month.
         ledger
-            A CSV file of account, currency and balance to compare during preparation.
+            A CSV file of ledger balances to compare during preparation; default: the month's last
+            one.
         pdf, notebook
             True to also print the report to PDF with Chromium, or to also execute the close's
             notebook.

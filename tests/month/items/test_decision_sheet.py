@@ -70,7 +70,7 @@ def everything(desk: Workspace, sheet: Path) -> dict[str, dict[str, Any]]:
         },
         of_kind(desk, "silent").item_id: {
             "Decision": ACTS["carry"], "Reason": "asked", "Owner": "bert",
-            "Clear by": date(2026, 11, 20),
+            "Clear by": "20/11/2026",
         },
     }  # fmt: skip
     return {name: {**typed, "Proposed by": "carla"} for name, typed in filled.items()}
@@ -206,8 +206,8 @@ REFUSED: Sequence[tuple[Typed, str]] = (
     ({"Decision": ACTS["assign"]}, "no person is named"),
     ({"Decision": ACTS["carry"], "Reason": "x", "Owner": "bert"}, "Clear by is empty"),
     (
-        {"Decision": ACTS["carry"], "Reason": "x", "Owner": "bert", "Clear by": "20/11/2026"},
-        "Clear by: '20/11/2026' is no day",
+        {"Decision": ACTS["carry"], "Reason": "x", "Owner": "bert", "Clear by": "31/11/2026"},
+        "Clear by: '31/11/2026' is not a day",
     ),
     (
         {"Decision": ACTS["carry"], "Reason": "x", "Owner": "b", "Clear by": "2026-10-01"},

@@ -92,7 +92,7 @@ def test_an_item_carried_by_one_person_is_marked_as_signed_alone(
     [
         ({"owner": " "}, "needs an owner"),
         ({"reason": ""}, "needs a reason"),
-        ({"by": "30 Nov"}, "'30 Nov' is not a day"),
+        ({"by": "end of November"}, "'end of November' is not a day"),
         ({"by": "2026-11-01"}, "2026-11-01 is past"),
     ],
 )

@@ -63,6 +63,7 @@ LEDGER = {
     "name": "Operating",
     "currency": "EUR",
     "difference": Decimal(1),
+    "line": 2,
     "finding": "differs",
 }
 

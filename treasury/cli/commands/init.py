@@ -132,16 +132,14 @@ class _Answers:
         options = self._given
         urls = [options[name] for name in ("token_url", "finance_url", "ramp_url")]
         if not any(urls) and not (
-            self._asks and click.confirm("Do you have the services' addresses?", default=True)
+            self._asks and click.confirm("Do you use the payment services?", default=False)
         ):
             if options["credentials"]:
                 raise InputError(
                     "credentials are given without the services' addresses",
                     do="give --token-url, --finance-url and --ramp-url too",
                 )
-            return msgspec.structs.replace(
-                new, environment=options["environment"] or new.environment
-            )
+            return msgspec.structs.replace(new, environment=self._environment(new))
         while True:
             try:
                 connected = self._addressed(new)
@@ -157,11 +155,7 @@ class _Answers:
 
     def _addressed(self, new: NewSettings) -> NewSettings:
         options = self._given
-        environment = options["environment"] or (
-            click.prompt("Environment", type=Choice(get_args(Environment)), default=new.environment)
-            if self._asks
-            else new.environment
-        )
+        environment = self._environment(new)
         token, finance, ramp = (
             self._url(options[name], words)
             for name, words in (
@@ -179,6 +173,17 @@ class _Answers:
                 name: Credential(client_id, place) for name, client_id, place in self._credentials()
             },
         )
+
+    def _environment(self, new: NewSettings) -> str:
+        """Return the environment; a default that nobody was asked about is printed."""
+        environment: str | None = self._given["environment"]
+        if environment is None and self._asks:
+            choices = Choice(get_args(Environment))
+            environment = click.prompt("Environment", type=choices, default=new.environment)
+        if environment is None:
+            environment = new.environment
+            click.echo(f"environment: {environment}; --environment chooses another")
+        return environment
 
     def _url(self, option: str | None, words: str) -> str:
         if option is None and not self._asks:
@@ -253,8 +258,10 @@ class _Answers:
             of = [row for row in checks if (row["account"], row["currency"]) == (number, code)]
             for row in of:
                 word = "proved" if row["proved"] else "NOT PROVED"
+                days = (row["opening_date"], row["closing_date"])
+                period = "no balances" if None in days else f"{days[0]} to {days[1]}"
                 echo_folded(
-                    f"{clean(number)} {code}: {row['opening_date']} to {row['closing_date']},"
+                    f"{clean(number)} {code}: {period},"
                     f" {row['entry_count']:,} movements, {word}: {clean(row['proof'])}"
                 )
             name = clean(names.get(number) or "")

@@ -18,12 +18,11 @@ import msgspec
 import pyarrow as pa
 
 from treasury.actions.policies.policy import Policy
-from treasury.core.calendar import Month
+from treasury.core.calendar import Month, parse_day
 from treasury.core.errors import ActionRefused, InputError
 from treasury.core.nearest_names import Facade
 from treasury.core.tables.column_types import TEXT
 from treasury.core.tables.table import Table
-from treasury.core.text import clean
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
 from treasury.journal.period_history import closed_periods
@@ -102,14 +101,14 @@ class Carrying(Facade):
         owner
             The person who follows the items up.
         by
-            The day by which they should clear, as a date or `2026-11-30`.
+            The day by which they should clear, as a date, `2026-11-30`, `30/11/2026` or `30 Nov`.
         reason
             Why they are still open.
         month
             The month; default: the last one that ended.
         ledger
-            The ledger's CSV file that the month will be prepared with; required for items that are
-            ledger differences.
+            The ledger's CSV file that the month will be prepared with; default: the last one that
+            was given to its close.
         actor
             The deciding person; default: the person at the login.
         dry_run
@@ -277,12 +276,7 @@ class Carrying(Facade):
         """Return the owner, the day to clear by and the reason, after checking them."""
         _require(owner, "an owner", "owner")
         _require(reason, "a reason", "reason")
-        try:
-            expected = by if isinstance(by, date) else date.fromisoformat(by.strip())
-        except ValueError:
-            raise InputError(
-                f"{clean(by)[:40]!r} is not a day", do="write it as 2026-11-30"
-            ) from None
+        expected = by if isinstance(by, date) else parse_day(by, self._today())
         if expected < self._today():
             raise InputError(
                 f"{expected} is past", do="give the day by which the items should clear"

@@ -147,9 +147,9 @@ def unprovable_accounts(r: Reconciliation) -> list[dict[str, Any]]:
 
 
 def ledger_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per account on which the ledger differs."""
+    """Yield an item per account in the ledger's file that differs."""
     for row in table_rows(facts.ledger):
-        if row["finding"] == _AGREES:
+        if row["finding"] == _AGREES or row["line"] is None:
             continue
         sides = (row["difference"], row["expected"], row["ledger"])
         amount = next((side for side in sides if side is not None), None)
