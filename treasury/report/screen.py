@@ -198,7 +198,8 @@ def waiting_words(items: OpenItems) -> str:
     waiting = sum(item.proposed_by is not None for item in items.blocking)
     verb = "waits" if waiting == 1 else "wait"
     return (
-        f"{waiting:,} proposed to be carried {verb} for a second person: treasury items list"
+        f"{waiting:,} proposed to be carried {verb} for a second person:"
+        f" treasury items list {items.month}"
         if waiting
         else ""
     )
