@@ -122,7 +122,9 @@ def test_acceptances_after_the_preparation_count_and_a_missing_one_stops_the_sig
     desk.periods.prepare("2026-10", actor=ANNA)
     with pytest.raises(ActionRefused, match=r"2026-10 is not signed: .* not accepted") as refused:
         desk.periods.sign("2026-10", actor=BERT)
-    assert "treasury items accept ITEM… --month 2026-10; `treasury items list 2026-10`" in str(refused.value)
+    assert "treasury items accept ITEM… --month 2026-10; `treasury items list 2026-10`" in str(
+        refused.value
+    )
     desk.items.accept(item.item_id, actor=BERT)
     closing = desk.periods.sign("2026-10", actor=BERT)
     assert closing.items.by_id[item.item_id].owner == "dora"

@@ -65,6 +65,8 @@ _ROLLED: Final = (
 _TONES: Final = {
     "PAY": "warn",
     "CHECK BANK": "warn",
+    "REJECTED": "warn",
+    "REJECTED, NOT PROVED": "warn",
     "SENT": "ok",
     "HASH GIVEN": "ok",
     "SEND CRYPTO": "warn",

@@ -91,6 +91,7 @@ BY_KIND: Mapping[str, Mapping[str, Any]] = {
     "bank_signature": {"awaiting_funds": [waiting("WITH THE BANK", at_bank="signature")]},
     "payee_in_doubt": {"awaiting_funds": [waiting("WITH THE BANK", at_bank="payee")]},
     "rejected": {"awaiting_funds": [waiting("REJECTED")]},
+    "rejected_unproved": {"awaiting_funds": [waiting("REJECTED, NOT PROVED")]},
     "file_not_debited": {"awaiting_funds": [waiting("IN FILE", overdue=1)]},
     "sent": {"awaiting_funds": [waiting("SENT")]},
     "silent": {"awaiting_funds": [waiting("SENT", silent=True)]},
