@@ -349,13 +349,8 @@ def _next_step(
         case "RETURNED":
             reason = f" {request['return_reason']}" if request["return_reason"] else ""
             return f"RETURNED{reason}; fix, then pay again"
-        case "CHECK BANK":
+        case "CHECK BANK" | "REJECTED" | "REJECTED, NOT PROVED":
             return _check_bank(request)
-        case "REJECTED":
-            return f"{_rejection(request)}; fix it, then pay again"
-        case "REJECTED, NOT PROVED":
-            step = _add_statements(request)
-            return f"{_rejection(request)}; {step[:1].lower()}{step[1:]}"
         case "SENT" | "HASH GIVEN" if silent_since:
             days = days_word(silent_since, _rail(request))
             return f"Service silent for {days}; ask the provider, do not pay twice"
@@ -419,6 +414,15 @@ _AT_BANK: Final = {
 
 def _check_bank(request: _Row) -> str:
     answer: OrderAnswer | None = request["answer"]
+    if answer is not None and answer.stage == "rejected":
+        # The words begin with the status code and its meaning, and the reasons follow.
+        reasons = answer.words.partition(", ")[2]
+        rejected = f"Rejected by the bank{f': {reasons}' if reasons else ''}"
+        if request["state"] == REJECTED:
+            return f"{rejected}; fix it, then pay again"
+        if request["state"] == _REJECTED_UNPROVED:
+            step = _add_statements(request)
+            return f"{rejected}; {step[:1].lower()}{step[1:]}"
     if answer is not None and answer.stage == "duplicate":
         return "Rejected as a duplicate: the bank may have it already; find it, do not pay twice"
     if answer is not None and answer.stage == "contradicted":
@@ -428,14 +432,6 @@ def _check_bank(request: _Row) -> str:
     if request["pending"]:
         return "Pending at bank; wait for the booked statement, do not pay twice"
     return _add_statements(request)
-
-
-def _rejection(request: _Row) -> str:
-    """Return the bank's rejection in words, such as `Rejected by the bank: AC04 account closed`."""
-    answer: OrderAnswer = request["answer"]
-    # The words begin with the status code and its meaning, and the reasons follow.
-    reasons = answer.words.partition(", ")[2]
-    return f"Rejected by the bank{f': {reasons}' if reasons else ''}"
 
 
 def _add_statements(request: _Row) -> str:

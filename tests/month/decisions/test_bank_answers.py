@@ -153,6 +153,9 @@ def test_a_rejection_on_a_day_without_a_statement_is_shown_and_not_payable(
     assert item.next_step == filed.row["next_step"]
     assert item.next_step.startswith("Rejected by the bank: AC04 account closed; add the statement")
     assert item.next_step.endswith("do not pay twice")
+    trace = filed.desk.trace(filed.reference)
+    assert trace.next_step == f"REJECTED, NOT PROVED: {item.next_step}"
+    assert "Please tell us where the money is" not in trace.provider_text()
 
 
 @pytest.mark.first_case
