@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
 from signed import carry_all
 
 from treasury.cli.commands.practice import prepare
