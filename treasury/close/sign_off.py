@@ -97,7 +97,8 @@ def prepare_month(
                 "environment": question.environment,
                 "time_zone": question.zone.key,
                 "accounts": msgspec.to_builtins(question.accounts),
-            },
+            }
+            | ({} if question.uses_services else {"uses_services": False}),
             # Amounts are written as decimal text.
             roll_forward=[
                 {

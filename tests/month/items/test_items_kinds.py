@@ -80,6 +80,9 @@ BY_KIND: Mapping[str, Mapping[str, Any]] = {
     "contradicted": {"lines": [line(outcome="conflict")]},
     "paid_twice": {"lines": [line(outcome="duplicate")]},
     "no_reference": {"earlier_lines": [line(outcome="unreferenced")]},
+    "not_reconciled": {
+        "lines": [line(outcome="unreferenced")], "others": {"are_services_used": False},
+    },
     "overdue": {"awaiting_funds": [waiting(overdue=2)]},
     "to_pay": {"awaiting_funds": [waiting()]},
     "coins_overdue": {"awaiting_funds": [waiting("SEND CRYPTO", overdue=1)]},

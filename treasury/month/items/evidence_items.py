@@ -81,7 +81,7 @@ def _statement_step(row: Mapping[str, Any], month: Month) -> str:
 def source_items(facts: Facts) -> Iterator[OpenItem]:
     """Yield an item if the services were not read after the month's end, or not recently."""
     at, read_on = facts.synced_at, facts.day(facts.synced_at)
-    if facts.r.basis is None:
+    if facts.r.basis is None or not facts.are_services_used:
         return
     if at is None or at < facts.end:
         kind, since = "not_synced", read_on
@@ -89,6 +89,9 @@ def source_items(facts: Facts) -> Iterator[OpenItem]:
         kind, since = "stale", facts.month.last
     else:
         return
+    step = KINDS[kind].next_step
+    if facts.r.basis is not None and not facts.r.basis.question.uses_services:
+        step = "They were read before: put [services] back into treasury.toml, then sync"
     yield make_item(
         facts,
         kind,
@@ -96,6 +99,7 @@ def source_items(facts: Facts) -> Iterator[OpenItem]:
         name="Services",
         state="MISSING" if at is None else "STALE",
         since=since,
+        next_step=step,
         evidence_to=read_on,
     )
 

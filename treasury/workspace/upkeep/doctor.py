@@ -65,6 +65,7 @@ _REPAIR: Final = "run `treasury doctor --repair`"
 OLD: Final = timedelta(days=1)
 """Age of the last sync at which the doctor advises a new one."""
 
+_SYNCED: Final = "SELECT count(*) > 0 AS synced FROM commits WHERE kind LIKE 'sync%'"
 _NEEDED: Final = ("damaged", "missing")
 _FIRST: Final = (*_NEEDED, "optional")
 """The states that have a next step, the most urgent first."""
@@ -162,6 +163,15 @@ def examine(
     if whole:
         if has_services:
             findings += _sync(lake, settings, now)
+        elif lake.snapshot().sql(_SYNCED)["synced"][0].as_py():
+            findings.append(
+                HealthFinding(
+                    "environment",
+                    "missing",
+                    "the services were read before, and are not in the settings now",
+                    f"put [services] back into {FILE_NAME}, then run `treasury sync`",
+                )
+            )
         findings += [*_accounts(lake, settings), *_wallets(lake)]
     findings += [
         HealthFinding(
@@ -206,13 +216,8 @@ def _settings_findings(folder: Path, settings: Settings) -> Iterator[HealthFindi
     """Check the environment, the credentials, and the confirmed addresses for secrets."""
     desk, services = settings.workspace, settings.services
     if services is None:
-        yield HealthFinding(
-            "environment",
-            "optional",
-            f"{desk.environment}, without the services' addresses: bank files are read, proved"
-            " and exported, but the purpose of their lines is unknown",
-            f"add [services] with token_url, finance.base_url and ramp.base_url to {FILE_NAME}",
-        )
+        sentence = f"{desk.environment}; the payment services are not used here"
+        yield HealthFinding("environment", "ok", f"{sentence}: bank files alone")
     else:
         writes = "may be written to" if services.may_write else "is only read"
         hosts = ascii_escaped(", ".join(sorted(set(services.hosts))))
