@@ -136,11 +136,17 @@ def _bank_rows(r: Reconciliation) -> Iterator[_Row]:
             "proved": proved,
             # An account with incomplete statements blocks the close through its own open item.
             "blocks": bool(row["complete"] and unexplained),
-            "proved_by": "statements" if proved else "nothing yet",
+            "proved_by": _way(row) if proved else "nothing yet",
             "problem": row["problem"]
             or ("its lines do not add up to its balances" if unexplained else ""),
             "next_step": "" if proved else "read its statements again: `treasury statements check`",
         }
+
+
+def _way(statements: _Row) -> str:
+    """Return what proves the balances of an account whose month is complete."""
+    by_lines = statements["statements"] and not statements["proved"]
+    return "confirmed balances" if by_lines else "statements"
 
 
 def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Decimal]]:

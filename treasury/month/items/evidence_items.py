@@ -61,8 +61,9 @@ def _statement_step(row: Mapping[str, Any], month: Month) -> str:
     """Return the next step that completes an account's statements."""
     if row.get("not_provable"):
         return (
-            f"{clean(row['problem'])}: its lines match and prove no balance; ask the bank for "
-            "statements with balances, or for a format that has them"
+            f"{clean(row['problem'])}: its lines match and prove no balance; confirm its balance "
+            f"before and after them: treasury statements confirm {row['account']} --date "
+            f"{month.previous.last} --balance … --source …, then the same for {month.last}"
         )
     if row["problem"]:
         statement = (row.get("problem_statement") or "ID")[:8]

@@ -460,7 +460,7 @@ def _accounts(lake: Lake, settings: Settings) -> Iterator[HealthFinding]:
             "statements", "missing", "no account is declared", f"add [[accounts]] to {FILE_NAME}"
         )
     for row in stored_coverage(snapshot, settings.accounts).to_pylist():
-        yield _covered(row["account"], row["source"], row["covered_to"])
+        yield _covered(row["account"], row["source"], row["covered_to"], row["statements"])
     query = (
         "SELECT iban, name FROM company_bank_accounts"
         " WHERE iban IS NOT NULL AND vanished_at IS NULL ORDER BY iban"
@@ -477,7 +477,7 @@ def _accounts(lake: Lake, settings: Settings) -> Iterator[HealthFinding]:
         yield HealthFinding("statements", "missing", f"{sentence} without a provider report", do)
 
 
-def _covered(account: str, source: str | None, to: date | None) -> HealthFinding:
+def _covered(account: str, source: str | None, to: date | None, statements: int) -> HealthFinding:
     if source is None:
         sentence, do = (
             "has statements but is not declared",
@@ -486,6 +486,11 @@ def _covered(account: str, source: str | None, to: date | None) -> HealthFinding
         return HealthFinding("statements", "missing", f"{account} {sentence}", do)
     if to is None:
         do = "run `treasury statements add FILE…`"
+        if statements:
+            do = (
+                f"run `treasury statements confirm {account} --date … --balance … --source …` for"
+                " the day before its lines and for their last day, if its files have no balances"
+            )
         return HealthFinding(
             "statements", "missing", f"{account} ({source}) has no proved statement", do
         )
