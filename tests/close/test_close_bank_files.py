@@ -91,8 +91,8 @@ def test_a_company_with_services_that_were_never_read_does_not_close(
     desk: Workspace,
 ) -> None:
     services = (
-        '[services]\ntoken_url = "https://a.example/token"\n'
-        'finance.base_url = "https://a.example/f/v1"\nramp.base_url = "https://a.example/r/v1"\n'
+        '[services]\ntoken_url = "http://127.0.0.1:9/token"\n'
+        'finance.base_url = "http://127.0.0.1:9/f/v1"\nramp.base_url = "http://127.0.0.1:9/r/v1"\n'
     )
     with_services = desk_of(desk.folder, SETTINGS + services)
     kinds = {item.kind for item in with_services.open_items("2026-10").blocking}
@@ -126,3 +126,81 @@ def test_removing_the_services_from_the_settings_does_not_open_the_way_to_a_clos
     assert not items.select(kind="not_reconciled")
     assert items.select(kind="no_reference").blocking
     assert "put [services] back" in str(desk.doctor())
+
+
+GERMAN = "DE89370400440532013000"
+_HEAD = (
+    '"Auftragskonto";"Buchungstag";"Valutadatum";"Buchungstext";"Verwendungszweck";'
+    '"Glaeubiger ID";"Mandatsreferenz";"Kundenreferenz (End-to-End)";"Sammlerreferenz";'
+    '"Beguenstigter/Zahlungspflichtiger";"Kontonummer/IBAN";"BIC (SWIFT-Code)";"Betrag";'
+    '"Waehrung";"Info"\n'
+)
+LINES = (("30.10.26", "1.250,50"), ("06.10.26", "-800,25"))
+
+
+def export(path: Path, lines: tuple[tuple[str, str], ...] = LINES) -> Path:
+    """Write a German CSV export without balances."""
+    rows = [
+        f'"{GERMAN}";"{day}";"{day}";"X";"Rechnung";"";"";"";"";"Immo KG";"DE91";"X";"{amount}";'
+        '"EUR";"Umsatz gebucht"\n'
+        for day, amount in lines
+    ]
+    path.write_text(_HEAD + "".join(rows), "latin-1")
+    return path
+
+
+@pytest.fixture
+def german(tmp_path: Path) -> Workspace:
+    """Return a desk with one account, whose bank exports CSV without balances."""
+    workspace = desk_of(tmp_path / "german", SETTINGS.replace(CAMT, GERMAN))
+    workspace.statements.add(export(tmp_path / "october.csv"))
+    return workspace
+
+
+def confirm(desk: Workspace, *balances: tuple[str, str]) -> None:
+    for day, balance in balances:
+        desk.statements.confirm(GERMAN, balance, day, source="online banking", actor=ANNA)
+
+
+def test_two_confirmed_balances_that_the_lines_connect_prove_a_csv_bank(
+    german: Workspace, tmp_path: Path
+) -> None:
+    (missing,) = german.open_items("2026-10").select(kind="statement_missing")
+    assert f"treasury statements confirm {GERMAN} --date 2026-09-30" in missing.next_step
+    confirm(german, ("2026-09-30", "100.00"), ("2026-10-31", "550.25"))
+    (balance,) = german.periods.month("2026-10").balances.arrow.to_pylist()
+    assert (balance["proved"], balance["proved_by"]) == (True, "confirmed balances")
+    assert (str(balance["opening"])[:6], str(balance["closing"])[:6]) == ("100.00", "550.25")
+    german.periods.prepare("2026-10", actor=ANNA)
+    german.periods.sign("2026-10", actor=BERT)
+    assert verify_pack(german.close("2026-10", tmp_path / "pack").folder).holds
+
+
+@pytest.mark.parametrize(
+    "balances",
+    [
+        (("2026-09-30", "100.00"), ("2026-10-31", "550.26")),
+        (("2026-10-01", "100.00"), ("2026-10-31", "550.25")),
+        (("2026-09-30", "100.00"), ("2026-10-15", "100.00"), ("2026-10-31", "550.25")),
+        (("2026-10-31", "550.25"),),
+    ],
+    ids=["a cent off", "the first day is not shown", "one between contradicts", "only one"],
+)
+def test_balances_that_the_lines_do_not_connect_prove_nothing(
+    german: Workspace, balances: tuple[tuple[str, str], ...]
+) -> None:
+    confirm(german, *balances)
+    closing = german.periods.month("2026-10")
+    assert closing.items.select(kind="statement_missing").blocking
+    assert not closing.balances.arrow["proved"][0].as_py()
+
+
+def test_a_statement_with_another_balance_speaks_against_confirmed_ones(
+    german: Workspace, tmp_path: Path
+) -> None:
+    confirm(german, ("2026-09-30", "100.00"), ("2026-10-31", "550.25"))
+    assert german.periods.month("2026-10").balances.arrow["proved"][0].as_py()
+    other = tmp_path / "other.xml"
+    other.write_text(camt().replace(CAMT, GERMAN), "utf-8")
+    german.statements.add(other)
+    assert german.open_items("2026-10").blocking

@@ -25,6 +25,7 @@ from treasury.core.settings import WEEKDAYS, BankAccount, StatementDays
 from treasury.core.tables.column_types import BOOL, DATE, INTEGER, TEXT, TEXTS
 from treasury.core.tables.schemas import amount_in, grouped_schema
 from treasury.lake import Snapshot
+from treasury.statements.balance_proof import is_provable
 from treasury.statements.field_values import account_number
 from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
 from treasury.statements.store.statement_facts import FACT_COLUMNS, StatementFacts, facts_of
@@ -222,9 +223,14 @@ class _Groups:
         for account, currency in self.declared:
             self._currencies[account].append(currency)
         self.statements: dict[_Key, list[StatementFacts]] = defaultdict(list)
-        for row in statements.select(list(FACT_COLUMNS)).to_pylist():
+        self._failing: set[StatementFacts] = set()
+        proofs = statements["proof"].to_pylist()
+        rows = statements.select(list(FACT_COLUMNS)).to_pylist()
+        for row, proof in zip(rows, proofs, strict=True):
             facts = facts_of(row)
             self.statements[self._key(facts)].append(facts)
+            if not facts.proved and is_provable(proof or ""):
+                self._failing.add(facts)
         self.confirmed: dict[_Key, list[StatementFacts]] = defaultdict(list)
         for row in () if confirmations is None else confirmations.to_pylist():
             # A confirmed balance does not show the movements of its day.
@@ -266,13 +272,18 @@ class _Groups:
     def _connected(self, key: _Key) -> Iterator[StatementFacts]:
         """Yield the days between two confirmed balances that the account's lines connect exactly.
 
-        No statement with balances of its own may touch these days, nor state another balance at
-        either end. A line without a day could belong anywhere, so it prevents the proof.
+        No statement with balances of its own, or whose proof fails, may touch these days, nor state
+        another balance at either end. A line without a day prevents the proof, because it could
+        belong anywhere.
         """
         moved = self._moved.get(key, {})
         if None in moved:
             return
-        stated = [facts for facts in self.statements[key] if facts.states_a_balance]
+        stated = [
+            facts
+            for facts in self.statements[key]
+            if facts.states_a_balance or facts in self._failing
+        ]
         ordered = sorted(self.confirmed[key], key=lambda facts: facts.last)
         for before, after in pairwise(ordered):
             lines = [amount for day, amount in moved.items() if before.last < day <= after.last]
@@ -293,6 +304,8 @@ class _Groups:
         self, key: _Key, chain: Sequence[StatementFacts], day: date
     ) -> Decimal | None:
         """Return the balance at the end of a day, if it is at or between connected balances."""
+        # The balance does not change on later days without a due statement.
+        day = min(day, chain[-1].last) if chain else day
         for facts in chain:
             if facts.format == _CONNECTED and facts.first - _DAY <= day <= facts.last:
                 lines = self._moved[key].items()
@@ -334,6 +347,10 @@ def _missing_from(
     """Return the first day from `first` to `last` without a due statement; None without a gap."""
     if not chain:
         return first if first <= last else None
+    is_connected = any(facts.format == _CONNECTED for facts in chain)
+    if is_connected and _is_confirmed(chain[0]) and first <= chain[0].last:
+        # The first confirmed balance does not show the movements up to the end of its day.
+        return first
     before = _statement_day(first, min(chain[0].since - _DAY, last), days)
     return before or _statement_day(max(chain[-1].last + _DAY, first), last, days)
 
