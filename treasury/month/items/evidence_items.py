@@ -91,7 +91,7 @@ def source_items(facts: Facts) -> Iterator[OpenItem]:
     else:
         return
     step = KINDS[kind].next_step
-    if facts.r.basis is not None and not facts.r.basis.question.uses_services:
+    if not facts.r.basis.question.uses_services:
         step = "They were read before: put [services] back into treasury.toml, then sync"
     yield make_item(
         facts,

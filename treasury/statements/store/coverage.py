@@ -156,15 +156,15 @@ def daily_sums(
     saves reading the lines.
     """
     confirmed = Counter(confirmations["account"].to_pylist())
-    wanted = [account for account, count in confirmed.items() if count > 1]
-    if not wanted:
+    accounts_with_two = [account for account, count in confirmed.items() if count > 1]
+    if not accounts_with_two:
         return None
     only = {account_number(declared.account): declared.currency for declared in accounts}
     rows = read(_BOOKED).to_pylist()
     sums: dict[tuple[str, str | None, date | None], Decimal] = defaultdict(Decimal)
     for row in rows:
         account = account_number(row["account"] or "")
-        if account in wanted:
+        if account in accounts_with_two:
             key = account, row["currency"] or only.get(account), row["booking_date"]
             sums[key] = total((sums[key], row["moved"]))
     return pa.Table.from_pylist(
@@ -286,7 +286,13 @@ class _Groups:
         ]
         ordered = sorted(self.confirmed[key], key=lambda facts: facts.last)
         for before, after in pairwise(ordered):
-            lines = [amount for day, amount in moved.items() if before.last < day <= after.last]
+            lines = [
+                amount
+                for day, amount in moved.items()
+                if day is not None and before.last < day <= after.last
+            ]
+            # A confirmed balance is its own closing balance.
+            assert before.closing is not None
             if not lines or total((before.closing, *lines)) != after.closing:
                 continue
             first = before.last + _DAY
@@ -309,6 +315,7 @@ class _Groups:
         for facts in chain:
             if facts.format == _CONNECTED and facts.first - _DAY <= day <= facts.last:
                 lines = self._moved[key].items()
+                assert facts.opening is not None
                 moved = (amount for on, amount in lines if on and facts.first <= on <= day)
                 return total((facts.opening, *moved))
         return None
