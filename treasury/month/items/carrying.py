@@ -241,9 +241,9 @@ class Carrying:
         standing = acceptances(decided.entries)
         elsewhere: dict[str, tuple[Month, OpenItem]] = {}
         if absent := standing.keys() - items.by_id.keys():
-            for other in _other_months(items.month, decided, absent):
-                listed = self._list_items(other, decided, None).by_id
-                elsewhere |= {of: (other, listed[of]) for of in absent & listed.keys()}
+            for open_month in _other_months(items.month, decided, absent):
+                listed = self._list_items(open_month, decided, None).by_id
+                elsewhere |= {of: (open_month, listed[of]) for of in absent & listed.keys()}
         rows = []
         for item_id, acceptance in standing.items():
             of, item = elsewhere.get(item_id, (items.month, items.by_id.get(item_id)))
@@ -251,8 +251,8 @@ class Carrying:
             if item is not None:
                 words = _standing(acceptance, item, self._today())
                 words += f", in {of}" if of != items.month else ""
-            named = {"standing": words, "name": None if item is None else item.name}
-            rows.append(msgspec.structs.asdict(acceptance) | named)
+            row = {"standing": words, "name": None if item is None else item.name}
+            rows.append(msgspec.structs.asdict(acceptance) | row)
         return Table(pa.Table.from_pylist(rows, schema=CARRIED), zone=self._zone)
 
     def plan_proposal(
@@ -408,7 +408,7 @@ def _other_months(month: Month, decided: Decided, item_ids: Iterable[str]) -> li
     They are the prepared months and those that an item's id ends with, such as `…/2026-09`.
     """
     names = set(preparations(decided.entries))
-    names |= {found[1] for item_id in item_ids if (found := _OF_A_MONTH.search(item_id))}
+    names |= {end[1] for item_id in item_ids if (end := _OF_A_MONTH.search(item_id))}
     names -= {str(month), *closed_periods(decided.entries)}
     return [Month.parse(name) for name in sorted(names)]
 
