@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -158,6 +157,15 @@ def test_an_environment_that_was_not_chosen_is_printed(tmp_path: Path) -> None:
     assert "environment:" not in done.stdout
 
 
+def test_init_assumes_that_the_payment_services_are_not_used(tmp_path: Path) -> None:
+    done = init(tmp_path / "desk", answers=f"Harbour Lane\n\n{CAMT}\nown_bank\n\n")
+    assert done.exit_code == 0, done.output
+    assert "Do you use the payment services? [y/N]" in done.output
+    assert load_settings(tmp_path / "desk").services is None
+    assert len(Workspace(tmp_path / "desk").statements.list()) == 1
+    assert "the first month is " in done.output
+
+
 def test_an_aborted_init_leaves_no_file(tmp_path: Path) -> None:
     done = init(tmp_path / "desk", answers="Harbour Lane\ny\nsandbox\n")
     assert done.exit_code == 1
@@ -188,15 +196,14 @@ def test_bank_files_alone_are_read_proved_and_exported_and_the_status_names_the_
     tmp_path: Path,
 ) -> None:
     desk = tmp_path / "desk"
-    init(desk, "--company", "Harbour", "--bank-file", str(CAMT))
+    done = init(desk, "--company", "Harbour", "--bank-file", str(CAMT))
+    assert "the bank files are stored; the first month is " in done.stdout
+    assert "STATEMENTS  1 of 1 proved" in done.stdout
     run = CliRunner()
 
     def ask(*arguments: str) -> Result:
         return run.invoke(treasury, ["-w", str(desk), *arguments], catch_exceptions=False)
 
-    assert Workspace(desk).doctor().next_step == "run `treasury statements add FILE…`"
-    assert re.search("^NEXT +treasury statements add FILE$", ask("status").stdout, re.MULTILINE)
-    assert ask("statements", "add", str(CAMT)).exit_code == 0
     stored = Workspace(desk).statements.list().arrow.to_pylist()
     month = f"{stored[0]['closing_date']:%Y-%m}"
     lines = ask("reconcile", "--month", month, "--format", "csv")

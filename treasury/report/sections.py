@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.close.close_words import UNREAD, transit_words
+from treasury.close.close_words import transit_words, unread_words
 from treasury.close.closing import Closing
 from treasury.close.evidence import bank_files
 from treasury.close.ledger.ledger_comparison import AGREES, LedgerComparison
@@ -66,6 +66,8 @@ _ROLLED: Final = (
 _TONES: Final = {
     "PAY": "warn",
     "CHECK BANK": "warn",
+    "REJECTED": "warn",
+    "REJECTED, NOT PROVED": "warn",
     "SENT": "ok",
     "HASH GIVEN": "ok",
     "SEND CRYPTO": "warn",
@@ -82,16 +84,16 @@ def sections(closing: Closing) -> list[Section]:
         _in_transit(closing),
         _awaiting(closing),
         _collections(r),
-        fees_section(closing.r, closing.fees, is_unread=closing.is_unread),
+        fees_section(closing.r, closing.fees, unread=unread_words(closing)),
     ]
     appendix = [
         *_waiting(closing),
         *_bridge_section(closing),
         exceptions_section(r),
-        conversion_costs_section(closing.fees.costs, is_unread=closing.is_unread),
+        conversion_costs_section(closing.fees.costs, unread=unread_words(closing)),
         gas_section(closing.fees.gas),
         coins_section(closing.coins),
-        exposure_section(closing.exposure, is_unread=closing.is_unread),
+        exposure_section(closing.exposure, unread=unread_words(closing)),
         decisions_section(r, zone),
         earlier_section(r, closing.rolled.late.arrow, zone),
         _assumptions(closing),
@@ -310,7 +312,7 @@ def _in_transit(closing: Closing) -> Section:
         for caption, rows in captions.items()
         if rows
     )
-    lead = UNREAD if closing.is_unread else transit_words(r)
+    lead = unread_words(closing) or transit_words(r)
     return Section("transit", title, f"{lead}.", grids)
 
 
@@ -364,8 +366,8 @@ def _awaiting(closing: Closing) -> Section:
     )
     rolled = _rolled(closing.rolled.roll_forward.arrow)
     lead = "" if awaiting.rows else "No request awaits funds."
-    if closing.is_unread:
-        lead = f"{UNREAD}."
+    if unread := unread_words(closing):
+        lead = f"{unread}."
     notes = NOTES["awaiting"] * bool(awaiting.rows) + NOTES["rolled"] * bool(rolled.rows)
     grids = filled(awaiting, rolled)
     return Section("awaiting", "Requests awaiting funds", lead, grids, notes, "funding")

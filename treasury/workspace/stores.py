@@ -457,6 +457,7 @@ class WorkspaceStores:
             zone=self.settings.zone,
             accounts=self.settings.accounts,
             rules=rules or rules_for(self.journal, self.rules_file, period, self.as_of),
+            uses_services=self.settings.services is not None,
         )
 
     def _decisions(self) -> pa.Table:

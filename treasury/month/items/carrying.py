@@ -7,7 +7,8 @@ item's amount and state, its owner, and the day by which it should clear.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
@@ -25,7 +26,7 @@ from treasury.core.tables.column_types import TEXT
 from treasury.core.tables.table import Table
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
-from treasury.journal.period_history import closed_periods
+from treasury.journal.period_history import closed_periods, preparations
 from treasury.journal.person_names import same_person
 from treasury.month.items.carry_proposals import (
     ACCEPTANCES,
@@ -42,6 +43,8 @@ from treasury.month.items.open_items import OpenItems
 CARRIED: Final = pa.schema([("standing", TEXT), ("name", TEXT), *ACCEPTANCES])
 """One row per proposal to carry an item; `standing` is accepted, waiting, lapsed or settled."""
 _WAITS: Final = "waits for a second person"
+_OF_A_MONTH: Final = re.compile(r"/(\d{4}-(?:0[1-9]|1[0-2]))$", re.ASCII)
+"""The end of an item's id if the item concerns a single month."""
 _LONGEST_REMARK: Final = 500
 
 ListItems = Callable[[str | Month | None, Decided, Path | None], OpenItems]
@@ -229,18 +232,27 @@ class Carrying(Facade):
     def list(self, month: str | Month | None = None) -> Table:
         """Return every proposal to carry an item, with its standing; columns as in CARRIED.
 
+        A proposal that concerns another month, such as a prepared one, has its standing there.
+
         >>> t.items.list("2026-10")
         """
         decided = read_decided(self._journal, until=self._until)
         items = self._list_items(month, decided, None)
-        rows = [
-            {
-                **msgspec.structs.asdict(acceptance),
-                "name": item.name if (item := items.by_id.get(item_id)) else None,
-                "standing": _standing(acceptance, item, self._today()),
-            }
-            for item_id, acceptance in acceptances(decided.entries).items()
-        ]
+        standing = acceptances(decided.entries)
+        elsewhere: dict[str, tuple[Month, OpenItem]] = {}
+        if absent := standing.keys() - items.by_id.keys():
+            for open_month in _other_months(items.month, decided, absent):
+                listed = self._list_items(open_month, decided, None).by_id
+                elsewhere |= {of: (open_month, listed[of]) for of in absent & listed.keys()}
+        rows = []
+        for item_id, acceptance in standing.items():
+            of, item = elsewhere.get(item_id, (items.month, items.by_id.get(item_id)))
+            words = f"not open in {of}"
+            if item is not None:
+                words = _standing(acceptance, item, self._today())
+                words += f", in {of}" if of != items.month else ""
+            row = {"standing": words, "name": None if item is None else item.name}
+            rows.append(msgspec.structs.asdict(acceptance) | row)
         return Table(pa.Table.from_pylist(rows, schema=CARRIED), zone=self._zone)
 
     def plan_proposal(
@@ -333,7 +345,8 @@ class Carrying(Facade):
                 )
             if not names:
                 raise InputError(
-                    "no item is named", do="`treasury exceptions --blocking` lists them"
+                    "no item is named",
+                    do=f"`treasury exceptions --month {items.month} --blocking` lists them",
                 )
             chosen = {item.item_id: item for item in map(items.find, names)}
             standing = acceptances(decided.entries)
@@ -384,9 +397,18 @@ def _proposed(
     return {"amount": item.amount, "currency": item.currency, "state": item.state} | terms
 
 
-def _standing(acceptance: Acceptance, item: OpenItem | None, today: date) -> str:
-    if item is None:
-        return "settled, or not in this month"
+def _other_months(month: Month, decided: Decided, item_ids: Iterable[str]) -> list[Month]:
+    """Return the months, other than `month` and closed ones, in which these items may be open.
+
+    They are the prepared months and those that an item's id ends with, such as `…/2026-09`.
+    """
+    names = set(preparations(decided.entries))
+    names |= {end[1] for item_id in item_ids if (end := _OF_A_MONTH.search(item_id))}
+    names -= {str(month), *closed_periods(decided.entries)}
+    return [Month.parse(name) for name in sorted(names)]
+
+
+def _standing(acceptance: Acceptance, item: OpenItem, today: date) -> str:
     lapse = acceptance.lapse(item, today)
     if lapse:
         return f"lapsed: {lapse}"

@@ -256,7 +256,8 @@ class Statements(Facade, msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 source=source.strip(),
                 by=(actor or self.journal.who()).name,
             ),
-            f"treasury statements confirm {declared.account} {balance} {on} --source …",
+            f"treasury statements confirm {declared.account} --balance {balance} --date {on}"
+            " --source …",
         )
         return Table(
             stated.drop_columns(["raw"]), _CONFIRMED, self.settings.zone, fiat=("balance",)
