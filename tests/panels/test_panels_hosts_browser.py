@@ -41,6 +41,19 @@ GAP = """() => {
     return Math.min(...gaps);
 }"""
 
+BROKEN = """() => {
+    const root = document.querySelector('#host').shadowRoot;
+    const texts = [...document.querySelectorAll('caption'), ...root.querySelectorAll('td .tp-line')];
+    const lines = (node) => {
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size;
+    };
+    const dated = (text) => /^(since|due) [0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text);
+    const kept = texts.filter((one) => one.matches('caption') || dated(one.textContent));
+    return [kept.length, kept.filter((one) => lines(one) > 1).map((one) => one.textContent)];
+}"""
+
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
@@ -72,6 +85,26 @@ def test_columns_keep_a_gap_if_the_page_resets_the_padding(page: Page, month: Pr
     for result in (workspace.reconcile("2026-10"), workspace.fees("2026-10")):
         page.set_content(PAGE.format(scheme="light", ground="#fff", table=result._repr_html_()))
         assert page.evaluate(GAP) > 10
+
+
+@pytest.mark.parametrize("width", [700, 1050, 1280])
+def test_no_date_of_an_item_and_no_caption_is_broken(
+    page: Page, month: Practice, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 1000})
+    table = month.workspace.reconcile("2026-10")._repr_html_()
+    show(page, "light", month.workspace.panels.exceptions("2026-10"), table)
+    number, broken = page.evaluate(BROKEN)
+    assert number > 10
+    assert broken == []
+
+
+def test_the_rows_of_lines_are_one_text_line_high(page: Page, month: Practice) -> None:
+    table = month.workspace.reconcile("2026-10").lines.head(8)._repr_html_()
+    page.set_content(PAGE.format(scheme="light", ground="#fff", table=table))
+    heights = page.evaluate("() => [...document.querySelectorAll('tr')].map((r) => r.clientHeight)")
+    assert len(heights) == 9
+    assert max(heights) < 1.5 * min(heights)
 
 
 def test_the_focus_moves_to_a_message_in_a_shadow_tree(page: Page, month: Practice) -> None:
