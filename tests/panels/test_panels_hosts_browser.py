@@ -43,7 +43,8 @@ GAP = """() => {
 
 BROKEN = """() => {
     const root = document.querySelector('#host').shadowRoot;
-    const texts = [...document.querySelectorAll('caption'), ...root.querySelectorAll('td .tp-line')];
+    const captions = document.querySelectorAll('caption');
+    const texts = [...captions, ...root.querySelectorAll('td .tp-line')];
     const lines = (node) => {
         const range = document.createRange();
         range.selectNodeContents(node);
