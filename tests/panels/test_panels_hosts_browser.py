@@ -17,6 +17,11 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.browser]
 GROUNDS = {"light": "#ffffff", "dark": "#181c1a"}
 PAGE = """<!doctype html><html style="color-scheme: {scheme}; background: {ground}">
 <style>* {{ margin: 0; padding: 0; }}</style><body>{table}<div id="host"></div>"""
+VS_CODE = """<!doctype html><html style="background: {ground}">
+<style>:root {{ --jp-ui-font-color1: rgba(0, 0, 0, 0.87); --jp-layout-color0: white; }}</style>
+<body class="vscode-{scheme}"><div id="host"></div>"""
+"""A page with JupyterLab's light colours, as the widget manager of VS Code makes it."""
+SHADOW = "document.querySelector('#host').attachShadow({mode: 'open'})"
 SHOW = """async ({script, style, frame}) => {
     const source = URL.createObjectURL(new Blob([script], {type: 'text/javascript'}));
     const module = await import(source);
@@ -79,6 +84,24 @@ def test_texts_have_contrast_without_the_colours_of_jupyter(
     assert panel.locator("tbody tr").count() == 4
     assert panel.evaluate(CONTRAST) == []
     assert page.locator(".tex2jax_ignore").evaluate(CONTRAST) == []
+
+
+@pytest.mark.parametrize("scheme", GROUNDS)
+@pytest.mark.parametrize("has_colours", [True, False], ids=["colours", "no colours"])
+def test_texts_have_contrast_in_vs_code(
+    page: Page, month: Practice, scheme: str, has_colours: bool
+) -> None:
+    page.set_content(VS_CODE.format(scheme=scheme, ground=GROUNDS[scheme]))
+    if has_colours:
+        ink = {"light": "#3b3b3b", "dark": "#cccccc"}[scheme]
+        colours = f"--vscode-foreground: {ink}; --vscode-editor-background: {GROUNDS[scheme]}"
+        page.evaluate("colours => { document.body.style.cssText = colours; }", colours)
+    panel = month.workspace.panels.funding(size=4)
+    given = {"script": panel._esm, "style": panel._css, "frame": literal(panel.frame())}
+    page.evaluate(SHOW.replace(SHADOW, "document.querySelector('#host')"), given)
+    shown = page.locator(".treasury-panel")
+    assert shown.locator("tbody tr").count() == 4
+    assert shown.evaluate(CONTRAST) == []
 
 
 def test_columns_keep_a_gap_if_the_page_resets_the_padding(page: Page, month: Practice) -> None:
