@@ -92,7 +92,7 @@ class ExceptionsPanel(LookingPanel):
             searched=("state", "name", "direction", "amount", "currency", "next_step",
                       "item_id", "request_id", "entry_id", "transfer_id", "remark"),
             hint="Reference, state, amount or id",
-            columns=(Heading("What"), Heading("Amount", end=True), Heading("Age, owner"),
+            columns=(Heading("What"), Heading("Amount", end=True), Heading("Age, owner", wide=True),
                      Heading("Next step", wide=True)),
             row=_row,
             empty=self._unknown or "No item is open: every source was checked.",

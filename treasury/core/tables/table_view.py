@@ -35,8 +35,8 @@ _REFERENCE: Final = 66
 _UNKNOWN_WIDTH: Final = 100
 """Characters of a line if the output is not a terminal, as in a notebook."""
 _GAP: Final = 2
-_WHOLE: Final = 36
-"""Maximum characters of the texts of a column that a notebook never wraps: an id, an IBAN."""
+_WHOLE: Final = 48
+"""Maximum characters of the texts of a column that a notebook never wraps: an entry id, an IBAN."""
 _CELL: Final = "padding:.2em .8em;border-bottom:1px solid rgba(128,128,128,.35)"
 """Cell style, inline so that a notebook's style sheet (as in marimo) cannot override it."""
 
@@ -150,7 +150,9 @@ def html_grid(
         return f"<tr>{cells}</tr>"
 
     body = (line(head, is_head=True) if head else "") + "".join(map(line, lines))
-    named = f"<caption style='text-align:left'>{safe_html(caption)}</caption>" if caption else ""
+    # A caption may be wider than a table of two short columns.
+    style = "text-align:left;white-space:nowrap"
+    named = f"<caption style='{style}'>{safe_html(caption)}</caption>" if caption else ""
     # Jupyter would render "$5 and $6" as mathematics.
     return (
         "<div class='tex2jax_ignore' style='overflow-x:auto'>"
