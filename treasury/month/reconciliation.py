@@ -163,6 +163,8 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
     line that no closed month has settled.
     """
 
+    printed: ClassVar[Sequence[str]] = ("lines", "differences")
+
     key_columns: ClassVar[Mapping[str, Sequence[str]]] = {
         "lines": _LINE_KEYS,
         "earlier_lines": _LINE_KEYS,

@@ -95,7 +95,7 @@ class WorkspaceMonths(WorkspacePayments):
         answers = (*ANSWERS, _AWAITING)
         tables = {name: answer_of(name) for name in answers if name in read}
         snapshot = self.snapshot().beside(tables, answers)
-        return self._rows(snapshot.sql(query, params), query, as_stored=True)
+        return self._rows(snapshot.sql(query, params), query, as_stored=True, extent="selection")
 
     def reconcile(
         self,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from typing import Final, Literal, TypeAlias, get_args
+from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
 import msgspec
 import pyarrow as pa
@@ -116,6 +116,8 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
 
     `sql` is the SQL that computes the outcomes behind the items about bank lines.
     """
+
+    printed: ClassVar[Sequence[str]] = ("table",)
 
     month: Month
     items: tuple[OpenItem, ...]
