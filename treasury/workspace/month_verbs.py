@@ -120,7 +120,9 @@ class WorkspaceMonths(WorkspacePayments):
         Returns
         -------
         Reconciliation
-            The lines and their outcomes, amounts in the currency of the account.
+            The lines and their outcomes, amounts in the currency of the account. `lines` has all
+            accounts and own transfers; for the net of one account, group `signed_amount` by
+            `statement_account`.
 
         Raises
         ------

@@ -47,6 +47,8 @@ _MOST_NAMES: Final = 5
 _OF_MONEY: Final = ("line", "request", "transfer", "conversion")
 """Subjects that always have an amount of money; other subjects may have none."""
 _OF_ANY_MONTH: Final = ("unknown_outcome", "done_twice")
+_KEYS: Final = ("kind", "name", "amount", "signed_amount", "currency", "age", "next_step")
+"""The columns to show first."""
 _Way: TypeAlias = Literal["in", "out", ""]
 
 
@@ -126,7 +128,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def table(self) -> Table:
         """The items as a table; columns as in OPEN_ITEMS."""
-        return Table(items_table(self.items))
+        return Table(items_table(self.items), keys=_KEYS)
 
     def sheets(self) -> Mapping[str, Table]:
         """Return the items by sheet name."""
