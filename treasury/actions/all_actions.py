@@ -15,6 +15,7 @@ from treasury.actions.execution.sending import live_services
 from treasury.actions.seen_request import RampSeen
 from treasury.core import errors
 from treasury.core.errors import ActionRefused, InputError, JournalError, TreasuryError
+from treasury.core.nearest_names import NearestNames
 from treasury.journal import ADOPTED, Draft
 from treasury.journal.workspace_copies import adopt_copy, original_of
 
@@ -33,7 +34,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     error: TreasuryError | None = None
 
 
-class Actions(ActionDecisions):
+class Actions(NearestNames, ActionDecisions):
     """The actions of one workspace, available as `t.actions`.
 
     Parameters

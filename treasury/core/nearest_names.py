@@ -1,4 +1,4 @@
-"""The base class of objects that suggest the nearest attribute for a misspelt one."""
+"""The base class of objects that list their attributes, and suggest one for a misspelt name."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ from treasury.core.text import is_it
 
 
 class NearestNames:
-    """An object that suggests the nearest attribute for an unknown one."""
+    """An object that prints its attributes, and suggests the nearest one for an unknown one."""
 
     __slots__ = ()
     _advice: ClassVar[str] = "press the tab key after the dot to see them all"
     """The next step after an unknown attribute."""
+
+    def __repr__(self) -> str:
+        fields = getattr(self, "__struct_fields__", ())
+        names = (name for name in dir(type(self)) if not name.startswith("_"))
+        shown = ", ".join(name for name in names if name not in fields)
+        return f"<{type(self).__name__}: {shown}>"
 
     # Hidden from mypy, which would otherwise accept every attribute.
     if not TYPE_CHECKING:

@@ -19,6 +19,7 @@ import msgspec
 from treasury.core.calendar import parse_instant
 from treasury.core.errors import InputError
 from treasury.core.money import typed_amount
+from treasury.core.nearest_names import NearestNames
 
 if TYPE_CHECKING:
     from treasury.core.tables.table import Table
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from treasury.statements.store.wallet_evidence import WalletEvidence
 
 
-class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class WalletProofs(NearestNames, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Evidence of company wallets: `add_evidence`, `add_balance`, `list`.
 
     `until` is set for a read-only view of the workspace: the view's instant.
