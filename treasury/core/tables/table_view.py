@@ -270,11 +270,11 @@ def _blocks(widths: Sequence[int], room: int) -> list[list[int]]:
 
 
 def _fitting(
-    layouts: Sequence[Sequence[int]],
+    layouts: Sequence[list[int]],
     important: Sequence[int],
     is_money: Sequence[bool],
     room: int,
-) -> tuple[Sequence[int], list[int]]:
+) -> tuple[list[int], list[int]]:
     """Return the widths and the indices of the columns that fit.
 
     The layout is the widest in which all important columns fit, or else the narrowest. The first
