@@ -232,11 +232,11 @@ def match_references(
     _require_positive(tables["lines"], "entry_id", "lines", SIGN)
     _require_positive(tables["expectations"], "expectation_id", "expectations", STANDING)
     _require_addable(tables["lines"]["amount"], tables["expectations"]["amount"])
-    given = tables["lines"].select(["entry_id", *_OF_LINE])
+    own_rows = tables["lines"].select(["entry_id", *_OF_LINE])
     inputs = fingerprint(*tables.values())
     key = None if inputs is None else (inputs, rules.hash, STEPS)
     matches = _MATCHES.of(key, lambda: _match(tables, rules))
-    return msgspec.structs.replace(matches, lines=_with_own_columns(matches.lines.arrow, given))
+    return msgspec.structs.replace(matches, lines=_with_own_columns(matches.lines.arrow, own_rows))
 
 
 _OF_LINE: Final = ("booking_date", "direction", "amount", "currency")
@@ -247,15 +247,15 @@ _KEYS: Final = (
 )  # fmt: skip
 
 
-def _with_own_columns(outcomes: pa.Table, given: pa.Table) -> Table:
+def _with_own_columns(outcomes: pa.Table, own_rows: pa.Table) -> Table:
     """Return the outcomes as a table that also shows the columns of the given lines.
 
     The columns are joined when they are first read, because many callers read outcomes only.
     """
 
     def own_columns() -> dict[str, pa.ChunkedArray]:
-        places = pc.index_in(outcomes["entry_id"], given["entry_id"].combine_chunks())
-        rows = given.take(places.combine_chunks())
+        places = pc.index_in(outcomes["entry_id"], own_rows["entry_id"].combine_chunks())
+        rows = own_rows.take(places.combine_chunks())
         return {name: rows[name] for name in _OF_LINE}
 
     return Table(outcomes, title="Lines", keys=_KEYS, beside=own_columns)

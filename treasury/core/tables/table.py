@@ -450,8 +450,8 @@ class Table(NearestNames):
             most_rows=most_rows,
         )
 
-    def _like(self, arrow: pa.Table, shown: pa.Table, extent: Extent) -> Table:
-        """Return a table with the same title, and `shown` in the form for analysts."""
+    def _like(self, arrow: pa.Table, shown_rows: pa.Table, extent: Extent) -> Table:
+        """Return a table with the same title, and `shown_rows` in the form for analysts."""
         table = Table(
             arrow,
             "",
@@ -461,7 +461,7 @@ class Table(NearestNames):
             keys=self._keys,
             extent=extent,
         )
-        table._shown = shown
+        table._shown = shown_rows
         return table
 
     def _taken(self, rows: slice | pa.Array) -> Table:

@@ -178,14 +178,14 @@ def html_grid(
     )
 
 
-def size_notes(table: pa.Table, shown: Collection[str], limit: int) -> list[str]:
+def size_notes(table: pa.Table, columns: Collection[str], limit: int) -> list[str]:
     """Return the number of rows, and the columns that are not shown, as one sentence each."""
     count, names = table.num_rows, table.column_names
     if count > limit:
         notes = [f"{limit:,} of {count:,} rows; .df has them all"]
     else:
         notes = [f"{count:,} row{'s' * (count != 1)}"]
-    if left_out := [name for name in names if name not in shown]:
+    if left_out := [name for name in names if name not in columns]:
         notes.append(
             f"{len(left_out)} of {len(names)} columns are not shown; to see them, select them by"
             f' name, as in table[["{left_out[0]}"]]: {", ".join(left_out)}'
@@ -201,27 +201,28 @@ def text_table(table: pa.Table, view: View) -> str:
     cut.
     """
     limit = view.row_limit(table, TEXT_ROWS)
-    shown = grid(table, view, limit)
+    grid_rows = grid(table, view, limit)
     columns = [
-        [clean(text) for text in column] for column in zip(shown.names, *shown.rows, strict=True)
+        [clean(text) for text in column]
+        for column in zip(grid_rows.names, *grid_rows.rows, strict=True)
     ]
-    numbers = ["", *map(str, range(len(shown.rows)))]
+    numbers = ["", *map(str, range(len(grid_rows.rows)))]
     room = shutil.get_terminal_size((120, 24)).columns + _GAP
-    layouts = [_widths(columns, shown.unbroken, longest) for longest in _LONGEST]
+    layouts = [_widths(columns, grid_rows.unbroken, longest) for longest in _LONGEST]
     if view.extent == "selection":
         widths = min(layouts, key=lambda widths: len(_blocks(widths, room)))
         blocks = _blocks(widths, room)
         if len(blocks) > 1:
             blocks = _blocks(widths, room - len(numbers[-1]) - _GAP)
     else:
-        is_money = [pa.types.is_decimal(table.schema.field(name).type) for name in shown.names]
+        is_money = [pa.types.is_decimal(table.schema.field(name).type) for name in grid_rows.names]
         important = [
             at
             for at, column in enumerate(columns)
-            if shown.names[at] in view.keys and any(column[1:])
+            if grid_rows.names[at] in view.keys and any(column[1:])
         ]
-        widths, kept = _fitting(layouts, important, is_money, room)
-        blocks = [kept]
+        widths, fitting = _fitting(layouts, important, is_money, room)
+        blocks = [fitting]
     lines = [view.title] if view.title else []
     for block in blocks:
         if block is not blocks[0]:
@@ -233,13 +234,13 @@ def text_table(table: pa.Table, view: View) -> str:
                 parts = [[row[at]] for at in block]
             for texts in zip_longest(*parts, fillvalue=""):
                 cells = [
-                    _filled(text, widths[at], shown.to_right[at])
+                    _filled(text, widths[at], grid_rows.to_right[at])
                     for at, text in zip(block, texts, strict=True)
                 ]
                 if len(blocks) > 1:
                     cells.insert(0, number.rjust(len(numbers[-1])))
                 lines.append((" " * _GAP).join(cells).rstrip())
-    names = [shown.names[at] for block in blocks for at in block]
+    names = [grid_rows.names[at] for block in blocks for at in block]
     return "\n".join([*lines, *size_notes(table, names, limit)])
 
 
@@ -259,13 +260,13 @@ def _widths(columns: Sequence[Sequence[str]], unbroken: Sequence[bool], longest:
 def _blocks(widths: Sequence[int], room: int) -> list[list[int]]:
     """Return the indices of the columns of each block, in order; each block fits the terminal."""
     blocks: list[list[int]] = []
-    left = 0
+    free = 0
     for at, width in enumerate(widths):
-        if not blocks or width + _GAP > left:
+        if not blocks or width + _GAP > free:
             blocks.append([])
-            left = room
+            free = room
         blocks[-1].append(at)
-        left -= width + _GAP
+        free -= width + _GAP
     return blocks
 
 
