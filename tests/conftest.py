@@ -1,7 +1,7 @@
 """Shared fixtures: the practice company's month, synced over a real socket.
 
-One worker runs all tests of a file. So the longest files start first: a long file that started last
-would keep one worker busy while the others are idle.
+One worker runs all tests of a file. So files with the mark `long_file` start first: a long file
+that started last would keep one worker busy while the others are idle.
 """
 
 from __future__ import annotations
@@ -30,32 +30,6 @@ __all__ = ["pytest_handlecrashitem", "pytest_sessionstart", "pytest_terminal_sum
 settings.register_profile("treasury", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("treasury")
 TESTS = Path(__file__).parent
-LONGEST = (
-    "month/decisions/test_file_debits.py",
-    "month/decisions/test_bank_answers.py",
-    "matching/test_match_attacked.py",
-    "matching/test_match_references.py",
-    "matching/test_match_second_codes.py",
-    "actions/test_actions_intermediary.py",
-    "panels/test_panels_browser.py",
-    "matching/test_match_attacked_further.py",
-    "matching/test_match_unnamed.py",
-    "month/items/test_decision_sheet.py",
-    "matching/test_match_attacked_returns.py",
-    "month/items/test_decision_sheet_killed.py",
-    "month/settle/test_settled_closes.py",
-    "month/settle/test_settled_months.py",
-    "statements/test_statements_other_format.py",
-    "matching/test_match_attacked_payers.py",
-    "month/decisions/test_decide_batches.py",
-    "actions/test_actions_restored.py",
-    "lake/test_home_attacks.py",
-    "statements/test_statements_versions.py",
-    "extract/test_extract_unseen.py",
-    "month/items/test_items_replay.py",
-    "cli/test_cli_terminal.py",
-)
-"""The files that take longest, in descending order."""
 ARE_ALL: Final = pytest.StashKey[bool]()
 """Whether the complete test suite was requested."""
 
@@ -90,11 +64,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if test in seen and item.get_closest_marker("first_case"):
             item.add_marker(pytest.mark.acceptance)
         seen.add(test)
-    missing = [name for name in LONGEST if not (TESTS / name).is_file()]
-    if missing:
-        raise pytest.UsageError(f"tests/conftest.py: missing files: {', '.join(missing)}")
-    places = {TESTS / name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: (places.get(item.path, len(places)), item.path))
+    items.sort(key=lambda item: (item.get_closest_marker("long_file") is None, item.path))
 
 
 def pytest_collection_finish() -> None:

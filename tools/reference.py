@@ -25,6 +25,7 @@ from treasury.cli import treasury
 from treasury.core.files.package_files import package_rows
 from treasury.matching.tiers import TIERS
 from treasury.month.items import KINDS, TURNS
+from treasury.month.items.item_kinds import KIND_WORDS
 from treasury.sandbox.serve.published.openapi_fields import FIELDS
 from treasury.workspace.upkeep import dictionary
 
@@ -156,9 +157,9 @@ accepts the name.
 def items_page() -> str:
     """Return the page about open items, with the table of their kinds."""
     rows = [
-        f"| {TURNS[turn]} | {kind.label} | `{kind.name}` | {kind.blocks} | {kind.next_step} |"
+        f"| {TURNS[turn]} | {kind.label} | `{code}` | {kind.blocks} | {kind.next_step} |"
         for turn in TURNS
-        for kind in KINDS.values()
+        for code, kind in zip(KIND_WORDS, KINDS.values(), strict=True)
         if kind.turn == turn
     ]
     head = "| turn | kind | name | blocks | next step |\n|---|---|---|---|---|"

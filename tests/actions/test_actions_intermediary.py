@@ -18,6 +18,8 @@ from treasury.api.bodies import NewCompanyWallet
 from treasury.api.operations import refusals_of
 from treasury.core.errors import ActionRefused, InputError
 
+pytestmark = pytest.mark.long_file
+
 JSON = "application/json"
 STATUSES = (400, 401, 403, 404, 409, 410, 413, 422, 429, 500)
 SHARES = 3

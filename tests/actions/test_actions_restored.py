@@ -21,6 +21,8 @@ from treasury.actions.kinds import service_records
 from treasury.api.bodies import NewAccountToAccountTransfer, NewCryptoTransfer, NewFiatTransfer
 from treasury.core.errors import ActionRefused, OutcomeUnknown, TreasuryError
 
+pytestmark = pytest.mark.long_file
+
 LISTED_NOWHERE = ("payment_session.create", "payment_request.create")
 LISTED = (
     "crypto_transfer.create", "fiat_transfer.create", "account_transfer.create",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 from contextlib import redirect_stdout
@@ -23,8 +24,11 @@ from treasury.core.tables.schemas import units_of
 from treasury.core.tables.shown_values import in_zone
 from treasury.core.tables.table import Table
 from treasury.core.tables.table_view import cell_text
-from treasury.core.wording import OUTCOME_MEANINGS, OUTCOMES, codes, in_words
+from treasury.core.text import screen_code
+from treasury.core.wording import OUTCOME_MEANINGS, OUTCOMES, STORED_WORDS, in_words
+from treasury.month.items.item_kinds import KIND_WORDS
 from treasury.workspace import Workspace
+from treasury.workspace.upkeep.dictionary import codes
 
 WIDTHS = (60, 80, 100, 120, 240)
 COMMANDS = (
@@ -187,7 +191,7 @@ def test_values_are_readable_for_people_and_unchanged_in_data() -> None:
     assert in_words("kind", "no_reference") == "unreferenced"
     assert in_words("direction", "CRDT") == "in"
     assert in_words("kind", "off_ramp") == "off-ramp"
-    assert in_words("state", "proved_as_group") == "proved as a group"
+    assert in_words("state", "proved_as_group") == "proved as group"
     assert in_words("reference", "suggested") == "suggested"
     assert cell_text({"proved": True}, "proved", {}) == "yes"
     assert cell_text({"outcome": "suggested"}, "outcome", {}, as_stored=True) == "suggested"
@@ -224,3 +228,25 @@ def test_the_word_of_an_outcome_is_its_code() -> None:
     legend = codes()["outcome"]
     assert legend["conflict"].startswith("Conflict: the line has a reference, but ")
     assert all(legend[code].startswith(f"{word}: ") for code, word in OUTCOMES.items())
+
+
+def test_each_code_is_its_word_in_snake_case() -> None:
+    for column, words in codes().items():
+        if column in ("turn", "entry_status"):  # A possessive, and the bank's own codes.
+            continue
+        for code, words_of_code in words.items():
+            word = words_of_code.partition(":")[0]
+            if code not in KIND_WORDS or code in STORED_WORDS.values():
+                assert code in (word, screen_code(word)), (column, code)
+
+
+def test_a_program_gets_the_codes_of_tables(month_end: Workspace) -> None:
+    command = ("exceptions", "2026-10", "--kind", "needs_decision", "--format", "json")
+    out = run(month_end.folder, *command, width=80)
+    assert {(row["kind"], row["state"]) for row in json.loads(out.stdout)} == {
+        ("suggested", "SUGGESTED")
+    }
+    out = run(month_end.folder, "reconcile", "2026-10", "--format", "json", width=80)
+    lines = json.loads(out.stdout)
+    assert {row["direction"] for row in lines} == {"in", "out"}
+    assert all((row["outcome"] == "other_business") == bool(row["line_class"]) for row in lines)

@@ -48,7 +48,7 @@ def test_an_unknown_name_and_a_missing_extra_are_reported(
     asked = ["-w", str(tmp_path), "notebook"]
     done = CliRunner().invoke(treasury, [*asked, "fees"])
     assert isinstance(done.exception, InputError)
-    assert "use one of: fee_report, monthly_reconciliation" in str(done.exception)
+    assert "use one of fee_report, monthly_reconciliation" in str(done.exception)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     done = CliRunner().invoke(treasury, asked)
     assert "pip install 'treasury-toolkit[notebooks]'" in str(done.exception)

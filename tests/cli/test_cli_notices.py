@@ -99,7 +99,7 @@ def test_a_fact_that_arrives_while_a_notice_is_sent_is_in_the_next_one(
         hook.while_taking = reject
         assert notices.work(do_nothing) != "no new items"
         assert notices.work(do_nothing).startswith("webhook desk:")
-        assert "NO REFERENCE" in {told["state"] for told in hook.posts[1]["items"]}
+        assert "UNREFERENCED" in {told["state"] for told in hook.posts[1]["items"]}
         assert notices.work(do_nothing) == "no new items"
 
 

@@ -25,6 +25,8 @@ from treasury.core.errors import TreasuryError
 from treasury.core.tables.column_types import TEXT
 from treasury.workspace import Workspace
 
+pytestmark = pytest.mark.long_file
+
 STEER = "\x1b[2J\x1b]0;owned\x07\x9b31m\x9d0;owned\x9c\u202eevil\u2066\u200b\ufeff\x7f\r\b"
 IN_XML = "\x9b31m\x9d0;owned\x9c\u202eevil\u2066\u200b\ufeff\x7f"
 """The characters that XML can hold."""

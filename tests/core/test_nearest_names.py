@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from functools import cached_property, partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 from IPython.core.interactiveshell import InteractiveShell
 
 import treasury as treasury_package
+from treasury import plots
 from treasury.cli import main, treasury
 from treasury.core.errors import InputError, TreasuryError
 from treasury.core.text import is_it, nearest
@@ -37,7 +39,48 @@ MISSPELT: dict[str, tuple[Callable[[Workspace], object], str]] = {
         "match_references?",
     ),
     "range of months": (lambda t: t.fees("2026-07:2026-10"), "write it as 2026-07..2026-10"),
-    "turn of an item": (lambda t: t.open_items("2026-10").select(turn="me"), "give one of us,"),  # type: ignore[arg-type]
+    "chart": (lambda _: plots.fee, "plots has no 'fee'; is it fees?"),
+    "column as an attribute": (
+        lambda t: t.reconcile("2026-10").lines.ammount,  # type: ignore[attr-defined]
+        'is it the column amount? - table["amount"] is a column, .where filters',
+    ),
+    "column of a query": (
+        lambda t: t.sql("SELECT l.ammount FROM bank_lines l", month="2026-10"),
+        "there is no column 'ammount'; is it amount?",
+    ),
+    "column of a stored table": (
+        lambda t: t.sql("SELECT statuss FROM ramp_requests"),
+        "there is no column 'statuss'; is it status?",
+    ),
+    "column of a predicate": (
+        lambda t: t.reconcile("2026-10").lines.where("ammount > 10"),
+        "there is no column 'ammount'; is it amount?",
+    ),
+    "text in double quotes": (
+        lambda t: t.reconcile("2026-10").lines.where('outcome = "suggested"'),
+        "write a text in single quotes: 'suggested'",
+    ),
+    "month in place of values": (
+        lambda t: t.sql("SELECT 1", "2026-10"),
+        "write month='2026-10'",
+    ),
+    "turn of an item": (lambda t: t.open_items("2026-10").select(turn="uss"), "is it us?"),  # type: ignore[arg-type]
+    "filter of items": (lambda t: t.open_items("2026-10").select(trun="us"), "is it turn?"),
+    "column in where of items": (
+        lambda t: t.open_items("2026-10").where(turn="us"),
+        "use table.where(turn='us'), or select(turn='us')",
+    ),
+    "predicate in where of items": (
+        lambda t: t.open_items("2026-10").where("amount > 1"),  # type: ignore[arg-type]
+        "use table.where('amount > 1')",
+    ),
+    "filter of a result": (lambda t: t.reconcile("2026-10").where(), "use .df, or .lines,"),  # type: ignore[attr-defined]
+    "column of a result": (lambda t: t.reconcile("2026-10")["amount"], "use .df, or .lines,"),
+    "column of fees": (lambda t: t.fees("2026-10")["fee"], "use .df, or .recorded,"),
+    "column of items": (lambda t: t.open_items("2026-10")["amount"], "use .df, or .table"),
+    "column of a screen": (lambda t: t.status("2026-10")["amount"], "use t.open_items(),"),  # type: ignore[index]
+    "size of a result": (lambda t: len(t.reconcile("2026-10")), "use .df, or .lines,"),
+    "method of decisions": (lambda t: t.matches.acept(), "is it accept?"),  # type: ignore[attr-defined]
     "outcome": (lambda t: t.reconcile("2026-10").lines.where(outcome="mached"), "is it matched?"),
     "group of fees": (lambda t: t.fees("2026-10").by("pairs"), "is it pair?"),
 }
@@ -51,6 +94,45 @@ def test_a_misspelt_name_is_one_line_with_the_nearest_one(month_end: Workspace, 
     (line,) = caught.value._render_traceback_()
     assert expected in line
     assert "\n" not in line
+
+
+def test_a_list_of_names_is_shown_only_without_a_near_one(month_end: Workspace) -> None:
+    lines = month_end.reconcile("2026-10").lines
+    for name, has_list in (("ammount", False), ("zzz", True)):
+        for ask in (partial(lines.__getitem__, name), partial(lines.where, f"{name} = 1")):
+            with pytest.raises(InputError) as caught:
+                ask()
+            assert ("use one of booking_date, " in str(caught.value)) is has_list
+
+
+def test_the_traceback_of_a_query_has_the_words_of_duckdb(month_end: Workspace) -> None:
+    with pytest.raises(InputError) as caught:
+        month_end.awaiting_funds().where("refrence = 'x'")
+    caught.value._render_traceback_()
+    assert "Binder Error" in "\n".join(caught.value._render_traceback_())
+
+
+def test_a_result_counts_its_only_table_and_is_true(month_end: Workspace) -> None:
+    items = month_end.open_items("2026-10")
+    assert len(items) == len(items.table) > 0
+    assert len(month_end.checklist("2026-10")) == len(month_end.checklist("2026-10").table)
+    assert month_end.reconcile("2026-10")
+    assert not items.where(lambda _: False)
+
+
+def test_facades_show_their_methods(month_end: Workspace) -> None:
+    assert repr(month_end.rates) == "<StoredRates: add, list, reference>"
+    assert "who proposed and approved" in repr(month_end.actions)
+    assert 'entries(subject="A-1")' in repr(month_end.journal)
+    facades = {
+        name
+        for base in Workspace.__mro__
+        for name, value in vars(base).items()
+        if isinstance(value, cached_property) and not name.startswith("_")
+    } - {"inbox", "notices"}
+    assert len(facades) >= 12
+    for name in facades:
+        assert " object at 0x" not in repr(getattr(month_end, name)), name
 
 
 def test_a_name_that_is_near_none_gets_no_suggestion(month_end: Workspace) -> None:

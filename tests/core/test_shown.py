@@ -18,8 +18,8 @@ from treasury.actions import Action
 from treasury.actions.action_list import ActionList
 from treasury.close.stored_answers import Answers
 from treasury.core.errors import InputError
+from treasury.core.nearest_names import Screen
 from treasury.core.tables.table import Table, Tables
-from treasury.core.text import Screen
 from treasury.rates.rate_files import read_rates
 from treasury.workspace import Workspace, find_workspace
 
@@ -50,10 +50,12 @@ def test_actions_are_a_table_in_a_notebook() -> None:
         name = "ines"
 
     class One:
-        id, state, text, proposed_by, people = "A-1", "proposed", "Pay <b>", Proposer, ("ines",)
+        id, state, text, proposed_by = "A-1", "ready", "Pay <b>", Proposer
+        people = ("ines", "jonas")
 
     one: Action = One()  # type: ignore[assignment]
-    assert repr(ActionList([one])) == "A-1  proposed  Pay <b>"
+    shown = "A-1  ready  Pay <b>  (proposed by ines, approved by jonas)"
+    assert repr(ActionList([one])) == shown
     html = ActionList([one])._repr_html_()
     assert "Pay &lt;b&gt;" in html
     assert html.count("padding:") == html.count("<th ") + html.count("<td ") == 10

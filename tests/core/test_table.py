@@ -219,7 +219,9 @@ def test_a_table_exports_to_csv_excel_and_parquet(tmp_path: Path) -> None:
     head, row = book["Lines"].iter_rows(values_only=True)
     cells = dict(zip(head, row, strict=True))
     assert str(cells["at (Europe/Brussels)"]) == "2026-10-27 00:00:00"
-    assert cells["signed amount"] == 1.5
+    assert cells["signed_amount"] == 1.5
+    untitled = Table(arrow).to_excel(tmp_path / "history of [all] accounts in October.xlsx")
+    assert openpyxl.load_workbook(untitled).sheetnames == ["history of  all  accounts in Oc"]
     assert pq.read_table(table.to_parquet(tmp_path / "x.parquet")).equals(table.to_arrow())
     for write in (table.to_csv, table.to_parquet, table.to_excel):
         with pytest.raises(StorageError, match="cannot be written"):
@@ -320,6 +322,30 @@ def test_html_of_a_selection_keeps_its_columns_and_a_summary_names_lists() -> No
     assert places == sorted(places)
     assert "1 of 10 columns are not shown" in table._repr_html_()
     assert "not shown" not in html
+
+
+def test_print_uses_the_width_of_the_terminal_or_100_columns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = {f"part_{number}": [f"{number}" * 20] for number in range(9)}
+    for columns, width in (("", 100), ("60", 60), ("160", 160)):
+        monkeypatch.setenv("COLUMNS", columns)
+        line = str(Table(pa.table(rows))).splitlines()[1]
+        assert width - 22 < len(line) <= width
+
+
+def test_a_terminal_cuts_no_amount_date_or_reference_inside_a_text() -> None:
+    hash_ = "0x" + "ab" * 32
+    texts = [
+        hash_,
+        f"sent with {hash_}",
+        f"Ask for it by 27 Oct 2026 {'and ' * 8}EUR 1,250.00 at once",
+    ]
+    shown = str(Table(pa.table({"next_step": [*texts, "x" * 90]})))
+    first, second, third, fourth = (line.rstrip() for line in shown.splitlines()[1:5])
+    assert (first, second) == (hash_, "sent with …")
+    assert third.endswith("and and …")
+    assert fourth == "x" * 67 + "…"
 
 
 def test_untrusted_text_is_neither_markup_nor_a_control_sequence() -> None:

@@ -26,6 +26,8 @@ from treasury.extract.ramp_tables import RAMP_REQUESTS
 from treasury.lake import Lake
 from treasury.sandbox import Sandbox, Served
 
+pytestmark = pytest.mark.long_file
+
 Calm = tuple[Sandbox, Served]
 Change = Callable[[dict[str, Any]], dict[str, Any] | int]
 

@@ -29,6 +29,8 @@ from treasury.lake.home.push_order import PushOrder
 from treasury.lake.store import delta
 from treasury.lake.store.sealed import seal, unseal
 
+pytestmark = pytest.mark.long_file
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:

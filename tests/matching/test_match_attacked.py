@@ -23,6 +23,8 @@ from match_tables import arrow, expectation, line, match, outcome
 from treasury import match_references
 from treasury.matching.rules import Rules
 
+pytestmark = pytest.mark.long_file
+
 # A second code
 
 

@@ -18,6 +18,8 @@ from attacked_lines import (
 )
 from match_tables import expectation, line, match, outcome, state
 
+pytestmark = pytest.mark.long_file
+
 OTHER = "PAY-2026-009000"
 ALONE = [standing("v", ACCOUNT_CODE)]
 LONGER = [*ALONE, standing("w", f"{ACCOUNT_CODE}5")]

@@ -15,6 +15,8 @@ from treasury.matching.rules import ClassRule, Rules
 from treasury.month.question_tables import class_rule_table
 from treasury.month.reconciliation import MONTH_PACKAGE
 
+pytestmark = pytest.mark.long_file
+
 SECOND_PAYER = {"counterparty_account": "FR7630006000011234567890189"}
 ON_ACCOUNT = [standing("v", ACCOUNT_CODE)]
 

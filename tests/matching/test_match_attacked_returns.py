@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from match_tables import OWN, expectation, line, match, outcome
 
+pytestmark = pytest.mark.long_file
+
 Row = dict[str, Any]
 
 CODE = "VFY-8M3T-407"

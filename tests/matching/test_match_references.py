@@ -12,6 +12,8 @@ from match_tables import arrow, expectation, line, match, outcome, state
 from treasury import match_references
 from treasury.matching.rules import Rules
 
+pytestmark = pytest.mark.long_file
+
 CODE = "PAY-2026-004417"
 
 

@@ -22,6 +22,8 @@ from treasury.matching.input_tables import LINES, read_table
 from treasury.matching.reference_matching import PACKAGE, rule_tables
 from treasury.matching.rules import Rules
 
+pytestmark = pytest.mark.long_file
+
 EXPECTATIONS = [standing("v", ACCOUNT_CODE), request("r", LONG, "9126.40")]
 DASH_LESS = "PAY2026004417"
 

@@ -20,6 +20,8 @@ from treasury.matching.reference_matching import STEPS, Matches, read_decisions,
 from treasury.matching.rules import Rules
 from treasury.matching.settled_tables import NOTHING_SETTLED
 
+pytestmark = pytest.mark.long_file
+
 GARAGE, RENT = "VFY-8M3T-407", "VFY-9K2P-118"
 JANUARY = datetime(2026, 1, 1, tzinfo=UTC)
 PAYER = {"counterparty_account": "DE1", "counterparty_name": "Müller & Söhne GmbH"}

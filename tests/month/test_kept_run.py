@@ -124,7 +124,7 @@ def test_a_run_that_ended_in_an_error_is_not_used_again(month_end: Workspace) ->
 
 def test_an_inlined_step_shows_current_rows() -> None:
     through = pipeline.Step(
-        "through", "-- read through\nSELECT n + 1 AS n FROM given", is_stored=False
+        "through", "-- This step is a view\nSELECT n + 1 AS n FROM given", is_stored=False
     )
     total = pipeline.Step("total", "SELECT count(*) AS n FROM through")
     none = pa.table({"n": pa.array([], pa.int64())})

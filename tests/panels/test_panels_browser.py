@@ -12,7 +12,7 @@ from panel_lab import Notebook
 from panel_practice import ON_RAMP, Practice
 from playwright.sync_api import Locator, expect
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long_file]
 
 REQUESTS = "/ramp/v1/ramp-requests"
 

@@ -180,7 +180,7 @@ def test_a_failed_write_of_a_workbook_keeps_the_former_one(
     rows = Table(pa.table({"a": [1, 2, 3]}))
     before = rows.to_excel(tmp_path / "rows.xlsx").read_bytes()
     monkeypatch.setattr("treasury.core.tables.workbook.ROWS", 2)
-    with pytest.raises(InputError, match="Rows has 3 rows, but a sheet can have 2"):
+    with pytest.raises(InputError, match="rows has 3 rows, but a sheet can have 2"):
         rows.to_excel(tmp_path / "rows.xlsx")
     assert (tmp_path / "rows.xlsx").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["rows.xlsx"]

@@ -13,6 +13,8 @@ from treasury.statements import TABLES, AddReport, add_statements
 from treasury.statements.field_values import own_account
 from treasury.statements.store.withdraw import find_statement, withdraw_statement
 
+pytestmark = pytest.mark.long_file
+
 NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
 
 

@@ -12,6 +12,8 @@ from treasury.lake import Lake
 from treasury.statements import TABLES, AddReport, add_statements, check_statements, read_statements
 from treasury.statements.store.withdraw import find_statement, withdraw_statement
 
+pytestmark = pytest.mark.long_file
+
 NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
 MT = ":20:A\n:25:{}\n:28C:5/1\n:60F:C261001EUR1,\n{}:62F:C261002EUR{},\n-"
 MOVED = ":61:261002C{},NMSC\n:86:{}\n"

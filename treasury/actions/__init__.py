@@ -6,12 +6,13 @@ effect is found. The state of an action follows from its journal entries alone:
 
     a = t.actions.propose("crypto_transfer.create", sender_account_id=…, receiver_account_id=…,
                           chain="BASE", asset="USDC", amount="100.00", reason="invoice 2211")
-    t.actions.approve(a.id)                     # by a second person; journals the hash of the
-    content t.actions.execute(a.id)                     # sends it once; raises unless it is done
-    t.actions.recover()                         # settles actions that a crash left open
-    t.actions.list(state="proposed")            # -> [Action]; .get("A-1") -> Action
-    t.actions.reject(a.id, "wrong receiver"), .withdraw(a.id), .again(a.id) t.actions.settle(a.id,
-    carried_out=False, reason="provider's mail of …")   # a person's decision
+    t.actions.approve(a.id)             # by a second person; journals the hash of the content
+    t.actions.execute(a.id)             # sends it once; raises unless it is done
+    t.actions.recover()                 # settles actions that a crash left open
+    t.actions.list(state="done")        # -> [Action]; prints who proposed and approved each one
+    t.actions.get("A-1").approvals      # -> (Approval(actor, at, reason, …), …)
+    t.actions.reject(a.id, "wrong receiver"), .withdraw(a.id), .again(a.id)
+    t.actions.settle(a.id, carried_out=False, reason="provider's mail of …")
 
 Several actions can be confirmed at once, with totals by currency:
 

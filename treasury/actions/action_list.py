@@ -1,7 +1,7 @@
 """Lists of actions, and the batch that confirms several actions at once.
 
-A list prints one action per line and shows a table in a notebook. A batch has one text, totals by
-currency, and the hash of each action as shown.
+A list prints one action per line, with the people who proposed and approved it. In a notebook it
+shows a table. A batch has one text, totals by currency, and the hash of each action as shown.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from treasury.core.money import total
 from treasury.core.tables.table_view import html_grid
 from treasury.core.text import clean
 
-_COLUMNS = ("Action", "State", "What it does", "Proposed by", "Agreed")
+_COLUMNS = ("Action", "State", "What it does", "Proposed by", "Approved by")
 
 
 class ActionList(tuple[Action, ...]):
@@ -30,7 +30,7 @@ class ActionList(tuple[Action, ...]):
     def __repr__(self) -> str:
         if not self:
             return "no action"
-        return "\n".join(f"{action.id}  {action.state}  {clean(action.text)}" for action in self)
+        return "\n".join(map(_line, self))
 
     def _repr_html_(self) -> str:
         if not self:
@@ -41,11 +41,19 @@ class ActionList(tuple[Action, ...]):
                 action.state,
                 action.text,
                 action.proposed_by.name,
-                ", ".join(action.people),
+                ", ".join(action.people[1:]),
             )
             for action in self
         )
         return html_grid(rows, _COLUMNS)
+
+
+def _line(action: Action) -> str:
+    """Return an action in one line, with the people who proposed and approved it."""
+    proposer, *approvers = map(clean, action.people)
+    approved = f", approved by {', '.join(approvers)}" if approvers else ""
+    text = clean(action.text)
+    return f"{action.id}  {action.state}  {text}  (proposed by {proposer}{approved})"
 
 
 class Total(msgspec.Struct, frozen=True):

@@ -19,13 +19,14 @@ from treasury.actions.policies.policy import Policy, load_policy
 from treasury.api import Client
 from treasury.core.errors import InputError
 from treasury.core.machine.boot_clock import BootTime, boot_time
+from treasury.core.nearest_names import Facade
 from treasury.core.settings import Settings
-from treasury.core.text import clean, is_it
+from treasury.core.text import clean, is_it, one_of
 from treasury.journal import Actor, Journal
 from treasury.lake import Snapshot
 
 
-class ActionReader:
+class ActionReader(Facade):
     """The actions of one workspace, to be read; `Actions` has all operations."""
 
     def __init__(
@@ -90,7 +91,7 @@ class ActionReader:
         if state is not None and state not in get_args(State):
             raise InputError(
                 f"{clean(state)[:60]!r} is not a state of an action{is_it(state, get_args(State))}",
-                do=f"give one of {', '.join(get_args(State))}",
+                do=one_of(state, get_args(State), "give"),
             )
         kind_name = None if kind is None else kind_of(kind).name
         self._book.refresh()

@@ -15,7 +15,6 @@ from treasury.actions.execution.sending import live_services
 from treasury.actions.seen_request import RampSeen
 from treasury.core import errors
 from treasury.core.errors import ActionRefused, InputError, JournalError, TreasuryError
-from treasury.core.nearest_names import NearestNames
 from treasury.journal import ADOPTED, Draft
 from treasury.journal.workspace_copies import adopt_copy, original_of
 
@@ -34,8 +33,11 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     error: TreasuryError | None = None
 
 
-class Actions(NearestNames, ActionDecisions):
+class Actions(ActionDecisions):
     """The actions of one workspace, available as `t.actions`.
+
+    `list` shows who proposed and who approved each action, and `get("A-1").approvals` has each
+    approval with its time and reason.
 
     Parameters
     ----------
@@ -52,6 +54,13 @@ class Actions(NearestNames, ActionDecisions):
     who
         A function that returns the current person (default: the journal's).
     """
+
+    _offers = (
+        "list", "get", "unsettled", "policy", "draft", "propose", "propose_drafts", "again",
+        "batch", "approve", "reject", "withdraw", "execute", "execute_all", "carry_out", "recover",
+        "settle", "adopt_journal",
+    )  # fmt: skip
+    _hint = "list() shows who proposed and approved each action, get(ID) its facts and outcome"
 
     def adopt_journal(self, reason: str) -> tuple[Action, ...]:
         """Continue with an older copy of the journal, or with a copied workspace.

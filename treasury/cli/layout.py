@@ -7,9 +7,6 @@ them. If the other columns still do not fit, the rows are printed as blocks.
 
 from __future__ import annotations
 
-import os
-import re
-import sys
 from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import Final
@@ -17,10 +14,17 @@ from typing import Final
 import click
 import msgspec
 import pyarrow as pa
-from rich.cells import cell_len
 
 from treasury.core.tables.schemas import units_of
-from treasury.core.tables.table_view import cell_text
+from treasury.core.tables.table_view import (
+    cell_text,
+    folded,
+    padded,
+    pieces,
+    shortened,
+    terminal_width,
+    text_width,
+)
 from treasury.core.text import clean
 
 _WIDTH: Final = 240
@@ -33,17 +37,6 @@ _GAP: Final = 2
 _INDENT: Final = 4
 _TOGETHER: Final = 1_000
 """Number of lines written at a time."""
-_MONTH: Final = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-_WHOLE: Final = re.compile(
-    r"[A-Z][A-Z0-9]{1,9} -?[0-9][0-9,.]*"  # An amount with its currency.
-    rf"|\b[0-9]{{1,2}} {_MONTH}(?: [0-9]{{4}})?(?: [0-9]{{2}}:[0-9]{{2}}(?: [A-Z]{{2,5}}\b)?)?"
-    r"|\b[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?: [A-Z]{2,5}\b)?"
-    r"|\b[0-9][0-9,]* (?:TARGET|calendar|business) days?\b"
-)
-"""Pattern of texts that are not broken although they contain blanks."""
-_BLANK: Final = "\u00a0"
-"""Replaces a blank where a line must not break; texts never contain it, because `clean` removes it.
-"""
 
 
 class _Grid(msgspec.Struct, frozen=True):
@@ -132,17 +125,6 @@ def _say_left_out(names: Sequence[str], width: int) -> None:
     echo_folded(f"not shown in {width} columns: {listed}; --format csv or json has them")
 
 
-def terminal_width() -> int | None:
-    """Return the terminal's width, from $COLUMNS first; None if output is redirected."""
-    columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal() and int(columns):
-        return int(columns)
-    try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns or None
-    except (OSError, ValueError):  # The output is not a terminal, or has no file number.
-        return None
-
-
 def echo_folded(text: str, *, err: bool = False) -> None:
     """Print lines of text; wrap and indent lines wider than the terminal.
 
@@ -150,13 +132,13 @@ def echo_folded(text: str, *, err: bool = False) -> None:
     """
     width = terminal_width()
     for line in text.split("\n"):
-        if width is None or _width(line) <= width:
+        if width is None or text_width(line) <= width:
             click.echo(line, err=err)
             continue
         words = line.lstrip(" ")
-        longest = max(map(_width, _pieces(words)))
+        longest = max(map(text_width, pieces(words)))
         start = max(0, min(len(line) - len(words), width - _INDENT - longest))
-        first, *more = _folded(words, width - start - _INDENT)
+        first, *more = folded(words, width - start - _INDENT)
         click.echo(" " * start + first.rstrip(), err=err)
         for each in more:
             click.echo(" " * (start + _INDENT) + each.rstrip(), err=err)
@@ -184,16 +166,16 @@ def _fits(widths: Sequence[int], width: int) -> bool:
 
 
 def _natural_widths(grid: _Grid) -> list[int]:
-    return [max(map(_width, column)) for column in zip(grid.heads, *grid.rows, strict=True)]
+    return [max(map(text_width, column)) for column in zip(grid.heads, *grid.rows, strict=True)]
 
 
 def _least_widths(grid: _Grid) -> list[int]:
     """Return the minimum widths at which no whole text breaks and sentences stay readable."""
     widths = []
     for at, natural in enumerate(_natural_widths(grid)):
-        pieces = [piece for row in grid.rows for piece in _pieces(row[at])]
-        pieces += grid.heads[at].split()
-        longest = max(map(_width, pieces), default=0)
+        parts = [part for row in grid.rows for part in pieces(row[at])]
+        parts += grid.heads[at].split()
+        longest = max(map(text_width, parts), default=0)
         widths.append(max(longest, min(natural, _TEXT_LEAST)))
     return widths
 
@@ -211,51 +193,26 @@ def _widths(grid: _Grid, width: int, spare: Sequence[str]) -> list[int]:
     return widths
 
 
-def _pieces(text: str) -> list[str]:
-    """Return the parts of a text at which a line may break."""
-    return _WHOLE.sub(lambda found: found[0].replace(" ", _BLANK), text).split(" ")
-
-
-def _folded(text: str, width: int) -> list[str]:
-    """Return the lines of a text in a column; a part wider than the column stays whole."""
-    if _width(text) <= width:
-        return [text]
-    lines, line = [], ""
-    for piece in _pieces(text):
-        longer = f"{line} {piece}" if line else piece
-        if line and _width(longer) > width:
-            lines.append(line)
-            line = piece
-        else:
-            line = longer
-    return [each.replace(_BLANK, " ") for each in (*lines, line)]
-
-
 def _aligned(grid: _Grid, widths: Sequence[int]) -> Iterator[str]:
     """Yield the aligned lines of a table: the headings, then the rows."""
     rule = ["─" * width for width in widths]
     for row in (grid.heads, rule, *grid.rows):
-        cells = [_folded(text, width) for text, width in zip(row, widths, strict=True)]
+        cells = [folded(text, width) for text, width in zip(row, widths, strict=True)]
         for line in zip_longest(*cells, fillvalue=""):
-            filled = map(_filled, line, widths, grid.to_right)
+            filled = map(padded, line, widths, grid.to_right)
             yield (" " * _GAP).join(filled).rstrip()
-
-
-def _filled(text: str, width: int, to_right: bool) -> str:
-    blanks = " " * (width - _width(text))
-    return f"{blanks}{text}" if to_right else f"{text}{blanks}"
 
 
 def _one_below_the_other(grid: _Grid, width: int | None) -> Iterator[str]:
     """Yield a block of lines for each row: column names with their values."""
     heads = grid.heads
-    indent = max(map(_width, heads))
+    indent = max(map(text_width, heads))
     for number, row in enumerate(grid.rows, start=1):
         yield f"-- row {number:,} of {len(grid.rows):,}"
         for head, text in zip(heads, row, strict=True):
-            lines = [text] if width is None else _folded(text, width - indent - _GAP)
+            lines = [text] if width is None else folded(text, width - indent - _GAP)
             for at, line in enumerate(lines):
-                label = _filled("" if at else head, indent, to_right=False)
+                label = padded("" if at else head, indent, to_right=False)
                 yield f"{label}  {line}".rstrip()
 
 
@@ -267,22 +224,10 @@ def _on_two_lines(grid: _Grid, brief: Sequence[str], width: int) -> Iterator[str
     places = [grid.names.index(name) for name in brief]
     for row in grid.rows:
         name, amount, *others = (row[at] for at in places)
-        room = width - _width(amount) - _GAP
-        yield f"{_filled(_shortened(name, room), room, to_right=False)}  {amount}".rstrip()
+        room = width - text_width(amount) - _GAP
+        yield f"{padded(shortened(name, room), room, to_right=False)}  {amount}".rstrip()
         rest = ", ".join(filter(None, others))
-        yield f"{' ' * _INDENT}{_shortened(rest, width - _INDENT)}".rstrip()
-
-
-def _shortened(text: str, width: int) -> str:
-    """Return the text, or as many of its unbroken parts as fit, and an ellipsis."""
-    if _width(text) <= width:
-        return text
-    return f"{_folded(text, width - _GAP)[0]} …"
-
-
-def _width(text: str) -> int:
-    """Return the number of terminal columns that a text takes."""
-    return len(text) if text.isascii() else cell_len(text)
+        yield f"{' ' * _INDENT}{shortened(rest, width - _INDENT)}".rstrip()
 
 
 def _print_lines(lines: Iterator[str]) -> None:

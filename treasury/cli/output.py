@@ -23,7 +23,7 @@ from treasury.core.errors import InputError
 from treasury.core.files.package_files import package_toml
 from treasury.core.tables.column_texts import value_text as plain
 from treasury.core.tables.csv_output import csv_text, rows_of
-from treasury.core.tables.shown_values import in_zone
+from treasury.core.tables.shown_values import in_zone, presented
 from treasury.core.text import clean, is_hidden, is_it
 
 
@@ -76,9 +76,12 @@ def print_rows(
 ) -> None:
     """Print all rows; for a person with the columns of the `layout`, in its order, or all columns.
 
-    `without` are columns to omit from the layout. For a person, codes are replaced by words (unless
-    `as_stored`), and instants are in `zone`.
+    `without` are columns to omit from the layout. For a program, codes and directions are those of
+    `treasury.Table`; for a person, codes are replaced by words (both unless `as_stored`), and
+    instants are in `zone`.
     """
+    if form != "table" and not as_stored:
+        table = presented(table)
     match form:
         case "json":
             click.echo(_json(table))

@@ -47,6 +47,12 @@ def is_it(name: object, names: Iterable[str]) -> str:
     return f"; is it {clean(near)}?" if near else ""
 
 
+def one_of(name: object, names: Iterable[str], verb: str = "use") -> str | None:
+    """Return the step `use one of NAMES`, or None if `is_it` already suggests a near name."""
+    choices = list(names)
+    return None if nearest(name, choices) else f"{verb} one of {', '.join(map(clean, choices))}"
+
+
 def screen_code(name: str) -> str:
     """Return a word as shown on screen in snake_case: `other_business` for `Other business`."""
     return name.casefold().replace("-", "_").replace(" ", "_")
@@ -83,15 +89,6 @@ def ascii_escaped(text: str) -> str:
 def safe_html(text: object) -> str:
     """Return text from outside as HTML, without markup and without mathematics in a notebook."""
     return html.escape(clean(text)).replace("$", "&#36;")
-
-
-class Screen(str):
-    """A text of several lines that a notebook shows as `print` would."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 def is_hidden(char: str) -> bool:

@@ -1,17 +1,19 @@
 """The words that people see instead of the codes in the data.
 
-The command line, the notebooks and the report show the same words. A word is usually its code with
-a capital letter and blanks: JSON, CSV, Parquet and SQL have `other_business`, a table shows "Other
-business".
+The command line, the notebooks and the report show the same words. A code is its word in
+snake_case: JSON, CSV, Parquet and SQL have `other_business`, a table shows "Other business".
+
+Some stored codes are older than their words, and `with_own_words` in `shown_values` replaces them
+in every result. `direction` and `entry_status` of a stored record keep the bank's own codes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import date, datetime
 from typing import Final
 
-from treasury.core.text import clean, is_it, screen_code
+from treasury.core.text import screen_code
 
 OUTCOMES: Final = {
     "matched": "Matched",
@@ -41,7 +43,7 @@ STORED_WORDS: Final = {
     "contradicted": "conflict",
     "paid_twice": "duplicate",
 }
-"""The outcome for each stored kind of open item.
+"""The code in results, an outcome, for each stored kind of open item.
 
 The stored names never change, because decision sheets hash the kinds and states of items, and the
 journal stores the states.
@@ -58,47 +60,46 @@ DIRECTIONS: Final = {**RAMP_TYPES, **LINE_DIRECTIONS}
 EXPECTED_KINDS: Final = {
     "on_ramp": "on-ramp",
     "off_ramp": "off-ramp",
-    "virtual_bank_account": "virtual account",
+    "virtual_bank_account": "virtual bank account",
 }
+STORED_STATES: Final = {
+    code.upper().replace("_", " "): outcome.upper() for code, outcome in STORED_WORDS.items()
+}
+"""The state in results for each stored state of an open item."""
+SHOWN_CODES: Final[Mapping[str, Mapping[str, str]]] = {
+    "kind": STORED_WORDS,
+    **dict.fromkeys(("state", "accepted_state"), STORED_STATES),
+}
+"""The codes in results that differ from the stored ones, by column."""
 _STATES: Final = {
-    "open": "open",
-    "received": "received",
-    "partly_received": "received in part",
-    "over_received": "received too much",
-    "reopened": "open again",
-    "standing": "standing",
-    # States of conversions
-    "proved": "proved",
-    "proved_as_group": "proved as a group",
-    "rate_outside_band": "rate outside its band",
-    "not_yet_credited": "not credited yet",
-    "held_kyc": "held until the holder is verified",
-    "not_provable": "not provable",
-    # States of transfers between own accounts
-    "both_legs": "both legs seen",
-    "leg_in_missing": "leg in is missing",
-    "leg_out_missing": "leg out is missing",
-    "under_way": "under way",
-    "check_bank": "check the bank",
-    "not_ours": "to somebody else",
-    "not_observed": "not observed",
-    # Stored states of items, shown as their outcomes
-    **{code.upper().replace("_", " "): outcome.upper() for code, outcome in STORED_WORDS.items()},
-    # Labels for parts of an answer
-    "marked_sent": "marked sent",
-    "will_not_fund": "will not be funded",
-    "not_uploaded": "not uploaded",
-}
-_WORDS: Final[dict[str, dict[str, str]]] = {
-    **dict.fromkeys(("outcome", "from_outcome", "to_outcome"), OUTCOMES),
-    **dict.fromkeys(("direction", "ramp_type"), DIRECTIONS),
-    "line_class": LINE_CLASSES,
-    "kind": {
-        **EXPECTED_KINDS,
-        **{code: OUTCOMES[outcome].lower() for code, outcome in STORED_WORDS.items()},
+    **{
+        code: code.replace("_", " ")
+        for code in (
+            "open", "received", "partly_received", "over_received", "reopened", "standing",
+            # States of conversions
+            "proved", "proved_as_group", "rate_outside_band", "not_yet_credited", "not_provable",
+            # States of transfers between own accounts
+            "both_legs", "leg_in_missing", "leg_out_missing", "under_way", "check_bank",
+            "not_ours", "not_observed",
+            # Labels for parts of an answer
+            "marked_sent", "will_not_fund", "not_uploaded",
+        )
     },
-    **dict.fromkeys(("state", "mark", "proof"), _STATES),
-    "source": {"own_bank": "own bank", "provider_report": "provider's report"},
+    "held_kyc": "held KYC",
+}  # fmt: skip
+_MOVED_OUTCOMES: Final = {**OUTCOMES, **LINE_CLASSES}
+"""The outcomes before and after a change; a line that a rule classes has its class."""
+_WORDS: Final[dict[str, dict[str, str]]] = {
+    "outcome": OUTCOMES,
+    **dict.fromkeys(("from_outcome", "to_outcome"), _MOVED_OUTCOMES),
+    "direction": DIRECTIONS,
+    "ramp_type": RAMP_TYPES,
+    "line_class": LINE_CLASSES,
+    "kind": {**EXPECTED_KINDS, **STORED_WORDS},
+    "state": {**_STATES, **STORED_STATES},
+    **dict.fromkeys(("mark", "proof"), _STATES),
+    "accepted_state": STORED_STATES,
+    "source": {"own_bank": "own bank", "provider_report": "provider report"},
     "entry_status": {"BOOK": "booked", "PDNG": "pending", "INFO": "for information"},
 }
 """Words by column and value; a value without a word is shown unchanged."""
@@ -106,32 +107,27 @@ _COMPLETE: Final = frozenset({"outcome", "direction", "ramp_type", "line_class"}
 """Columns that have a word for each of their values."""
 
 
-def codes() -> dict[str, dict[str, str]]:
-    """Return the codes of each column with their words, and the meaning of each outcome.
-
-    Returns
-    -------
-    dict
-        For each column name, a dictionary from code to word. For the outcomes of bank lines, the
-        meaning follows the word.
-
-    Examples
-    --------
-    >>> treasury.codes()["outcome"]["unreferenced"]
-    'Unreferenced: the line has no reference and no candidate'
-    >>> treasury.codes()["line_class"]["bank_charge"]
-    'Bank charge'
-    """
-    legends = {column: dict(words) for column, words in _WORDS.items()}
-    for column, words in legends.items():
-        if _WORDS[column] is OUTCOMES:
-            words.update({code: f"{OUTCOMES[code]}: {OUTCOME_MEANINGS[code]}" for code in words})
+def column_codes() -> dict[str, dict[str, str]]:
+    """Return the codes of each column with their words, and the meaning of each outcome."""
+    legends = {
+        column: {shown_code(column, code): word for code, word in words.items()}
+        for column, words in {**_WORDS, "direction": LINE_DIRECTIONS}.items()
+    }
+    for name in ("outcome", "from_outcome", "to_outcome"):
+        legends[name] |= {code: f"{OUTCOMES[code]}: {OUTCOME_MEANINGS[code]}" for code in OUTCOMES}
     return legends
+
+
+def shown_code(column: str, stored: str) -> str:
+    """Return the code that results have instead of a stored code of a column."""
+    if column in ("direction", "ramp_type"):
+        return screen_code(DIRECTIONS.get(stored, stored))
+    return SHOWN_CODES.get(column, {}).get(stored, stored)
 
 
 def state_words(state: str) -> str:
     """Return the words for the state of an open item, a request or a transfer."""
-    return _STATES.get(state, state)
+    return _WORDS["state"].get(state, state)
 
 
 def in_words(column: str, value: object) -> object:
@@ -142,22 +138,27 @@ def in_words(column: str, value: object) -> object:
     return words.get(value, value) if words is not None and isinstance(value, str) else value
 
 
-def code_error(column: str, value: str, found: Collection[str]) -> str:
-    """Return why no row can have a value in a column of codes; empty if a row can.
+def code_meant(
+    column: str, value: str, present: Collection[str], declared: Mapping[str, str] | None = None
+) -> str:
+    """Return the code of a column that a value means; empty if it means none.
 
-    `found` are the column's values. The value may be another spelling of one of them, such as
-    `CRDT` for `in`, or no code at all.
+    `present` are the codes that the column has, and `declared` all that it may have, with their
+    words. A code is also meant by its word, and by its stored form. A column without declared codes
+    accepts every value.
     """
-    words = _WORDS.get(column)
-    if words is None or value in found or not found:
-        return ""
-    spellings = [{code, word, screen_code(word)} for code, word in words.items()]
-    same = [each for group in spellings if value in group for each in group if each in found]
-    if same:
-        return f"{column} has no value {clean(value)[:60]!r}; is it {clean(same[0])}?"
-    if column not in _COMPLETE or any(value in group for group in spellings):
-        return ""
-    return f"{column} has no value {clean(value)[:60]!r}{is_it(value, found)}"
+    if value in present:
+        return value
+    words = _WORDS.get(column, {})
+    if declared is None and column in _COMPLETE and present:
+        declared = {shown_code(column, code): word for code, word in words.items()}
+    for stored, word in (*words.items(), *(declared or {}).items()):
+        own = shown_code(column, stored)
+        spellings = (own, stored, word, screen_code(word))
+        is_meant = value in spellings or screen_code(value) in spellings
+        if is_meant and (declared is None or own in declared):
+            return next((each for each in spellings if each in present), own)
+    return value if declared is None else ""
 
 
 def instant_words(value: date | None, form: str = "%Y-%m-%d %H:%M") -> str:

@@ -22,6 +22,7 @@ import msgspec
 from treasury.core.errors import ActionRefused, JournalError, SettingsError, TreasuryError
 from treasury.core.files import durable
 from treasury.core.machine.loading import Later
+from treasury.core.nearest_names import Facade
 from treasury.core.settings import Secret
 from treasury.journal import engines, signing
 from treasury.journal.actor import Actor, current_actor
@@ -63,13 +64,16 @@ class Draft(msgspec.Struct, frozen=True):
     nonce: str | None = None
 
 
-class Journal:
+class Journal(Facade):
     """People's decisions in order; `place` is a workspace folder or a URL.
 
     The password of a URL is passed separately and never shown in errors. The journal's end is noted
     in the workspace `folder` (default: `place`, if that is a folder). `who` returns the person who
     uses this process, and `signing` the key that signs the person's entries.
     """
+
+    _offers = ("entries", "last", "head", "verify", "signatures")
+    _hint = 'entries(subject="A-1") has every step of an action, with its person and time'
 
     def __init__(
         self,

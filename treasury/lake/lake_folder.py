@@ -17,6 +17,7 @@ import pyarrow as pa
 from treasury.core.errors import (
     WorkspaceDamaged,
 )
+from treasury.core.nearest_names import Facade
 from treasury.lake import compaction, engine
 from treasury.lake.commits import (
     COMMITS,
@@ -48,13 +49,15 @@ _OPENED_KEPT: Final = 256
 """Number of table versions cached in a process."""
 
 
-class LakeFolder:
+class LakeFolder(Facade):
     """The tables and commits of one workspace, in the folder `lake` of `workspace`.
 
     The last `commits_kept` commits stay readable. Unused files younger than `grace` are kept as
     well, because a reader without write access has no lease. `rests_on` returns the commits that
     closed months depend on, with the reason. `home` is where the lake is shared.
     """
+
+    _offers = ("last_commit", "commits", "snapshot", "pins", "pin", "unpin", "sweep")
 
     def __init__(
         self,

@@ -30,7 +30,6 @@ from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
 from treasury.lake.store import delta
 from treasury.lake.table_declaration import HISTORY, Table
 
-_MISSING_TABLE = re.compile(r"Table with name (\S+) does not exist")
 _OF_THE_QUERY = (
     # Errors caused by the query itself. After any other error, the stored files are checked for
     # damage.
@@ -272,7 +271,7 @@ class Snapshot:
         given = [name for name in self._given if lists or name in folded or name in tables]
         with self._showing(name for name in tables if name in self._catalogue) as cursor:
             self._give(cursor, given)
-            with self._errors():
+            with self._errors(query):
                 yield cursor
 
     def table(self, name: str) -> pa.Table:
@@ -364,21 +363,29 @@ class Snapshot:
         return self._opened(name, self.commit.versions[name])
 
     @contextmanager
-    def _errors(self) -> Iterator[None]:
+    def _errors(self, query: str = "") -> Iterator[None]:
         try:
             yield
         except duckdb.Error as error:
             if not isinstance(error, _OF_THE_QUERY):
                 self._check_files(error)
-            text = str(error).partition("\n\nLINE")[0]
-            missing = _MISSING_TABLE.search(text)
-            if missing is not None:
-                names = (*self._catalogue, *self._given, *self._others)
-                text = f"there is no table {missing[1]!r}{is_it(missing[1], names)}"
-            raise QueryError(text, do="correct the query") from error
+            tables = (*self._catalogue, *self._given, *self._others)
+            columns = self._columns_read(query)
+            raise query_checks.query_error(error, query, columns, tables) from error
         except pa.ArrowException as error:
             self._check_files(error)
             raise QueryError(str(error), do="correct the query") from error
+
+    def _columns_read(self, query: str) -> list[str]:
+        """Return the columns of the tables that a query names."""
+        words = set(re.findall(r"\w+", query.casefold()))
+        declared = self._catalogue.values()
+        columns = {
+            **{table.name: table.schema.names for table in declared},
+            **{table.history: table.history_schema.names for table in declared if table.records},
+            **{name: rows.column_names for name, rows in self._rows.items()},
+        }
+        return [column for name, names in columns.items() if name in words for column in names]
 
     def _check_files(self, error: Exception) -> None:
         """Raise WorkspaceDamaged for damaged files instead of an error about the query."""

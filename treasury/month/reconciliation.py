@@ -25,6 +25,7 @@ from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.table import Table, Tables
 from treasury.core.tables.table_view import html_grid
+from treasury.core.wording import EXPECTED_KINDS
 from treasury.lake import Snapshot
 from treasury.matching.engine import pipeline
 from treasury.matching.engine.memo import Memo, fingerprint
@@ -169,6 +170,10 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
     key_columns: ClassVar[Mapping[str, Sequence[str]]] = {
         "lines": _LINE_KEYS,
         "earlier_lines": _LINE_KEYS,
+    }
+    code_columns: ClassVar[Mapping[str, Mapping[str, Mapping[str, str]]]] = {
+        "lines": {"kind": EXPECTED_KINDS},
+        "earlier_lines": {"kind": EXPECTED_KINDS},
     }
     fiat_columns: ClassVar[Mapping[str, Sequence[str]]] = {
         "lines": ("amount", "matched_amount"),

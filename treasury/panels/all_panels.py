@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from treasury.core.calendar import Month
-from treasury.core.nearest_names import NearestNames
+from treasury.core.nearest_names import Facade
 from treasury.panels.approvals_panel import ApprovalsPanel
 from treasury.panels.exceptions_panel import ExceptionsPanel
 from treasury.panels.frames.query_pages import SIZE
@@ -14,7 +14,7 @@ from treasury.panels.sync_panel import SyncPanel
 from treasury.panels.transfers_panel import TransfersPanel
 
 
-class Panels(NearestNames):
+class Panels(Facade):
     """The panels of one workspace.
 
     `size` is the number of rows on a page. A view at an earlier instant has only the exceptions

@@ -33,6 +33,7 @@ from treasury.close.valuation.exposure.provider_exposure import (
 )
 from treasury.core.decoding import convert
 from treasury.core.files.package_files import package_rows
+from treasury.core.tables.shown_values import with_own_words
 from treasury.core.tables.workbook import Sheet, SheetColumn, Workbook, sheet_of
 from treasury.core.tables.workbook_process import written_beside
 from treasury.core.text import clean
@@ -89,7 +90,7 @@ def _sheets() -> Iterator[Sheet]:
         own = columns.get(name, [])
         if schema is not None:
             own = [
-                msgspec.structs.replace(column, title=column.title.capitalize())
+                msgspec.structs.replace(column, title=column.title.replace("_", " ").capitalize())
                 for column in sheet_of(name, schema).columns
             ]
         yield Sheet(name, tuple(own))
@@ -160,7 +161,7 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         **answer_tables(closing),
     }
     remarks = None if r.basis is None else r.basis.remarks
-    tables = {sheet: whole[name] for sheet, name in FILES.items()}
+    tables = {sheet: with_own_words(whole[name]) for sheet, name in FILES.items()}
     tables["Remarks"] = REQUEST_REMARKS.empty_table() if remarks is None else remarks
     tables["Accruals"] = _in_words(tables["Accruals"], {"ramp_type": DIRECTIONS})
     long = {name for name in FILES if tables[name].num_rows > LONGEST_SHEET}

@@ -19,6 +19,7 @@ from treasury.close.closing import Closing
 from treasury.close.fees.fee_table import Fees
 from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
 from treasury.core.calendar import Month
+from treasury.core.nearest_names import unknown_in_module
 from treasury.month.items.open_items import OpenItems
 from treasury.month.reconciliation import Reconciliation
 from treasury.report import figures
@@ -31,6 +32,13 @@ __all__ = [
     "cash", "conversion_costs", "exposure", "fees", "fees_of_month", "funding_times",
     "open_items_by_age",
 ]  # fmt: skip
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Raise UnknownName with the nearest chart."""
+        raise unknown_in_module(__name__, name, __all__)
 
 
 def cash(lines: Reconciliation | Frame, month: str | Month | None = None) -> Figure:

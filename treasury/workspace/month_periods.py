@@ -26,7 +26,7 @@ from treasury.close.roll_forward import ROLL_FORWARD, RollForward
 from treasury.core.calendar import Month
 from treasury.core.errors import InputError
 from treasury.core.files.state_folder import user_path
-from treasury.core.nearest_names import NearestNames
+from treasury.core.nearest_names import Facade
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.table import Table
 from treasury.journal import Actor
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from treasury.close.sign_off import PreparedMonth
 
 
-class Periods(NearestNames):
+class Periods(Facade):
     """The closes of a workspace's months: prepare, sign, reopen, show."""
 
     def __init__(self, workspace: WorkspaceStores) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from treasury.core.calendar import Month, Months
-from treasury.core.errors import InputError, NothingStored
+from treasury.core.errors import InputError, NothingStored, QueryError
 from treasury.workspace.payment_verbs import WorkspacePayments
 from treasury.workspace.stores import Span
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from treasury.close.ledger.transit_bridge import TransitBridge
     from treasury.close.valuation.coins.coin_accounts import CoinAccounts
     from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
+    from treasury.core.nearest_names import Screen
     from treasury.core.tables.table import Table
-    from treasury.core.text import Screen
     from treasury.month.reconciliation import Reconciliation
     from treasury.report import ClosePack, Fees, Tied
     from treasury.report.accounting_files import ExportedBooks
@@ -67,7 +67,7 @@ class WorkspaceMonths(WorkspacePayments):
             conversions, open_items, balances, roll_forward and fee_requests, and the current
             awaiting_funds.
         params
-            Values of the query's parameters.
+            Values of the query's parameters, as a list or a dictionary.
         month
             The month; default: the last one that ended.
 
@@ -85,6 +85,11 @@ class WorkspaceMonths(WorkspacePayments):
         --------
         >>> t.sql("SELECT state, sum(signed_amount) FROM open_items GROUP BY state")
         """
+        if isinstance(params, str | Month):
+            raise QueryError(
+                "the second argument of sql has the values of the query",
+                do=f"write month={str(params)!r} for a month, or a list of values",
+            )
 
         def answer_of(name: str) -> Callable[[], pa.Table]:
             if name == _AWAITING:
@@ -94,8 +99,8 @@ class WorkspaceMonths(WorkspacePayments):
         read = _READ.findall(query.casefold())
         answers = (*ANSWERS, _AWAITING)
         tables = {name: answer_of(name) for name in answers if name in read}
-        snapshot = self.snapshot().beside(tables, answers)
-        return self._rows(snapshot.sql(query, params), query, as_stored=True, extent="selection")
+        rows = self.snapshot().beside(tables, answers).sql(query, params)
+        return self._rows(rows, query, as_stored=True, queried=read, extent="selection")
 
     def reconcile(
         self,
@@ -202,7 +207,7 @@ class WorkspaceMonths(WorkspacePayments):
         --------
         >>> print(t.status("2026-10"))
         """
-        from treasury.core.text import Screen
+        from treasury.core.nearest_names import Screen
         from treasury.report import SERVICES_ADD, first_screen, unknown_screen
 
         try:

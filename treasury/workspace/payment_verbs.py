@@ -226,7 +226,8 @@ class WorkspacePayments(WorkspaceFiles):
         snapshot, question = self.snapshot(), self.question(self.this_month)
         rows = awaiting_funds(snapshot, question, self._decisions(), self._remarks())
         differs = payable_table(rows, snapshot)["differs"]
-        return self._rows(rows.append_column("differs", differs), step_sql("funding"))
+        rows = rows.append_column("differs", differs)
+        return self._rows(rows, step_sql("funding"), title="Awaiting funds")
 
     def trace(self, what: str) -> Trace:
         """Follow one payment from end to end: each hop with its evidence, or the missing evidence.

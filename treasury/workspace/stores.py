@@ -220,7 +220,8 @@ class WorkspaceStores:
         """
         quoted = name.replace('"', '""')
         query = f'SELECT * FROM "{quoted}"'  # noqa: S608 - shown beside the rows, never run
-        return self._rows(self.snapshot().table(name), query, as_stored=True)
+        rows = self.snapshot().table(name)
+        return self._rows(rows, query, title=name, as_stored=True, queried=[name])
 
     def tables(self, name: str | None = None) -> Table:
         """List all tables and answers (computed tables) with their purpose, or one table's columns.
@@ -326,12 +327,23 @@ class WorkspaceStores:
         table: pa.Table,
         sql: str = "",
         *,
+        title: str = "",
         as_stored: bool = False,
+        queried: Sequence[str] = (),
         extent: Extent = "summary",
     ) -> Table:
-        from treasury.core.tables.table import Table
+        """Return a table with the reporting time zone.
 
-        return Table(table, sql, self.settings.zone, as_stored=as_stored, extent=extent)
+        A column has the unit that the `queried` tables declare for its name.
+        """
+        from treasury.core.tables.schemas import with_units
+        from treasury.core.tables.table import Table
+        from treasury.workspace.upkeep.dictionary import amount_units
+
+        if queried:
+            table = table.cast(with_units(table.schema, **amount_units(queried)))
+        zone = self.settings.zone
+        return Table(table, sql, zone, title=title, as_stored=as_stored, extent=extent)
 
     def _require_known(self, subject: str) -> None:
         """Raise NothingStored if nothing was stored up to this workspace's instant."""

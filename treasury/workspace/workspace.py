@@ -76,7 +76,7 @@ def open_workspace(folder: str | Path | None = None) -> Workspace:
     return Workspace(Path(folder) if folder is not None else find_workspace())
 
 
-class Workspace(WorkspaceMonths, NearestNames):
+class Workspace(NearestNames, WorkspaceMonths):
     """A treasury workspace: a folder with settings, stored data and the journal of decisions.
 
     Methods: `sync`, `statements.add`, `reconcile`, `awaiting_funds`, `trace`, `fees`, `accounting`,

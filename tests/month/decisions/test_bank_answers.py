@@ -18,6 +18,8 @@ from treasury.month.items import OpenItem
 from treasury.statements import AddReport
 from treasury.workspace import Workspace
 
+pytestmark = pytest.mark.long_file
+
 FILE = "payments-1.xml"
 IBAN = "NL05TEST0417164300"
 

@@ -16,6 +16,8 @@ from pain_samples import payment, report
 from treasury.core.errors import ActionRefused, InputError
 from treasury.workspace import Workspace
 
+pytestmark = pytest.mark.long_file
+
 FILE, MESSAGE = "payments-1.xml", "PAY-ABC"
 
 

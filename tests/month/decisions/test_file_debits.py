@@ -26,6 +26,8 @@ from treasury.core.errors import ActionRefused
 from treasury.statements.pain.file_ids import FileIds, NamedFiles
 from treasury.workspace import Workspace
 
+pytestmark = pytest.mark.long_file
+
 FILE, OTHER = "payments-1.xml", "payments-2.xml"
 MESSAGE = "PAY-0123456789ABCDEF0123456789ABCD"
 CENT = Decimal("0.01")

@@ -23,6 +23,8 @@ from treasury.month.items import OpenItem, SheetPlan
 from treasury.month.items.sheet.sheet_rows import ACTS
 from treasury.workspace import Workspace
 
+pytestmark = pytest.mark.long_file
+
 MONTH = "2026-10"
 CLOSE = ACTS["ignore"]
 Typed = Mapping[str, Any]

@@ -14,6 +14,8 @@ from thorough import examples
 from treasury.month.items.sheet.sheet_rows import ACTS
 from treasury.workspace import Workspace
 
+pytestmark = pytest.mark.long_file
+
 MONTH = "2026-10"
 STEPS = Path(__file__).with_name("killed_decide.py")
 

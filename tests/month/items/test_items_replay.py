@@ -15,6 +15,8 @@ from treasury.core.errors import ActionRefused
 from treasury.month.items import OpenItems
 from treasury.report import first_screen
 
+pytestmark = pytest.mark.long_file
+
 OPEN_IN_BOTH = {
     "PAY-2026-005349": ("payout_missing", Decimal("7829.08"), "EUR"),
     "PAY-2026-005001": ("blocked", Decimal(32_000), "EUR"),

@@ -15,6 +15,8 @@ from treasury.month.reconciliation import Reconciliation, worked_out
 from treasury.month.settle.settled_months import ClosedMonths
 from treasury.workspace import Workspace
 
+pytestmark = pytest.mark.long_file
+
 NOVEMBER, LATER = "2026-11-20T08:00:00+00:00", "2026-11-21T08:00:00+00:00"
 
 

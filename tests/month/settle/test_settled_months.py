@@ -29,6 +29,8 @@ from treasury.month.reconciliation import (
     worked_out,
 )
 
+pytestmark = pytest.mark.long_file
+
 OPEN = ("suggested", "conflict", "duplicate", "unreferenced")
 
 

@@ -15,7 +15,7 @@ from treasury.actions.kinds.onboarding_actions import ONBOARDING_KINDS
 from treasury.actions.kinds.ramp_actions import RAMP_KINDS
 from treasury.actions.kinds.transfer_actions import TRANSFER_KINDS
 from treasury.core.errors import InputError
-from treasury.core.text import clean, is_it
+from treasury.core.text import clean, is_it, one_of
 from treasury.core.wording import instant_words
 
 KINDS: Final = {
@@ -32,7 +32,7 @@ def kind_of(name: str) -> Kind:
     except KeyError:
         raise InputError(
             f"{name!r} is not a kind of action{is_it(name, KINDS)}",
-            do=f"use one of: {', '.join(sorted(KINDS))}",
+            do=one_of(name, sorted(KINDS)),
         ) from None
 
 

@@ -37,7 +37,7 @@ from treasury.core.errors import ActionRefused, InputError, SettingsError
 from treasury.core.files.regular_files import read_settings
 from treasury.core.money import format_amount, parse_amount, total
 from treasury.core.settings import require_https
-from treasury.core.text import clean, is_it
+from treasury.core.text import clean, is_it, one_of
 from treasury.core.toml_text import at_key, parse_toml, problem_place
 from treasury.journal import Actor, SignatureRules
 from treasury.journal.person_names import same_name
@@ -249,7 +249,7 @@ def _check_kinds(rules: tuple[Rule, ...], text: str) -> None:
             with at_key(text, "rules", place, "kinds") as name:
                 raise InputError(
                     f"{name}: {clean(pattern)[:60]!r} names no action{is_it(pattern, choices)}",
-                    do=f"name one of {', '.join(sorted(KINDS))}, or several as ramp_request.*",
+                    do=one_of(pattern, [*sorted(KINDS), *sorted(groups)], "name"),
                 )
 
 

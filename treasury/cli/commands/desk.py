@@ -15,9 +15,10 @@ from treasury.cli.command_view import (
     print_options,
     view_options,
 )
-from treasury.cli.layout import echo_folded, terminal_width
+from treasury.cli.layout import echo_folded
 from treasury.cli.output import Choice, as_of_option
 from treasury.core.errors import InputError
+from treasury.core.tables.table_view import terminal_width
 from treasury.core.text import clean
 from treasury.month.items import TURNS, OpenItems
 from treasury.month.items.item_kinds import OWNERS, Turn

@@ -11,7 +11,7 @@ import click
 
 from treasury.cli.command_view import CommandView, pass_view
 from treasury.core.errors import InputError
-from treasury.core.text import is_it
+from treasury.core.text import is_it, one_of
 from treasury.report.pack.close_notebook import notebook_names, stored_notebook
 
 _FIRST: Final = "operations"
@@ -32,9 +32,7 @@ def notebook(view: CommandView, name: str, options: tuple[str, ...]) -> None:
         name, options = _FIRST, (name, *options)
     names = notebook_names()
     if name not in names:
-        raise InputError(
-            f"{name!r} is not a notebook{is_it(name, names)}", do=f"use one of: {', '.join(names)}"
-        )
+        raise InputError(f"{name!r} is not a notebook{is_it(name, names)}", do=one_of(name, names))
     if importlib.util.find_spec("jupyterlab") is None:
         raise InputError(
             "notebooks need jupyterlab, which is not installed",

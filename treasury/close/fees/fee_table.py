@@ -36,7 +36,7 @@ from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, INTEGER, TE
 from treasury.core.tables.schemas import amount_in, grouped_schema
 from treasury.core.tables.table import Table, Tables
 from treasury.core.tables.table_view import html_grid
-from treasury.core.text import is_it
+from treasury.core.text import is_it, one_of
 from treasury.core.wording import DIRECTIONS
 from treasury.lake import Snapshot
 from treasury.matching.engine.pipeline import load, run, steps_of
@@ -157,7 +157,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
         for name in COST.names:
             cost = self.costs.each.arrow[name].slice(0, len(self.recorded))
             table = table.append_column(name, cost)
-        return Table(table, zone=self.zone)
+        return Table(table, zone=self.zone, title="Fee requests")
 
     @cached_property
     def costs(self) -> ConversionCosts:
@@ -217,7 +217,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
         if strange:
             raise InputError(
                 f"fees cannot be summed by {strange[0]!r:.40}{is_it(strange[0], GROUPS)}",
-                do=f"use {', '.join(GROUPS)}",
+                do=one_of(strange[0], GROUPS),
             )
         schema = pa.schema([*((name, TEXT) for name in names), *SUMS])
         keys = ("fiat_currency", *names)
@@ -250,7 +250,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
                 sums = groups.get((currency, str(month)), FeeTotal(currency=currency))
                 rows.append({"month": str(month), **sums.row, **_change(sums, before)})
                 before = sums
-        return Table(pa.Table.from_pylist(rows, schema=TREND))
+        return Table(pa.Table.from_pylist(rows, schema=TREND), title="Trend")
 
     @property
     def to_check(self) -> Table:

@@ -1,4 +1,5 @@
--- One row per expectation and direction, with the amount that was returned.
+-- One row per pair of an expectation and a direction of lines, with the total of the expectation's lines with
+-- the outcome `returned`: the payments in one direction and their returns in the other.
 SELECT o.expectation_id, l.direction, CAST(sum(l.amount) AS DECIMAL(38, 18)) AS amount
 FROM outcomes AS o
 JOIN lines AS l ON l.entry_id = o.entry_id

@@ -1,4 +1,5 @@
--- One row per line and expectation with an amount, with the expectation's share of the line at a month's end.
+-- One row per pair of an expectation with an amount and a line that pays it at a month's end, with the amount
+-- that the expectation receives from the line.
 SELECT s.expectation_id, s.entry_id, CAST(sum(s.amount) AS DECIMAL(38, 18)) AS amount
 FROM allocations AS s
 JOIN month_end_expectations AS m ON m.expectation_id = s.expectation_id AND m.amount IS NOT NULL

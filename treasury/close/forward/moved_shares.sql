@@ -1,6 +1,6 @@
--- One row per expectation, with the changes of its lines' shares between the two month ends.
---
--- `came` is the total of lines that had no share before. `gone` is the total that other lines lost.
+-- One row per expectation that receives money from lines at one of the two month ends, with the totals at both
+-- (`first` and `last`). `came` is the total of lines that pay it only at the second month end. `gone` is the
+-- total by which its other lines now pay less.
 SELECT
     expectation_id,
     CAST(sum(first) AS DECIMAL(38, 18)) AS first,

@@ -1,6 +1,6 @@
--- One row per expectation of either month end, with its state at both.
---
--- It has the shares that came and went, the returns in between, and the changes in cancelled and blocked amounts.
+-- One row per expectation of either month end, with its open amounts at both. Between the two month ends, it
+-- has the money received and lost (`came`, `gone`), the money returned (`back`), and the changes in cancelled
+-- and blocked amounts.
 SELECT
     coalesce(a.expectation_id, b.expectation_id) AS expectation_id,
     CASE WHEN a.expectation_id IS NULL THEN b.code ELSE a.code END AS code,

@@ -1,7 +1,6 @@
--- One row per expectation of either month end, with its own opening, movements and closing.
---
--- Money that was received and returned in between is shown in both directions, up to the expected amount. Other lost
--- shares are shown as adjusted.
+-- One row per expectation of either month end, with its roll-forward: opening, movements and closing. Money
+-- that was received and returned in between is shown as matched and as reopened, up to the expected amount.
+-- Other money that its lines lost, and a change of the expected amount, are shown as adjusted.
 SELECT
     expectation_id, code, kind, currency, amount,
     opening,

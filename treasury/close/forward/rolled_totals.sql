@@ -1,4 +1,5 @@
--- One row per kind and currency, with the sums of its expectations' movements, and how many are open and blocked.
+-- One row per kind of expectation and currency, with the sums of `rolled_requests`, and the numbers of
+-- expectations that are open at the first month end, open at the second, and blocked.
 SELECT
     kind, currency,
     count(*) FILTER (WHERE opening <> 0) AS opening_items,

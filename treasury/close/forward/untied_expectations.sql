@@ -1,4 +1,5 @@
--- One row per expectation with an opening and movements that do not add up to its closing, with the difference.
+-- One row per expectation in `rolled_requests`, if its opening and movements do not add up to its closing, with
+-- the difference (`off`).
 SELECT expectation_id, code, currency, off
 FROM (
     SELECT

@@ -1,3 +1,3 @@
--- One row per bank line among $ids in its current form, even if it was superseded.
+-- One row per bank line among $ids, in its current form. Superseded lines are included.
 SELECT entry_id, booking_date, account, direction, amount, currency
 FROM statement_entries WHERE booking_date IS NOT NULL AND entry_id IN (SELECT unnest($ids))

@@ -1,4 +1,5 @@
--- One row per request with money or coins that the service received on or after $first and before $last.
+-- One row per approved request, if the service first received its money or coins on or after $first and before
+-- $last. Requests funded before their approval are excluded.
 SELECT
     r.id AS request_id,
     r.payment_reference AS reference,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 import duckdb
@@ -11,7 +12,7 @@ import msgspec
 from treasury.core.decoding import decode_json
 from treasury.core.errors import QueryError
 from treasury.core.tables.duckdb_engine import Params
-from treasury.core.text import clean
+from treasury.core.text import clean, is_it, one_of
 
 _READING_FUNCTIONS: Final = frozenset({
     "duckdb_columns", "duckdb_functions", "duckdb_keywords", "duckdb_schemas", "duckdb_settings",
@@ -22,6 +23,15 @@ _READING_FUNCTIONS: Final = frozenset({
 """Functions that a query may call as a table. Some others change the process, read memory at an
 address, run a text as a query, or crash a process whose settings are locked.
 """
+
+_NO_TABLE: Final = re.compile(r'Table with name "?(.+?)"? does not exist')
+_NO_COLUMN: Final = re.compile(
+    r'[Cc]olumn (?:named )?"(.+?)"(?: not found| does not exist| in \w+ list not found|\n|$)'
+)
+_PLACE: Final = re.compile(r"\n\n(?:LINE|Candidate)")
+"""Begins the part of an error in which DuckDB repeats the query or lists some names."""
+_MOST_COLUMNS: Final = 40
+"""Maximum number of columns that an error lists."""
 
 _READS: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
 
@@ -42,8 +52,9 @@ def check_reads(connection: duckdb.DuckDBPyConnection, query: str, params: Param
     for function in _table_functions(connection, text):
         if function.lower() not in _READING_FUNCTIONS:
             raise QueryError(
-                f"a query over the lake cannot call {clean(function)[:60]!r} as a table",
-                do=f"read tables, or call one of {', '.join(sorted(_READING_FUNCTIONS))}",
+                f"a query over the lake cannot call {clean(function)[:60]!r} as a table"
+                f"{is_it(function.lower(), _READING_FUNCTIONS)}",
+                do=one_of(function.lower(), sorted(_READING_FUNCTIONS), "read tables, or call"),
             )
     connection.execute(f"EXPLAIN SELECT * FROM (\n{text}\n)", params)  # noqa: S608 - parsed as one SELECT
 
@@ -67,3 +78,31 @@ def _table_functions(connection: duckdb.DuckDBPyConnection, query: str) -> Itera
             nodes += node.values()
         elif isinstance(node, list):
             nodes += node
+
+
+def query_error(
+    error: duckdb.Error, query: str, columns: Collection[str], tables: Collection[str] = ()
+) -> QueryError:
+    """Return the error for a query in one line, with the nearest name for a misspelt one.
+
+    `columns` are those of the tables that the query reads, and `tables` all tables.
+    """
+    words = str(error)
+    if table := _NO_TABLE.search(words):
+        near = is_it(table[1], tables)
+        listed = "run `treasury tables` to see them all"
+        return QueryError(
+            f"there is no table {clean(table[1])!r}{near}",
+            do="correct the query" if near or not tables else listed,
+        )
+    column = _NO_COLUMN.search(words)
+    if column is None:
+        text = " ".join(_PLACE.split(words)[0].split())
+        return QueryError(clean(text), do="correct the query")
+    name = column[1]
+    near, do = is_it(name, columns), "correct the query"
+    if not near and f'"{name}"' in query:
+        do = f"write a text in single quotes: '{clean(name)}'"
+    elif not near and 0 < len(columns) <= _MOST_COLUMNS:
+        do = one_of(name, columns) or do
+    return QueryError(f"there is no column {clean(name)!r}{near}", do=do)

@@ -14,7 +14,7 @@ from treasury.core.errors import TableError
 from treasury.core.tables.column_texts import value_text
 from treasury.core.tables.column_types import FIAT
 from treasury.core.tables.schemas import fiat_columns
-from treasury.core.wording import LINE_DIRECTIONS
+from treasury.core.wording import LINE_DIRECTIONS, SHOWN_CODES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,8 @@ _OF_ITEMS: Final = frozenset({"item_id"})
 
 
 def presented(table: pa.Table) -> pa.Table:
-    """Return a table with its directions in the words of an analyst."""
+    """Return a table with its codes and directions in the words of an analyst."""
+    table = with_own_words(table)
     names = set(table.column_names)
     if "ramp_type" in names:
         table = _replaced(table, "ramp_type", "ramp_type", _RAMP_TYPES)
@@ -53,6 +54,22 @@ def presented(table: pa.Table) -> pa.Table:
     amounts = table["amount"]
     signed = pc.if_else(is_out, pc.negate(amounts), amounts)
     return table.add_column(table.column_names.index("amount") + 1, "signed_amount", signed)
+
+
+def with_own_words(table: pa.Table) -> pa.Table:
+    """Return a table in which each code is the word on screen in snake_case.
+
+    The stored outcome of a line that a rule classes is `ignored`, as if a person had ignored it.
+    """
+    for name, codes in SHOWN_CODES.items():
+        if name in table.column_names and pa.types.is_string(table.schema.field(name).type):
+            table = _replaced(table, name, name, codes)
+    if {"outcome", "line_class"} <= {*table.column_names}:
+        outcomes = pc.if_else(
+            pc.is_valid(table["line_class"]), pa.scalar("other_business"), table["outcome"]
+        )
+        table = table.set_column(table.column_names.index("outcome"), "outcome", outcomes)
+    return table
 
 
 def fiat_amounts(table: pa.Table, declared: Sequence[str], title: str) -> pa.Table:

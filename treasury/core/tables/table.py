@@ -4,6 +4,7 @@
 code that computes, hashes or stores them. All other attributes show the values in a form for
 analysts:
 
+- A code is the word on screen in snake_case; stored codes may be older.
 - The direction of a bank line is `in` or `out`; the bank's CRDT or DBIT is in `credit_debit`.
 - `signed_amount` is negative for outgoing amounts, so it can be summed.
 - The direction of a ramp request is in `ramp_type`.
@@ -26,14 +27,14 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.core.errors import QueryError, StorageError, TableError
+from treasury.core.errors import StorageError, TableError, UnknownName
 from treasury.core.nearest_names import NearestNames
 from treasury.core.tables import duckdb_engine, query_checks
 from treasury.core.tables.schemas import keys_first, units_of
 from treasury.core.tables.shown_values import exact_frame, fiat_amounts, in_zone, presented
 from treasury.core.tables.table_view import Extent, View, html_table, text_table
-from treasury.core.text import clean, is_it, safe_html, visible
-from treasury.core.wording import code_error
+from treasury.core.text import clean, is_it, nearest, one_of, safe_html, visible
+from treasury.core.wording import code_meant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,8 +59,8 @@ class Table(NearestNames):
     """
 
     __slots__ = (
-        "_beside", "_extent", "_fiat", "_keys", "_shown", "arrow", "as_stored", "sql", "title",
-        "zone",
+        "_beside", "_codes", "_extent", "_fiat", "_keys", "_shown", "arrow", "as_stored", "sql",
+        "title", "zone",
     )  # fmt: skip
     _advice = (
         'table["COLUMN"] is a column, .where filters, .sort orders, and .df is a pandas DataFrame'
@@ -75,6 +76,7 @@ class Table(NearestNames):
         as_stored: bool = False,
         keys: Sequence[str] = (),
         fiat: Sequence[str] = (),
+        codes: Mapping[str, Mapping[str, str]] | None = None,
         beside: Callable[[], Mapping[str, pa.ChunkedArray]] | None = None,
         extent: Extent = "summary",
     ) -> None:
@@ -86,6 +88,7 @@ class Table(NearestNames):
         self.as_stored = as_stored
         """True if columns and values are shown as in queries, not in words for analysts."""
         self._beside = beside
+        self._codes = codes or {}
         self._extent = extent
         self._fiat = fiat
         self._keys = keys
@@ -142,7 +145,7 @@ class Table(NearestNames):
             series: pd.Series = exact_frame(self.to_arrow().select([names]))[names]
             return series
         chosen = self.to_arrow().select(names)
-        return self._like(chosen, chosen, "selection")
+        return self._alike(chosen, chosen, "selection")
 
     def head(self, count: int = 5) -> Table:
         """Return the first rows.
@@ -173,7 +176,8 @@ class Table(NearestNames):
         *values
             The values for the question marks of the predicate, in order.
         **equal
-            By column name, a value, a list of allowed values, or None for missing values.
+            By column name, a value, a list of allowed values, or None for missing values. A code
+            may also be given by its word on screen, or as it is stored.
 
         Returns
         -------
@@ -193,7 +197,7 @@ class Table(NearestNames):
         >>> r.lines.where(outcome=["suggested", "unreferenced"], currency="EUR")
         """
         self._require(equal)
-        self._require_codes(equal)
+        equal = {name: self._codes_meant(name, value) for name, value in equal.items()}
         conditions, bound = ([f"({predicate}\n)"] if predicate else []), [*values]
         for name, value in equal.items():
             column = duckdb_engine.quoted(name)
@@ -397,7 +401,8 @@ class Table(NearestNames):
         """Write an Excel workbook with the table.
 
         A text is never executed as a formula, an amount keeps every digit, and instants are in the
-        table's time zone.
+        table's time zone. The sheet has the table's title, or the file's name if it has none. The
+        header has the names of `columns`, instants with their zone.
 
         Parameters
         ----------
@@ -420,7 +425,7 @@ class Table(NearestNames):
         --------
         >>> r.lines.to_excel("lines.xlsx")
         """
-        return _write_workbook(path, {self.title or "Rows": self})
+        return _write_workbook(path, {self.title or Path(path).stem: self})
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the table as an Arrow stream, which Polars, DuckDB and others read."""
@@ -450,8 +455,16 @@ class Table(NearestNames):
             most_rows=most_rows,
         )
 
-    def _like(self, arrow: pa.Table, shown_rows: pa.Table, extent: Extent) -> Table:
-        """Return a table with the same title, and `shown_rows` in the form for analysts."""
+    def _taken(self, rows: slice | pa.Array) -> Table:
+        """Return a table with only some of the rows."""
+
+        def kept(table: pa.Table) -> pa.Table:
+            return table.slice(0, rows.stop) if isinstance(rows, slice) else table.take(rows)
+
+        return self._alike(kept(self.arrow), kept(self.to_arrow()), self._extent)
+
+    def _alike(self, arrow: pa.Table, shown: pa.Table, extent: Extent) -> Table:
+        """Return a table like this one, with other values and the form in which they are shown."""
         table = Table(
             arrow,
             "",
@@ -459,18 +472,22 @@ class Table(NearestNames):
             title=self.title,
             as_stored=self.as_stored,
             keys=self._keys,
+            codes=self._codes,
             extent=extent,
         )
-        table._shown = shown_rows
+        table._shown = shown
         return table
 
-    def _taken(self, rows: slice | pa.Array) -> Table:
-        """Return a table with only some of the rows."""
-
-        def kept(table: pa.Table) -> pa.Table:
-            return table.slice(0, rows.stop) if isinstance(rows, slice) else table.take(rows)
-
-        return self._like(kept(self.arrow), kept(self.to_arrow()), self._extent)
+    def _unknown(self, name: str) -> UnknownName:
+        names = (each for each in dir(self) if not each.startswith("_"))
+        column = nearest(name, (*names, *self.columns))
+        if column not in self.columns:
+            return super()._unknown(name)
+        question = "" if column == name else f"; is it the column {clean(column)}?"
+        return UnknownName(
+            f"Table has no attribute {name!r}{question}",
+            do=self._advice.replace("COLUMN", clean(column)),
+        )
 
     def _require(self, names: Collection[str]) -> None:
         known = self.columns
@@ -478,23 +495,32 @@ class Table(NearestNames):
             if name not in known:
                 raise TableError(
                     f"there is no column {clean(name)!r}{is_it(name, known)}",
-                    do=f"use one of {', '.join(map(clean, known))}",
+                    do=one_of(name, known),
                 )
 
-    def _require_codes(self, equal: Mapping[str, object]) -> None:
-        """Raise TableError for a value that is no code, which would select no row silently."""
-        for name, value in equal.items():
-            given = value if isinstance(value, list | tuple | set | frozenset) else [value]
-            texts = [each for each in given if isinstance(each, str) and each]
-            column = self.to_arrow()[name]
-            if not texts or not pa.types.is_string(column.type):
-                continue
-            found = set(column.drop_null().unique().to_pylist())
-            for text in texts:
-                if error := code_error(name, text, found):
-                    raise TableError(
-                        error, do=f"this table has {', '.join(map(clean, sorted(found)))}"
-                    )
+    def _codes_meant(self, name: str, value: object) -> object:
+        """Return the codes that the values of a condition mean; other values are unchanged.
+
+        Raise TableError for a value that is no code, which would select no row silently.
+        """
+        column = self.to_arrow()[name]
+        values = value if isinstance(value, list | tuple | set | frozenset) else [value]
+        if not pa.types.is_string(column.type) or not any(isinstance(each, str) for each in values):
+            return value
+        present, declared = set(column.drop_null().unique().to_pylist()), self._codes.get(name)
+        codes: list[object] = []
+        for each in values:
+            code = code_meant(name, each, present, declared) if isinstance(each, str) else each
+            if each and not code:
+                near = is_it(each, {*present, *(declared or {})})
+                raise TableError(
+                    f"{name} has no value {clean(each)[:60]!r}{near}",
+                    do=f"this table has {', '.join(map(clean, sorted(present)))}"
+                    if present
+                    else f"give one of {', '.join(declared or ())}",
+                )
+            codes.append(code)
+        return codes if values is value else codes[0]
 
 
 class Tables(NearestNames):
@@ -507,6 +533,8 @@ class Tables(NearestNames):
 
     __slots__ = ()
     __struct_fields__: tuple[str, ...]
+    code_columns: ClassVar[Mapping[str, Mapping[str, Mapping[str, str]]]] = {}
+    """The codes that a column may have, with their words, by field and column."""
     key_columns: ClassVar[Mapping[str, Sequence[str]]] = {}
     """The columns to show first, by field; default: the first declared columns."""
     fiat_columns: ClassVar[Mapping[str, Sequence[str]]] = {}
@@ -525,6 +553,7 @@ class Tables(NearestNames):
                     title=_title(name),
                     keys=self.key_columns.get(name, ()),
                     fiat=self.fiat_columns.get(name, ()),
+                    codes=self.code_columns.get(name),
                 )
                 msgspec.structs.force_setattr(cast("msgspec.Struct", self), name, table)
 
@@ -546,6 +575,35 @@ class Tables(NearestNames):
     @property
     def _main(self) -> Table:
         return next(iter(self.sheets().values()))
+
+    def __getitem__(self, name: object) -> Any:
+        raise self._no_table()
+
+    def __len__(self) -> int:
+        """Return the number of rows of the only table; raise TableError if there are several."""
+        if len(self.sheets()) > 1:
+            raise self._no_table()
+        return len(self._main)
+
+    def __bool__(self) -> bool:
+        # Only results that are a list of items, and count them, are false without any.
+        return type(self).__len__ is Tables.__len__ or len(self) > 0
+
+    def _no_table(self) -> TableError:
+        """Return the error for an operation that only a single table has."""
+        names = [
+            name
+            for name in _table_names(cast("Any", type(self)))
+            if getattr(self, name) is not None
+        ]
+        return TableError(
+            f"{type(self).__name__} is not a table", do=f"use .df, or .{', .'.join(names)}"
+        )
+
+    def _unknown(self, name: str) -> UnknownName:
+        if not hasattr(Table, name):
+            return super()._unknown(name)
+        return UnknownName(f"{type(self).__name__} has no {name!r}", do=self._no_table().do)
 
     @property
     def df(self) -> pd.DataFrame:
@@ -600,7 +658,23 @@ def _table_fields(kind: Any) -> tuple[str, ...]:
     hints: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         hints |= vars(base).get("__annotations__", {})
-    return tuple(n for n in kind.__struct_fields__ if hints[n] in {"Table", "Table | None"})
+    return tuple(n for n in kind.__struct_fields__ if hints[n] in _HINTS)
+
+
+_HINTS: Final = ("Table", "Table | None")
+
+
+@cache
+def _table_names(kind: Any) -> tuple[str, ...]:
+    """Return the fields and properties of a struct that are declared as a `Table`."""
+    names = list(_table_fields(kind))
+    for base in reversed(kind.__mro__):
+        for name, value in vars(base).items():
+            read = getattr(value, "fget", None) or getattr(value, "func", None)
+            hint = getattr(read, "__annotations__", {}).get("return")
+            if hint in _HINTS and not name.startswith("_"):
+                names.append(name)
+    return tuple(names)
 
 
 def _title(name: str) -> str:
@@ -654,8 +728,7 @@ def _matching_rows(
             query_checks.check_reads(connection, query, values)
             rows = duckdb_engine.rows(connection, query, values)
         except duckdb.Error as error:
-            text = str(error).partition("\n\nLINE")[0]
-            raise QueryError(clean(text), do="correct the condition") from None
+            raise query_checks.query_error(error, query, table.column_names) from error
     return rows[_ROW].combine_chunks()
 
 

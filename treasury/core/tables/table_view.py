@@ -7,8 +7,9 @@ in light and dark themes.
 
 from __future__ import annotations
 
-import shutil
-import textwrap
+import os
+import re
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -32,12 +33,26 @@ TEXT_ROWS: Final = 20
 _LONGEST: Final = (48, 40, 32, 24)
 """Maximum characters of a text in a terminal, from the widest to the narrowest layout."""
 _LONGEST_WORD: Final = 80
-"""Maximum characters of a text without blanks that is never cut: a reference, an id, a hash."""
+"""Maximum characters of a word that is never cut: a reference, an id, a hash."""
+_UNKNOWN_WIDTH: Final = 100
+"""Characters of a line if the output is not a terminal, as in a notebook."""
 _GAP: Final = 2
 _WHOLE: Final = 36
 """Maximum characters of the texts of a column that a notebook never wraps: an id, an IBAN."""
 _CELL: Final = "padding:.2em .8em;border-bottom:1px solid rgba(128,128,128,.35)"
 """Cell style, inline so that a notebook's style sheet (as in marimo) cannot override it."""
+
+_MONTH: Final = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_UNBROKEN: Final = re.compile(
+    r"[A-Z][A-Z0-9]{1,9} -?[0-9][0-9,.]*"  # An amount with its currency.
+    rf"|\b[0-9]{{1,2}} {_MONTH}(?: [0-9]{{4}})?(?: [0-9]{{2}}:[0-9]{{2}}(?: [A-Z]{{2,5}}\b)?)?"
+    r"|\b[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?: [A-Z]{2,5}\b)?"
+    r"|\b[0-9][0-9,]* (?:TARGET|calendar|business) days?\b"
+)
+"""Pattern of texts that are not broken although they contain blanks."""
+_BLANK: Final = "\u00a0"
+"""Replaces a blank where a line must not break; texts never contain it, because `clean` removes it.
+"""
 
 
 Extent: TypeAlias = Literal["summary", "selection", "dictionary"]
@@ -207,7 +222,7 @@ def text_table(table: pa.Table, view: View) -> str:
         for column in zip(grid_rows.names, *grid_rows.rows, strict=True)
     ]
     numbers = ["", *map(str, range(len(grid_rows.rows)))]
-    room = shutil.get_terminal_size((120, 24)).columns + _GAP
+    room = (terminal_width() or _UNKNOWN_WIDTH) + _GAP
     layouts = [_widths(columns, grid_rows.unbroken, longest) for longest in _LONGEST]
     if view.extent == "selection":
         widths = min(layouts, key=lambda widths: len(_blocks(widths, room)))
@@ -223,18 +238,15 @@ def text_table(table: pa.Table, view: View) -> str:
         ]
         widths, fitting = _fitting(layouts, important, is_money, room)
         blocks = [fitting]
+    fit = folded if view.extent == "dictionary" else _cut
     lines = [view.title] if view.title else []
     for block in blocks:
         if block is not blocks[0]:
             lines.append("")
         for number, row in zip(numbers, zip(*columns, strict=True), strict=True):
-            if view.extent == "dictionary":
-                parts = [textwrap.wrap(row[at], widths[at]) for at in block]
-            else:
-                parts = [[row[at]] for at in block]
-            for texts in zip_longest(*parts, fillvalue=""):
+            for texts in zip_longest(*(fit(row[at], widths[at]) for at in block), fillvalue=""):
                 cells = [
-                    _filled(text, widths[at], grid_rows.to_right[at])
+                    padded(text, widths[at], grid_rows.to_right[at])
                     for at, text in zip(block, texts, strict=True)
                 ]
                 if len(blocks) > 1:
@@ -248,8 +260,11 @@ def _widths(columns: Sequence[Sequence[str]], unbroken: Sequence[bool], longest:
     """Return the width of each column, in which a text is cut only between words."""
 
     def width(text: str, *, is_whole: bool) -> int:
-        first_word = min(cell_len(text.partition(" ")[0]) + 1, _LONGEST_WORD)
-        return cell_len(text) if is_whole else min(cell_len(text), max(longest, first_word))
+        natural = text_width(text)
+        if is_whole or natural <= longest:
+            return natural
+        first_word = min(text_width(pieces(text)[0]), _LONGEST_WORD)
+        return min(natural, max(longest, first_word + _GAP))
 
     return [
         max(width(text, is_whole=is_whole) for text in column)
@@ -294,10 +309,56 @@ def _fitting(
     return widths, sorted(kept)
 
 
-def _filled(text: str, width: int, to_right: bool) -> str:
-    if cell_len(text) > width:
-        start = set_cell_size(text, width - 1)
-        # Cut between words, because a part of a reference is misleading.
-        text = (start if text[len(start)] == " " else start.rpartition(" ")[0] or start) + "…"
-    blanks = " " * (width - cell_len(text))
+def _cut(text: str, width: int) -> list[str]:
+    """Return the only line of a text in a column; a part of a reference would be misleading."""
+    text = shortened(text, width)
+    return [text if text_width(text) <= width else set_cell_size(text, width - 1) + "…"]
+
+
+def padded(text: str, width: int, to_right: bool) -> str:
+    """Return a text with blanks up to this width, before it or after it."""
+    blanks = " " * (width - text_width(text))
     return f"{blanks}{text}" if to_right else f"{text}{blanks}"
+
+
+def terminal_width() -> int | None:
+    """Return the terminal's width, from $COLUMNS first; None if output is redirected."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or None
+    except (OSError, ValueError):  # The output is not a terminal, or has no file number.
+        return None
+
+
+def pieces(text: str) -> list[str]:
+    """Return the parts of a text at which a line may break."""
+    return _UNBROKEN.sub(lambda found: found[0].replace(" ", _BLANK), text).split(" ")
+
+
+def folded(text: str, width: int) -> list[str]:
+    """Return the lines of a text in a column; a part wider than the column stays whole."""
+    if text_width(text) <= width:
+        return [text]
+    lines, line = [], ""
+    for piece in pieces(text):
+        longer = f"{line} {piece}" if line else piece
+        if line and text_width(longer) > width:
+            lines.append(line)
+            line = piece
+        else:
+            line = longer
+    return [each.replace(_BLANK, " ") for each in (*lines, line)]
+
+
+def shortened(text: str, width: int) -> str:
+    """Return the text, or as many of its unbroken parts as fit, and an ellipsis."""
+    if text_width(text) <= width:
+        return text
+    return f"{folded(text, width - _GAP)[0]} …"
+
+
+def text_width(text: str) -> int:
+    """Return the number of terminal columns that a text takes."""
+    return len(text) if text.isascii() else cell_len(text)

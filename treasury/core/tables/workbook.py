@@ -8,6 +8,7 @@ its currency.
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
@@ -30,6 +31,10 @@ DIGITS: Final = 15
 """Number of significant digits that Excel stores."""
 ROWS: Final = 1_048_575
 """Maximum number of rows of a sheet below its header."""
+_NOT_IN_NAMES: Final = re.compile(r"[\[\]:*?/\\]")
+"""Characters that Excel forbids in the name of a sheet."""
+_LONGEST_NAME: Final = 31
+"""Maximum number of characters in the name of a sheet."""
 LONGEST: Final = 32_000
 """Maximum number of characters in a cell, less the length of the truncation note."""
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
@@ -139,13 +144,21 @@ def write_tables(path: Path, tables: Mapping[str, pa.Table], zone: ZoneInfo | No
 
     Instants are in the time zone `zone`, by default UTC.
     """
+    sheets = {_sheet_name(name): table for name, table in tables.items()}
     book = Workbook(
         zone="UTC" if zone is None else zone.key,
         properties={"title": path.stem},
-        sheets=tuple(sheet_of(name, table.schema) for name, table in tables.items()),
+        sheets=tuple(sheet_of(name, table.schema) for name, table in sheets.items()),
     )
-    write_whole(book, tables, path)
+    write_whole(book, sheets, path)
     return path
+
+
+def _sheet_name(text: str) -> str:
+    """Return a text as a name that Excel accepts for a sheet."""
+    name = _NOT_IN_NAMES.sub(" ", clean(text))[:_LONGEST_NAME].strip("' ")
+    # Excel keeps this name for itself.
+    return "Sheet" if name.casefold() in {"", "history"} else name
 
 
 def write_whole(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> None:
@@ -162,14 +175,11 @@ def write_whole(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> N
 
 
 def sheet_of(name: str, schema: pa.Schema) -> Sheet:
-    """Return a sheet with every column of a schema."""
+    """Return a sheet with every column of a schema, under its name."""
     unit = units_of(schema)
     return Sheet(
         name,
-        tuple(
-            SheetColumn(f.name.replace("_", " "), f.name, *_kind(f.type), unit.get(f.name, ""))
-            for f in schema
-        ),
+        tuple(SheetColumn(f.name, f.name, *_kind(f.type), unit.get(f.name, "")) for f in schema),
     )
 
 

@@ -1,6 +1,6 @@
--- One row per gap in a dense series of payment references: first and last number, count, first
--- date. A series is dense if at least $least numbers, and $percent per cent of its range, are
--- stored. The rows are not stored.
+-- One row per gap in a dense series of payment references, with the first and last missing number, their count,
+-- and the time at which the reference after the gap was stored. A series is dense if at least $least of its
+-- numbers, and at least $percent per cent of its range, are stored.
 WITH names AS (
     SELECT DISTINCT payment_reference AS name FROM ramp_requests WHERE payment_reference IS NOT NULL
 ), headed AS (

@@ -1,4 +1,5 @@
--- Creates triggers that refuse changes to entries, and entries out of order.
+-- Creates triggers on the journal's table `entries`. They refuse changes of its rows, and a row with a number
+-- that does not follow the last one.
 
 CREATE OR REPLACE FUNCTION entries_stay() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN RAISE EXCEPTION 'the journal is append-only'; END $$

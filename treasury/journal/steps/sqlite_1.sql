@@ -1,4 +1,5 @@
--- Creates triggers that refuse changes to entries. Statements are separated by an empty line.
+-- Creates triggers on the journal's table `entries`, which refuse changes of its rows. In this folder, an empty
+-- line separates statements.
 
 CREATE TRIGGER IF NOT EXISTS entries_no_update BEFORE UPDATE ON entries
     BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END

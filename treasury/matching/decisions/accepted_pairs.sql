@@ -1,8 +1,10 @@
--- One row per line and expectation that a person accepted for each other, and per debit of a payment file and
--- its payment order. Unbooked lines and lines of a class (such as bank charges) are left out. If the line has
--- another currency or direction than the expectation, the decision settles the line, but the expectation does
--- not receive the money (`counts` is false). If only the direction differs, the line returns the expectation's
--- money (`brings_back`).
+-- One row per pair of a line and an expectation, if a person accepted the expectation for the line, or if the
+-- line is the debit of a payment file that pays the expectation. Lines that are not booked and lines with a
+-- class (such as bank charges) are excluded.
+--
+-- `counts`: line and expectation have the same currency and direction, so the expectation receives the money.
+-- If not, the decision only settles the line. `brings_back`: only the direction differs, so the line returns
+-- the expectation's money.
 SELECT
     d.entry_id,
     d.expectation_id,

@@ -1,5 +1,6 @@
--- One row per line and code that its text can be read as, if the amount is no evidence because the expectation
--- takes any amount or expects another one. Codes of settled requests and of rejected pairs are included.
+-- One row per pair of a line and a code found in its text, if the amount does not confirm the code: the
+-- expectation takes any amount or expects another one. Codes of requests that closed months settled, and codes
+-- of pairs that a person rejected, are included. Damaged codes are not.
 SELECT r.entry_id, r.code, l.amount, l.charges, l.currency, l.direction, l.booking_date
 FROM (
     SELECT entry_id, code

@@ -1,5 +1,7 @@
--- One row per pair: a line, and another expectation that its text may mean, found by questions 1 to 3, which
--- need no payments. Doubts without another code: see `question_doubts`.
+-- One row per combination of a line, another expectation with a code that its text may mean, and the kind of
+-- doubt, found by questions 1 to 3. These questions need only the text, so this step runs before payments are
+-- summed. `is_damaged`: the text does not contain this code completely. Doubts that involve no other code are
+-- in `question_doubts`.
 SELECT entry_id, expectation_id, code, 1 AS question, is_cut AS is_damaged, 'cut off at the end' AS damage
 FROM longer_codes
 UNION

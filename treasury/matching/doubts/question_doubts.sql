@@ -1,6 +1,7 @@
--- One row per line and reason why a person has to decide, for every tier, with the number of the question. A
--- reason that belongs to no question has no number: a code of very many expectations, an earlier line that names
--- this code and others, or a text that is too long. `line_doubts` adds the exhausted requests.
+-- One row per combination of a line, a question, and a reason why a person has to decide about the line. The
+-- question is null for three reasons: very many expectations have the code, an earlier line names the code
+-- together with others and is their exact sum, or a text is too long. `line_doubts` adds requests that are
+-- already fully paid.
 SELECT DISTINCT o.entry_id, o.question, 'the text may also read ' || e.code AS why
 FROM other_readings AS o
 JOIN expectations AS e ON e.expectation_id = o.expectation_id

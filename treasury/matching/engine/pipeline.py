@@ -23,8 +23,8 @@ from treasury.core.tables import duckdb_engine
 from treasury.core.tables.duckdb_engine import quoted
 from treasury.matching.engine.rowless import is_rowless
 
-READ_THROUGH: Final = "-- read through"
-"""First line of a step that becomes a view: storing its many rows would cost more than reading them
+VIEW_HEADER: Final = "-- This step is a view"
+"""Beginning of a step that becomes a view: storing its many rows would cost more than reading them
 once or twice."""
 _COMMENT: Final = re.compile(r"--[^\n]*")
 _READ: Final = re.compile(r'(?:(?<!DISTINCT )FROM|JOIN)\s+"?(\w+)')
@@ -68,7 +68,7 @@ def steps_of(package: str) -> Mapping[str, Step]:
         if name in steps:
             raise ValueError(f"{package} has two steps named {name}")
         sql = file.read_text("utf-8").strip()
-        steps[name] = Step(name, sql, is_stored=not sql.startswith(READ_THROUGH))
+        steps[name] = Step(name, sql, is_stored=not sql.startswith(VIEW_HEADER))
     return steps
 
 

@@ -90,9 +90,9 @@ def _table(node: Mapping[str, Any], own: _Names) -> _Source:
             return own.get(name, name)
         case {"type": "SUBQUERY"}:
             return _query(node["subquery"]["node"], own)
-        case {"type": "JOIN", "join_type": "INNER"}:
+        case {"type": "JOIN", "join_type": "INNER" | "SEMI"}:
             return _Any((_table(node["left"], own), _table(node["right"], own)))
-        case {"type": "JOIN", "join_type": "LEFT"}:
+        case {"type": "JOIN", "join_type": "LEFT" | "ANTI"}:
             return _table(node["left"], own)
     return _SOME_ROW
 

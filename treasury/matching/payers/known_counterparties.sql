@@ -1,6 +1,7 @@
--- One row per account (`tie`), kind of expectation, and party that paid or was paid for an expectation of this
--- kind, with the first day. A payment counts if it has a whole reference or an accepted decision. Settled lines
--- are included. For a standing expectation without an account, `tie` is the expectation's own id.
+-- One row per pair of a group of expectations (of the same `kind` and account) and a counterparty with a
+-- payment for one of them, with the first day. A payment counts if it has a whole or structured reference
+-- without a doubt, or if a person accepted it. Payments in closed months are included. `tie` is the account.
+-- For an expectation without an account, `tie` is its own id if it takes any amount, and empty otherwise.
 SELECT kind, tie, party, min(since) AS since
 FROM (
     SELECT

@@ -1,6 +1,7 @@
--- One row per pair: an unplaced payment, and a kind of expectation for which an earlier line made the payment's
--- counterparty known. Each party has at most `max_same_code` kinds, the latest first. The days are compared by
--- their difference, so that the join needs only the equality of the parties.
+-- One row per pair of a payment in `unplaced_lines` and a group of expectations (`kind` and `tie`, see
+-- `known_counterparties`), if an earlier payment made the payment's counterparty known for this group. Of one
+-- counterparty, only the latest `max_same_code` groups are included. The days are compared by their difference,
+-- so that the join needs only the equality of the counterparties.
 SELECT
     u.entry_id, u.account, u.amount, u.currency, u.direction, u.booking_date, u.counterparty_account,
     u.party, k.kind, k.tie

@@ -1,5 +1,7 @@
--- One row per expectation and payment that makes its party known for the expectation, with the party and the
--- day. The payment is an accepted decision, or has a whole reference and no doubt about its text and amount.
+-- One row per pair of an expectation and a payment that makes its payer known for this expectation, with the
+-- payer and the day. Either a person accepted the payment; or it has a whole or structured reference and cannot
+-- be read in another way, questions 4 and 6 find no doubt, and it does not exceed what remains by more than
+-- `over_tolerance`.
 SELECT provisional.expectation_id, line.party, line.counterparty_account IS NOT NULL AS is_account,
     provisional.booking_date AS since
 FROM provisional_pairs AS provisional

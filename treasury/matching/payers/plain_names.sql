@@ -1,5 +1,5 @@
--- One row per name in capitals and without accents. Digraphs that replace an accented letter (AE, OE, UE, AA) become
--- that letter without its accent.
+-- One row per name, in upper case and without accents (`spelled`). Two letters that replace an accented one
+-- (AE, OE, UE, AA) become that letter without its accent: `MULLER` for Müller and Mueller.
 SELECT d.name,
     replace(replace(replace(replace(
         CASE

@@ -1,5 +1,6 @@
--- One row per line, expectation and step (`given_by`) that reads the line's text as the expectation's code. The
--- reading is a whole or structured reference or, if there is none, a rejoined or respelled one.
+-- One row per pair of a line and an expectation, if the line's text contains the expectation's code as a whole
+-- or structured reference. Lines without one (`unplaced_lines`) have rows for codes that are split (`PAY-2026
+-- 004417`) or written another way. `given_by`: the step that found the code.
 SELECT entry_id, expectation_id, code, given_by FROM whole_references
 UNION ALL
 SELECT r.entry_id, r.expectation_id, r.code, 'rejoined_codes' AS given_by

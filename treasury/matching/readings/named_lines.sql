@@ -1,5 +1,5 @@
--- read through as a view, not stored.
--- One row per line that names an expectation in full, with the columns of `several_reference_lines`.
+-- This step is a view: its rows are not stored.
+-- One row per line with a whole or structured reference, with the columns of `several_reference_lines`.
 SELECT entry_id, code, other_code, tier, named, viable, any_id, contradiction
 FROM several_reference_lines
 UNION ALL

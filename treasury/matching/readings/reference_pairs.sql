@@ -1,7 +1,8 @@
--- One row per line and expectation that its text points to, with the tier, and the contradiction in words or
--- null. `is_whole`: the text names the expectation in full, or by a reference with valid check digits.
--- `proves`: the text may settle the line, because the line is booked, is not a return, has no duplicate, and is
--- not on a statement with a failed proof.
+-- One row per combination of a line, an expectation with a code that its text may contain, and the way in which
+-- it may contain the code: the tier and, for a damaged code, the damage. `contradiction` is a reason against
+-- the pair in words, or null. `is_whole`: it is a whole or structured reference. `proves`: the line may be
+-- matched, because it is booked, has no class, is not a return, has no identical line, and is not on a
+-- statement with a failed proof. Pairs that a person rejected are excluded.
 SELECT
     reading.entry_id,
     reading.expectation_id,

@@ -1,7 +1,7 @@
--- One row per line with several whole references: the first and the last code, the strongest tier, the number
--- of expectations that the line names (`named`), the number of these without a contradiction (`viable`), and
--- the first contradiction. `is_single`: all references have the same code, and exactly one of their
--- expectations has no contradiction.
+-- One row per line that names several expectations by whole or structured references. `code` and `other_code`
+-- are the first and the last of their codes in alphabetical order, and `tier` is the strongest tier. `named` is
+-- the number of these expectations, `viable` the number of those without a contradiction. `is_single`: all have
+-- the same code, and exactly one has no contradiction.
 SELECT
     p.entry_id,
     min(p.code) AS code,

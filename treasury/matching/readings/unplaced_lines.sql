@@ -1,4 +1,6 @@
--- One row per line without an expectation so far: it names none in full, and no person has decided it.
+-- One row per line that needs an expectation: it has no class and no whole or structured reference, no person
+-- accepted or ignored it, and it is not the debit of a payment file. A pending line is included even if a
+-- person accepted it, because an acceptance counts only for a booked line.
 SELECT l.*
 FROM line_parties AS l
 ANTI JOIN whole_references AS w ON w.entry_id = l.entry_id

@@ -1,6 +1,7 @@
--- One row per return that a person accepted as money coming back and that returns a whole line, with this line.
--- If several lines are equally possible, it is the last one of the same expectation and payer, because a second
--- payment is returned before the first.
+-- One row per return of a whole line, with this line (`original_id`), if a person accepted the return as money
+-- coming back. If several lines of the same expectation and payer are possible, the latest is returned first.
+-- Returns that `full_returns` links are excluded, and so are those for which lines of several expectations or
+-- payers are possible.
 WITH said AS (
     SELECT DISTINCT
         v.return_id, v.return_reason, v.account, v.currency, v.direction, v.amount, v.booking_date, v.expectation_id, v.party

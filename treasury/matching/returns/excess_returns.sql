@@ -1,4 +1,5 @@
--- One row per return that is greater than every payment with the reference that the return states.
+-- One row per return, if there are payments with the reference that the return states, and the return is
+-- greater than each of these payments.
 SELECT m.entry_id
 FROM marked_returns AS m
 JOIN (

@@ -1,6 +1,6 @@
--- One row per return or reversal and the earlier line that it returns, in full or in part. A partial return is
--- linked only if exactly one line is possible, and only while that line has as much money left; an earlier
--- partial return that was refused counts as returned too (see `partial_returns`).
+-- One row per return or reversal, with the earlier line that it brings back in full or in part (`original_id`).
+-- `expectation_id` is the expectation that loses the money. It is empty if the line has no expectation, or if a
+-- person divided the line between several and the return does not name one.
 SELECT return_id, original_id, return_reason, amount, booking_date, expectation_id
 FROM full_returns
 UNION ALL

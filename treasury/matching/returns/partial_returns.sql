@@ -1,6 +1,7 @@
--- One row per return of a part of a line, with that line. It is the only possible line and has no full or
--- accepted return. Together with the earlier partial returns of this line, the return does not exceed the line.
--- An earlier one that was refused because it exceeded the line counts too (`back_so_far`).
+-- One row per return of a part of a line, with this line (`original_id`). It is the only possible line, and
+-- `full_returns` and `accepted_returns` do not have it. The line's partial returns so far, including this one,
+-- do not exceed its amount. An earlier partial return that exceeded the amount has no row, but is included in
+-- this sum (`back_so_far`).
 SELECT return_id, original_id, return_reason, amount, booking_date, expectation_id
 FROM (
     SELECT

@@ -1,4 +1,4 @@
--- One row per line of which money was returned, with the amount and the first day.
+-- One row per line of which money was returned, with the total of its returns and the day of the first one.
 SELECT
     original_id AS entry_id,
     CAST(sum(amount) AS DECIMAL(38, 18)) AS amount,

@@ -1,6 +1,6 @@
--- One row per expectation and return of its money, with the returned line and the day. A line may belong to
--- several expectations: a person or a payment file divided it, or it names several that add up to it. A return
--- of the whole line then returns the money of all of them.
+-- One row per pair of an expectation and a return of its money, with the returned line and the day of the
+-- return. A line may belong to several expectations, because a person or a payment file divided it, or because
+-- it names several that add up to it. A return of the whole line then has a row per expectation.
 SELECT return_id, original_id, return_reason, booking_date, expectation_id
 FROM linked_returns
 WHERE expectation_id <> ''

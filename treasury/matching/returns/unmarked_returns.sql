@@ -1,6 +1,6 @@
--- One row per pair: a line that may be a return although the bank did not mark it, and an expectation of the
--- original line. The original moved the same amount in the other direction on the same account, with the same
--- counterparty, on the same day or at most `window_days` before. A provider's refund looks the same.
+-- One row per pair of a line that may be a return although the bank did not mark it, and an expectation of a
+-- possible original line. The original moved the same amount in the other direction on the same account, with
+-- the same counterparty, on the same day or at most `window_days` before. A provider's refund looks the same.
 SELECT r.entry_id, w.expectation_id, o.booking_date AS original_date
 FROM (
     SELECT u.entry_id, u.account, u.currency, u.direction, u.amount, u.booking_date, u.party

@@ -1,5 +1,6 @@
--- read through as a view, not stored.
--- One row per share of a line that counts towards an expectation.
+-- This step is a view: its rows are not stored.
+-- One row per pair of a line and an expectation that receives money from it, with the amount. Duplicates are
+-- excluded.
 SELECT entry_id, expectation_id, matched_amount AS amount
 FROM received_shares
 WHERE NOT is_duplicate AND matched_amount > 0

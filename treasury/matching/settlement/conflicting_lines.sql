@@ -1,6 +1,6 @@
--- One row per line that its whole references cannot settle: they are two different codes with amounts that do
--- not add up to the line, or every reference is contradicted. The reason has the codes as the services write
--- them.
+-- One row per line that its whole or structured references cannot settle. Either it has two different codes,
+-- and their amounts do not add up to the line's; or every reference is contradicted. The reason has the codes
+-- as the services write them.
 SELECT
     named.entry_id,
     named.tier,

@@ -1,7 +1,7 @@
--- One row per pair: a line that a person accepted for several expectations, and one of these expectations, with
--- its share. The share is the amount that the person stated. Without one, the expectations receive in order what
--- each still expects, and an expectation without an amount receives the rest. Money that was returned reduces
--- the share of its expectation.
+-- One row per pair of a line that a person accepted for several expectations, and one of them, with the amount
+-- that it receives. This is the amount that the person stated. Without one, the expectations receive in order
+-- what each still expects, and an expectation for any amount receives the rest. Money that was returned reduces
+-- the amount of its expectation.
 SELECT
     entry_id, expectation_id, booking_date, expected, reason AS accepted_reason,
     CAST(CASE

@@ -1,5 +1,5 @@
--- read through as a view, not stored.
--- One row per expectation: its state, the amount received, the remaining amount and its last line.
+-- This step is a view: its rows are not stored.
+-- One row per expectation, with its state, the amount received, the remaining amount and its last line.
 SELECT
     expectation.expectation_id,
     CASE

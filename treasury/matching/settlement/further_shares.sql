@@ -1,5 +1,6 @@
--- One row per line and share that an expectation receives in addition to `received_shares`. A share never
--- exceeds the amount that `received_shares` leaves open.
+-- One row per pair of a line and an expectation that receives money from it, except those in `received_shares`:
+-- a person divided the line, several references add up to it, or a reference that is split or written another
+-- way has its proof.
 SELECT entry_id, expectation_id, CAST(NULL AS VARCHAR) AS given_by, accepted_reason, booking_date, amount
 FROM divided_shares
 WHERE amount > 0

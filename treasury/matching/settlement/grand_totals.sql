@@ -1,6 +1,6 @@
--- read through as a view, not stored.
--- One row per expectation that received money: the total of all its lines, with its shares of divided lines; and
--- the day and id of the last line.
+-- This step is a view: its rows are not stored.
+-- One row per expectation that received money, with the total from all its lines and the day and id of the last
+-- line. Of a line that pays several expectations, only this expectation's share is added.
 SELECT
     coalesce(t.expectation_id, f.expectation_id) AS expectation_id,
     CAST(coalesce(t.received, 0) + coalesce(f.received, 0) AS DECIMAL(38, 18)) AS received,

@@ -1,5 +1,5 @@
--- read through as a view, not stored.
--- One row per line, with the outcome that follows from its ground.
+-- This step is a view: its rows are not stored.
+-- One row per line, with its outcome, which follows from `ground` in `outcome_grounds`.
 SELECT
     line.entry_id,
     CASE

@@ -1,8 +1,10 @@
--- One row per line with a single reading, of a tier that needs an amount or a known payer, if the line meets
--- this need. Either it has exactly the amount that its expectation still expects (the first such line); or the
--- tier allows a known payer, no amount is expected, and an earlier line made the payer known for this code. A
--- code that a known payer may prove has letters or at least ten digits, because words may form a shorter code
--- by chance.
+-- One row per line with only one code, which is split or written another way, if this code is proved, with its
+-- expectation. There are two kinds of proof:
+-- - The line has exactly the amount that the expectation still expects. If several lines have it, the first one
+--   counts.
+-- - The code is split, the expectation takes any amount, and an earlier line made the payer known for this
+--   expectation. The code has letters or at least ten digits, because words may form a shorter number by
+--   chance.
 SELECT pair.entry_id, pair.expectation_id, pair.given_by, pair.booking_date, pair.expected, pair.amount
 FROM reference_pairs AS pair
 JOIN open_expectations AS still_open ON still_open.expectation_id = pair.expectation_id

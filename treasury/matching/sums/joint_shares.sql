@@ -1,9 +1,12 @@
--- One row per pair: a line that its several whole references settle, and one of the named expectations, with its
--- share. In the first case, the line is exactly the sum of what all named expectations still expect;
--- expectations of the other direction are subtracted if all have one owner. In the second case, one of two named
--- expectations is a request for exactly the line's amount, and the other is a standing expectation of the same
--- owner, or the only standing expectation on the account. If several lines name an expectation, the first line
--- takes it. `given_by`: the step that determines the share's tier.
+-- One row per pair of a line that its several whole or structured references settle, and an expectation that
+-- receives money from it, with the amount. There are two cases:
+-- - The line is exactly the sum of what all named expectations still expect. Expectations of the other
+--   direction are subtracted, if all have the same owner.
+-- - The line names two expectations, a request for exactly the line's amount and one that accepts any amount.
+--   Both have the same owner, or the second is the only such expectation on the account. The request receives
+--   the money.
+-- If several lines name an expectation, only the first one counts. `given_by`: the step that determines the
+-- tier.
 WITH named_here AS (
     SELECT
         pair.entry_id, pair.expectation_id, pair.booking_date, pair.expected, pair.amount AS booked,

@@ -1,6 +1,7 @@
--- One row per line and expectation that it names in full, if the line's amount is exactly the sum of what all
--- its named expectations expect. Contradicted expectations are left out. A standing expectation has a row, and
--- adds nothing to the sum. The sums are of full amounts and raise doubts; `joint_shares` matches what remains.
+-- One row per pair of a line and an expectation that it names by a whole or structured reference, if the line's
+-- amount is exactly the sum of all such expectations. Expectations that the line contradicts are excluded. An
+-- expectation for any amount has a row, but adds nothing to the sum. The sum is of full amounts and raises
+-- doubts only; `joint_shares` matches what remains.
 SELECT p.entry_id, p.expectation_id, p.booking_date
 FROM reference_pairs AS p
 JOIN (

@@ -1,5 +1,6 @@
--- One row per line with named codes that do not add up to its amount, with the codes (one, two, three or all)
--- that add up to the nearest amount, and the difference. Lines with more than nine codes are excluded.
+-- One row per line that names several codes. One, two, three or all codes are combined; the row has the
+-- combination with the sum nearest to the line's amount, and the difference. Lines with more than nine codes
+-- are excluded.
 WITH named_here AS (
     SELECT pair.entry_id, pair.expectation_id, pair.amount AS booked, still_open.remaining, expectation.code,
         expectation.currency

@@ -1,6 +1,6 @@
--- One row per pair: a line of a known payer, and a kind of expectation for which sums are searched. A kind is
--- searched if at most `max_pool` of its requests are open. The earliest lines come first, until `max_sum_steps`
--- pairs of requests are reached.
+-- One row per pair of a line of a known payer and a group of requests (of the same kind and account) among
+-- which sums are searched for this line. At most `max_pool` requests of the group are open. The earliest lines
+-- come first, until `max_sum_steps` pairs of requests are reached.
 SELECT entry_id, kind, tie
 FROM (
     SELECT y.entry_id, y.kind, y.tie,

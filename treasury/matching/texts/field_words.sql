@@ -1,8 +1,8 @@
--- read through as a view, not stored.
--- One row per line and field, with its text as words: one space replaces every run of characters that cannot be
--- part of a token. Tokens consist of letters, digits, hyphens, dots and slashes. Invisible characters and
--- combining marks do not end a token; an invisible character at the edge of a token is removed. A text without
--- invisible characters and marks needs only one replacement.
+-- This step is a view: its rows are not stored.
+-- One row per reference field of a line, with its text as tokens with spaces between them (`words`). A token
+-- consists of letters, digits, hyphens, dots and slashes; all other characters become spaces. Invisible
+-- characters and combining marks do not end a token; an invisible character at the edge of a token is removed.
+-- A text without them needs only one replacement.
 SELECT
     entry_id,
     field,

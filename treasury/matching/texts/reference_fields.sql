@@ -1,11 +1,13 @@
--- One row per line and non-empty reference field, with its text in normal form: upper case, one kind of dash,
--- and plain letters and digits in place of their other forms. Letters beyond A to Z stay unchanged, so that
--- they never become a letter of a code. Control characters, also escaped ones (`\X0D`), become an invisible
--- character (U+2060), which never divides a token. A sign for several characters becomes U+20DD, which is
--- treated like a mark over a letter. The tag of a subfield (`SVWZ+`) is replaced by as many spaces and a line
--- break, because the length shows whether a bank cut off the text. `is_plain`: the text has only letters from A
--- to Z, digits, spaces, dots, slashes and hyphens. `translate` builds its map for every value, so the texts are
--- joined by U+001F, which is removed from every text, and translated in one call.
+-- One row per non-empty reference field of a line, with its text in upper case, with one kind of dash, and with
+-- plain letters and digits in place of their other forms (`A` for a full-width `Ａ`). Letters other than A to Z
+-- stay, so that they never become a letter of a code. `is_plain`: the text has only letters from A to Z,
+-- digits, spaces, dots, slashes and hyphens.
+--
+-- Control characters, also escaped ones (`\X0D`), become the invisible character U+2060, which never divides a
+-- token. A character that stands for several letters becomes U+20DD, which is treated like a mark over a
+-- letter. The tag of a subfield (`SVWZ+`) becomes four spaces and a line break. So the text keeps its length,
+-- which shows whether a bank cut it off. The texts are joined by U+001F for one call of `translate`, which
+-- builds its character map for every value; U+001F was removed from them before.
 WITH every_field AS (
     SELECT entry_id, field, text,
         bit_length(text) = 8 * CAST(length(text) AS BIGINT) AS is_ascii,

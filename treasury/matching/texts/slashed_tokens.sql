@@ -1,4 +1,4 @@
--- One row per line, field and token that contains a slash or a dot.
+-- One row per token with a slash or a dot in a reference field of a line, such as `/RFB/PAY-2026-004417/INV`.
 SELECT DISTINCT entry_id, field, token
 FROM (
     SELECT entry_id, field, unnest(string_split(words, ' ')) AS token

@@ -1,4 +1,4 @@
--- One row per account and per folded name of the counterparties of open expectations.
+-- One row per counterparty of open expectations, by account (`A:`) or by folded name (`N:`).
 SELECT DISTINCT subject
 FROM (
     SELECT 'A:' || counterparty_account AS subject FROM open_expectations WHERE counterparty_account IS NOT NULL

@@ -1,5 +1,5 @@
--- One row per subject in `payer_facts` and open expectation of this subject. `turn` numbers the expectations of
--- one amount, `place` all expectations of the subject, the latest first.
+-- One row per pair of a subject in `payer_facts` and an open expectation of this subject. `turn` numbers the
+-- expectations of a subject and remaining amount, `place` all expectations of a subject, the latest first.
 SELECT
     subject, expectation_id, currency, direction, remaining, opened_on,
     row_number() OVER (

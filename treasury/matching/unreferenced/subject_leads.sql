@@ -1,7 +1,7 @@
--- One row per unplaced payment and open expectation that a fact about its payer points to, with the subject
--- that connects them. The expectation expects this amount or any amount; or the payment is at most a tenth
--- below the expected amount; or the expectation is the subject's only one within `window_days`. Rows without a
--- subject follow from the amount alone.
+-- One row per combination of a payment in `unplaced_payments`, a subject to which a fact connects it, and an
+-- open expectation of this subject. The payment is exactly what remains of the expectation, or at most a tenth
+-- less; or the expectation accepts any amount; or it is the subject's only open expectation within
+-- `window_days`. If the amount alone leads to the expectation (`lone_amounts`), the subject is null.
 SELECT fact.entry_id, fact.subject, open_subject.expectation_id
 FROM (SELECT DISTINCT entry_id, subject FROM payer_facts) AS fact
 JOIN unplaced_payments AS payment ON payment.entry_id = fact.entry_id

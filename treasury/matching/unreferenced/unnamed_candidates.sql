@@ -1,6 +1,7 @@
--- One row per pair: a line without a reference, and a candidate for it. For each part of the score, only the
--- fact with the greatest weight counts. The score is the sum of these weights; the reason has the words of these
--- facts. `undated` is the score before the deduction for the days since the request.
+-- One row per pair of a line without a reference and an expectation that it may belong to. The score is the sum
+-- of the weights of its facts (`ranked_facts.csv`), and the reason has their texts. For each part of the score,
+-- such as the amount or the day, only the fact with the greatest weight counts. `undated` is the score without
+-- the part for the days since the request.
 SELECT
     entry_id,
     expectation_id,

@@ -1,4 +1,5 @@
--- One row per unplaced line that is not a return, with the facts that it states about its payer.
+-- One row per line in `unplaced_lines` that is not a return: a payment without a whole or structured reference
+-- and without a decision. It has the facts about its payer.
 SELECT
     u.entry_id, u.account, u.amount, u.currency, u.direction, u.booking_date, u.counterparty_account, u.counterparty_name,
     u.remittance,

@@ -1,8 +1,12 @@
--- One row per line without a reference and expectation that it may belong to (tier 5): a known counterparty and
--- an amount that is still expected, within `window_days`; a credit to the account of a standing expectation; or
--- an expectation that a fact about the payer, or the amount alone, points to. Of very many expectations with or
--- without an amount, only the latest are candidates. They are selected once per day, however many lines the day
--- has.
+-- One row per pair of a line without a reference and an expectation that it may belong to (tier 5). There are
+-- three cases:
+-- - The line's counterparty is known for the kind and account of the expectation, which expects exactly this
+--   amount and was opened at most `window_days` before.
+-- - The line reached the account of an expectation that accepts any amount, and its counterparty is known for
+--   the account.
+-- - A fact about the payer, or the amount alone, leads to the expectation (`subject_leads`).
+-- If there are very many expectations, only the latest are included. For speed, they are selected once per day,
+-- not once per line.
 WITH requested AS (
     SELECT
         d.kind, d.tie, d.currency, d.direction, d.amount, d.booking_date,

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from treasury.actions.policies.policy import POLICY_FILE, Policy
 from treasury.core.errors import ActionRefused, InputError
-from treasury.core.nearest_names import NearestNames
+from treasury.core.nearest_names import Facade
 from treasury.core.tables.table import Table
 from treasury.journal import Actor, Draft, Entry, Journal
 from treasury.journal.chain import reads_entries
@@ -83,7 +83,7 @@ def agreed_terms(
     return in_force, proposal
 
 
-class TermsVerbs(NearestNames):
+class TermsVerbs(Facade):
     """Decisions by which two people put one kind of terms of `policy.toml` in force.
 
     One person calls `propose`, another `accept`. Each method returns the terms in force and the
@@ -93,6 +93,7 @@ class TermsVerbs(NearestNames):
     >>> t.limits.accept()
     """
 
+    _offers = ("propose", "accept", "list")
     kind: ClassVar[TermsKind]
     terms: ClassVar[pa.Schema]
     """The columns of the terms in force."""

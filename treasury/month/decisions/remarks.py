@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from treasury.core.errors import ActionRefused, InputError
 from treasury.core.money import format_amount
-from treasury.core.nearest_names import NearestNames
+from treasury.core.nearest_names import Facade
 from treasury.core.tables.column_texts import value_text
 from treasury.core.tables.table import Table
 from treasury.core.text import clean
@@ -73,7 +73,7 @@ _NOT_CLOSE: Final = {
 """Why there is no name to accept, by the result of verifying the payee, and what to do."""
 
 
-class Marking(NearestNames):
+class Marking(Facade):
     """Remarks on ramp requests, as `t.funding`: each method journals one remark of a person.
 
     `request` is a payment reference or an id, `reason` the person's own words, `actor` the person

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from treasury.core.errors import InputError, StorageError
 from treasury.core.files import durable
 from treasury.core.files.regular_files import read_regular
-from treasury.core.nearest_names import NearestNames
+from treasury.core.nearest_names import Facade
 from treasury.core.tables.column_texts import value_text
 from treasury.core.tables.column_types import INSTANT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
@@ -96,7 +96,7 @@ class Preview(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return head + "".join(table._repr_html_() for table in tables)
 
 
-class Changing(NearestNames):
+class Changing(Facade):
     """The rules of a workspace, as `t.rules`: read them, preview new ones, and put them in force.
 
     >>> t.rules.preview("new_rules.toml").totals

@@ -18,7 +18,7 @@ import msgspec
 
 from treasury.core.errors import ActionRefused, InputError, NothingStored, TreasuryError
 from treasury.core.money import typed_amount
-from treasury.core.nearest_names import NearestNames
+from treasury.core.nearest_names import Facade
 from treasury.core.tables.column_texts import value_text
 from treasury.core.tables.table import Table
 from treasury.core.text import clean
@@ -54,7 +54,7 @@ class PlannedVerdict(msgspec.Struct, frozen=True):
 _Plans: TypeAlias = Sequence[PlannedVerdict]
 
 
-class Deciding(NearestNames):
+class Deciding(Facade):
     """Decisions of people about bank lines, as `t.matches`: each method checks and journals them.
 
     `entry_id` is a bank line's id or the start of one. An expectation is a request or virtual

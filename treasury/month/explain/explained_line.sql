@@ -1,4 +1,4 @@
--- One row: the explained bank line, its outcome, and who decided about it. The row is not stored.
+-- One row: the explained bank line, its outcome, and the person who decided about it.
 SELECT
     line.booking_date, line.entry_status, line.account, line.direction, line.amount, line.currency, line.counterparty_name,
     line.counterparty_account, outcome.outcome, outcome.expectation_id, outcome.reason, outcome.line_class,

@@ -1,5 +1,5 @@
--- One row per linked return that is the explained line, or that returns the explained line's money. `clue`: the
--- facts by which the return was linked. The rows are not stored.
+-- One row per return that is linked to an earlier line, if one of the two is the explained line. `clue`: what
+-- links them.
 SELECT
     link.return_id, link.original_id, back.booking_date AS returned_on, original.booking_date AS original_date,
     link.amount, original.amount AS original_amount, original.currency, clue.clue

@@ -1,4 +1,4 @@
--- One row per expectation that the explained line pays, with its share of the line's amount. The rows are not stored.
+-- One row per expectation that the explained line pays, with the amount that it receives from the line.
 SELECT share.expectation_id, expectation.code AS reference, share.amount, line.currency
 FROM allocations AS share
 JOIN bank_lines AS line ON line.entry_id = share.entry_id

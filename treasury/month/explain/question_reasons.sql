@@ -1,4 +1,4 @@
--- One row per reason why the explained line needs a person, with the number of the question. The rows are not stored.
+-- One row per reason why the explained line needs a person, with the number of the question.
 SELECT DISTINCT question, why
 FROM line_doubts
 WHERE entry_id = ?

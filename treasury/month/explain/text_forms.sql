@@ -1,4 +1,5 @@
--- One row per reference field of the explained line: its text as written and as compared. The rows are not stored.
+-- One row per non-empty reference field of the explained line, with its text as written and as compared with
+-- codes.
 SELECT
     form.field,
     CASE form.field

@@ -1,6 +1,4 @@
--- One row per expectation that the explained line's text may name, the strongest reading first.
---
--- The rows are not stored.
+-- One row per expectation with a code that the explained line's text may contain, the strongest tier first.
 SELECT
     pair.expectation_id, expectation.code AS reference, tier.words, tier.proves, tier.needs, pair.damage,
     pair.expected, expectation.currency, pair.contradiction

@@ -20,7 +20,7 @@ import pyarrow as pa
 from treasury.actions.policies.policy import Policy
 from treasury.core.calendar import Month
 from treasury.core.errors import ActionRefused, InputError
-from treasury.core.nearest_names import NearestNames
+from treasury.core.nearest_names import Facade
 from treasury.core.tables.column_types import TEXT
 from treasury.core.tables.table import Table
 from treasury.core.text import clean
@@ -52,7 +52,7 @@ _Wording = Callable[[OpenItem, Acceptance | None, Decided], _Body]
 """Returns this content for an item, from its carry proposal and all decisions."""
 
 
-class Carrying(NearestNames):
+class Carrying(Facade):
     """Remarks on open items and carrying them past a close, as `t.items`.
 
     `names` are ids of open items, starts of ids, or references in their names. `month` is by

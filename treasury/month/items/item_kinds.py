@@ -14,8 +14,8 @@ import msgspec
 from treasury.core.decoding import convert
 from treasury.core.errors import InputError
 from treasury.core.files.package_files import package_rows
-from treasury.core.text import is_it, screen_code
-from treasury.core.wording import STORED_WORDS
+from treasury.core.text import is_it, one_of, screen_code
+from treasury.core.wording import shown_code
 
 Turn = Literal["us", "colleague", "provider", "bank", "time"]
 CheckStep = Literal["statements", "sync", "balances", "transit", "ledger", "lines", "decisions"]
@@ -57,9 +57,14 @@ class ItemKind(msgspec.Struct, frozen=True):
 _ROWS: Final = package_rows("treasury.month.items", "item_kinds.csv")
 KINDS: Final = {row["name"]: convert(row, ItemKind) for row in _ROWS}
 """Every kind by its name; kinds with the same `turn` are in the order of the first screen."""
+KIND_WORDS: Final = {shown_code("kind", name): kind.label for name, kind in KINDS.items()}
+"""The label of each kind by its code in results.
+
+A label may be a sentence, so the code of another kind than an outcome is a shorter name.
+"""
 _BY_WORD: Final = {
     **{screen_code(kind.label): name for name, kind in KINDS.items()},
-    **{outcome: name for name, outcome in STORED_WORDS.items()},
+    **{shown_code("kind", name): name for name in KINDS},
     **{name: name for name in KINDS},
 }
 """Each kind's stored name by its stored name, its outcome, or its screen word in snake_case."""
@@ -72,9 +77,8 @@ def kind_named(word: str) -> str:
     """
     name = _BY_WORD.get(screen_code(word))
     if name is None:
-        words = [STORED_WORDS.get(each, each) for each in KINDS]
         raise InputError(
-            f"{word!r:.60} is not a kind of open item{is_it(word, _BY_WORD)}",
-            do=f"give one of {', '.join(words)}",
+            f"{word!r:.60} is not a kind of open item{is_it(word, KIND_WORDS)}",
+            do=one_of(word, KIND_WORDS, "give"),
         )
     return name

@@ -17,12 +17,20 @@ from treasury.core.errors import InputError
 from treasury.core.money import format_amount, total
 from treasury.core.tables.column_texts import value_text
 from treasury.core.tables.table import Table, Tables
-from treasury.core.text import clean
+from treasury.core.text import clean, is_it, one_of
 from treasury.month.items import evidence_items
 from treasury.month.items.carry_proposals import Acceptance, carried
 from treasury.month.items.decision_items import action_items, late_items, moved_items
 from treasury.month.items.item_facts import Facts
-from treasury.month.items.item_kinds import KINDS, TURNS, Blocks, ItemKind, Turn, kind_named
+from treasury.month.items.item_kinds import (
+    KIND_WORDS,
+    KINDS,
+    TURNS,
+    Blocks,
+    ItemKind,
+    Turn,
+    kind_named,
+)
 from treasury.month.items.item_remarks import SETTLED_BY_REMARK, with_remarks
 from treasury.month.items.line_items import line_items
 from treasury.month.items.materiality import immaterial
@@ -49,6 +57,15 @@ _OF_MONEY: Final = ("line", "request", "transfer", "conversion")
 _OF_ANY_MONTH: Final = ("unknown_outcome", "done_twice")
 _KEYS: Final = ("kind", "name", "amount", "signed_amount", "currency", "age", "next_step")
 """The columns to show first."""
+_FILTERS: Final = ("kind", "turn", "month", "blocks", "subject")
+"""The arguments of `OpenItems.select`."""
+_TITLE: Final = "Open items"
+_CODES: Final[Mapping[str, Mapping[str, str]]] = {
+    "kind": KIND_WORDS,
+    "turn": {str(turn): word for turn, word in TURNS.items()},
+    "blocks": {way: way for way in get_args(Blocks)},
+}
+"""The codes of the table's columns, with their words."""
 _Way: TypeAlias = Literal["in", "out", ""]
 
 
@@ -128,11 +145,11 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def table(self) -> Table:
         """The items as a table; columns as in OPEN_ITEMS."""
-        return Table(items_table(self.items), keys=_KEYS)
+        return Table(items_table(self.items), title=_TITLE, keys=_KEYS, codes=_CODES)
 
     def sheets(self) -> Mapping[str, Table]:
         """Return the items by sheet name."""
-        return {"Open items": self.table}
+        return {_TITLE: self.table}
 
     def __len__(self) -> int:
         return len(self.items)
@@ -151,6 +168,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         month: str | Month | None = None,
         blocks: Blocks | None = None,
         subject: str | None = None,
+        **others: object,
     ) -> OpenItems:
         """Return the items of a kind, turn, month of origin, way of blocking or subject.
 
@@ -161,12 +179,17 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         --------
         >>> t.open_items("2026-10").select(turn="us", kind="suggested").table
         """
+        for name in others:
+            raise InputError(
+                f"select has no argument {name!r}{is_it(name, _FILTERS)}",
+                do=f"use one of {', '.join(_FILTERS)}, or table.where({name}=…)",
+            )
         known = {"turn": (turn, TURNS), "blocks": (blocks, get_args(Blocks))}
         for name, (value, values) in known.items():
             if value is not None and value not in values:
                 raise InputError(
-                    f"{name} has no value {value!r:.60}",
-                    do=f"give one of {', '.join(values)}",
+                    f"{name} has no value {value!r:.60}{is_it(value, values)}",
+                    do=one_of(value, values, "give"),
                 )
         of = None if month is None else str(month)
         kind = None if kind is None else kind_named(kind)
@@ -176,12 +199,21 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
             lambda item: all(getattr(item, name) == value for name, value in conditions.items())
         )
 
-    def where(self, condition: Callable[[OpenItem], bool]) -> OpenItems:
+    def where(
+        self, condition: Callable[[OpenItem], bool] | None = None, **columns: object
+    ) -> OpenItems:
         """Return the items that meet a condition, in the order of the list.
 
         The condition is a function of an item. To filter by columns, use `select` or
-        `table.where(…)`.
+        `table.where(…)`. Raise InputError for a condition on columns.
         """
+        if not callable(condition) or columns:
+            equal = ", ".join(f"{name}={value!r}" for name, value in columns.items())
+            listed = f", or select({equal})" if columns and columns.keys() <= set(_FILTERS) else ""
+            raise InputError(
+                "where of open items takes a function of an item",
+                do=f"use table.where({equal or repr(condition)}){listed}",
+            )
         return OpenItems(self.month, tuple(filter(condition, self.items)), self.sql)
 
     def find(self, name: str) -> OpenItem:

@@ -1,6 +1,5 @@
--- One row per decision about a bank line.
---
--- A settled line that takes part in matching again is listed as accepted for its request.
+-- One row per decision about a bank line. A line that an earlier month settled, and that takes part in matching
+-- again, is listed as accepted for its request, unless there is a decision about it.
 FROM decisions
 UNION ALL BY NAME
 SELECT l.entry_id, l.expectation_id, 'accept' AS verdict, 'settled' AS reason

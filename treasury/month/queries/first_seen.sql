@@ -1,4 +1,4 @@
--- One row per bank line among $ids, with the time at which it was first stored in the lake.
+-- One row per bank line among $ids, with the time at which it was first stored.
 SELECT entry_id, min(valid_from) AS known_from
 FROM (
     SELECT entry_id, valid_from FROM statement_entries

@@ -1,4 +1,5 @@
--- One row per expectation that a line of the answer is matched to, or that is a candidate for it.
+-- One row per expectation that a line of the month, or an undecided line of an earlier month, pays or has as a
+-- candidate.
 SELECT s.* FROM expectation_states AS s
 WHERE s.expectation_id IN (
     SELECT a.expectation_id

@@ -1,4 +1,5 @@
--- One row per account and asset, with the last observed balances. Stored as a table while a panel is computed.
+-- One row per account and asset, with the last observed balance of its wallets. An account without a balance
+-- has one row.
 SELECT a.id, a.external_id, a.name, a.chain, a.status, a.kyc_status, b.asset, b.total, b.available,
     b.observed_at, a.id || ' ' || coalesce(b.asset, '') AS place
 FROM accounts AS a

@@ -1,5 +1,4 @@
--- One row per transfer that the service lists, with the names of its accounts. Stored as a table while a panel
--- is computed.
+-- One row per transfer that the service lists, with the names of its accounts.
 SELECT t.* EXCLUDE (raw), s.name AS sender, r.name AS receiver
 FROM transfers AS t
 LEFT JOIN accounts AS s ON s.id = t.sender_account_id

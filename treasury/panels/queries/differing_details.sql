@@ -1,4 +1,3 @@
--- One row per request with changed deposit details, in the order of the list, up to a limit. Runs as a query
--- without a stored result.
+-- One row per request with changed deposit details, in the order of the list, up to a limit.
 SELECT reference, differs, count(*) OVER () AS in_all FROM funding WHERE differs <> ''
 ORDER BY number LIMIT ?

@@ -1,5 +1,4 @@
--- One row per request, with its deposit details at the time when it began to wait for funds. Stored as a table
--- while a panel is computed.
+-- One row per request, with the first deposit details that it had while it waited for funds.
 SELECT id, {columns}
 FROM ramp_requests_history
 WHERE status = 'AWAITING_FUNDS'

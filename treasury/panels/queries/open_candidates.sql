@@ -1,4 +1,4 @@
--- One row per open bank line and candidate. Stored as a table while a panel is computed.
+-- One row per pair of an open bank line and a candidate (see `open_lines`).
 SELECT c.entry_id, c.expectation_id, c.rank, c.score, c.reason, c.lost, e.kind, e.code, e.amount,
     e.currency, e.direction, e.account, e.counterparty_account, e.opened_at, e.status, s.state,
     s.received, s.remaining

@@ -1,5 +1,4 @@
--- One row per request that waits for funds, with its current deposit details from the service. Stored as a
--- table while a panel is computed.
+-- One row per request that waits for funds, with its current deposit details, if the service calls them active.
 SELECT id, ramp_type, crypto_currency AS asset,
     coalesce(deposit_wallet_chain, fiat_currency) AS line, {columns}
 FROM ramp_requests

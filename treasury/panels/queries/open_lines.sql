@@ -1,5 +1,4 @@
--- One row per booked bank line that needs a person, with its best candidate. Stored as a table while a panel is
--- computed.
+-- One row per booked bank line that needs a person, with its best candidate.
 SELECT b.entry_id, b.booking_date, b.statement_account, b.account, b.direction, b.amount,
     b.currency, b.counterparty_name, b.counterparty_account, b.end_to_end_id, b.creditor_reference,
     b.remittance, b.file_name, b.position, o.outcome, o.reason, o.expectation_id,

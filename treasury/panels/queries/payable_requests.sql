@@ -1,5 +1,6 @@
--- One row per request that waits for funds, with deposit details if it may be paid. Stored as a table while a
--- panel is computed.
+-- One row per request that waits for funds, with deposit details if it may be paid. `differs` describes how
+-- these details differ from the request's first details, and from those of the latest paid request with the
+-- same direction and `line` (chain or currency). `first_time`: there is no such paid request.
 SELECT w.* EXCLUDE (number, payable), {details}, o.asset, w.payable,
     concat_ws('; ', f.words, l.words) AS differs,
     w.payable AND p.ramp_type IS NULL AS first_time,

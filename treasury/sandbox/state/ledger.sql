@@ -1,3 +1,5 @@
+-- Creates the tables of the sandbox's money: one row per movement, one row per posting of a movement to a place
+-- (such as a wallet), and one row per place and asset with its balance.
 create table if not exists movements (
     number integer primary key, kind text not null, reference text not null, at text not null
 );

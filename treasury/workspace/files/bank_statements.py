@@ -15,7 +15,7 @@ from treasury.core.calendar import parse_day
 from treasury.core.errors import InputError
 from treasury.core.identifiers import plain_account
 from treasury.core.money import typed_amount
-from treasury.core.nearest_names import NearestNames
+from treasury.core.nearest_names import Facade
 from treasury.core.settings import FILE_NAME, BankAccount
 from treasury.core.text import clean
 
@@ -41,7 +41,7 @@ _LINES: Final = "SELECT entry_id FROM statement_entries WHERE statement_id = $st
 _COMPANY_IBANS: Final = "SELECT iban FROM company_bank_accounts WHERE iban IS NOT NULL"
 
 
-class Statements(NearestNames, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Statements(Facade, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The bank statements of a workspace: `add`, `withdraw`, `confirm`, `list`, `coverage`.
 
     `until` is set for a read-only view of the workspace: the view's instant.

@@ -19,7 +19,7 @@ import msgspec
 from treasury.core.calendar import parse_instant
 from treasury.core.errors import InputError
 from treasury.core.money import typed_amount
-from treasury.core.nearest_names import NearestNames
+from treasury.core.nearest_names import Facade
 
 if TYPE_CHECKING:
     from treasury.core.tables.table import Table
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from treasury.statements.store.wallet_evidence import WalletEvidence
 
 
-class WalletProofs(NearestNames, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class WalletProofs(Facade, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Evidence of company wallets: `add_evidence`, `add_balance`, `list`.
 
     `until` is set for a read-only view of the workspace: the view's instant.

@@ -13,7 +13,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.core.errors import InputError
-from treasury.core.nearest_names import NearestNames
+from treasury.core.nearest_names import Facade
 from treasury.core.tables.column_types import DATE, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 
@@ -39,7 +39,7 @@ SOURCES: Final = grouped_schema(
 """The columns of `list`: one row per source and base."""
 
 
-class StoredRates(NearestNames, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class StoredRates(Facade, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Reference rates: `add` a file, `list` the sources, `reference` to look rates up.
 
     `until` is set for a read-only view of the workspace: the view's instant.

@@ -15,6 +15,7 @@ import msgspec
 
 from treasury.core.money import format_amount
 from treasury.core.text import clean
+from treasury.core.wording import shown_code
 from treasury.month.items import TURNS
 from treasury.workspace.notices.due_items import DueItem
 
@@ -96,11 +97,11 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
             "count": len(self.items),
             "items": [
                 {
-                    "kind": item.kind,
+                    "kind": shown_code("kind", item.kind),
                     "label": item.label,
                     "name": clean(item.name),
                     "turn": item.turn,
-                    "state": item.state,
+                    "state": shown_code("state", item.state),
                     "since": None if item.since is None else item.since.isoformat(),
                     "age": item.age,
                     "clock": item.clock,

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from treasury.core.errors import ActionRefused, InputError, NoticeError, TreasuryError
 from treasury.core.machine.processes import is_running
-from treasury.core.nearest_names import NearestNames
+from treasury.core.nearest_names import Facade
 from treasury.core.settings import Settings
 from treasury.core.settings.notice_terms import NoticeTerms
 from treasury.core.tables.schemas import grouped_schema
@@ -83,7 +83,7 @@ class NoticeReport(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(lines) or "no new items"
 
 
-class NoticeSender(NearestNames):
+class NoticeSender(Facade):
     """The notices of a workspace: `send`, `list` and `settle`.
 
     `due` returns the open items on which somebody can act now. `waiting_for` returns the ids of the

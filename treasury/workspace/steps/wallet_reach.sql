@@ -1,5 +1,4 @@
--- One row per company wallet, with the instant up to which evidence covers it; null without
--- evidence.
+-- One row per company wallet, with the time up to which evidence covers it, or null if there is no evidence.
 SELECT w.address, w.chain, max(coalesce(e.covers_to, e.observed_at)) AS reaches
 FROM company_wallets AS w
 LEFT JOIN wallet_evidence AS e

@@ -6,8 +6,9 @@ Stored tables are described by their declarations, answers by `answers.csv` and
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 import msgspec
@@ -17,16 +18,21 @@ from treasury.core.errors import InputError
 from treasury.core.files.package_files import package_rows, package_text
 from treasury.core.tables.column_types import INSTANT, INTEGER, TEXT, TEXTS, TYPE_WORDS, Column
 from treasury.core.text import clean, is_it
+from treasury.core.wording import column_codes
 from treasury.extract.completeness import SYNC_FINDINGS, SyncFinding, stored_findings
 from treasury.extract.finance_tables import FINANCE
 from treasury.extract.ramp_tables import RAMP
 from treasury.lake import LAKE_COLUMNS, Snapshot, Table
+from treasury.lake.table_declaration import HISTORY
+from treasury.month.items.item_kinds import KIND_WORDS, TURNS
 from treasury.rates.rate_table import TABLES as RATE_TABLES
 from treasury.statements.explorer.wallet_tables import WALLET_TABLES
 from treasury.statements.pain.status_tables import STATUS_TABLES
 from treasury.statements.statement_tables import TABLES as STATEMENTS
 from treasury.workspace.responses import RESPONSES
 
+_COLUMN: Final = re.compile("`[a-z_]+`")
+"""A unit that is the name of one column."""
 OWN: Final = "ours"
 """Source and section for columns that treasury itself fills."""
 
@@ -129,6 +135,27 @@ TABLE_KEYS: Final = ("table", "title", "origin", "columns")
 """The columns that `t.tables` shows first."""
 
 
+def codes() -> dict[str, dict[str, str]]:
+    """Return the codes of each column with their words, and the meaning of each outcome.
+
+    Returns
+    -------
+    dict
+        For each column name, a dictionary from code to word. For the outcomes of bank lines, the
+        meaning follows the word. `kind` has the kinds of open items too.
+
+    Examples
+    --------
+    >>> treasury.codes()["outcome"]["unreferenced"]
+    'Unreferenced: the line has no reference and no candidate'
+    >>> treasury.codes()["kind"]["overdue"]
+    'Overdue, not paid'
+    """
+    legends = column_codes()
+    legends["kind"] |= KIND_WORDS
+    return {**legends, "turn": {str(turn): word for turn, word in TURNS.items()}}
+
+
 def table_rows() -> pa.Table:
     """Return one row per table or answer: its title, origin, key and the name of its history."""
     rows = [
@@ -153,6 +180,20 @@ def table_rows() -> pa.Table:
 def answer_columns() -> tuple[dict[str, str], ...]:
     """Return one row per column of an answer: its table, name, type, unit and meaning."""
     return _answer_rows("answer_columns.csv")
+
+
+def amount_units(tables: Collection[str]) -> dict[str, str]:
+    """Return the unit of each amount column: the name of the column with its currency.
+
+    A column name to which two of the tables give different units is left out.
+    """
+    names = {table.removesuffix(HISTORY) for table in tables}
+    units: dict[str, set[str]] = {}
+    for row in column_rows().select(["table", "column", "unit"]).to_pylist():
+        if row["table"] in names:
+            units.setdefault(row["column"], set()).add(row["unit"] or "")
+    agreed = {name: unit for name, (unit, *others) in units.items() if not others}
+    return {name: unit.strip("`") for name, unit in agreed.items() if _COLUMN.fullmatch(unit)}
 
 
 def _answer_rows(file: str) -> tuple[dict[str, str], ...]:

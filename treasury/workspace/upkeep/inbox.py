@@ -24,7 +24,7 @@ from treasury.core.errors import InputError, SettingsError, StorageError
 from treasury.core.files import durable
 from treasury.core.files.regular_files import kind_of_file
 from treasury.core.files.state_folder import user_path
-from treasury.core.nearest_names import NearestNames
+from treasury.core.nearest_names import Facade
 from treasury.core.settings.notice_terms import InboxTerms
 from treasury.core.text import clean
 from treasury.statements import AddReport
@@ -65,7 +65,7 @@ class InboxLook(msgspec.Struct, frozen=True):
         return said or "no file"
 
 
-class Inbox(NearestNames):
+class Inbox(Facade):
     """The inbox folder; `add` stores one file, `seconds` is a monotonic clock."""
 
     def __init__(

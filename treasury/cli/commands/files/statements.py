@@ -67,7 +67,10 @@ def read_files(
     if heads:
         view.rows(reading.statements.arrow, title="Statements", layout="statements")
     elif len(reading.entries) or not len(reading.statuses):
-        view.rows(reading.entries.arrow, title="Entries", layout="entries")
+        # A program gets the bank's own codes, which matching reads.
+        view.rows(
+            reading.entries.arrow, title="Entries", layout="entries", as_stored=not view.is_table
+        )
     if len(reading.statuses):
         view.rows(
             reading.statuses.arrow, layout="payment_statuses", title="Answers to payment files"

@@ -1,4 +1,5 @@
--- One row per transaction hash, chain and record with the hash (a request or a transfer); requests come first.
+-- One row per record with a transaction hash (a request or a transfer), with the hash and its chain. `turn`
+-- sorts requests before transfers.
 SELECT
     lower(blockchain_transaction_hash) AS hash, upper(coalesce(company_wallet_chain, deposit_wallet_chain)) AS chain,
     0 AS turn, 'request' AS used_for, id AS source_id, coalesce(nullif(payment_reference, ''), id) AS reference

@@ -1,6 +1,5 @@
--- One row per pair: a gas payment in the given months, and a request or transfer with its hash.
---
--- If no record has the hash, the gas payment has one row.
+-- One row per pair of a gas payment in the given months and a request or transfer with its transaction hash. A
+-- gas payment without a request or transfer also has one row.
 SELECT
     g.payment_id, g.paid_at, CAST(g.paid_at AT TIME ZONE a.zone AS DATE) AS paid_on, g.chain, g.transaction_hash,
     g.payer_address AS wallet, g.coin, g.amount AS gas, g.failed, h.turn, h.used_for, h.source_id, h.reference

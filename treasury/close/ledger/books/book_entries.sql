@@ -1,4 +1,5 @@
--- One row per journal entry, with its position by date and name, and its text as outside sources wrote it.
+-- One row per journal entry, with its position by date and name (`turn`), and with its text (`words`), which
+-- comes from the bank or the service.
 SELECT
     entry_no, entry, booked_on, words,
     row_number() OVER (ORDER BY booked_on, entry, entry_no) AS turn

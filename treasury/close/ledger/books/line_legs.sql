@@ -1,7 +1,6 @@
--- read through as a view, not stored.
--- One row per leg of a bank line.
---
--- The line's amount is posted to its account, the explained part against its role, and the rest to suspense.
+-- This step is a view: its rows are not stored.
+-- One row per leg (posting) of a bank line's journal entry. The line's amount is posted to its account, the
+-- explained part to its role (`contra`), and the rest to suspense.
 SELECT entry_no, 1 AS part, 0 AS place, role, account, currency, amount, coalesce(expectation_id, entry_id) AS subject_id
 FROM line_amounts
 UNION ALL

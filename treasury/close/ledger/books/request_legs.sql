@@ -1,7 +1,6 @@
--- read through as a view, not stored.
--- One row per leg of a completed request.
---
--- Fiat becomes coins, or coins become fiat that is owed to us. Both legs are posted against the role `conversion`.
+-- This step is a view: its rows are not stored.
+-- One row per leg (posting) of a completed request's journal entry. Fiat becomes coins, or coins become fiat
+-- that is owed to us. The fiat and the coins are each posted against the role `conversion`.
 SELECT
     entry_no, 1 AS part, 0 AS place, 'on-ramp in transit' AS role, '' AS account, fiat AS currency, -sent AS amount,
     request_id AS subject_id

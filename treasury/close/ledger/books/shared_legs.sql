@@ -1,5 +1,6 @@
--- read through as a view, not stored.
--- One row per share of a line that is split between expectations, in the order of the shares.
+-- This step is a view: its rows are not stored.
+-- One row per pair of a line that pays several expectations and one of them, with its share of the line and the
+-- role to which the share is posted.
 SELECT
     l.entry_no, s.place, l.currency, s.expectation_id,
     CASE

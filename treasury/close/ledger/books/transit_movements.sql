@@ -1,6 +1,7 @@
--- One row per request, credit or transfer with money in transit: the net sum of its postings to a role in transit.
---
--- Both legs of a transfer between own accounts are one transfer.
+-- One row per combination of a role in transit (such as `on-ramp in transit`), a currency, and a record with
+-- money in transit: a request, a line, or a transfer between own accounts. The amount is the net sum of the
+-- record's postings to the role; records with a sum of zero are excluded. Both legs of a transfer between own
+-- accounts count as one record.
 SELECT
     l.role, l.currency,
     coalesce(o.out_id, l.subject_id) AS subject_id,

@@ -1,4 +1,4 @@
--- One row per entry and currency in which the legs do not add up to zero.
+-- One row per journal entry and currency in which the entry's legs do not add up to zero.
 SELECT entry_no, currency
 FROM entry_legs
 GROUP BY entry_no, currency

@@ -1,2 +1,3 @@
--- One row per leg of the lines that are booked on their own, in the order of the lines.
+-- One row per leg (posting) in `line_legs`, in the order of the lines. These are lines of a closed month about
+-- which a person decided late.
 SELECT entry_no, role, currency, amount, account FROM line_legs ORDER BY entry_no, part, place

@@ -1,2 +1,3 @@
--- One row per bank line that is booked on its own, in order.
+-- One row per bank line in `line_amounts`, in order. These are lines of a closed month about which a person
+-- decided late.
 SELECT entry_no, entry_id, booking_date, words, expectation_id FROM line_amounts ORDER BY entry_no

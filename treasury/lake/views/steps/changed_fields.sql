@@ -1,5 +1,6 @@
--- One row per field that differs between two consecutive versions of a record, and one per new, vanished or
--- returned record. Reads `pairs`, which has one row per version, together with its predecessor.
+-- One row per pair of a version of a record and a field that differs from the version before. If no single
+-- field differs, the row is for the whole record. A new, vanished or returned record has one more row, without
+-- a field. The table `pairs` has one row per version, together with the version before.
 WITH differing AS (
     SELECT * EXCLUDE (fields, whole),
         CASE WHEN change = 'new' THEN []

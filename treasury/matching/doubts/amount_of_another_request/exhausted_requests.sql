@@ -1,6 +1,7 @@
--- One row per line, if earlier lines (accepted, or without a doubt) have already paid the whole amount of the
--- request that it names. A second payment of the same amount is a duplicate and is excluded, unless a person
--- assigned a part of another payment to the request.
+-- One row per pair of a line and the request that it names, if earlier lines have already paid the request's
+-- whole amount. Only lines that a person accepted or that raise no doubt are considered. A second payment of
+-- exactly the request's amount is a duplicate and is excluded. It is included if a person divided another
+-- payment and assigned a part of that payment to the request.
 WITH counted AS (
     SELECT v.entry_id, v.expectation_id, v.booking_date, v.expected, v.amount, v.accepted_reason, FALSE AS is_divided
     FROM provisional_pairs AS v

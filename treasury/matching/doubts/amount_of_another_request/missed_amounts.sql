@@ -1,8 +1,11 @@
--- One row per pair: a line that does not pay exactly what remains of the request that it names, and an amount
--- that its payer may have sent (question 7: does the amount belong to another request?). This is the line's
--- amount, alone or with charges added. Excluded are duplicates, our own debits that carry our end-to-end id, and
--- instalments of a payer with an accepted payment for the same request. If charges explain the difference to the
--- named request, only the line's own amount is listed.
+-- One row per pair of a line and an amount that its payer may have meant to send, if the line does not pay
+-- exactly what remains of the request that it names (question 7: does the amount belong to another request?).
+-- The amounts are the line's amount, and this amount plus the charges that the line states or the rule
+-- `usual_charges` lists. If charges explain the difference to the named request, only the line's own amount is
+-- listed.
+--
+-- Three kinds of lines are excluded: duplicates, our own debits that state the code in the end-to-end id, and
+-- lines of a payer with an accepted payment for the same request.
 WITH misses AS (
     SELECT v.entry_id, v.expectation_id, v.code, v.booked AS amount, v.booking_date, l.charges, l.currency, l.direction,
         l.party, l.counterparty_account, l.counterparty_name, CAST(v.expected - v.before - v.amount AS DECIMAL(38, 18)) AS off

@@ -1,7 +1,7 @@
--- One row per pair: a request that is not stopped, and an amount in `missed_amounts` that pays it exactly. The
--- row has the facts that may tie the request to a line: the owner, and the payer's account and name.
--- `are_alike`: there are too many requests to choose from, and they all share one owner and one payer, so that
--- neither ties a request to a line. `rivals`: the number of requests that take the amount.
+-- One row per pair of a request and an amount in `missed_amounts` that pays it exactly. Cancelled, rejected and
+-- otherwise stopped requests are excluded. `rivals`: the number of requests that the amount pays exactly.
+-- `are_alike`: there are more than `max_candidates` requests, and all have the same owner and payer, so these
+-- facts do not show which of them a line pays.
 WITH alike AS (
     SELECT count(*) > (SELECT max_candidates FROM rules)
         AND count(DISTINCT coalesce(owner, expectation_id)) = 1

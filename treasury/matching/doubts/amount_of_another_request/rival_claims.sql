@@ -1,8 +1,10 @@
--- One row per line in `missed_amounts`, missed amount, and another request that this amount pays exactly. The
--- request and the line have the same owner, the same payer or nearly the same code. If very many requests
--- qualify, only those opened first are in the table. A near code qualifies only if few requests take the amount;
--- longer codes that begin or end with the line's code belong to question 1. `rival_requests` then subtracts the
--- payments of the other request.
+-- One row per pair of a row in `missed_amounts` (a line and an amount) and another request that this amount
+-- pays exactly, if a fact links line and request (`tie`): the same owner, the same payer, or a code that
+-- differs in at most two characters. If very many requests are linked, those opened first are included.
+-- `rival_requests` then subtracts what other lines pay of these requests.
+--
+-- A code links only if at most `max_candidates` requests expect the amount. A longer code that begins or ends
+-- with the line's code does not link, because question 1 covers this case.
 WITH ties AS (
     SELECT m.entry_id, m.expectation_id, m.amount, m.currency, m.direction, m.booking_date, m.code, 'owner' AS tie, e.owner AS tied_to
     FROM missed_amounts AS m

@@ -1,6 +1,10 @@
--- One row per line and rival request (question 7). A rival is an open request of which exactly the line's amount is
--- left after its other payments, without doubtful payments; or a request for this amount that is paid by less than
--- half. A request that another payment completes exactly is not a rival.
+-- One row per pair of a line and a rival request: another request that its payer may have meant (question 7:
+-- does the amount belong to another request?). The amount is one of the line's amounts in `missed_amounts`.
+-- Either exactly this amount is left of the request after its other payments; or the request is for this
+-- amount, and less than half is paid.
+--
+-- A payment that has a rival request itself is subtracted only if a person accepted it. A request that another
+-- line completes exactly is excluded.
 WITH own_payments AS (
     SELECT v.expectation_id, CAST(sum(v.amount) AS DECIMAL(38, 18)) AS paid
     FROM provisional_pairs AS v

@@ -1,12 +1,12 @@
--- One row per line and code in its text, if the code follows the country and the check digits of an IBAN, so
--- that it may be a part of an account number.
+-- One row per pair of a line and a code that follows the country and the check digits of an IBAN in its text
+-- (`NL91 ABNA0417164300`). Such a code may be a part of an account number.
 WITH like_accounts AS (
     SELECT DISTINCT a.entry_id, a.code
     FROM inexact_pairs AS a
     JOIN (
         SELECT code
         FROM (SELECT DISTINCT code FROM inexact_pairs) AS codes
-        -- A code like the end of an IBAN, tested once per code.
+        -- Codes that look like the end of an IBAN. Each distinct code is tested only once, for speed.
         WHERE regexp_matches(code, '^[A-Z]{1,4}[0-9]{10,}[A-Z0-9]*$')
     ) AS k ON k.code = a.code
 ),

@@ -1,5 +1,7 @@
--- One row per line and code that a label in the text proves. The label announces only this number, and neither
--- the label nor the word before it marks the number as another party's or the bank's.
+-- One row per pair of a line and a code in its text, if a label in the text proves that the code is a
+-- reference. No second number follows the code. Neither the label nor the word before it marks the number as
+-- one of another party or of the bank, as in `CUSTOMER REF 20004008`. A label that banks use too (rule
+-- `weak_labels`) must begin a phrase, or follow a number, another label or a word such as YOUR.
 WITH with_neighbours AS (
     SELECT entry_id, code, is_weak, behind,
         regexp_extract(before, '[^ ]*$', 0) AS word,

@@ -1,4 +1,4 @@
--- One row per code that is not proof on its own (question 6: is it a code at all?). It consists only of digits or
+-- One row per code that alone is no proof (question 6: is it a code at all?). It consists only of digits or
 -- only of letters, has fewer than `min_segment` characters, or has the form of an amount, a date, a VAT number,
 -- an IBAN or a telephone number.
 SELECT code

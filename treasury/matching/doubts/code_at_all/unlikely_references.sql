@@ -1,6 +1,8 @@
--- One row per line and expectation if the expectation's code in the text is no proof: it is an unlikely code
--- without a structured field, a label, its own check digits or the expected amount to support it, or it is a
--- code that is part of an account number.
+-- One row per pair of a line and an expectation that it names, if the code in the text may be no reference
+-- (question 6), and the amount does not confirm it (see `inexact_pairs`). There are two cases:
+-- - The code is in `unlikely_codes`. It is not a structured reference, no label proves it, and it is not in a
+--   field for references (end-to-end id or creditor reference).
+-- - The code may be a part of an account number (see `account_parts`).
 SELECT inexact.entry_id, inexact.expectation_id
 FROM inexact_pairs AS inexact
 JOIN unlikely_codes AS unlikely ON unlikely.code = inexact.code

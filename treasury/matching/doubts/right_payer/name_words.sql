@@ -1,6 +1,6 @@
--- One row per name and distinctive word in it. The names are those of the payers of lines with an inexact
--- amount, and of the expectations that these lines name. Legal forms are excluded, unless the name has no other
--- words. A dot may end a word or abbreviate it, so the words of both readings are included.
+-- One row per pair of a line or expectation in `inexact_pairs` and a distinctive word in its counterparty's
+-- name. `id` is the id of the line (`is_line`) or of the expectation. Legal forms such as GMBH are excluded,
+-- unless the name has no other words. A dot may end a word or abbreviate it, so `J.P` gives J, P and JP.
 WITH every_word AS (
     SELECT DISTINCT n.is_line, n.id, w.word
     FROM (

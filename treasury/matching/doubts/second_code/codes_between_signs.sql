@@ -1,5 +1,5 @@
--- One row per pair: a line that names a code, and another complete code in its text. The other code is between
--- slashes or dots, or it is divided into pieces by any signs.
+-- One row per pair of a line with a code and a further known code that the rest of its text contains
+-- completely, between slashes or dots or in pieces.
 SELECT DISTINCT b.entry_id, b.word AS code
 FROM (
     SELECT entry_id, unnest(string_split(words, ' ')) AS word FROM adjacent_words WHERE is_divided

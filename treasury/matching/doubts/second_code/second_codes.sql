@@ -1,6 +1,6 @@
--- One row per line and second code (question 2): another code, in pieces or damaged, in a part of the text that
--- belongs to no reading of the line's own code. A text that nearly equals the line's own code, or a piece of
--- that code, is excluded, unless it is exactly another code and separate from the line's own.
+-- One row per pair of a line and an expectation with a second code in the line's text (question 2), in pieces
+-- or damaged. A text that nearly equals the line's own code, or is a part of this code, is not a second code,
+-- unless it is exactly another code.
 WITH split_beside_whole AS (
     SELECT *
     FROM rejoined_codes AS w

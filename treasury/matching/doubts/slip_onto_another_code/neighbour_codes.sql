@@ -1,10 +1,11 @@
--- One row per line, code that its text is read as (`named`), and other expectation with a code one slip away:
--- the two codes are equal after each loses at most one character, with look-alike characters treated as equal.
--- The line's amount, or the amount plus charges that the line states or a rule lists, pays the other
--- expectation exactly and the named one not. Partly paid expectations are compared by their remaining amount,
--- and settled requests are included. Codes are compared once per amount, however many lines and expectations
--- have it. If a code has very many neighbours, the table has those opened first, for each closing day. The
--- neighbours of a code are sorted as numbers in one list, because sorting one row per pair takes twice as long.
+-- One row per combination of a line, a code found in its text (`named`), and another expectation with a code
+-- that is one slip (typing error) away. Two codes are one slip apart if they are equal after each loses at most
+-- one character; look-alike characters count as equal. The line's amount, alone or with charges (see
+-- `sent_amounts`), is exactly the whole or the remaining amount of the other expectation. Requests that closed
+-- months settled are included.
+--
+-- If very many codes are one slip away, those opened first are included, for each closing day. For speed, codes
+-- are compared once per amount, and the other expectations of a code are sorted as numbers in one list.
 WITH amount_takers AS (
     SELECT DISTINCT t.expectation_id, c.code, t.amount, t.currency, t.direction, t.opened_on, t.closed_on
     FROM payable_amounts AS t

@@ -1,6 +1,6 @@
--- One row per line that pays more than what remains after all earlier lines, from a payer who is not known for
--- the expectation. `is_excessive`: the line alone exceeds the whole expected amount, so it is not added to the
--- amount received.
+-- One row per line that exceeds the remaining amount of the request that it names by more than
+-- `over_tolerance`, if its payer is not known for this request. Duplicates are excluded. `is_excessive`: the
+-- line alone exceeds the whole expected amount, so it is not added to the amount received.
 SELECT payment.entry_id, payment.expectation_id, payment.amount, payment.expected,
     payment.amount > payment.expected + payment.over_tolerance AS is_excessive
 FROM (

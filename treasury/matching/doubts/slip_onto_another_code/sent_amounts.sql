@@ -1,5 +1,6 @@
--- One row per line, code that its text is read as, and amount that the payer may have sent: the line's amount,
--- this amount plus the charges that the line states, and this amount plus each charge that a rule lists.
+-- One row per combination of a line, a code found in its text (see `inexact_readings`), and an amount that its
+-- payer may have sent: the line's amount, this amount plus the charges that the line states, and this amount
+-- plus each charge in the rule `usual_charges`.
 SELECT entry_id, code, amount, currency, direction, booking_date FROM inexact_readings
 UNION ALL
 SELECT DISTINCT entry_id, code, CAST(amount + charge AS DECIMAL(38, 18)) AS amount, currency, direction, booking_date

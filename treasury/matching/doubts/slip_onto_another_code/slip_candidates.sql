@@ -1,8 +1,10 @@
--- One row per pair: a line, and another open expectation that its payer may have meant (question 4: is it a slip
--- onto another code?). In the first case, its code is one slip from the code that the line names with an inexact
--- amount. In the second case, it expects exactly the line's amount (alone, or with the stated charges added),
--- and its code is one slip from a text that writes another code in another way. If very many expectations with
--- consecutive codes expect one amount, the first `max_same_code` are enough for a person.
+-- One row per pair of a line and another expectation that its payer may have meant (question 4: is it a slip
+-- onto another code?). There are two cases:
+-- - The line names a code, and its amount pays another expectation with a code one slip (typing error) away
+--   (`neighbour_codes`).
+-- - The line writes a code in another way (`respelled_codes`), and its text nearly equals the code of an
+--   expectation for exactly its amount, alone or with the stated charges.
+-- If there are very many such expectations, the first `max_same_code` are enough for a person.
 SELECT entry_id, expectation_id, code
 FROM (
     SELECT *, row_number() OVER (PARTITION BY entry_id ORDER BY code, expectation_id) AS place

@@ -1,11 +1,11 @@
--- One row per line, code that it names and longer code that begins or ends with this code (question 1: does the
--- text continue?), if one of these conditions holds:
--- - the rest of the longer code follows or precedes the named code across any other characters, a line break, a
--- subfield's tag, or in another field;
--- - the field ends with the named code, and its length is one at which banks cut off texts;
--- - the text continues to the longer code with one slip;
--- - the longer code expects exactly the line's amount and the named code does not, and the text ends with the
--- named code or continues nearly to the longer one.
+-- One row per combination of a line, a code that it names, and an expectation with a longer code that begins or
+-- ends with this code (question 1: does the text continue?). One of these conditions holds:
+-- - The text continues to the longer code, across other characters, a line break, a subfield's tag or the next
+--   field.
+-- - The field ends with the named code, and its length is one at which banks cut off texts.
+-- - The text continues to the longer code with one slip (typing error).
+-- - The longer code expects exactly the line's amount, the named code does not, and the text ends with the
+--   named code or continues nearly to the longer one.
 WITH nested AS (
     SELECT DISTINCT r.entry_id, r.code AS short
     FROM code_readings AS r

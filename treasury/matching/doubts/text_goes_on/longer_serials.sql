@@ -1,9 +1,9 @@
--- One row per line, code that it writes in another way, and longer code (question 1: does the text continue?).
--- Lines that write several codes are excluded, because a person decides them anyway. One of these conditions
--- holds:
--- - the text continues to the longer code;
--- - the longer code ends with the code, with or without the zeros of its groups;
--- - the text ends with the code, and its length is one at which banks cut off texts.
+-- One row per pair of a line that writes a code in another way (`respelled_codes`) and an expectation with a
+-- longer code (question 1: does the text continue?). Lines that write several codes are excluded, because a
+-- person decides them anyway. Leading zeros in groups of digits are ignored. One of these conditions holds:
+-- - The text continues to the longer code, before or after the code that it writes.
+-- - The text ends with the code, its length is one at which banks cut off texts, and the longer code begins
+--   with the code.
 WITH texts_read AS (
     SELECT r.entry_id, r.code, r.serial, f.field, f.text,
         regexp_replace(f.text, '[^\p{L}\p{N}]+', '', 'g') AS letters,

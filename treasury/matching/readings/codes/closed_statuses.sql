@@ -1,4 +1,5 @@
--- One row per status, as the services write it, in which an expectation receives no more money.
+-- One row per status in which an expectation receives no more money, such as `cancelled`. The status is spelled
+-- as the service writes it.
 SELECT e.status
 FROM (
     SELECT status FROM expectations

@@ -1,4 +1,5 @@
--- One row per code and shorter code with which it begins or ends.
+-- One row per pair of an expectation and a shorter known code (`short`) with which the expectation's code
+-- begins or ends: `PAY20260044` for `PAY2026004417`.
 SELECT p.part AS short, p.expectation_id, p.code, p.amount
 FROM (
     SELECT c.expectation_id, c.code, c.amount, substr(c.code, 1, n.size) AS part

@@ -1,5 +1,6 @@
--- One row per expectation and code, with its serial: the code without signs, and without the zeros that begin a group
--- of digits ("INV-00125" becomes INV125).
+-- One row per expectation and spelling of its code, with the `serial`: the code without punctuation and without
+-- leading zeros in its groups of digits (`INV125` for `INV-00125`). Codes without a digit or with fewer than
+-- `min_code` characters are excluded.
 SELECT c.expectation_id, c.code, upper(e.code) AS written_code,
     regexp_replace(regexp_replace(upper(e.code), '(^|[^0-9])0+([0-9])', '\1\2', 'g'), '[^\p{L}\p{N}]+', '', 'g') AS serial
 FROM known_codes AS c

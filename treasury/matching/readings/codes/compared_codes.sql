@@ -1,5 +1,6 @@
--- One row per expectation with a code, in the form that tokens are compared with: letters and digits in upper case.
--- Settled requests are included; placeholders are not.
+-- One row per expectation, with its code in the form that is compared with texts: letters and digits in upper
+-- case (`PAY2026004417` for `PAY-2026-004417`). Requests that closed months settled are included. Expectations
+-- with a placeholder of banks as their code, such as NOTPROVIDED, are excluded.
 SELECT expectation_id, code, amount
 FROM (
     SELECT

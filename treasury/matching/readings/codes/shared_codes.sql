@@ -1,4 +1,4 @@
--- One row per code of more than `max_same_code` expectations, which are too many to compare with one line.
+-- One row per code with more than `max_same_code` expectations. These are too many to compare with each line.
 SELECT code
 FROM compared_codes
 GROUP BY code

@@ -1,5 +1,5 @@
--- One row per expectation of a shared code (see `shared_codes`), numbered within its code, and within its code
--- and amount. Open expectations come first.
+-- One row per expectation with a code in `shared_codes`. `place` numbers the expectations with the same code,
+-- `place_of_amount` those with the same code and amount. Open expectations come first, then the earliest.
 SELECT
     compared_code.expectation_id, compared_code.code, any_expectation.amount,
     row_number() OVER (

@@ -1,7 +1,8 @@
--- One row per line that names a code and has text around the code, with this text as words. Letters of other
--- scripts become their Latin look-alikes. `is_divided`: the words are also divided at slashes and dots, or the
--- tags of raw subfields (`?20`) are removed; otherwise separators are removed. `translate` builds its map for
--- every value, so many distinct texts are translated in one call.
+-- One row per field of a line in which a whole, structured or split code was found, with the field's other
+-- words, which are searched for a second code. Slashes and dots inside words are removed. A field with slashes,
+-- dots or tags of raw subfields (`?20`) has further rows (`is_divided`), in which slashes, dots and tags divide
+-- words. Letters of other scripts become their Latin look-alikes. Many texts are joined for one call of
+-- `translate`, which builds its character map for every value.
 WITH texts_left AS (
     SELECT s.entry_id, trim(replace(replace(substr(s.spaced, 1, u.max_text), '| ', ''), '|', '')) AS words,
         FALSE AS is_divided

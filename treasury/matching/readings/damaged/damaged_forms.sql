@@ -1,6 +1,7 @@
--- One row per pair: a text that may be a damaged code, and a length (`size`) of the codes that it may be. A text
--- shorter than `min_damaged` may have lost one character, a longer text up to four. The last word of a field
--- that was cut off may be the beginning of a code of any length.
+-- One row per pair of a text that may be a damaged code, and a length of codes (`size`) with which it is
+-- compared. A code may be one character shorter than the text. It may be longer by one character, or by up to
+-- four if the text has at least `min_damaged` characters. If a bank may have cut off the text, the code may
+-- have any greater length. Codes shorter than `min_damaged` are excluded.
 SELECT f.form, f.compared, length(f.form) AS length, z.size
 FROM latin_texts AS f
 JOIN code_lengths AS z ON z.size >= length(f.form) - 1

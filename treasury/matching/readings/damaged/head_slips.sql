@@ -1,5 +1,7 @@
--- One row per text and code that differ by one character before the last six. The tails are equal, and the heads are
--- equal after each loses one character.
+-- One row per pair of a text and an expectation, if one character of the expectation's code is different or
+-- missing in the text, before the code's last six characters (`PAY2027004417` for `PAY2026004417`). The join is
+-- on equal characters: the last six, and those before them without the one at position `p`. So not every text
+-- is compared with every code.
 SELECT DISTINCT f.form, c.expectation_id, c.code
 FROM (
     SELECT *, substr(head, 1, p - 1) || substr(head, p + 1) AS rest

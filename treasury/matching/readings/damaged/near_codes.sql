@@ -1,5 +1,6 @@
--- One row per pair: a line that names a code, and a further code that its text nearly contains. If a text fits
--- more than `max_alike` codes, only the codes with the line's amount and the first two codes are included.
+-- One row per pair of a text and an expectation, if the text nearly equals the expectation's code and is in a
+-- line with a code. A text that fits more than `max_alike` codes has rows only for the first two codes and for
+-- those in `damaged_codes`.
 WITH beside_code AS (
     SELECT s.entry_id, s.form, s.token
     FROM searched_texts AS s

@@ -1,9 +1,11 @@
--- One row per line and text that may be a damaged reference:
--- - a token, or a word between spaces without its punctuation, that is long enough, has a digit, and is not a
--- code that the line names in full;
--- - the last word of a field that may have been cut off, if the word has at least six characters and not only
--- digits;
--- - a run of words that may be a second code in pieces.
+-- One row per pair of a line and a text in it that may be a damaged code:
+-- - a token (letters, digits, hyphens, dots and slashes), or a word between spaces, that has a digit and the
+--   minimum length of `search_bounds`;
+-- - the last word of a field, if banks cut off texts at the length of the field, and if the word has a letter
+--   and at least six characters;
+-- - words that may be a second code in pieces (see `word_runs`).
+-- `form` is the text without punctuation. `token` is the text as written, or empty for words, or a slash for
+-- words that were divided at slashes and dots. Codes that the line names in full are excluded.
 SELECT DISTINCT found.entry_id, found.token, found.form, found.is_end
 FROM (
     SELECT entry_id, code, other_code, token, replace(replace(replace(token, '-', ''), '/', ''), '.', '') AS form,

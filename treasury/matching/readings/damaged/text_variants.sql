@@ -1,10 +1,12 @@
--- One row per text and form that it has after one kind of damage is undone: look-alike letters and digits, a
--- longer word around the code, zeros omitted from a group or added to it, one additional character, two swapped
--- neighbours, or other characters inside the code. `token` is set if the form is valid only for a text with
--- these groups. The variants are joined with the codes by equality, so the cost grows with the texts and not
--- with lines times codes. Each kind of damage leaves the beginning or the end of the code intact, so a text
--- that contains neither is skipped. `translate` builds its map for every value, so many distinct texts are
--- translated in one call.
+-- One row per combination of a text, a kind of damage, and a known code that results when this damage is undone
+-- (`variant`). The kinds are: look-alike letters and digits, a longer word around the code, zeros omitted or
+-- added in a group of digits, one character too many, two neighbouring characters swapped, and other characters
+-- inside the code. `token` is set if the row is valid only for a text with this punctuation.
+--
+-- Variants are joined with codes by equality, so the cost grows with the number of texts, and not with texts
+-- times codes. One character too many, or a swap, leaves the beginning or the end of a code intact, so texts
+-- with neither are skipped. Many texts are joined for one call of `translate`, which builds its character map
+-- for every value.
 WITH headed_forms AS (
     SELECT f.form, f.compared, f.length, f.size, u.min_damaged
     FROM damaged_forms AS f

@@ -1,7 +1,9 @@
--- One row per line and text that may be a second code in pieces, complete or damaged. The text is a run of
--- neighbouring words that begins like a code, has about the length of one and contains a letter; or it is a
--- single word between slashes or dots. Codes that the line is already read as are excluded. Parts of a text in
--- which no word begins like a code are not searched, because the search reads each character.
+-- One row per pair of a line and a text in it that may be a second code in pieces, complete or damaged. The
+-- text is listed without its spaces (`PAY2026004417` for the words `PAY 2026 004417`). It is a run of
+-- neighbouring words that begins with the first four characters of a known code, or one word between slashes or
+-- dots. It has a letter and about the length of a code. Codes that were already found in the line are excluded.
+-- Only parts of a text with a word that begins like a code are searched, because the search reads each
+-- character.
 WITH text_parts AS (
     SELECT p.entry_id, p.part, p.least, p.most, p.is_divided, p.initials
     FROM (

@@ -1,6 +1,7 @@
--- One row per line and place where a word begins like a code, with the text from there on, also without spaces
--- (`joined`). Texts are cut into overlapping parts, because the time to read a character grows with the text
--- before it. Parts in which no word begins with the first character of a code are skipped.
+-- One row per pair of a line and a place in its text where a word begins like a known code (`code_heads`).
+-- `rest` is the text from there, `joined` is the same text without spaces, and `length` is the number of
+-- characters that are equal. Texts are cut into overlapping parts, because the time to read a character grows
+-- with the text before it. Parts in which no word begins with the first character of a code are skipped.
 WITH text_parts AS (
     SELECT p.entry_id, p.part, p.min_damaged, p.longest, p.initials
     FROM (

@@ -1,6 +1,6 @@
--- One row per field with a word that begins with the first character of a code, or with its look-alike in
--- another script. Codes that the line names in full are ignored. The words stay in one column, because one row
--- per word would copy a long text for each word.
+-- One row per field in `searched_fields` with a word that begins with the first character of a known code, or
+-- with a look-alike of this character in another script. Codes that the line names in full are ignored. All
+-- words stay in one column, because one row per word would copy a long text for each word.
 SELECT d.entry_id, d.field, d.text, d.code, d.other_code, d.words
 FROM joined_fields AS d
 CROSS JOIN (

@@ -1,6 +1,6 @@
--- read through as a view, not stored.
--- One row per field, as words with one space between them. Separators are removed. Any other punctuation
--- becomes the word "|", so that words are not joined across it.
+-- This step is a view: its rows are not stored.
+-- One row per field in `searched_fields`, as words with one space between them (`words`). Hyphens, dots and
+-- slashes are removed. Any other punctuation becomes the word "|", so that words are not joined across it.
 SELECT
     entry_id, field, text, code, other_code,
     CASE

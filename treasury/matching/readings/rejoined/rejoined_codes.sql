@@ -1,7 +1,7 @@
--- One row per line, expectation and code that the text contains only in pieces: neighbouring words of one
--- field, divided by spaces, hyphens or line breaks, are together the code. Codes that the line names in full
--- are excluded. A code may have up to `max_words` pieces, and a long code more if the pieces have three
--- characters on average.
+-- One row per pair of a line and an expectation with a code that the line's text contains only in pieces:
+-- neighbouring words of one field, divided by spaces or line breaks, form the code (`PAY 2026 004417`). Words
+-- that are a whole code are not joined with others. A code may have up to `max_words` pieces. A long code may
+-- have more, if the pieces have about three characters or more on average.
 SELECT r.entry_id, c.expectation_id, r.code
 FROM (
     SELECT DISTINCT entry_id, code

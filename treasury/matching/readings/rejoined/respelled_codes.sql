@@ -1,8 +1,9 @@
--- One row per line, expectation and code that the line writes in another way: with other zeros before a serial
--- number, attached to a label or apart from it ("CHECK #5006"), or after the tag of a field
--- ("/REMI/20004008/EREF/"). Only lines that name no code, neither in full nor in pieces, are searched. The
--- groups of letters and digits must be equal: FV/02/11/2026 is not FV/21/1/2026. Each distinct word is compared
--- with the codes once. The groups are compared only if word and code are equal without signs and zeros.
+-- One row per pair of a line and an expectation with a code that the line writes in another way: with other
+-- zeros before a number, with a label attached to it or apart from it (`CHECK #5006`), or after the tag of a
+-- field (`/REMI/20004008/EREF/`). Only lines without a whole, structured or split code are searched. The groups
+-- of letters and digits must be equal: FV/02/11/2026 is not FV/21/1/2026. For speed, each distinct word is
+-- compared with the codes once, and its groups only if word and code have the same `serial` (see
+-- `code_serials`).
 WITH texts_left AS (
     SELECT w.entry_id, w.words
     FROM field_words AS w

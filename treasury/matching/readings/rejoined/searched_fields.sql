@@ -1,5 +1,6 @@
--- One row per field that is searched for split, structured and damaged references. These are the fields of
--- lines that name no code in full, and fields of other lines with enough text left for a second code.
+-- One row per reference field that is searched for split, structured and damaged codes. These are all fields of
+-- a line that names no code in full. Of other lines, they are the fields that have enough characters for a
+-- second code or may contain a structured reference.
 SELECT field.entry_id, field.field, field.text, field.is_plain, naming.code, naming.other_code
 FROM reference_fields AS field
 LEFT JOIN lines_naming_codes AS naming ON naming.entry_id = field.entry_id

@@ -1,5 +1,6 @@
--- One row per field that may contain the beginning of a code, or a structured reference. The sign "|"
--- replaces a code that the line names in full.
+-- One row per field in `searched_fields` in which a word begins like a code (see `fields_with_initials`), or
+-- which may contain a structured reference. `spaced` has the field's words. The sign "|" replaces the codes
+-- that the line names in full (see `lines_naming_codes`).
 SELECT
     entry_id, field, text, code IS NOT NULL AS is_named,
     CASE

@@ -1,6 +1,7 @@
--- One row per line, structured reference and expectation, if the reference is the expectation's code, or an RF
--- reference that contains this code. Leading zeros do not change the check digits of an RF reference, so they
--- are ignored if the code is an RF reference itself. In any other code they are significant.
+-- One row per combination of a line, a structured reference in its text, and an expectation with this reference
+-- as its code. An RF reference may also contain the code. Leading zeros after the check digits are ignored if
+-- the code is an RF reference itself, because they do not change its check digits. All other leading zeros are
+-- significant.
 SELECT DISTINCT p.entry_id, p.kind, p.form, c.expectation_id, c.code
 FROM (
     SELECT

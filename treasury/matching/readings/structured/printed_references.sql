@@ -1,7 +1,8 @@
--- One row per line, kind and structured reference, printed with or without spaces: RF (ISO 11649) and, if the
--- rules list them, the Swiss QR reference and the Belgian OGM. Each reference begins and ends at the edges of
--- words, and its body begins with a whole code. Later steps validate the check digits. A code that the line
--- names in full may also be a structured reference.
+-- One row per pair of a line and a text in it that has the form of a structured reference, written with or
+-- without spaces, with the kind of the reference. The kinds are RF (ISO 11649) and, if the rules list them, the
+-- Swiss QR reference and the Belgian OGM. A text begins and ends where words do, and begins with a known code
+-- after the `RF`, the check digits and leading zeros. A code that the line names in full is included if it has
+-- the form of a QR reference or an OGM. The check digits are not validated yet.
 WITH texts_looked_at AS (
     SELECT s.entry_id, k.kind, substr(s.spaced, 1, (SELECT max_text FROM rules)) AS spaced
     FROM spaced_fields AS s

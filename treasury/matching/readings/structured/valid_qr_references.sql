@@ -1,7 +1,7 @@
--- One row per Swiss QR reference that is a known code (`carried_codes`) and has a valid check digit (modulo 10,
--- recursive). The carry starts at 0, each digit replaces the carry according to a fixed table, and the last
--- carry must be 0. Three digits of the reference select a text of ten digits, which maps each carry to the next.
--- Nine such texts process the whole reference.
+-- One row per Swiss QR reference in `carried_codes` with a valid check digit (modulo 10, recursive). The
+-- calculation begins with the carry 0. A fixed table maps each carry and digit to the next carry, and the last
+-- carry must be 0. Each three digits of the reference are combined into a text of ten digits, which maps a
+-- carry to the carry after these digits. Nine such texts cover the 27 digits.
 SELECT form
 FROM (
     SELECT

@@ -1,4 +1,6 @@
--- One row per line, expectation and code that the line names in full, without the pairs that a person rejected.
+-- One row per pair of a line and an expectation with a code that the line names in full. Of a code that very
+-- many expectations have (`shared_codes`), those with the line's amount are included. Pairs that a person
+-- rejected are excluded.
 SELECT DISTINCT r.entry_id, r.expectation_id, r.code
 FROM (
     SELECT entry_id, expectation_id, code FROM whole_token_codes

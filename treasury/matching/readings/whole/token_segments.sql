@@ -1,6 +1,7 @@
--- One row per line, expectation and code that is a part of a token between slashes or dots
--- ("/RFB/PAY-2026-004417/INV"). Tokens that are a code as a whole are excluded. A part that begins with a digit
--- stays attached to the part before it, so that the first half of "PAY-2026-0044/17" is not read as a code.
+-- One row per pair of a line and an expectation with a code that is a part of a token between slashes or dots
+-- (`/RFB/PAY-2026-004417/INV`). The part has a letter, a digit and at least `min_code` characters. Tokens that
+-- are a code as a whole are excluded. A part that begins with a digit stays attached to the part before it, so
+-- that `PAY-2026-0044` is not read from `PAY-2026-0044/17`.
 SELECT s.entry_id, c.expectation_id, c.code
 FROM (
     SELECT

@@ -1,6 +1,6 @@
--- read through as a view, not stored.
--- One row per line and expectation that it names in full, or by a structured reference with valid check digits,
--- without the pairs that a person rejected. `given_by`: the step that read the code.
+-- This step is a view: its rows are not stored.
+-- One row per pair of a line and an expectation that the line names in full, or by a structured reference with
+-- valid check digits. Pairs that a person rejected are excluded. `given_by`: the step that found the code.
 SELECT entry_id, expectation_id, code, 'named_expectations' AS given_by
 FROM named_expectations
 UNION ALL

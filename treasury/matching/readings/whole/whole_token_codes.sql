@@ -1,6 +1,6 @@
--- One row per line, expectation and code that equals either a token without its hyphens, dots, slashes and
--- underscores, or a whole reference field without its signs and spaces. The remittance text is never compared
--- as a whole field.
+-- One row per pair of a line and an expectation with a code that equals a token of the line without hyphens,
+-- dots, slashes and underscores, or a whole end-to-end id or creditor reference without punctuation and spaces.
+-- The remittance text is never compared as a whole.
 SELECT t.entry_id, c.expectation_id, c.code
 FROM (
     SELECT DISTINCT f.entry_id, f.form

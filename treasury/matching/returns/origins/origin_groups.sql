@@ -1,5 +1,6 @@
--- One row per group of lines that may be the original payment of a return (see `return_origins`), with its first line, the days
--- of the first and the second line, and the letters and digits of the payer's name.
+-- One row per group of lines that a return may bring back and that differ only by their day (see
+-- `return_origins`). It has the group's first line, the days of its first and second line, and the letters and
+-- digits of the payer's name.
 SELECT
     group_id, account, currency, direction, amount, payer_account, payer_name,
     regexp_replace(payer_name, '[^\p{L}\p{N}]+', '', 'g') AS payer_letters, reference, expectation_id, is_ambiguous,

@@ -1,5 +1,6 @@
--- One row per group of lines and key by which a return is joined to it: 1 reference and code, 2 reference, 3
--- code. A line that may mean another code and is found by its code alone only raises a question.
+-- One row per pair of a group of lines (see `origin_groups`) and a key by which a return is joined to the
+-- group. `strength` is 1 for reference and code, 2 for the reference alone, 3 for the code alone. A group that
+-- may mean another code has no key of strength 1.
 SELECT group_id, 1 AS strength, account, currency, direction, reference, named_id AS expectation_id, amount, first_on
 FROM origin_codes
 WHERE reference <> '' AND NOT is_ambiguous

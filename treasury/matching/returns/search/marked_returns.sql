@@ -1,6 +1,7 @@
 -- One row per booked line that the bank marks as a return or reversal, or that a person accepted as money
--- coming back. `reference` is the reference of the original line, if the return states it. `reference_letters`
--- and `name_letters` have only letters and digits.
+-- coming back. Ignored lines and lines with a class are excluded. `reference` is the reference of the original
+-- line. It is empty if the return states none, and null if it states only a placeholder such as NOTPROVIDED.
+-- `reference_letters` and `name_letters` have only letters and digits.
 SELECT
     entry_id, account, currency, direction, amount, booking_date, return_reason, counterparty_account,
     counterparty_name, charges,

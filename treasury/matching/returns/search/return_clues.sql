@@ -1,8 +1,9 @@
--- One row per return, group of earlier lines that it may bring back, and strength of the clue: 1 the original's
--- reference and the code, 2 the reference alone, 3 the code alone. The group has one of these amounts: the
--- return's amount, this amount plus the stated charges, for a debit also this amount less the charges (which
--- were added on top), or a larger amount (for a partial return). If more than `max_same_code` groups have one
--- amount, the table has the first ones and one more, marked `is_crowded`.
+-- One row per combination of a return, a group of earlier lines that it may bring back, and the `strength` of
+-- the key that links them: 1 for the original's reference and the code, 2 for the reference alone, 3 for the
+-- code alone. The group has the return's amount, or a larger amount of which the return is a part (see
+-- `return_parts`). With strength 1 or 2, it may also have the return's amount plus the charges that the return
+-- states or, for a debit, less these charges. If more than `max_same_code` groups fit, only the first are
+-- included, and one more that is marked `is_crowded`.
 WITH sought AS (
     SELECT s.*, p.payer
     FROM (

@@ -1,7 +1,10 @@
--- One row per return that names exactly one expectation, with this expectation and the facts that the original
--- line must meet. `goes_by`: `code` if the return states no reference; `code without reference` if the stated
--- reference is the code itself or a person accepted the return, so that payments without a reference are
--- searched too; else `reference`.
+-- One row per pair of a return and an expectation that it is about (see `line_subjects`), with the facts that
+-- the original line must have. Returns that may mean another code are excluded. `goes_by` is the way in which
+-- the original line is searched:
+-- - `code`: the return states no reference.
+-- - `code without reference`: the stated reference is the code itself, or a person accepted the return. The
+--   original may have no reference.
+-- - `reference`: all other returns.
 SELECT DISTINCT
     marked.entry_id AS return_id, about.expectation_id, marked.account, marked.currency, marked.amount, marked.booking_date,
     CASE marked.direction WHEN 'CRDT' THEN 'DBIT' ELSE 'CRDT' END AS direction,

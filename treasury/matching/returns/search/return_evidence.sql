@@ -1,10 +1,11 @@
--- One row per return and group of lines, from the strongest clues that the facts allow. The group is on the
--- same account in the other direction (the return mark never inverts the direction a second time), not later,
--- of at least the returned amount, and not of another counterparty, compared by account or else by name. A
--- counterparty that is missing, or is one of our own accounts, is no evidence. In that case a reference is no
--- evidence either if it has no digit, has few characters or was given by several payers. A return on a
--- statement with a failed proof is excluded unless a person accepted it. `is_doubtful`: very many lines fit, or
--- only the code links the return to a line that may mean another code.
+-- One row per pair of a return and a group of earlier lines that it may bring back, with the strongest key that
+-- links them (see `return_clues`). The group is on the same account, in the other direction, and not later than
+-- the return. Its counterparty is not a different one, compared by account or else by name.
+--
+-- A counterparty that is missing or is one of our own accounts is no evidence. Then a reference needs a digit
+-- and `min_code` characters, and only one payer may have used it. A return on a statement with a failed proof
+-- is excluded, unless a person accepted the return. `is_doubtful`: very many lines fit, or only the code links
+-- the return to a line that may mean another code.
 WITH payers_of_reference AS (
     SELECT upper(trim(l.end_to_end_id)) AS reference, l.account, l.direction
     FROM lines AS l

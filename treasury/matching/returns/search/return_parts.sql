@@ -1,7 +1,8 @@
--- One row per pair: a return, and a group of earlier lines of the same payer that it may bring back in part. The
--- group is the one with the largest amount until then. `is_several`: a second group has at least the returned
--- amount. Groups and returns of one payer and reference or code are sorted into one list by day, so that the
--- step need not compare every pair.
+-- One row per combination of a return, a key that links it to earlier lines, and a group of earlier lines of
+-- the same payer that it may bring back in part. The group is the one with the largest amount among those not
+-- later than the return. `is_several`: a second group has at least the returned amount, so that the return may
+-- belong to either. For speed, groups and returns with the same key are sorted into one list by day, instead of
+-- comparing every pair.
 WITH return_payers AS (
     SELECT m.entry_id, 'A:' || m.counterparty_account AS payer
     FROM marked_returns AS m

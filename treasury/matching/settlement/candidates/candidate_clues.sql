@@ -1,6 +1,6 @@
--- One row per line and expectation that a clue of any tier points to, with the clue of the strongest tier.
--- Lines that a single whole reference settled are excluded. A clue is one reason to
--- think of an expectation. `score`: its weight within the tier, before `ranked_candidates` compares amount and payer.
+-- One row per pair of a line and an expectation that it may belong to, with the strongest reason for this, by
+-- tier. `score` is the reason's weight within the tier, before `ranked_candidates` considers amount and payer.
+-- Lines that a single whole or structured reference settles are excluded.
 WITH every_clue AS (
     SELECT p.entry_id, p.expectation_id, p.given_by, p.score, p.contradiction,
         t.words || CASE WHEN p.needs = 'person' THEN ': ' || p.damage ELSE coalesce(', but ' || d.why, '') END AS reason

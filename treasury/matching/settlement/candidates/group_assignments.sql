@@ -1,5 +1,6 @@
--- One row per line of a group of equal payments that a person can decide as a whole, with the request assigned
--- to the line. All lines of the group are booked, and the first candidate of each line is its assigned request.
+-- One row per line of a group of equal payments (see `equal_groups`) that a person can decide as a whole, with
+-- the request assigned to the line. All lines of the group are booked, and the best candidate of each line is
+-- its assigned request.
 SELECT entry_id, expectation_id, group_id
 FROM (
     SELECT g.entry_id, g.expectation_id, g.group_id, g.size, count(*) OVER (PARTITION BY g.group_id) AS first_candidates

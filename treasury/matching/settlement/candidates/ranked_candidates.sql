@@ -1,9 +1,10 @@
--- One row per line and candidate, best first, for lines with several clues or without a settling one. It has
--- the tier, the score within the tier, the reason and, except for the first candidate, why it lost. A
--- contradicted candidate is listed only if the line has another candidate without a contradiction; a rejected
--- candidate is never listed. In a group of payments and requests that fit each other equally, the first payment
--- has the first request as its best candidate, the second payment the second request, and so on. Reasons are
--- composed only for the candidates that are listed.
+-- One row per pair of a line and a candidate from `candidate_clues`, best first, with the tier, the score
+-- within the tier and the reason. `lost` is the reason why a candidate ranks after the first one. A line has at
+-- most `max_candidates`. Candidates that a person rejected are excluded.
+--
+-- In a group of payments and requests that fit each other equally (`equal_groups`), the first payment has the
+-- first request as its best candidate, the second payment the second request, and so on. For speed, reasons are
+-- composed only for the listed candidates.
 WITH scored AS (
     SELECT c.entry_id, c.expectation_id, c.tier, c.tier_rank,
         e.amount IS NOT NULL AS has_amount, e.amount = l.amount AS is_amount, k.since < l.booking_date AS is_known,

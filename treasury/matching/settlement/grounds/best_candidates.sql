@@ -1,5 +1,6 @@
--- One row per line with candidates: the best candidate, the runner-up of the same tier, and the reason for the
--- best candidate, without and with (`suggestion`) the remarks that prevent an automatic match.
+-- One row per line with candidates, with the best candidate, its reason, and the second candidate if it has the
+-- same tier. `suggestion` is the reason with remarks that prevent an automatic match, such as "pending at
+-- bank".
 WITH best AS (
     SELECT *, sum(CASE WHEN tier_rank = 1 AND score > 0 THEN 1 ELSE 0 END) OVER (PARTITION BY entry_id) AS equals
     FROM ranked_candidates

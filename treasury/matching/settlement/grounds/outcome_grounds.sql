@@ -1,7 +1,7 @@
--- read through as a view, not stored.
--- One row per line with the ground for its outcome: the first ground that holds, in the order of the matching
--- contract (docs/matching.md). The row also has the expectation, tier, amount and reason that each ground would
--- give. `may_have_runner_up`: no person, return, conflict or sum settled the line.
+-- This step is a view: its rows are not stored.
+-- One row per line, with the cause that determines its outcome (`ground`): the first that applies, in the order
+-- of docs/matching.md. The row also has the expectation, tier, amount and reason that each cause would give.
+-- `may_have_runner_up`: the line was not settled by a person, a return, a conflict or a sum.
 SELECT
     line.entry_id,
     line.line_class,

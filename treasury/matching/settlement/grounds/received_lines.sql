@@ -1,5 +1,6 @@
--- read through as a view, not stored.
--- One row per line that names an expectation which receives its money, with the reason in words.
+-- This step is a view: its rows are not stored.
+-- One row per line in `received_shares`, with the reason in words why its expectation receives the money, or
+-- why the line is a duplicate.
 SELECT
     share.entry_id,
     share.expectation_id,

@@ -1,5 +1,5 @@
--- One row per return or reversal, linked to an earlier line or not, with the reason for its outcome if it is not
--- linked and no other ground applies.
+-- One row per line that the bank marks as a return or reversal, with the reason for the outcome "unreferenced":
+-- why no earlier line is linked to it. The reason is used only if no other outcome applies.
 SELECT
     line.entry_id,
     CASE

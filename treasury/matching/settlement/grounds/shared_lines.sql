@@ -1,5 +1,5 @@
--- One row per line with shares that one or several expectations receive: its expectation, or null if there are
--- several, its tier, and the proof that the tier needs.
+-- One row per line in `further_shares`, with its expectation (null if there are several), its tier, and the
+-- proof that the tier needs.
 SELECT line.entry_id, line.expectation_id, tier.name AS tier, tier.needs, line.matched_amount
 FROM (
     SELECT

@@ -1,6 +1,6 @@
--- One row per expectation that may still receive money, with the amount that remains: the whole amount, the
--- rest or, for a standing expectation, null for any amount. `turn` numbers the expectations that are equal in
--- everything that a payment shows.
+-- One row per expectation that may still receive money, with the amount that remains, or null if it accepts any
+-- amount. `turn` numbers the expectations that have the same kind, account, currency, direction, remaining
+-- amount and opening day.
 SELECT
     expectation.expectation_id, expectation.kind, expectation.account, expectation.currency, expectation.direction,
         expectation.amount AS expected,

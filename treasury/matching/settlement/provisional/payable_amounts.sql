@@ -1,7 +1,7 @@
--- read through as a view, not stored.
--- One row per expectation and amount that pays it exactly: the whole amount, and each rest that was left at
--- some time, before or after a payment. The amount of a standing expectation is null. Settled requests are
--- included, stopped requests are not.
+-- This step is a view: its rows are not stored.
+-- One row per pair of an expectation and an amount that pays it exactly: the whole amount, and each amount that
+-- remained before or after a payment. The amount of an expectation that accepts any amount is null. Requests
+-- that closed months settled are included, stopped requests are not.
 WITH remaining AS (
     SELECT v.expectation_id, CAST(v.expected - v.before AS DECIMAL(38, 18)) AS amount
     FROM provisional_pairs AS v

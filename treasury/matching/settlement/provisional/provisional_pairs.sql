@@ -1,6 +1,7 @@
--- One row per line and the one expectation that it belongs to, before questions 4 to 7: the one that a person
--- accepted, or the one of its whole reference if its text cannot be read in another way. `before` is the amount
--- that earlier such lines paid. Money that was returned is not included.
+-- One row per line that belongs to exactly one expectation, before questions 4 to 7, with this expectation.
+-- Either a person accepted the expectation for the line; or the line has the expectation's whole or structured
+-- reference and cannot be read in another way. `before` is the amount that earlier such lines paid. Money that
+-- was returned is not included.
 WITH standing AS (
     SELECT
         p.entry_id, p.expectation_id, p.code, p.tier, p.accepted_reason, p.booking_date, p.expected, p.rivals,

@@ -1,7 +1,7 @@
--- One row per line and expectation that receives its money, with the amount received before the line (`before`,
--- in booking order) and the part of the line that was still expected (`matched_amount`).
--- A line belongs to the one expectation that a person accepted, or else to that of its whole reference, if no doubt
--- leaves it to a person. Only expectations with doubted lines need new sums of the amounts before each line.
+-- One row per line that belongs to exactly one expectation, with this expectation: the one that a person
+-- accepted or, if the line raises no doubt, the one of its whole or structured reference. `before` is the
+-- amount received from earlier lines, `matched_amount` the part of the line that was still expected. For speed,
+-- `before` is summed again only for expectations with doubted lines.
 WITH doubted_lines AS (
     SELECT DISTINCT entry_id
     FROM line_doubts

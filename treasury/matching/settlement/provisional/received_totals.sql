@@ -1,5 +1,5 @@
--- One row per expectation, with the amount received from lines that belong to it alone, and the day and id of
--- the last such line. Most expectations have one line, so only the others need a sum.
+-- One row per expectation in `received_shares`, with the total received and the day and id of the last line.
+-- Duplicates are excluded. Most expectations have one line, so only the others need a sum.
 WITH repeatedly_paid_expectations AS (
     SELECT DISTINCT expectation_id
     FROM provisional_pairs

@@ -1,7 +1,10 @@
--- One row per unplaced payment and subject (counterparty or expectation) that it may be about: the subjects of
--- its payer with the most similar earlier payments, the party that its text names, subjects with the same rare
--- words, and codes with at least two payments of this amount, mostly around this day of the month, if there are
--- few such codes.
+-- One row per pair of a payment in `unplaced_payments` and a subject that it may be about: a counterparty, or
+-- an expectation (`E:` and its id). A subject is included for one of these reasons:
+-- - It has the most similar earlier payments of the same payer.
+-- - It has rare words in common with the payment (`shared_words`).
+-- - It is the counterparty of an open expectation, and the payment states its account or name.
+-- - It is an expectation with at least two earlier payments of the same amount to the same account of ours,
+--   mostly around this day of the month, and there are few such expectations.
 SELECT entry_id, subject
 FROM (
     SELECT entry_id, subject,

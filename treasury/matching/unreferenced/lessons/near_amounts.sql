@@ -1,5 +1,5 @@
--- One row per distinct amount of the unplaced payments, with limits a tenth below and a tenth above it. Only
--- currencies and directions with lessons are included.
+-- One row per distinct amount in `unplaced_payments`, with limits a tenth below and a tenth above it. Only
+-- amounts in a currency and direction of `payment_lessons` are included.
 SELECT
     amount,
     CAST(CAST(amount AS DECIMAL(28, 8)) * CAST(0.9 AS DECIMAL(2, 1)) AS DECIMAL(38, 18)) AS least,

@@ -1,5 +1,6 @@
--- One row per unplaced payment and key by which lessons are joined to it: the payer's account, the folded name,
--- a name in its text, or its amount with the account that received it.
+-- One row per pair of a payment in `unplaced_payments` and a key (`payer`) by which earlier payments are joined
+-- to it: the payer's account, the payer's folded name, a name in the text, or the amount with the account that
+-- it reached.
 SELECT entry_id, amount, currency, direction, booking_date, month_day, 'account' AS shown, 'A:' || counterparty_account AS payer
 FROM unplaced_payments
 WHERE counterparty_account IS NOT NULL

@@ -1,7 +1,7 @@
--- One row per pair: a key of an unplaced payment (`payer`: an account, a name, or an amount with the account that it
--- reached; see `payer_keys`), and a lesson with this key (see `payment_lessons`; `entry_id` is the lesson's line).
--- `turn` numbers a key's lessons with the same subject, `amount_turn` those with the same amount, latest first;
--- `place` ranks the key's subjects, the most recently paid first. All are numbered by currency and direction.
+-- One row per pair of a key of `payer_keys` (`payer`) and an earlier payment with this key (see
+-- `payment_lessons`). `entry_id` is the line of this earlier payment. Within a currency and direction, `turn`
+-- numbers the payments of a key and subject, and `amount_turn` those of a key and amount, the latest first.
+-- `place` ranks the subjects of a key, the most recently paid first.
 SELECT
     payer, entry_id, subject, booking_date, month_day, amount, currency, direction,
     row_number() OVER (PARTITION BY payer, currency, direction, subject ORDER BY booking_date DESC, entry_id) AS turn,

@@ -1,6 +1,7 @@
--- One row per pair: an unplaced payment, and an earlier lesson with the same payer's account, the same payer's
--- name, or the same amount on the same receiving account (`shown`). Of very many lessons, the table has the
--- latest ones and, in addition, those with this amount.
+-- One row per combination of a payment in `unplaced_payments`, an earlier payment in `payment_lessons`, and a
+-- fact that both have in common (`shown`): the payer's account, the payer's name, a name in the text, or the
+-- amount and the receiving account. If there are very many earlier payments, the latest ones and some of the
+-- same amount are included.
 SELECT payer_key.entry_id, payer_key.shown, lesson.subject, lesson.booking_date AS lesson_date, lesson.amount,
     lesson.amount = payer_key.amount AS is_amount,
     lesson.amount BETWEEN near.least AND near.most AS is_near, abs(lesson.month_day - payer_key.month_day) AS apart

@@ -1,5 +1,6 @@
--- One row per unplaced payment and subject that have rare words in common, with these words. `turn` numbers the
--- subjects, those with the most words first.
+-- One row per pair of a payment in `unplaced_payments` and a subject that have at least two rare words in
+-- common, or one word that only this subject has. `turn` numbers the subjects of a payment, those with the most
+-- words first.
 SELECT
     entry_id, subject, words, first_word, last_word, sole_word,
     row_number() OVER (PARTITION BY entry_id ORDER BY words DESC, subject) AS turn

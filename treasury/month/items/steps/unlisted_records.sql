@@ -1,4 +1,4 @@
--- One row per request or transfer that began before the time $end and that its service no longer lists.
+-- One row per request or transfer that began before the time $end, if its service no longer lists it.
 SELECT 'request' AS subject, id, coalesce(payment_reference, id) AS name, status, vanished_at,
     CASE WHEN ramp_type = 'ON_RAMP' THEN fiat_amount ELSE crypto_amount END AS amount,
     CASE WHEN ramp_type = 'ON_RAMP' THEN fiat_currency ELSE crypto_currency END AS currency,

@@ -1,7 +1,6 @@
--- One row per fact behind settled lines that has changed since they were settled.
---
--- The facts are the proof of a statement, the details of a virtual account, and the decisions about settled lines.
--- Without a changed fact there are no rows. Added records are detected elsewhere, by the number of stored rows.
+-- One row per changed fact on which settled lines (lines of closed months that matching no longer reads)
+-- depend: the proof of a statement, the details of a virtual account, or a decision about a settled line. Added
+-- records are detected elsewhere, by the number of stored rows.
 SELECT 'statement' AS what, s.statement_id AS id
 FROM settled_statements AS s
 LEFT JOIN counted_statements AS t ON t.statement_id = s.statement_id AND t.proof_state = s.proof_state

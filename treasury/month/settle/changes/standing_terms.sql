@@ -1,4 +1,4 @@
--- One row per virtual account, with its current details as one text for comparison.
+-- One row per virtual account, with its details as one text, which is compared with the text at settlement.
 SELECT
     id,
     concat_ws(

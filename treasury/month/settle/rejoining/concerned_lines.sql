@@ -1,7 +1,8 @@
--- One row per settled line that an unsettled line may return.
---
--- The unsettled line states the settled line's reference. Or it has the same amount and counterparty in the other
--- direction, within the days in which a return is expected.
+-- One row per settled line (a line of a closed month that matching no longer reads) that an unsettled line may
+-- bring back, with the settled line's request. There are two cases:
+-- - The unsettled line is marked as a return or accepted by a person, and states the settled line's reference.
+-- - The settled line paid a request, and the unsettled line has the same account, amount and counterparty in
+--   the other direction, at most `window_days` later.
 SELECT s.entry_id, s.expectation_id
 FROM settled_lines AS s
 JOIN (

@@ -1,6 +1,5 @@
--- One row per settled request that takes part in matching again.
---
--- An unsettled record names the request, or the request is paid by a line that may have been returned.
+-- One row per settled request (of a closed month) that takes part in matching again, because an unsettled
+-- record names it, or because a line that paid it may have been returned.
 SELECT expectation_id FROM read_requests
 UNION
 SELECT expectation_id FROM concerned_lines WHERE expectation_id IS NOT NULL

@@ -1,7 +1,6 @@
--- One row per settled request that an unsettled record may refer to.
---
--- The record is a text that may contain the request's code, a decision, a second use of its transaction hash, or a
--- newer event of the service.
+-- One row per settled request (of a closed month) to which an unsettled record may refer. The record is a text
+-- that may contain the request's code or a code one slip (typing error) away, a decision, a second use of its
+-- transaction hash, or a newer event of the service.
 SELECT s.expectation_id
 FROM settled_requests AS s
 JOIN (

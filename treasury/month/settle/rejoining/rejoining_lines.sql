@@ -1,6 +1,5 @@
--- One row per settled line that takes part in matching again, with its earlier result as a decision.
---
--- The line may have been returned, or its request takes part in matching again.
+-- One row per settled line (of a closed month) that takes part in matching again, with its request. Either the
+-- line may have been returned, or its request takes part in matching again.
 SELECT entry_id, expectation_id FROM concerned_lines
 UNION
 SELECT l.entry_id, l.expectation_id

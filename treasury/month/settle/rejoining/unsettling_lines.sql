@@ -1,7 +1,6 @@
--- One row per settled line that has a different result now, because of new records.
---
--- An example is a line with money that was returned. Matching may have learned from the line how to match others. If
--- there is such a row, matching therefore reads all records.
+-- One row per settled line with a different result, now that it takes part in matching again, for example
+-- because its money was returned. If there are any rows, matching reads all records, because other matches may
+-- depend on these lines.
 SELECT l.entry_id
 FROM rejoining_lines AS l
 JOIN settled_lines AS s ON s.entry_id = l.entry_id

@@ -1,7 +1,9 @@
--- One row per line that depends on other lines, so that every run must match it.
---
--- It has several expectations, it is a return or was returned, it is a leg of an own transfer, or it is the first line
--- of an account.
+-- One row per line that every run of matching must read, even after its month is closed, because it depends on
+-- other lines. There are four cases:
+-- - The line is a return, or a return may bring it back.
+-- - The line pays several expectations, or pays one in another way than by a whole or structured reference.
+-- - The counterparty of the line is an account of our own.
+-- - The line is the first of its account, by id.
 SELECT entry_id FROM marked_returns
 UNION
 SELECT return_id AS entry_id FROM linked_returns

@@ -1,7 +1,6 @@
--- One row per line on our own bank accounts that needs no further action, up to the end of the closed months.
---
--- The line is matched in full to the only request that it names. Or it is other business, or closed by a person, and
--- names no request.
+-- One row per line on our own bank accounts, booked by the end of the closed months, that needs no further
+-- action, so that later runs of matching need not read it. There are two cases: the line pays, with its whole
+-- amount, the only request that it names; or it is excluded from matching and names no request.
 SELECT
     l.entry_id, b.statement_id, l.account, l.currency, l.direction, l.amount, l.booking_date, p.party,
     nullif(upper(trim(l.end_to_end_id)), '') AS reference,

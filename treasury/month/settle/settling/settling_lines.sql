@@ -1,4 +1,5 @@
--- One row per settled line: a line of `settleable_lines` without a request, or with a settled request.
+-- One row per line that is settled now, so that later runs of matching no longer read it: a line in
+-- `settleable_lines` without a request, or with a request that is settled too.
 SELECT l.*
 FROM settleable_lines AS l
 LEFT JOIN settling_requests AS r ON r.expectation_id = l.expectation_id

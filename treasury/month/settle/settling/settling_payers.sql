@@ -1,6 +1,5 @@
--- One row per payer's account and settled request, for at most two requests of each account.
---
--- Two requests already show that the account pays for several.
+-- One row per pair of a payer's account and a settled request for which this account is known, with at most two
+-- requests per account. Two requests already show that the account pays for several.
 SELECT k.party, k.expectation_id AS owner, k.since
 FROM (
     SELECT expectation_id, party, min(since) AS since

@@ -1,7 +1,7 @@
--- One row per ramp request that was finished by the end of the closed months and has not changed since.
---
--- It was completed and received exactly its amount, by lines that can be settled with it. Or it ended, and no money was
--- paid for it. Requests that share a transaction hash are left out.
+-- One row per ramp request that was finished by the end of the closed months and has not changed since. There
+-- are two cases: the request was completed, and lines in `settleable_lines` paid exactly its amount; or it was
+-- stopped, and no money was paid for it. Requests with a transaction hash that is used twice or has a problem
+-- are excluded.
 SELECT e.expectation_id, k.code, e.code AS written_code, e.amount, e.currency, e.direction, e.opened_at, e.status,
     substr(md5(h.hash_key), 1, 16) AS hash_digest
 FROM expectations AS e

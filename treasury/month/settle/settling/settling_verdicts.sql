@@ -1,4 +1,4 @@
--- One row per decision about a settled line.
+-- One row per decision about a settled line, as one text for comparison.
 SELECT v.entry_id, v.terms
 FROM verdict_terms AS v
 JOIN settling_lines AS l ON l.entry_id = v.entry_id

@@ -1,6 +1,6 @@
--- One row per account, asset and currency of its virtual accounts, if the account converts euros to coins.
---
--- It has the state of the holder's verification and the time of the last observed balance.
+-- One row per combination of an account of the service, a coin and a currency, if virtual accounts of this
+-- account convert the currency to the coin. It has the state of the holder's verification and the time of the
+-- last observed balance.
 SELECT
     v.account_id,
     v.target_cryptocurrency AS asset,

@@ -1,8 +1,8 @@
--- One row per virtual account and credit that may become coins.
---
--- The credit is matched to the virtual account, or it reached the account's IBAN and waits for a person's decision. A
--- credit that a person assigned to another account, or closed, is listed for the account it reached as well, because it
--- may have become coins there. Returned money is left out.
+-- One row per pair of a credit that may become coins and an account of the service (with coin and currency) to
+-- which the credit belongs. The credit is matched to a virtual account of this account, or reached the IBAN of
+-- one and waits for a person's decision. A credit that a person assigned elsewhere or ignored is also listed
+-- for the account with the IBAN that it reached, because it may have become coins there. Returned credits are
+-- excluded.
 SELECT
     v.account_id, v.target_cryptocurrency AS asset, v.currency, min(v.reference_code) AS reference,
     l.entry_id, l.booking_date, CAST(sum(s.amount) AS DECIMAL(38, 18)) AS amount, l.outcome, l.is_instant,

@@ -1,7 +1,6 @@
--- One row per interval between two balance observations with a movement that no transfer explains.
---
--- The converted amount is closing - opening - known in + known out. The last interval of each balance is always
--- included.
+-- One row per interval between two balance observations in which coins came or went that no transfer explains
+-- (`converted`). This amount is closing - opening - known in + known out. The last interval of each balance,
+-- and intervals with incomplete observations, are always included.
 SELECT
     account_id, asset, opened_at, closed_at, opening, closing, known_in, known_out,
     CAST(closing - opening - known_in + known_out AS DECIMAL(38, 18)) AS converted,

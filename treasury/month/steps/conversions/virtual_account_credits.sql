@@ -1,7 +1,6 @@
--- One row per virtual account, with its credits in the month.
---
--- If a person divided a line, only this account's shares are counted. If no report of the provider's account covers the
--- month, the credits are NOT PROVABLE.
+-- One row per virtual account, with the number and sum of the month's credits that are matched to it. If a
+-- person divided a line, only this account's share is added. If reports of the provider's account do not cover
+-- the month, `proof` is NOT PROVABLE.
 SELECT
     v.id AS virtual_bank_account_id,
     v.name,

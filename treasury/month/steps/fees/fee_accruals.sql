@@ -1,4 +1,5 @@
--- One row per request that was funded by the end of the month and not yet completed, with its fee.
+-- One row per request that was not completed by the month's end although its money was in transit then, with
+-- its fee.
 SELECT
     r.id AS request_id,
     r.payment_reference AS reference,

@@ -1,7 +1,5 @@
--- One row per request completed in the month, with its fee.
---
--- A request belongs to the month of its COMPLETED event in the reporting time zone. The tier is set only if exactly one
--- tier of the current fee table has the request's direction and percentage.
+-- One row per request that was completed in the month (in the reporting time zone), with its fee. The tier is
+-- set only if exactly one tier of the current fee table has the request's direction and percentage.
 SELECT
     r.id AS request_id,
     r.payment_reference AS reference,

@@ -1,4 +1,5 @@
--- One row per direction, pair and tier, with the fees in the row's fiat currency.
+-- One row per direction, fiat currency, coin, tier and percentage, with the sums of the requests and their
+-- fees. Amounts are in the row's fiat currency.
 SELECT
     ramp_type, fiat_currency, crypto_currency, tier, fee_percentage,
     count(*) AS requests,

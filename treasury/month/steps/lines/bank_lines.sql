@@ -1,8 +1,7 @@
--- One row per entry of a declared account, as matching reads it.
---
--- A credit on the provider's account belongs to the virtual IBAN that it reached, a debit to the virtual IBAN that it
--- left. Superseded entries, entries of withdrawn statements and details with the amount 0 are left out. If the bank
--- states no currency, the account's declared currency is used.
+-- One row per stored bank line of a declared account, as matching reads it. A credit on the provider's account
+-- belongs to the virtual IBAN that it reached, a debit to the virtual IBAN that it left. Superseded lines,
+-- lines of withdrawn statements and lines with the amount 0 are excluded. If the bank states no currency, the
+-- account's declared currency is used.
 SELECT
     e.entry_id,
     e.statement_id,

@@ -1,8 +1,6 @@
--- One row per line that a class rule matches, with the first rule that matches.
---
--- A line with a complete reference is never classed, because a rule must not hide a payment. A return is never classed
--- either. The text of a credit is written by its payer, so a credit is classed only by the bank's transaction code or
--- the payer's account.
+-- One row per line to which a class rule applies, with the first such rule. A line with a whole or structured
+-- reference has no class, because a rule must not hide a payment. A return has no class either. The payer of a
+-- credit writes its text, so a credit is classed only by the bank's transaction code or the payer's account.
 SELECT l.entry_id, r.name AS rule_name, r.line_class
 FROM (
     SELECT b.*

@@ -1,4 +1,4 @@
--- One row per booked bank line, with its outcome and the person who decided it, if any.
+-- One row per booked bank line, with its outcome and the person who decided about it, if there is one.
 SELECT
     l.entry_id,
     l.booking_date,

@@ -1,4 +1,5 @@
--- One row per matched line above its expected amount, with the excess that was not returned.
+-- One row per matched line that exceeds the amount that its expectations received, with the part of the excess
+-- that was not returned.
 SELECT
     l.entry_id, l.booking_date, l.direction,
     CAST(l.amount - coalesce(b.amount, 0) - l.matched_amount AS DECIMAL(38, 18)) AS amount,

@@ -1,4 +1,4 @@
--- One row per decided line, with the person who decided last and the time.
+-- One row per line that a person accepted or ignored, with the last such person and the time.
 SELECT entry_id, decided_by, decided_at
 FROM decided
 WHERE verdict IN ('accept', 'ignore') AND decided_by IS NOT NULL

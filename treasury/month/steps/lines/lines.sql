@@ -1,4 +1,4 @@
--- One row per bank line as matching reads it, with its class if it is other business.
+-- One row per bank line as matching reads it, with its class if a class rule applies.
 SELECT
     l.entry_id, l.account, l.amount, l.currency, l.direction, l.booking_date,
     l.end_to_end_id, l.creditor_reference, l.remittance,

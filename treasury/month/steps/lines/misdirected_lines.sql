@@ -1,6 +1,5 @@
--- One row per payment of ours that went wrong.
---
--- It went to a closed request, to another account, in another currency, or twice.
+-- One row per debit of ours that was paid for an on-ramp request in a wrong way: to a closed request, to
+-- another account, twice, or otherwise in contradiction to the request.
 SELECT
     CASE
         WHEN l.outcome = 'duplicate' THEN 'PAID TWICE'

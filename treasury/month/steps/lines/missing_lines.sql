@@ -1,8 +1,6 @@
--- One row per SUCCEEDED request for which the bank shows no line, or less than the whole amount.
---
--- The missing line is a wire that we must have sent, or a payout that we must have received. Statements cannot show
--- requests that were completed before the first statement. Such requests are left out, except those of the month
--- itself.
+-- One row per completed request for which the bank shows no line, or less than the whole amount. The missing
+-- line is a wire that we must have sent, or a payout that we must have received. Requests that were completed
+-- before the first statement are excluded, except those of the month itself.
 SELECT
     r.id AS request_id, r.payment_reference AS reference, r.ramp_type, r.status,
     CAST(r.expected - coalesce(s.received, 0) AS DECIMAL(38, 18)) AS amount,

@@ -1,7 +1,6 @@
--- One row per debit of ours that may have been returned, with the day of the return.
---
--- The debit is matched to a request, or it went wrong. The return is the first later credit on its account with its
--- amount and counterparty that is not matched to a request.
+-- One row per debit of ours that may have been returned, with the day of the return. The debit is matched, a
+-- conflict or a duplicate. The return is the first unmatched credit with the same account, amount and
+-- counterparty, on or after the day of the debit.
 SELECT d.entry_id, min(c.booking_date) AS refunded_on
 FROM every_line AS d
 JOIN every_line AS c

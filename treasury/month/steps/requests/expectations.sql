@@ -1,9 +1,7 @@
--- One row per expectation that matching may assign a line to.
---
--- It is the code of a virtual account, a further code of its deposit rails, or a ramp request with known amounts. The
--- id of a further code is the virtual account's id, a slash and the code. An on-ramp request expects the debit of its
--- gross amount, an off-ramp request the credit of its net amount. The codes of a virtual account belong to the account
--- of its holder.
+-- One row per expectation: the code of a virtual account, a further code under which banks deposit to it, or a
+-- ramp request with a known amount. The id of a further code is the virtual account's id, a slash and the code.
+-- An on-ramp request expects a debit of its gross amount, an off-ramp request a credit of its net amount. The
+-- owner of a virtual account's codes is the account of its holder.
 SELECT
     id AS expectation_id, 'virtual_bank_account' AS kind, reference_code AS code,
     upper(replace(iban, ' ', '')) AS account, CAST(NULL AS VARCHAR) AS counterparty_account,

@@ -1,8 +1,7 @@
--- One row per request that waits for its funds or was paid before approval, with its state.
---
--- The state is PAY only if the statements of every own account in the currency cover the time from the approval to the
--- last finished TARGET day without a gap. Otherwise the bank must be checked first. It is never PAY if the service
--- calls the deposit details inactive.
+-- One row per request that waits for its funds, or was paid before its approval, with its state. The state is
+-- PAY only if the statements of all own accounts in the currency have no gap from the approval to the last
+-- finished TARGET day; otherwise the bank must be checked first. It is never PAY if the service calls the
+-- deposit details inactive.
 SELECT
     CASE
         WHEN r.vanished_at IS NOT NULL THEN 'NOT LISTED'

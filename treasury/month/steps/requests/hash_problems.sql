@@ -1,7 +1,6 @@
--- One row per problem of a transaction hash given for a request.
---
--- The problems are a second request with the same hash, a transfer on another chain or of another asset or amount, and
--- a form that is invalid on the chain.
+-- One row per problem of a request's transaction hash, with the other record that shows it, if there is one.
+-- The problems are: another request has the same hash; a transfer with this hash has another chain, asset or
+-- amount; the hash has a form that is not valid on its chain.
 SELECT DISTINCT
     CASE
         WHEN o.request_id IS NOT NULL THEN 'HASH USED TWICE'

@@ -1,6 +1,6 @@
--- One row per use of a transaction hash: our off-ramp payment, an on-ramp delivery, or a transfer.
---
--- On chains with 0x hashes, upper and lower case mean the same.
+-- One row per record with a transaction hash: an off-ramp payment of ours, an on-ramp delivery, or a transfer.
+-- `hash_key` is the form in which hashes are compared, because upper and lower case mean the same in a hash
+-- with 0x.
 SELECT
     CASE WHEN lower(substr(h.hash, 1, 2)) = '0x' THEN lower(h.hash) ELSE h.hash END AS hash_key,
     h.hash, h.what, h.request_id, h.transfer_id, h.reference, upper(h.chain) AS chain, h.asset, h.amount, h.used_at

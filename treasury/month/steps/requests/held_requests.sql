@@ -1,6 +1,5 @@
--- One row per open request that the service holds.
---
--- The service is processing it, has blocked it, or still waits for money although the bank shows a payment.
+-- One row per open request that the service holds: it is processing the request, has blocked it, still waits
+-- for money although the bank shows a payment, or gives it an unknown status.
 SELECT
     CASE
         WHEN r.status = 'BLOCKED' THEN 'BLOCKED'

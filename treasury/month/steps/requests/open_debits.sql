@@ -1,6 +1,5 @@
--- One row per debit without a known purpose, with each field in which a bank may name a payment file.
---
--- The debit needs a decision, or a class rule excluded it, or it is above the expected amount of its requests.
+-- One row per debit without a known purpose, with each field in which a bank may name a payment file. The debit
+-- needs a decision, or a class rule excluded it, or its amount exceeds what it paid.
 SELECT
     l.entry_id,
     l.booking_date,

@@ -1,7 +1,6 @@
--- One row per on-ramp request, with the money that had left for it by the month's end, up to its amount.
---
--- The sum contains the request's lines until then, including lines returned later. For a request that ended after the
--- month it also contains lines that only the request's final status contradicts.
+-- One row per on-ramp request, with the money that had left for it by the month's end, up to its amount. Lines
+-- that were returned after the month's end are included. For a request that ended after the month, lines that
+-- only its final status contradicts are included too.
 SELECT
     p.request_id,
     min(p.booking_date) AS left_on,

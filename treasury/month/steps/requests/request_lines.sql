@@ -1,7 +1,6 @@
--- One row per ramp request with bank lines: its first received line and the received amount.
---
--- It also has the last day of lines that were returned, of lines that contradict the request, of repeated payments, and
--- of lines that may belong to it and need a decision.
+-- One row per expectation with lines that are matched to it, contradict it or may belong to it. It has the
+-- first matched line, the amount received, and the last days of lines that were returned, of lines that
+-- contradict it or pay it twice, and of lines that may belong to it and need a decision.
 SELECT
     f.expectation_id AS request_id,
     min(f.received_on) AS received_on,

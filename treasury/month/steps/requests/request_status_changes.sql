@@ -1,8 +1,7 @@
--- One row per status that a ramp request is known to have had, with its first moment.
---
--- The statuses come from every stored version, at the service's own time of the change, and from every event that
--- changes a status. STATUS_CHANGED events that no more specific event accompanies are alternately a block
--- (the first, third, …) and a release (the second, fourth, …) by the provider.
+-- One row per pair of a status that a ramp request is known to have had and a record that shows it: a stored
+-- version of the request or an event. A version has the service's own time of the change, or else the time at
+-- which we saw it. STATUS_CHANGED events without another event at the same time are alternately a block (the
+-- first, third and so on) and a release by the provider.
 SELECT v.id AS request_id, v.moment, v.status, 1 AS is_record, v.seen_at
 FROM (
     SELECT id, coalesce(updated_at, valid_from) AS moment, status, valid_from AS seen_at FROM ramp_requests

@@ -1,7 +1,6 @@
--- One row per observation of an account's balance in an asset, and per known movement.
---
--- `total` less the known incoming amounts plus the known outgoing amounts is the part that no movement explains. The
--- wallet of a new account begins empty.
+-- One row for each observation of an account's balance in a coin, and one for each known movement of the coin.
+-- Each has the sums of all known movements until then (`known_in`, `known_out`). The opening of a new account
+-- counts as an observation of zero.
 SELECT
     account_id, asset, is_observed, moment, total, wallets, unread,
     CAST(sum(amount_in) OVER earlier AS DECIMAL(38, 18)) AS known_in,

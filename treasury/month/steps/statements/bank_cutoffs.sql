@@ -1,7 +1,6 @@
--- One row per instant payment of the month that the bank booked on its first business day after the month.
---
--- The money was on the account at the month's end, but the bank's closing balance does not contain it. The payment is a
--- cut-off difference of the bank.
+-- One row per instant payment with a value date in the month, if the bank booked it after the month, at the
+-- latest on the next business day. The money was on the account at the month's end, but the bank's closing
+-- balance does not contain it.
 SELECT
     l.entry_id, l.statement_account, l.direction, l.amount, l.currency, b.value_date, l.booking_date,
     l.expectation_id, l.reference, l.counterparty_name

@@ -1,8 +1,9 @@
--- One row per declared account, with its balance at the end of the month.
+-- One row per declared account, with its balance at the end of the month. It is the closing balance of the
+-- statement that ends nearest to the month's end (if possible, not before it), less the lines in this balance
+-- that were booked after the month.
 --
--- It is the balance of the first statement that closed after the month, less the account's later lines in any
--- statement. If another statement opened with this closing balance on the same day, its lines are later than the
--- balance.
+-- Lines of other statements are in this balance if they were booked by its day. If another statement opened
+-- with the same balance on that day, its lines of that day are not in it.
 WITH nearest AS (
     SELECT m.account, m.currency, m.statement_id, m.closing_balance, m.last_day, a.month_last
     FROM month_statements AS m CROSS JOIN asked AS a

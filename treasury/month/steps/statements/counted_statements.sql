@@ -1,6 +1,5 @@
--- One row per statement that is not withdrawn.
---
--- `proof_state` is `holds` or `fails`, or `none` if the bank does not state the balances that a proof needs.
+-- One row per statement that is not withdrawn. `proof_state` is `holds` or `fails`, or `none` if the bank does
+-- not state the balances that a proof needs.
 SELECT
     s.*,
     CASE

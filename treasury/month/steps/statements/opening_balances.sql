@@ -1,8 +1,9 @@
--- One row per declared account, with its balance at the beginning of the month.
+-- One row per declared account, with its balance at the beginning of the month. It is the opening balance of
+-- the statement that begins nearest to the month's beginning (if possible, not after it), plus the lines after
+-- this balance that were booked before the month.
 --
--- It is the balance of the last statement that opened before the month, plus the account's lines since then in any
--- statement. If another statement closed with this opening balance on the same day, its lines are earlier than the
--- balance.
+-- Lines of other statements are after this balance if they were booked from its day on. If another statement
+-- closed with the same balance on that day, its lines of that day are not after it.
 WITH nearest AS (
     SELECT m.account, m.currency, m.statement_id, m.opening_balance, m.first_day, a.month_first
     FROM month_statements AS m CROSS JOIN asked AS a

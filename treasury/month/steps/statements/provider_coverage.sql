@@ -1,4 +1,5 @@
--- One row per currency, with the days for which the provider's reports show every credit without a gap.
+-- One row per currency, with the days that the reports of all provider accounts cover without a gap. The days
+-- are null if an account has no proved report.
 SELECT
     d.currency,
     CASE WHEN count(*) = count(c.covered_to) THEN max(c.covered_from) END AS covered_from,

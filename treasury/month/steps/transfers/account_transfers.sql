@@ -1,6 +1,5 @@
--- One row per transfer between two accounts of the service, and whether a balance contradicts it.
---
--- The transfer was made in the month, is still open, or is contradicted.
+-- One row per transfer between two accounts of the service, if it was made in the month, is still open, or is
+-- contradicted by an observed balance. Failed transfers are excluded.
 SELECT
     t.id AS transfer_id, t.status, t.asset, t.amount,
     t.sender_account_id, t.receiver_account_id,

@@ -1,7 +1,5 @@
--- One row per amount that had left one side and not reached the other at the month's end.
---
--- `may_have_arrived_on` is the date of a line that may be the arrival of the amount and needs a decision. An amount
--- with a line like this is not counted as in transit.
+-- One row per request, if its money or coins had left one side and not reached the other at the month's end.
+-- `may_have_arrived_on` is the day of a line that may be the arrival and needs a decision.
 SELECT
     'on-ramp, debited and not delivered' AS what,
     r.payment_reference AS reference,

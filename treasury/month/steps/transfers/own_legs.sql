@@ -1,4 +1,5 @@
--- One row per leg of a transfer between two own bank accounts.
+-- One row per leg of a transfer between two own bank accounts: a line with another own account as its
+-- counterparty, which is not matched.
 SELECT
     l.entry_id, l.direction, l.currency, l.amount, l.booking_date, l.is_instant,
     CASE l.direction WHEN 'DBIT' THEN l.account ELSE l.counterparty_account END AS from_account,

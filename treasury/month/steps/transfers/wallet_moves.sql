@@ -1,7 +1,5 @@
--- One row per known movement of an account's wallets.
---
--- The movements are completed transfers, and coins of on-ramp requests delivered to one of the wallets. The amount is
--- null if no record states it.
+-- One row per known movement into or out of an account's wallets: a completed transfer, or the coins of an
+-- on-ramp request that were delivered to one of the wallets. The amount is null if no record states it.
 SELECT sender_account_id AS account_id, asset, settled_at AS moment, CAST(0 AS DECIMAL(38, 18)) AS amount_in, amount AS amount_out
 FROM settled_transfers
 WHERE sender_account_id IS NOT NULL

@@ -1,5 +1,6 @@
--- read through as a view, not stored.
--- One row per record that can be traced, as shown to choose from: its date, amount and description.
+-- This step is a view: its rows are not stored.
+-- One row per record that can be traced (request, transfer or bank line), with the date, amount and description
+-- that a person sees when choosing among several.
 SELECT 'request' AS kind, r.id, CAST(r.created_at AT TIME ZONE a.zone AS DATE) AS happened_on,
     CASE r.ramp_type WHEN 'ON_RAMP' THEN r.fiat_amount ELSE r.crypto_amount END AS amount,
     CASE r.ramp_type WHEN 'ON_RAMP' THEN r.fiat_currency ELSE r.crypto_currency END AS currency,

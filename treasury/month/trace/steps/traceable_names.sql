@@ -1,5 +1,6 @@
--- read through as a view, not stored.
--- One row per name of a record that can be traced: the letters and digits of a reference, id, account or hash.
+-- This step is a view: its rows are not stored.
+-- One row per pair of a record that can be traced and a name by which it is found: the letters and digits of
+-- its reference, id, account or transaction hash.
 SELECT 'request' AS kind, id, 'reference' AS found_by, regexp_replace(upper(payment_reference), '[^0-9A-Z]', '', 'g') AS name
 FROM ramp_requests WHERE payment_reference IS NOT NULL
 UNION ALL

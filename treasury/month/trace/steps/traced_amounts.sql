@@ -1,5 +1,5 @@
--- read through as a view, not stored.
--- One row per pair: a bank line, request or transfer, and an amount by which it can be found.
+-- This step is a view: its rows are not stored.
+-- One row per pair of a record (bank line, request or transfer) and an amount by which it can be found.
 SELECT 'line' AS kind, entry_id AS id, amount, currency FROM bank_lines
 UNION ALL
 SELECT 'request' AS kind, id, fiat_amount AS amount, fiat_currency AS currency FROM ramp_requests WHERE fiat_amount IS NOT NULL

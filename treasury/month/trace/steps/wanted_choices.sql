@@ -1,6 +1,5 @@
--- One row per record in the table `wanted`, as it is shown to choose from.
---
--- A virtual account is replaced by its lines. Lines that belong to a wanted request are left out.
+-- One row per record in the table `wanted`, with the date, amount and description that a person sees when
+-- choosing among several. A virtual account is replaced by its lines. Lines of a wanted request are excluded.
 SELECT c.kind, c.id, c.happened_on, c.amount, c.currency, c.says
 FROM trace_choices AS c
 LEFT JOIN every_line AS l ON l.entry_id = CASE WHEN c.kind = 'line' THEN c.id END

@@ -1,6 +1,7 @@
--- One row per pair: a row of a new export, and a stored movement that may be the same although its day differs. They
--- have the same amount and balance or, if one has no balance, the same words. Equal rows are paired one to one. The
--- rows are not stored.
+-- One row per pair of a row of a new export and a stored movement that may be the same movement although its
+-- day differs, by at most $days. Amount and direction are equal. The balance after the movement is equal too
+-- or, if one of them states no balance, the texts are equal. Of several equal rows, the first row is paired
+-- with the first movement, and so on.
 WITH unmatched AS (
     SELECT k.file, NULL AS place, k.* EXCLUDE (file, place)
     FROM known_exports AS k

@@ -1,5 +1,5 @@
--- One row per stored movement that has no reference and is missing in the new export, if the export has a row of the
--- same day and amount with other words. The rows are not stored.
+-- One row per stored movement that has no bank reference and is missing in the new export, if the export has a
+-- row of the same day and amount with other texts.
 SELECT DISTINCT ON (k.entry_id) k.*
 FROM known_exports AS k
 SEMI JOIN (

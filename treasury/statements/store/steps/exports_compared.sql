@@ -1,11 +1,11 @@
--- One row per pair: a new and a stored export of the same account and format that share days or are a few days apart;
--- with the sum of their rows. The rows are not stored.
+-- One row per pair of a new and a stored export of the same account, currency and format, if their days overlap
+-- or are at most $days apart, with the sum of their movements.
 WITH compared AS (
     SELECT b.statement_id, a.file AS known_file, a.statement_id AS known_statement_id,
         least(a.first_day, b.first_day) AS first_day, greatest(a.last_day, b.last_day) AS last_day,
         a.first_day <= b.last_day AND b.first_day <= a.last_day AS is_overlapping,
         a.statement_id = b.statement_id AS is_version,
-        -- If both begin or end on one day, either balance may be the outer one.
+        -- If both exports begin (or end) on the same day, either may have the outer balance.
         list_filter([CASE WHEN a.first_day <= b.first_day THEN a.opening END,
             CASE WHEN b.first_day <= a.first_day THEN b.opening END], lambda x: x IS NOT NULL) AS openings,
         list_filter([CASE WHEN a.last_day >= b.last_day THEN a.closing END,

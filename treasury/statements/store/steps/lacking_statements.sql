@@ -1,6 +1,6 @@
--- One row per statement that lacks movements after statement $id is withdrawn: statements of the same account and days
--- with movements that are stored with $id, reports and exports of days for which $id was decisive, and statements with
--- a total that has its details in $id. The rows are not stored.
+-- One row per statement that lacks movements after statement $id is withdrawn. It belongs to the same account,
+-- and $id has movements on its days. Either some of its movements are stored only with $id, or they are
+-- superseded because $id was decisive for them.
 WITH gone AS (
     SELECT booking_date FROM statement_entries WHERE vanished_at IS NULL AND statement_id = $id
 ), others AS (

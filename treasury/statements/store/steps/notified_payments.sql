@@ -1,5 +1,5 @@
--- One row per incoming row of a report or an export that is not written itself, if it has texts about its payment that
--- are missing in the written or stored row with the same id. The rows are not stored.
+-- One row per incoming row of a report or an export that is not stored itself, if it has texts about its
+-- payment that the stored row with the same id lacks.
 WITH wordless AS (
     FROM chosen_wordless
     UNION ALL

@@ -1,5 +1,4 @@
--- One row per stored movement that receives the texts of a notified payment and is otherwise unchanged. The rows are
--- not stored.
+-- One row per stored movement that gets the texts of a row in `notified_payments` and is otherwise unchanged.
 SELECT NULL AS place, entry_id, entry_status, is_twin
 FROM stored
 WHERE entry_id IN (SELECT entry_id FROM notified_payments)

@@ -1,5 +1,5 @@
--- One row per version (statement id and file) of the statements $ids that was added at some time, or that competes
--- with an added version. The rows are not stored.
+-- One row per version (statement id and file) of the statements $ids, if the version was ever stored, or if a
+-- stored version lists it as a rival (another file with the same statement).
 SELECT statement_id, file_sha256 FROM statements_history
 WHERE statement_id IN (SELECT unnest($ids)) AND file_sha256 IS NOT NULL
 UNION

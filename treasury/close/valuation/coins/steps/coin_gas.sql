@@ -1,4 +1,5 @@
--- One row per gas payment up to the month's end, with the holder that paid it.
+-- One row per gas payment before the month's end, with the company wallet that paid it (`from_holder`, null if
+-- unknown).
 SELECT
     g.coin, g.amount AS quantity, g.paid_at AS moment, CAST(g.paid_at AT TIME ZONE a.zone AS DATE) AS happened_on,
     p.holder AS from_holder, lower(g.transaction_hash) AS hash, g.payment_id

@@ -1,4 +1,5 @@
--- One row per address of the company, with its holder: a custodial account's id, or a company wallet's own address.
+-- One row per address of the company, with its holder: the id of the service's account, or the address itself
+-- for a company wallet.
 SELECT address, min(holder) AS holder
 FROM (
     SELECT lower(address) AS address, account_id AS holder FROM wallets WHERE address IS NOT NULL

@@ -1,6 +1,5 @@
--- One row per completed request, with the hash of its coins.
---
--- The cost of the coins is unknown if the request's fee is not recorded.
+-- One row per completed ramp request, with the hash of its coins. The consideration of an on-ramp (its cost) is
+-- null if its fee is not recorded.
 SELECT
     r.id AS request_id, r.ramp_type = 'ON_RAMP' AS is_on_ramp,
     coalesce(nullif(r.payment_reference, ''), r.id) AS reference,

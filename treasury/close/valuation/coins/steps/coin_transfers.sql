@@ -1,7 +1,6 @@
--- One row per completed transfer, with the holders on both sides if they are ours.
---
--- The sides are accounts by id, or an address. `is_told` is true if both sides are stated. Without an account or an
--- address, the owner of the other wallet is unknown.
+-- One row per completed transfer of the service, with the holders on both sides. The sender is stated by its
+-- account, the receiver by its account or its address. A holder is null if the side is not stated or is not
+-- ours. `is_told`: both sides are stated.
 SELECT
     s.transfer_id, s.asset AS coin, s.amount AS quantity, s.settled_at AS moment,
     CAST(s.settled_at AT TIME ZONE a.zone AS DATE) AS happened_on,

@@ -1,7 +1,6 @@
--- One row per hash and coin of a request, or else of a transfer, with the time of its completion.
---
--- The time is null while the record is open. Coins moved by the hash count at that time, not at the time of the chain
--- or of the account. Failed records are left out.
+-- One row per transaction hash and coin of a request or, if no request has them, of a transfer, with the time
+-- of its completion (`moment`). The time is null while the record is open. Coins that moved with the hash count
+-- at this time, and not at the time of the chain or of the account. Failed and stopped records are excluded.
 SELECT
     c.hash, c.coin, c.is_request, min(c.reference) AS reference,
     CASE WHEN count(*) = count(c.moment) THEN max(c.moment) ELSE NULL END AS moment

@@ -1,4 +1,5 @@
--- One row per hash and coin, with those of our holders that sent and received the coins.
+-- One row per transaction hash and coin, with the holders among us that sent and received the coins. A holder
+-- is an account of ours at the service or a company wallet.
 SELECT hash, coin, min(from_holder) AS from_holder, min(to_holder) AS to_holder
 FROM (
     SELECT hash, coin, from_holder, to_holder FROM coin_transfers WHERE hash IS NOT NULL

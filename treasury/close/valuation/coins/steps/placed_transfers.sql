@@ -1,6 +1,6 @@
--- One row per completed transfer, with our holders on both sides, by the service's record or by the chain.
---
--- If neither shows both sides, it may be a transfer between two of our wallets.
+-- One row per completed transfer of the service, with our holders on both sides, from the service's record or
+-- else from the chain. `is_told`: one of them states both sides. If it is false, the transfer may be between
+-- two of our wallets.
 SELECT
     t.transfer_id, t.coin, t.quantity, t.moment, t.happened_on, t.hash,
     coalesce(t.from_holder, h.from_holder) AS from_holder, coalesce(t.to_holder, h.to_holder) AS to_holder,

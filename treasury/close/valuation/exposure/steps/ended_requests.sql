@@ -1,7 +1,7 @@
--- One row per request that had no money at the provider when the month began.
---
--- It was completed before the month, and it is not in doubt. For an on-ramp, every debit was sent before the month. For
--- an off-ramp, the bank had shown its whole net amount.
+-- One row per request that had no money at the provider any more when the month began. It was completed before
+-- the month, and its transaction hash raises no problem. For an on-ramp, all debits, and their returns if there
+-- are any, were booked before the month, and no debit is in doubt. For an off-ramp, the bank had shown at least
+-- its net amount.
 SELECT r.id AS request_id
 FROM ramp_requests AS r
 CROSS JOIN asked AS a

@@ -1,7 +1,7 @@
--- One row per off-ramp without exceptions that ended by the end of the month and before today.
---
--- It was completed in time, was never blocked or cancelled, is not in doubt, and was paid out by one line. `paid_at` is
--- the end of that line's day. A request is left out if its day ends at an hour that the clocks show twice.
+-- One row per off-ramp without exceptions that was paid out by the end of the month and before today. It was
+-- completed in time and never blocked or cancelled, its transaction hash raises no problem, and exactly one
+-- line paid it out. `paid_at` is the end of the day of this line. A request is excluded if this moment is
+-- ambiguous because the clocks are set back.
 SELECT
     q.request_id, q.crypto_amount, q.crypto_currency, q.fiat_net_amount, q.fiat_currency,
     coalesce(q.sent_at, t.processing_at) AS sent_at, q.completed_at,

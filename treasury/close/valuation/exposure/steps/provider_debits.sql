@@ -1,7 +1,7 @@
--- One row per share of a booked debit that paid, or should have paid, for an on-ramp request.
---
--- It shows how far the payment is proved. `back_on` is the day on which the money was returned, `perhaps_back_on` a day
--- on which it may have been returned.
+-- One row per share of a booked debit that paid, or should have paid, for an on-ramp request. `standing` is the
+-- state of the payment: `sent` (it is matched), or a problem such as `closed` (to a closed request), `twice` or
+-- `undecided`. `back_on` is the day on which the money was returned, `perhaps_back_on` a day on which it may
+-- have been returned.
 SELECT
     r.id AS request_id, l.entry_id, l.booking_date, s.amount, l.currency,
     CASE

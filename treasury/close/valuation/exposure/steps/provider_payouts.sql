@@ -1,6 +1,5 @@
--- One row per share of a booked credit that is, or may be, the payout of an off-ramp request.
---
--- The state is `received`, or `undecided` if a person must decide.
+-- One row per share of a booked credit that is, or may be, the payout of an off-ramp request. `standing` is
+-- `received`, or `undecided` if a person has to decide.
 SELECT
     r.id AS request_id, l.entry_id, l.booking_date, s.amount, l.currency, 'received' AS standing,
     l.file_name, l.position

@@ -1,7 +1,6 @@
--- One row per ramp request that may have money at the provider.
---
--- It has the times at which its coins were sent, the service saw the money, and the request ended. For an off-ramp it
--- also shows whether another record has its hash, and the custodial transfer that sent the coins.
+-- One row per ramp request, with the times at which its coins were sent, the service received the money, and
+-- the request was completed. For an off-ramp, it also has whether its transaction hash raises a problem
+-- (`is_hash_in_doubt`), and the transfer from the service's custody that sent the coins.
 SELECT
     r.id AS request_id, coalesce(nullif(r.payment_reference, ''), r.id) AS reference, r.ramp_type, r.status,
     r.fiat_amount, r.fiat_net_amount, r.fiat_currency, r.crypto_amount, r.crypto_currency,

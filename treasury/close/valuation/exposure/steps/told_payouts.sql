@@ -1,4 +1,4 @@
--- One row per payout of a request that `provider_requests` lists.
+-- One row per payout in `provider_payouts` of a request in `provider_requests`.
 SELECT p.*
 FROM provider_payouts AS p
 JOIN provider_requests AS r ON r.request_id = p.request_id
