@@ -341,11 +341,30 @@ def test_a_terminal_cuts_no_amount_date_or_reference_inside_a_text() -> None:
         f"sent with {hash_}",
         f"Ask for it by 27 Oct 2026 {'and ' * 8}EUR 1,250.00 at once",
     ]
-    shown = str(Table(pa.table({"next_step": [*texts, "x" * 90]})))
-    first, second, third, fourth = (line.rstrip() for line in shown.splitlines()[1:5])
+    shown = str(Table(pa.table({"next_step": texts})))
+    first, second, third = (line.rstrip() for line in shown.splitlines()[1:4])
     assert (first, second) == (hash_, "sent with …")
     assert third.endswith("and and …")
-    assert fourth == "x" * 67 + "…"
+    for column in ({"next_step": [*texts, "x" * 80]}, {"next_step": ["x" * 90]}):
+        (*_, last, _) = str(Table(pa.table(column))).splitlines()
+        assert last.rstrip() in ("x" * 80, "x" * 81 + "…")
+
+
+def test_numbers_leave_room_for_key_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    numbers = {f"number_{at}": [10**12] for at in range(5)}
+    rows = pa.table({"name": ["PAY-2026-004417"], "next_step": [LONG], **numbers})
+    head = str(Table(rows, keys=("name", "next_step"))).splitlines()[0].split()
+    assert head == ["name", "next_step", "number_0"]
+
+
+def test_an_amount_or_date_is_never_cut_inside_a_folded_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    meanings = [f"{'word ' * at}EUR 1,250.00 by 27 Oct 2026 and later" for at in range(9)]
+    shown = str(Table(pa.table({"meaning": meanings}), extent="dictionary"))
+    assert shown.count("EUR 1,250.00") == shown.count("27 Oct 2026") == len(meanings)
 
 
 def test_untrusted_text_is_neither_markup_nor_a_control_sequence() -> None:
