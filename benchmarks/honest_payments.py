@@ -174,7 +174,7 @@ def _account(random: Random) -> str:
 
 
 def measure(world: Honest) -> Asked:
-    """Match the lines, and count those that need a decision by question."""
+    """Match the lines, and count, for each question, those that it leaves to a person."""
     rules = Rules()
     tables = {
         "lines": read_table(_table(world.lines, LINES), LINES, name="lines"),

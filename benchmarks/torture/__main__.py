@@ -80,7 +80,9 @@ def main() -> None:
     parser.add_argument("--sample", type=int, help="Number of runs; default: all.")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument(
-        "--run", type=int, help="Single run; it needs the earlier runs of its block."
+        "--run",
+        type=int,
+        help="Number of a single run; the earlier runs of its block are played first.",
     )
     parser.add_argument("--workers", type=int, default=(os.cpu_count() or 1) + 1)
     given = parser.parse_args()

@@ -168,7 +168,10 @@ def _clocks(ahead: Path) -> dict[str, Any]:
 
 
 def _await(child: int) -> int:
-    """Return a child's exit status; if the child is stopped, continue it after the next line."""
+    """Return a child's wait status.
+
+    If the child is stopped, print "stopped", and continue it after the next line of standard input.
+    """
     _, status = os.waitpid(child, os.WUNTRACED)
     while os.WIFSTOPPED(status):
         print(json.dumps("stopped"), flush=True)

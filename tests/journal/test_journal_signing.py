@@ -157,7 +157,7 @@ def test_an_unsigned_decision_is_refused_if_signatures_are_required(
     rules = SignatureRules(keys={"ines": keys["ines"]}, required=True)
     with pytest.raises(ActionRefused, match="cannot sign: there is no signing key here"):
         desk(None, rules).append("x", "y", {}, actor=INES)
-    with pytest.raises(ActionRefused, match=r"cannot sign: the key ed25519:.* belongs to"):
+    with pytest.raises(ActionRefused, match="cannot sign: the policy does not have the key"):
         desk("jonas", rules).append("x", "y", {}, actor=JONAS)
     with pytest.raises(ActionRefused, match="the key here is that of ines"):
         desk("ines", rules).append("x", "y", {}, actor=JONAS)

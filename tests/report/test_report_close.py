@@ -61,6 +61,7 @@ def test_every_sheet_is_there_with_a_frozen_header_and_a_filter(tmp_path: Path) 
     book.close()
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "amount",
     ["0.01", "25000.00", "1234567890123.45", "0.000000000000001", "9.00000000000001", "8.41"],

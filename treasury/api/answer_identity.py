@@ -177,7 +177,7 @@ def _difference(
 
 
 def _scalar_of(raw: msgspec.Raw | msgspec.UnsetType, path: Sequence[str]) -> str | None:
-    """Return the text or number at a path; None for an object, a blank text or no value."""
+    """Return the text or number at a path; None for a blank text or any other value."""
     content = b"" if isinstance(raw, msgspec.UnsetType) else bytes(raw)
     for name in path:
         if not content.startswith(b"{"):

@@ -37,7 +37,8 @@ class Client(ServiceCalls):
     Raises
     ------
     SettingsError
-        An address is not filled in, or the secret cannot be read.
+        An address is not filled in or not encrypted, or the environment names a proxy that cannot
+        be used. If the secret cannot be read, the first call raises it.
 
     Examples
     --------
@@ -61,8 +62,7 @@ class Client(ServiceCalls):
     def require_answers(self) -> None:
         """Check that both services answer this credential.
 
-        One account and one ramp request are read, because a first sync needs at least the lists
-        with these.
+        One account and one ramp request are read, because a first sync needs at least their lists.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class Client(ServiceCalls):
         Returns
         -------
         Client
-            The read-only client. Closing this client closes it too.
+            The read-only client. Closing either client closes the connections of both.
 
         Examples
         --------

@@ -157,7 +157,7 @@ def split(raw: bytes, operation: str) -> list[bytes]:
 def is_plain(raw: bytes, records: int = 1) -> bool:
     """Return True if the records are certain to respect the limits on depth and digits.
 
-    The check only looks at every eighth byte. A record that fails the check may still be valid.
+    For digits, only every eighth byte is checked. A record that fails the check may still be valid.
     """
     levels = raw.count(b"{") + raw.count(b"[") - records
     return levels < DEEPEST and _LONG not in raw[::_STRIDE].translate(_DIGITS)
@@ -178,7 +178,7 @@ def _require_plain(raw: bytes, operation: str) -> None:
 
 
 def without_secrets(body: bytes, operation: str) -> bytes:
-    """Remove the secret fields from JSON; return other bodies unchanged."""
+    """Return JSON without the secret fields; a body that has none is returned unchanged."""
     if not any(name in body for name in _SECRET_NAMES):
         return body
     _require_plain(body, operation)

@@ -76,7 +76,7 @@ def _name_in(answer: bytes | str, token: Secret) -> tuple[str, str]:
 async def _exchange(api: str, token: Secret) -> bytes | str:
     """Return the body of the hub's answer, or a text that explains why there is none."""
     try:
-        # Proxies and redirects are ignored. No variable holds the token, because tracebacks may
+        # Proxies and redirects are ignored. No variable shows the token, because tracebacks may
         # show variables.
         async with (
             asyncio.timeout(SECONDS),

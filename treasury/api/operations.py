@@ -6,9 +6,9 @@
   specification lists permissions by endpoint, so they come from deployed services
   (`docs/assumptions.md`).
 - `refuses`: the statuses with which the service may refuse a write because of its content, media
-type, token, permission, record, method or rate. 409 means a conflict; 422 or 409
-  means that the key was used with another body. A write without a row, such as one of a later
-  generation, may be refused with any of these statuses.
+  type, token, permission, record, method or rate. 409 means a conflict; 422 or 409 means that the
+  key was used with another body. A write without a row, such as one of a later generation, may be
+  refused with any of these statuses.
 - `absence`: what a 404 may mean.
 - `identity`: the values that request and answer share (`answer_identity`).
 """

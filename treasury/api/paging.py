@@ -3,7 +3,8 @@
 The service's `hasNextPage` decides whether there is another page. If the service does not state it,
 a page with fewer records than requested is the last. A list may change while it is read: if a page
 repeats, or the records do not add up to the stated total, the list is read from the beginning. If
-records may still be missing then, or the list does not end, UnexpectedResponse is raised.
+records may still be missing after three attempts, or the list does not end, UnexpectedResponse is
+raised.
 
 There are two ways to read a list. `PagedRecords` reads one page after the other and yields each
 record once. `SideBySide` reads several pages in parallel from a list with a stated length, and may
@@ -153,7 +154,7 @@ class _ListState(msgspec.Struct):
     doubt: str | None = None
 
     def meet(self, page: ListPage[T], keys: list[Hashable]) -> bool:
-        """Register a page; return False if the following page is not needed."""
+        """Register a page; return True if the following page should be read."""
         if page.total is not None:
             if self.total is not None and page.total < self.total:
                 self.doubt = f"it shrank from {self.total} to {page.total} records"

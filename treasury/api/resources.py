@@ -275,7 +275,7 @@ class Collection(Endpoint[T]):
     ) -> Iterator[ListPage[T]]:
         """Yield the pages; a record that is on two pages is yielded once.
 
-        Takes the parameters of `list`, and raises its errors and one more.
+        Takes the parameters of `list` except `page`, and raises its errors and one more.
 
         Raises
         ------
@@ -363,6 +363,8 @@ class Collection(Endpoint[T]):
         ------
         OutcomeUnknown
             No record matches, or several do.
+        ServiceError
+            The service refused the call or could not be reached.
 
         Examples
         --------

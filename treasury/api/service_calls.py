@@ -229,7 +229,7 @@ class ServiceCalls(ABC):
         ActionRefused
             This client, or its environment, is read-only; nothing was sent.
         InputError
-            `kind` contradicts the method, or the number of ids does not fit the route.
+            `kind` contradicts the method, an id is blank, or their number does not fit the route.
 
         Examples
         --------
@@ -299,7 +299,7 @@ class ServiceCalls(ABC):
 
 
 def _file(response: httpx.Response, operation: str) -> bytes | None:
-    """Return the content if the operation is declared to answer with a file, otherwise None."""
+    """Return the content if it is the kind of file declared for the operation, otherwise None."""
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     return response.content if FILES.get(operation) == media_type else None
 
@@ -323,7 +323,7 @@ def _fill(route: str, ids: tuple[str, ...]) -> str:
 
 @contextmanager
 def _having_left(call: Call) -> Iterator[None]:
-    """Convert an exception raised after a write was sent to OutcomeUnknown."""
+    """Convert an exception into OutcomeUnknown, if a write was sent before."""
     try:
         yield
     except Exception as error:

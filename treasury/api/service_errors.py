@@ -1,8 +1,8 @@
 """Converts a service's refusal into one of the errors of `core.errors`, by status and code.
 
 Codes are compared in upper case with underscores, regardless of how the service writes them. A
-message shows the code, field and text of each error, cut to one line, and the trace ids. It never
-shows headers or the whole body.
+message shows the code, field and text of each error, cut to one line, and the trace ids. It shows
+no other header, and no other part of the body.
 """
 
 from __future__ import annotations

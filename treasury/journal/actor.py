@@ -17,7 +17,7 @@ from treasury.core.errors import JournalError
 
 _ActorSource = Literal["hub", "environment", "system"]
 Assurance = Literal["verified", "claimed", "unstated"]
-"""Whether the name is `verified` or `claimed`; entries of earlier versions do not state it."""
+"""Whether the name is verified; `unstated` for entries of versions that did not state it."""
 
 _CLAIMS: Final = ("JUPYTERHUB_USER", "TREASURY_USER")
 

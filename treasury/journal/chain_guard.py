@@ -69,9 +69,9 @@ class ChainGuard:
     ) -> Head:
         """Return the verified end of the chain; raise JournalError for an altered entry.
 
-        An entry without a required signature counts as altered. All entries are read if `whole` is
-        set, or if somebody else may have written since the last verification. Otherwise only new
-        entries are read.
+        An entry without a required signature counts as altered. All entries are read the first
+        time, if `whole` is set, and if the rules or the database's state (`_Sign`) have changed.
+        Otherwise only new entries are read.
         """
         sign, before, head = self._sign(connection), self._verified, _START
         if not whole and before is not None and (before.sign, before.rules) == (sign, rules):

@@ -4,9 +4,10 @@ Kinds of entries:
 
 - `match.accept`, `match.reject`, `match.ignore`: a verdict on a bank line.
 - `match.assign`: assigns a bank line to a colleague.
-- `match.undo`: revokes the last decision on a line, so that the decision before it applies.
+- `match.undo`: revokes a decision on a line, so that an earlier one applies.
 - `request.marked_sent`, `request.will_not_fund`: a remark on a ramp request, which is not evidence
   of a payment.
+- `request.undo`: revokes the last remark on a ramp request.
 - `payment_file.made`: the requests in a payment file that may be uploaded at the bank.
 - `request.not_uploaded`, `payment_file.voided`: removes one request, or all, from a payment file.
 - `payment_file.payee_accepted`: accepts the name that a bank states for an IBAN as the payee's.
@@ -46,12 +47,13 @@ _GIVES_HASH: Final = "ramp_request.submit_hash"
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision that currently applies.
+    """A person's decision on a bank line.
 
-    `expectations` is empty for a line that is ignored or assigned. `facts` are the facts about the
-    line and each expectation that the person saw. `seq` is the number of the journal entry, None
-    for a planned decision. For a line of a closed month, `closed_month` is that month, and
-    `posts_to` is the open month to which the decision is posted.
+    `expectations` is empty for a line that is ignored or assigned, and `to` is the colleague to
+    whom it is assigned. `facts` are the facts about the line and each expectation that the person
+    saw. `seq` is the number of the journal entry, None for a planned decision. For a line of a
+    closed month, `closed_month` is that month, and `posts_to` is the open month to which the
+    decision is posted.
     """
 
     seq: int | None
@@ -76,7 +78,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Remark(msgspec.Struct, frozen=True, kw_only=True):
-    """A current remark on a ramp request: `marked_sent` or `will_not_fund`.
+    """A remark on a ramp request: `marked_sent` or `will_not_fund`.
 
     `name` is the request's payment reference, or its id if it has none.
     """
@@ -95,7 +97,7 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PaymentFile(msgspec.Struct, frozen=True, kw_only=True):
-    """The last payment file that pays a ramp request, unless it was reported as not uploaded."""
+    """A payment file, as far as it is about one ramp request."""
 
     seq: int
     name: str
@@ -144,7 +146,7 @@ class AcceptedPayee(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GivenHash(msgspec.Struct, frozen=True, kw_only=True):
-    """The last transaction hash submitted for a ramp request: its person and its state.
+    """The last transaction hash submitted for a ramp request: its submitter and its state.
 
     The state is `open` (waiting for approval or execution), `left` (perhaps received by the
     service) or `done` (received).

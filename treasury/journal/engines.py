@@ -81,7 +81,7 @@ def address_of(url: sa.URL) -> str:
 def open_engines(url: str | Path, password: Secret | None) -> tuple[sa.Engine, sa.Engine]:
     """Return two engines: one for reading, and one for verifying and appending.
 
-    A path names a SQLite file.
+    They are the same for PostgreSQL and for a database in memory. A path names a SQLite file.
     """
     if isinstance(url, Path):
         parsed = sa.URL.create("sqlite", database=str(url))
@@ -108,7 +108,7 @@ def open_engines(url: str | Path, password: Secret | None) -> tuple[sa.Engine, s
 def _secured(url: sa.URL) -> dict[str, str]:
     """Return the options of every connection to this server.
 
-    Raise JournalError for any database but PostgreSQL, and for an insecure address.
+    Raise JournalError for any database but PostgreSQL, an insecure address, or an old libpq.
     """
     if url.drivername not in _DRIVERS:
         raise JournalError(

@@ -73,7 +73,7 @@ class NotedEnd:
     def note(self, head: Head, *, instead: bool = False) -> None:
         """Note the end, unless a later end is noted.
 
-        If `instead` is the noted end, it is replaced, because the journal has lost it.
+        With `instead`, any noted end is replaced, because the journal has lost it.
         """
         try:
             with FileLock(f"{self._file}.lock", timeout=WAIT_SECONDS):

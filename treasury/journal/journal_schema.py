@@ -94,7 +94,7 @@ def is_present(connection: sa.Connection) -> bool:
 def bring_up_to_date(connection: sa.Connection) -> None:
     """Upgrade the schema in this transaction; raise JournalError if an entry would be lost."""
     _metadata.create_all(connection)
-    # Another process has already upgraded the schema.
+    # Another process may have upgraded the schema already.
     if is_present(connection):
         return
     before = _end(connection)

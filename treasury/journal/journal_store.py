@@ -134,7 +134,8 @@ class Journal(Facade):
         """Append one entry; `body` is a value that msgspec can encode, with amounts as Decimal.
 
         A nonce is valid for one entry. Raise ActionRefused for a used nonce, because the decision
-        was already made, and JournalError if the database cannot be written or was altered.
+        was already made, or if the actor must sign and cannot. Raise JournalError if the database
+        cannot be written or was altered.
         """
         draft = Draft(kind, subject, body, actor, nonce)
         return self.decide(lambda _: [draft], rests_on=())[0]
@@ -150,8 +151,8 @@ class Journal(Facade):
 
         `build` runs again if another process has just written an entry of a kind in `rests_on`
         (`match.` means every kind with this prefix; None means any kind). `thorough` verifies the
-        whole chain if writes by others cannot be detected. Raise the errors of `build`, and
-        JournalError if the journal was altered or went back; in these cases no entry is appended.
+        whole chain if writes by others cannot be detected. Raise the errors of `build` and
+        `append`, and JournalError if the journal went back; in these cases no entry is appended.
         """
 
         def attempt() -> list[Entry] | None:
@@ -180,9 +181,9 @@ class Journal(Facade):
     ) -> list[Entry] | None:
         """Make one attempt to append entries; return None if somebody else wrote first.
 
-        The chain is verified first. Raise ActionRefused if the policy requires signatures and there
-        is no key. With `happened`, the entries record past events. They are appended even if the
-        chain is broken or lacks the noted end, or if they cannot be signed.
+        The chain is verified first. Raise ActionRefused if an actor must sign and the key is
+        missing or another person's. With `happened`, the entries record past events. They are
+        appended even if the chain is broken or lacks the noted end, or if they cannot be signed.
         """
         rules, key = self._signing_terms(drafts, happened=happened)
         bodies = [canonical(draft.body) for draft in drafts]
@@ -237,7 +238,10 @@ class Journal(Facade):
         return [read_entry(row) for row in self._rows(query)]
 
     def follow(self, after: Head) -> tuple[list[Entry], JournalError | None]:
-        """Return the entries after a known end, and the first chain error among them."""
+        """Return the readable entries after a known end, and the first error, or None.
+
+        An error is a broken chain, a missing signature or an unreadable entry.
+        """
         rows = self._rows(lambda: journal_schema.entries_after(after.seq))
         rules = self.signing.rules() if rows else SignatureRules()
         added, wrong, head = list[Entry](), None, after
@@ -264,7 +268,7 @@ class Journal(Facade):
         return read_entry(rows[0]) if rows else None
 
     def newest_about(self, subject: str) -> Head | None:
-        """Return the last entry about a subject, or None; the query is one index lookup."""
+        """Return number and hash of the last entry about a subject, or None; one index lookup."""
         if not self._may_exist():
             return None
         with self._reading() as connection:
@@ -360,9 +364,10 @@ class Journal(Facade):
     def _signing_terms(
         self, drafts: Sequence[Draft], *, happened: bool
     ) -> tuple[SignatureRules | None, SigningKey | None]:
-        """Return the signature rules and the signing key, or neither if they are invalid.
+        """Return the signature rules and the signing key.
 
-        Invalid rules or keys raise ActionRefused or SettingsError, except for past events.
+        If they are invalid or a required key is missing, return neither for past events; otherwise
+        raise ActionRefused or SettingsError.
         """
         try:
             rules, key = self.signing.rules(), self.signing.key()
@@ -376,7 +381,10 @@ class Journal(Facade):
     def _faults(
         self, connection: sa.Connection, rules: SignatureRules | None, *, adopts: bool
     ) -> tuple[JournalError | None, JournalError | None]:
-        """Return two errors: one for a broken chain, and one for a lost or unreadable noted end."""
+        """Return why no decision is possible, and what is wrong with the noted end; or None.
+
+        No decision is possible if the chain is broken, or the noted end is lost or unreadable.
+        """
         lost = None
         try:
             end = None if adopts or self._end is None else self._end.read()
@@ -384,7 +392,8 @@ class Journal(Facade):
             lost = unreadable
         else:
             lost = None if end is None or holds(connection, end) else gone_back(end)
-        # A past event was noted without a signature, so the next decision verifies all entries.
+        # A past event is appended without signature rules, so the next decision verifies all
+        # entries.
         if rules is None:
             self._guard.forget()
             return lost, lost
@@ -407,7 +416,7 @@ class Journal(Facade):
         bodies: list[str],
         key: SigningKey | None,
     ) -> list[Entry]:
-        """Append the drafts as entries with increasing times, in one statement."""
+        """Append the drafts as entries; their times never decrease, even if the clock goes back."""
         rows: list[dict[str, Any]] = []
         unwritten: list[dict[str, Any]] = []
         head, before = _last(connection)

@@ -1,8 +1,8 @@
 """Notices to people and programs, derived from the journal's entries.
 
-`notice.sending` is journaled before a notice is sent; afterwards, `notice.sent`, `notice.refused`
-or `notice.unknown` is. If the second entry is missing, the notice may have arrived. So its facts
-are not resent, unless a person settles the notice as lost (`notice.settled`).
+`notice.sending` is journaled before a notice is sent, and `notice.sent`, `notice.refused` or
+`notice.unknown` afterwards. If the second entry is missing, the notice may have arrived. So its
+facts are not resent, unless a person settles the notice as lost (`notice.settled`).
 """
 
 from __future__ import annotations

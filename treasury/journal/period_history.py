@@ -4,10 +4,10 @@ Kinds of entries:
 
 - `period.prepare`: prepares a close, and fixes all the data used to compute the month.
 - `period.withdraw`: revokes a preparation.
-- `period.close`: a second person signs the close, which locks the month.
+- `period.close`: a person, by default another one, signs the close, which locks the month.
 - `period.reopen`: unlocks a month.
 - `rules.saved`: the complete matching rules, so that a computation for an earlier instant uses the
-rules that were in force then.
+  rules that were in force then.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Close(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Preparation(msgspec.Struct, frozen=True, kw_only=True):
-    """A prepared close that waits for a second person's signature, and its journal entry."""
+    """A prepared close that waits for its signature, and its journal entry."""
 
     close: Close
     entry: Head
@@ -114,7 +114,10 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RulesInForce(msgspec.Struct, frozen=True):
-    """The content of the matching rules, its hash, and the instant from which they apply."""
+    """The content of the matching rules, its hash, and the instant from which they apply.
+
+    The instant is None if the rules applied before the first entry.
+    """
 
     content: dict[str, Any]
     hash: str
@@ -221,7 +224,7 @@ def rules_in_force(entries: Iterable[Entry], until: datetime | None = None) -> R
         is_in_force = until is None or entry.at <= until
         if entry.kind not in (RULES_SAVED, CLOSE) or not (is_in_force or rules is None):
             continue
-        # A close refers to rules but does not change them.
+        # A close has the rules that apply; saved rules have the new and the previous content.
         if entry.kind == CLOSE:
             content, content_hash = entry.body["rules"], entry.body["rules_hash"]
         elif is_in_force:
@@ -239,6 +242,6 @@ def _close(entry: Entry) -> Close:
         return convert(entry.body, Close)
     except msgspec.ValidationError as error:
         raise JournalError(
-            f"entry {entry.seq} of the journal closes {entry.subject} but cannot be read: {error}",
+            f"entry {entry.seq} of the journal, about {entry.subject}, cannot be read: {error}",
             do="run `treasury journal verify`; update treasury if a newer version wrote it",
         ) from error

@@ -200,7 +200,7 @@ class SignatureRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """The validity of an entry's signature, and its owner."""
+    """The validity of an entry's signature, and the owner of its key, or the key if unknown."""
 
     state: _State
     by: str = ""
@@ -292,8 +292,8 @@ def require_key(key: SigningKey | None, rules: SignatureRules, actors: Iterable[
         if key is None:
             why, do = "there is no signing key here", "run `treasury journal key make`"
         elif owner is None:
-            why = f"the key {key.public} belongs to nobody"
-            do = f"have it written below [keys] in policy.toml as the key of {actor.name}"
+            why = f"the policy does not have the key {key.public}"
+            do = f"have it added below [keys] in policy.toml as the key of {actor.name}"
         else:
             why, do = f"the key here is that of {owner}", "decide under your own name"
         raise ActionRefused(

@@ -13,10 +13,10 @@ One location is recorded for each identity; another folder with the same identit
    other inodes                  a copy: it was copied or restored elsewhere
  other path, the old one exists  a copy
 
-The device number is ignored, because it changes with each mount. Host and boot are ignored too. If
-both paths exist, their current inodes are compared. Two cases cannot be detected: a copy that
-replaces the original at its path, and a copy used with another state folder (on a cloned machine,
-or by a user who never used the original).
+Device numbers are not compared, because they change with each mount. Host and boot are ignored too.
+If the workspace exists at both paths, the two folders are compared as they are now. Two cases
+cannot be detected: a copy that replaces the original at its path, and a copy used with another
+state folder (on a cloned machine, or by a user who never used the original).
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _identity(folder: Path) -> str | None:
 
 
 def _identify(folder: Path, *, instead: bool = False) -> str:
-    """Write an identity if the workspace has none, or if its identity is `instead`."""
+    """Return the identity; write a new one if there is none, or with `instead` in any case."""
     file = folder / FILE_NAME
     try:
         durable.make_folder(folder)

@@ -1,6 +1,6 @@
 """The commits of the lake: each names one version of every table.
 
-A writer changes tables, flushes their files to disk, appends a row to the table of commits, and
+A writer changes tables, appends a row to the table of commits, flushes all new files to disk, and
 finally replaces one small file, which names the last commit. Readers see none of the changes before
 this file is replaced, and all of them afterwards.
 """
@@ -115,7 +115,7 @@ def commits_in(folder: Path, version: int) -> pa.Table:
 
 @lru_cache(maxsize=256)
 def _commits_of(path: str, size: int, modified: int) -> pa.Table:  # noqa: ARG001 - which file it is
-    """Read the commits in a file; cached, because every query needs all of these files."""
+    """Read the commits in a file; cached, because most queries read these files."""
     return pq.read_table(path, schema=SCHEMA, partitioning=None)
 
 

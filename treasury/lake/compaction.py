@@ -1,8 +1,9 @@
 """Compaction and cleanup: merge small files, and remove files that no reader can need.
 
-If more than a few files are smaller than half the target size, they are merged into files of the
-target size. So each row is rewritten only a few times, and the number of files stays small. A file
-is removed if it is not needed by any recent commit, pinned commit or reader.
+There are several target sizes. If more than a few files are smaller than half of a target size,
+they are merged into files of about this size. So each row is rewritten only a few times, and the
+number of files stays small. A file is removed if no recent commit, pinned commit or reader needs
+it.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ def sweep(
     listed: int,
     is_due: Callable[[float], bool],
 ) -> Swept:
-    """Remove the files in `folder` that are named by neither the `kept` commits nor the pins.
+    """Remove table files that neither the `needed` commits nor the pins name, and trim the logs.
 
-    `listed` is the version of the table of commits. `is_due` takes a file's modification time, in
-    seconds by the file system's clock, and returns True if the file may be removed. The caller
-    holds the lock.
+    Returns the counts. `folder` is the lake's, and `listed` is the version of the table of commits.
+    `is_due` takes a file's modification time, in seconds by the file system's clock, and returns
+    True if the file may be removed. The caller holds the lock.
     """
     commits = list(needed)
     pinned = {

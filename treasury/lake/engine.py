@@ -86,7 +86,7 @@ def damage(
     files: Iterable[StoredFile],
     altered: Callable[[str], bool | None] = lambda _: None,
 ) -> WorkspaceDamaged | None:
-    """Return the error for the first damaged file; None if all files are intact.
+    """Return the error for the first file that seems damaged; None if there is none.
 
     `altered` returns whether a file's bytes have changed, or None if that is unknown. Raise
     StorageError if a file may not be read.

@@ -1,7 +1,8 @@
 """Checks incoming rows against the table's declaration, and adds content hashes.
 
 A row that does not fit raises an error that names the column; nothing is rounded, guessed or
-dropped. Two rows have the same content hash if and only if their content is the same.
+dropped. Two rows have the same content hash if and only if their content is the same, apart from
+fields declared as volatile.
 """
 
 from __future__ import annotations
@@ -38,9 +39,10 @@ _ACCEPTED: Final = {
 
 
 def conform(table: Table, rows: pa.Table) -> pa.Table:
-    """Return the rows with exactly the declared columns and `raw`; raise TableError otherwise.
+    """Return the rows with exactly the declared columns and `raw`.
 
-    For observations, the column `raw` may be missing.
+    For observations, the column `raw` may be missing. Raise TableError if the rows do not fit, or
+    if a record lacks a required value or occurs twice.
     """
     if not table.records and RAW.name not in rows.column_names:
         rows = rows.append_column(RAW, pa.nulls(rows.num_rows, TEXT))
@@ -143,7 +145,7 @@ def _content(rows: pa.RecordBatch) -> pa.Array:
 
 
 def _entries(columns: dict[str, pa.Array]) -> pa.Array:
-    """Return the columns as entries to hash; columns with nulls are converted separately."""
+    """Return each row's entries of these columns as bytes; give a column with nulls alone."""
     # Imported here, because only storing rows needs NumPy, and importing it takes a tenth of a
     # second.
     import numpy as np

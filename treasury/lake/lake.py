@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 
 class Lake(LakeFolder):
-    """The tables of one workspace, in the folder `lake` of `workspace`.
+    """The tables of one workspace, in the subfolder `lake` of `folder`.
 
     The last `commits_kept` commits always stay readable. After each `commits_kept` new commits,
     superseded files are removed. Files younger than `grace` stay, because a reader without write
@@ -98,6 +98,8 @@ class Lake(LakeFolder):
         ------
         InputError
             If the files of this commit were removed, or `at` has no time zone.
+        StorageError
+            If the lake cannot be read.
 
         Examples
         --------
@@ -144,7 +146,8 @@ class Lake(LakeFolder):
         """Yield a writer under the lock, then commit; an exception leaves the lake unchanged.
 
         `kind` names the writer (`sync`, `statements`). A commit is made even without changes,
-        because it records the time of the check. Raise WorkspaceLocked or StorageError.
+        because it records the time of the check. Raise InputError if `now` has no time zone,
+        WorkspaceLocked if another process is writing, and StorageError if writing fails.
         """
         if now.tzinfo is None:
             raise InputError(f"{now} has no time zone", do="give an instant in UTC")
@@ -221,12 +224,14 @@ class Lake(LakeFolder):
         Returns
         -------
         Pin
-            The pin with the paths of all files of the commit.
+            The pin with the paths of all files of the commit; the existing pin if there is one.
 
         Raises
         ------
         InputError
             If there is no commit, or its files were removed.
+        StorageError
+            If the pin cannot be written, or this desk may not write to the lake's home.
 
         Examples
         --------
@@ -258,7 +263,9 @@ class Lake(LakeFolder):
         ActionRefused
             If a closed month depends on the commit.
         InputError
-            If the commit is not pinned.
+            If the commit is not pinned, and the lake is not shared.
+        HomeUnreachable
+            If the lake is shared, and its home cannot be reached.
 
         Examples
         --------
@@ -302,7 +309,7 @@ class Lake(LakeFolder):
     ) -> None:
         """Flush a commit's files to disk, then make the commit visible.
 
-        `before` has the versions that are already on disk; `opened` loads versions that no commit
+        `before` has the versions that are already flushed; `opened` loads versions that no commit
         names yet. In a shared lake, the commit becomes visible when a head names it; raise
         CommitOvertaken if another desk committed first.
         """
@@ -326,7 +333,7 @@ class Lake(LakeFolder):
         return LastCommit(commit, add_commit(self.folder, commit))
 
     def unpublished(self) -> str:
-        """Return why `treasury.duckdb` is not up to date; empty if it shows the last commit."""
+        """Return why `treasury.duckdb` does not show the last commit; empty if it does."""
         last = self.last_commit()
         return "" if last is None else published(self.workspace, self.folder, about_commit(last))
 

@@ -50,7 +50,7 @@ _OPENED_KEPT: Final = 256
 
 
 class LakeFolder(Facade):
-    """The tables and commits of one workspace, in the folder `lake` of `workspace`.
+    """The tables and commits of one workspace, in the subfolder `lake` of `folder`.
 
     The last `commits_kept` commits stay readable. Unused files younger than `grace` are kept as
     well, because a reader without write access has no lease. `rests_on` returns the commits that
@@ -89,7 +89,10 @@ class LakeFolder(Facade):
         return None if last is None else last.commit
 
     def last(self) -> LastCommit | None:
-        """Return the newest commit and where it is listed; raise WorkspaceDamaged if lost."""
+        """Return the newest commit and where it is listed; None before the first.
+
+        Raise WorkspaceDamaged if the file that names it is lost.
+        """
         self.require_readable()
         last = last_commit(self.folder)
         if last is not None or (self.folder / STAGED).exists():
@@ -117,7 +120,7 @@ class LakeFolder(Facade):
         return self._listed(self.last())
 
     def _listed(self, last: LastCommit | None) -> pa.Table:
-        """Return every commit up to one, oldest first."""
+        """Return the commits up to `last`, oldest first."""
         return commits_table([]) if last is None else commits_in(self.folder, last.listed)
 
     def pins(self) -> list[Pin]:
@@ -134,8 +137,8 @@ class LakeFolder(Facade):
     def require_readable(self) -> None:
         """Complete an interrupted exchange of table logs, and check the lake's format.
 
-        Raise WorkspaceLocked while another process writes, and StorageError if a later version of
-        treasury wrote the lake.
+        Raise WorkspaceLocked if an exchange is interrupted and another process writes, and
+        StorageError if a later version of treasury wrote the lake.
         """
         if is_exchanging(self.folder):
             # Taking the lock completes an interrupted exchange of table logs.
@@ -170,7 +173,10 @@ class LakeFolder(Facade):
         publish(self.workspace, views, about_commit(commit))
 
     def table_folders(self, *, discarded: bool = False) -> list[Path]:
-        """Return the folders of tables, including the table of commits."""
+        """Return the folders of tables, including the table of commits.
+
+        With `discarded`, return instead the folders of tables that are being removed.
+        """
         if not self.folder.is_dir():
             return []
         names = {COMMITS, *self.catalogue, *(t.history for t in self.catalogue.values())}
@@ -204,8 +210,9 @@ class LakeFolder(Facade):
         older, committed = (datetime.now(UTC) - self._grace).timestamp(), self._committed_at()
 
         def is_due(written: float) -> bool:
-            # Readers without a lease do not use files older than `grace`. Files newer than the last
-            # commit never had readers, and the process that wrote them has ended.
+            # A reader without a lease is given the time `grace` to read superseded files. Files
+            # newer than the last commit never had readers, and the process that wrote them has
+            # ended.
             return written < older or written > committed
 
         swept = compaction.sweep(self.folder, needed, pins, last.listed, is_due)
@@ -220,7 +227,7 @@ class LakeFolder(Facade):
             return False
 
     def _recent(self, count: int, last: LastCommit | None) -> list[Commit]:
-        """Return the newest `count` commits up to one, oldest first."""
+        """Return the newest `count` commits up to `last`, oldest first."""
         commits = self._listed(last)
         return rows_of(commits.slice(max(commits.num_rows - count, 0)))
 
@@ -272,7 +279,7 @@ class LakeFolder(Facade):
             return name, version, 0
 
     def recover(self) -> LastCommit | None:
-        """Remove tables, versions and files that no commit names; return the last commit.
+        """Remove tables, versions and files that no commit names; return the commit to build on.
 
         The caller holds the lock, so no other process is writing.
         """
@@ -294,7 +301,7 @@ class LakeFolder(Facade):
         return self.last() if staged is None else staged.last
 
     def _undone(self) -> LastCommit | None:
-        """Remove table versions after the last commit; return that commit."""
+        """Remove tables and versions after the commit to build on; return that commit."""
         last = self._tip()
         versions = {} if last is None else last.versions
         listed = () if last is None else delta.load(self.folder / COMMITS, last.listed).files
@@ -320,7 +327,7 @@ class LakeFolder(Facade):
 
 
 def last_repair(commits: Iterable[Commit]) -> int:
-    """Return the number of the last repair commit; table versions before it may not exist."""
+    """Return the number of the last repair, or 0; table versions before it may not exist."""
     return max((commit.number for commit in commits if commit.kind == REPAIRED), default=0)
 
 

@@ -1,4 +1,4 @@
-"""Pinned commits. Their files are never removed; an example is the commit behind a closed month.
+"""Pinned commits, whose files stay until the pin is released; a closed month pins its commit.
 
 A pin is a small file with the paths of all Parquet files of a commit. So a pinned commit can be
 read without the tables' logs.
@@ -31,7 +31,7 @@ class Pin(msgspec.Struct, frozen=True):
     tables: dict[str, delta.StoredTable]
 
     def opened(self, folder: Path) -> Mapping[tuple[str, int], delta.StoredTable]:
-        """Return the pinned tables by name, with absolute paths."""
+        """Return the pinned tables by name and version, with absolute paths."""
         return {
             (name, table.version): delta.with_paths(table, lambda path: str(folder / path))
             for name, table in self.tables.items()
@@ -77,7 +77,7 @@ def all_pins(folder: Path) -> list[Pin]:
 
 
 def read_pins(folder: Path) -> tuple[list[Pin], list[tuple[Path, str]]]:
-    """Return the readable pins by commit, and the problem of each unreadable pin."""
+    """Return the readable pins, sorted by commit, and path and problem of each unreadable pin."""
     pins, broken = [], []
     for path in sorted((folder / PINS).glob("*.json")):
         try:

@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 class Pushed(msgspec.Struct, frozen=True):
-    """The result of a push: the head that it created, if any, and the uploaded files and bytes."""
+    """The result of a push: this desk's head, whether it is new, and the files and bytes added."""
 
     number: int
     is_new: bool = False
@@ -77,7 +77,8 @@ class Sharing:
         """Pull, then run work that ends in a commit; repeat both if another desk committed first.
 
         `sentence` is the command that repeats the work by hand. Raise HomeReadOnly, naming the
-        writers, before any work is done.
+        writers, before any work is done, if this desk may not write. Raise CommitOvertaken after
+        too many attempts.
         """
         # Other work may call this method while a sync waits for the services.
         around = self._work
@@ -128,7 +129,8 @@ class Sharing:
     def commit(self, last: LastCommit, stored: Iterable[delta.StoredTable]) -> None:
         """Stage a commit that is on disk, push it, and make it visible once a head names it.
 
-        Raise CommitOvertaken if another desk committed first; this commit then stays invisible.
+        If the home cannot be reached, the commit stays staged, and a message is shown. Raise
+        CommitOvertaken if another desk committed first; the commit then stays invisible.
         """
         note, before = self.home.note(), self.home.staged()
         names = (self._lake.digests.name(file.path) for table in stored for file in table.files)
@@ -162,8 +164,8 @@ class Sharing:
     def pull(self, *, is_checked: bool = False) -> pulling.Pulled:
         """Download missing data; with `is_checked`, verify every local file's hash.
 
-        Raise HomeUnreachable, or WorkspaceDamaged if an object in the home was altered. In both
-        cases, local data stays unchanged.
+        Raise HomeUnreachable, or WorkspaceDamaged if an object in the home is missing or was
+        altered. In both cases, readers still see this desk's last commit.
         """
         with self._lake.locked("pull"):
             pulled = self._pull(is_checked=is_checked)
@@ -171,7 +173,7 @@ class Sharing:
             return pulled
 
     def push(self) -> Pushed:
-        """Share what only this desk has: a staged commit, pins, or everything at the first push.
+        """Pull, then share what only this desk has: a staged commit, pins, or at first everything.
 
         A commit that was staged on an outdated head is undone and reported.
         """
@@ -328,7 +330,7 @@ class Sharing:
     def _files(
         self, note: heads.HomeNote, last: LastCommit, added: Iterable[str]
     ) -> dict[str, heads.StoredPrint]:
-        """Return all files to be named by a head, by path relative to the lake's folder."""
+        """Return the size and hash of each file that the next head names, by path."""
         lake = self._lake
         digests = lake.digests.by_path()
 

@@ -92,7 +92,7 @@ class Snapshot:
     def beside(
         self, tables: Mapping[str, Callable[[], pa.Table]], others: Collection[str] = ()
     ) -> Snapshot:
-        """Return the snapshot with additional tables for `sql` and `table`.
+        """Add tables for `sql` and `table` to this snapshot, and return it.
 
         Each table's function is called when a query first names the table, so that other queries
         neither wait for it nor raise its errors. `others` are more names that the error for a
@@ -104,11 +104,11 @@ class Snapshot:
 
     @property
     def _given(self) -> dict[str, Callable[[], pa.Table]]:
-        """Return the tables without files; not cached, because that would keep a lease alive."""
+        """Return the tables without files; not cached, because a cycle would keep a lease alive."""
         return {COMMITS: self._listed_commits, **self._beside}
 
     def without_rows(self) -> Snapshot:
-        """Return a snapshot with the same tables but no rows, to find queries' result types."""
+        """Return a snapshot whose stored tables are empty, to find queries' result types."""
         return Snapshot(
             self._catalogue,
             self.commit,
@@ -128,7 +128,10 @@ class Snapshot:
         return (self.at, None if self.commit is None else self.commit.number, *keys.values())
 
     def keys(self) -> Keys | None:
-        """Return a cache key per table: the instant, and each file's path, size and time."""
+        """Return a cache key per table: the instant, and each file's path, size and time.
+
+        Return None if a file is missing.
+        """
         try:
             return {
                 name: (
@@ -203,7 +206,7 @@ class Snapshot:
                         connection.execute(
                             f"CREATE OR REPLACE VIEW {duckdb_engine.quoted(view)} AS {select}"
                         )
-            # For example, a file is missing.
+            # DuckDB raises this error, for example, if a file is missing.
             except duckdb.PermissionException as error:
                 self._check_files(error)
                 raise
@@ -247,6 +250,8 @@ class Snapshot:
         ------
         QueryError
             If the query is invalid, or is not a single SELECT.
+        WorkspaceDamaged
+            If a stored file is missing or damaged.
 
         Examples
         --------
@@ -335,7 +340,7 @@ class Snapshot:
         )
 
     def declared(self, name: str) -> Table:
-        """Return the declaration of a table; raise InputError for an unknown name."""
+        """Return the declaration of a stored table; raise InputError for any other name."""
         if name in self._given:
             raise InputError(
                 f"{name} has no versions", do=f"read the whole table: SELECT * FROM {name}"

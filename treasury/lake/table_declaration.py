@@ -88,7 +88,7 @@ class Table(msgspec.Struct, frozen=True):
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The columns that are never null."""
+        """The columns that are never null in a table of records."""
         return (*self.key, RAW.name, *([OPEN] if self.settles else ()))
 
     @property
@@ -116,7 +116,7 @@ LAKE_COLUMNS: Final = (
         "the whole record",
     ),
     Column(
-        "vanished_at", INSTANT, "time of the first complete listing without the record; else null"
+        "vanished_at", INSTANT, "time at which the record was first missing or withdrawn; else null"
     ),
     Column(
         "content_hash",

@@ -1,9 +1,9 @@
 """The writer, which compares incoming with stored rows and keeps superseded versions as history.
 
-A row is written only if its content changed. The replaced version moves to the history, with the
-commit's instant as its end. Added rows go into files that stay open, so that many small batches
-become few files and one table version. The files are closed when later rows must be compared with
-the added ones.
+A record is written only if it is new or its content changed. The replaced version moves to the
+history, with the commit's instant as its end. Added rows go into files that stay open, so that many
+small batches become few files and one table version. The files are closed when later rows must be
+compared with the added ones.
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
@@ -59,7 +59,7 @@ class Writer:
         a table completely, not only its recent changes, removes the mark.
         """
         self.base = base
-        """The last commit, which incoming rows are compared with."""
+        """The snapshot at the last commit, on which this writer builds."""
         self._folder = folder
         self.loaded: dict[tuple[str, int], delta.StoredTable] = {}
         """The loaded versions of tables."""
@@ -115,7 +115,7 @@ class Writer:
         return int(conformed.num_rows)
 
     def upsert(self, table: Table, rows: pa.Table, *, complete: bool = False) -> Changes:
-        """Add new records, and supersede stored records if their content changed.
+        """Add new records, and supersede stored records that changed or had vanished.
 
         With `complete`, `rows` are all records that exist at the source: stored records that are
         missing in `rows` are kept and get a `vanished_at`.
@@ -145,7 +145,7 @@ class Writer:
         )
 
     def vanish(self, table: Table, keys: pa.Table) -> int:
-        """Set `vanished_at` of the stored records with these keys; return their number."""
+        """Set `vanished_at` of records with these keys, unless it is set; return their number."""
         if not keys.num_rows:
             return 0
         self._settle(table.name)
@@ -292,7 +292,7 @@ class Writer:
         return self.stored(name, self.versions[name])
 
     def _widen(self, table: Table, name: str) -> None:
-        """Add later declared columns to a stored table, so that every file has all columns.
+        """Add columns declared later to a stored table, so that every file has all columns.
 
         The values are extracted from the received records. Otherwise, unchanged records would count
         as changed, and versions would differ in columns that one of them lacks.

@@ -167,6 +167,7 @@ def test_that_a_rejected_file_is_taken_back_shows_no_day_that_no_statement_cover
     assert filed.state == state
 
 
+@pytest.mark.acceptance
 def test_a_rejection_withdrawn_by_the_bank_reads_check_bank(filed: Filed) -> None:
     filed.answer("RJCT", "AC04", at="2026-10-30T09:00:00Z")
     filed.answer("ACSP", at="2026-10-30T10:00:00Z")
@@ -190,6 +191,7 @@ def test_every_payment_of_a_request_counts_regardless_of_its_file(filed: Filed) 
     assert filed.state == "REJECTED"
 
 
+@pytest.mark.acceptance
 def test_a_response_to_another_file_does_not_count(filed: Filed) -> None:
     assert filed.answer("ACTC").problems == ()
     assert filed.state == "WITH THE BANK"
@@ -278,6 +280,7 @@ def test_a_file_is_taken_back_by_another_person_than_its_maker(filed: Filed) -> 
         void(FILE, "again", actor=BERT)
 
 
+@pytest.mark.acceptance
 def test_a_file_accepted_by_the_bank_cannot_be_taken_back(filed: Filed) -> None:
     filed.answer("RCVD")
     with pytest.raises(ActionRefused, match=r"payments-1\.xml, and reports about .* RCVD"):

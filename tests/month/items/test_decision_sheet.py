@@ -98,6 +98,7 @@ def test_the_workbook_explains_itself_and_has_a_row_for_each_open_item(
         assert page.cell(row, places["Next step"]).value == item.next_step
 
 
+@pytest.mark.acceptance
 def test_facts_are_locked_without_a_password_and_five_columns_are_not(sheet: Path) -> None:
     page = openpyxl.load_workbook(sheet)["Open items"]
     assert page.protection.sheet
@@ -263,6 +264,7 @@ def test_rows_of_another_companys_desk_are_refused_though_its_items_have_the_sam
     assert desk.journal.head().seq == 0
 
 
+@pytest.mark.acceptance
 def test_an_item_that_is_decided_in_two_rows_is_decided_in_neither(
     desk: Workspace, sheet: Path
 ) -> None:

@@ -50,7 +50,7 @@ def test_an_on_ramp_is_traced_from_the_request_to_the_wallet(month_end: Workspac
     assert bank.evidence.startswith("camt053_BE45539951876689_2026-05.xml, Ntry[")
     assert rate.says == "as recorded, (EUR 25,000.00 − EUR 200.00) / 0.9231 = USDC 26,865.995017"
     assert "service reports delivery (hash 0x" in wallet.says
-    assert "company wallets show no balance" in wallet.evidence
+    assert "the service shows no balances of company wallets" in wallet.evidence
     assert not trace.gaps
     assert trace.next_step == ""
 

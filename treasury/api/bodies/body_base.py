@@ -1,8 +1,8 @@
 """The base class of all request bodies.
 
-A body is a frozen struct. Its constructor checks everything that can be checked before sending, and
-raises InputError for missing, wrong and contradictory values. It also fixes the idempotency key, so
-that every attempt sends the same bytes, even after a crash.
+A body is a frozen struct. Its constructor raises InputError for missing, wrong and contradictory
+values, so that nothing is sent. It also fixes the idempotency key, if the body has one, so that
+every attempt sends the same bytes, even after a crash.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     def is_like(self, record: Any) -> bool:
         """Return True if this body may have created a listed record.
 
-        This finds the created record after the answer was lost.
+        This finds the created record after the answer was lost. Only bodies of records that can be
+        listed implement it.
         """
         raise NotImplementedError(type(self).__name__)
 

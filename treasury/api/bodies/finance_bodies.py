@@ -83,7 +83,7 @@ class PartyDetails(Body, frozen=True, kw_only=True):
             raise self.wrong(f"party_type is {self.party_type!r}", "use INDIVIDUAL or ORGANISATION")
 
     def is_like(self, record: Any) -> bool:
-        """Return True if type, names and external id match."""
+        """Return True if type and external id match, and no name in the record differs."""
         return all(
             getattr(record, name, None) in {getattr(self, name), None}
             for name in ("first_name", "last_name", "name")

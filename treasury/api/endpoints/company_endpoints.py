@@ -80,6 +80,8 @@ class BankAccounts(Collection[models.CompanyBankAccount]):
 
         Raises
         ------
+        InputError
+            The name is blank; nothing was sent.
         VersionConflict
             The bank account changed after that version.
         OutcomeUnknown
@@ -166,6 +168,8 @@ class CompanyWallets(Collection[models.CompanyWallet]):
 
         Raises
         ------
+        InputError
+            The description is too long; nothing was sent.
         VersionConflict
             The wallet changed after that version.
         OutcomeUnknown
@@ -190,7 +194,7 @@ class CompanyWallets(Collection[models.CompanyWallet]):
     def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
         if name != "address":
             return super()._passes(value, name, condition, parents)
-        # A hexadecimal address may be written in either case.
+        # The case is ignored, because a hexadecimal address may be written in either.
         address: str | None = value.address
         return address is None or address.lower() == str(condition).lower()
 

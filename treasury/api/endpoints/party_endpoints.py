@@ -91,7 +91,7 @@ class Parties(Collection[models.Party]):
         Raises
         ------
         OutcomeUnknown
-            The answer was lost, so the change may have been made.
+            The answer was lost, so the party may have been deleted.
         ServiceError
             The service refused the call or could not be reached.
         ActionRefused
@@ -193,7 +193,7 @@ class Accounts(Collection[models.Account]):
         NotOffered
             The service does not have the operation.
         OutcomeUnknown
-            The answer was lost, so the change may have been made.
+            The answer was lost, so the account may have been deleted.
         ServiceError
             The service refused the call or could not be reached.
         ActionRefused

@@ -8,7 +8,7 @@ from treasury.api.resources import Collection, Endpoint
 
 
 class VirtualBankAccounts(Collection[models.VirtualBankAccount]):
-    """Virtual bank accounts, which receive customers' euros."""
+    """Virtual bank accounts, which receive deposits of customers."""
 
     def create(
         self, account_id: str, body: bodies.NewVirtualBankAccount
@@ -95,7 +95,7 @@ class PaymentSessions(Endpoint[models.PaymentSession]):
 
 
 class PaymentRequests(Endpoint[models.PaymentRequest]):
-    """Payments tied to a card. No operation reads one later, so keep the answer of `create`."""
+    """Payments tied to a card. No operation reads a payment, so keep the answer of `create`."""
 
     def create(self, body: bodies.NewPaymentRequest) -> Record[models.PaymentRequest]:
         """Request a payment that is tied to a card provider's reference.

@@ -40,7 +40,7 @@ class FeeTiers(Reference[models.Fee]):
         InputError
             The amount is not positive, or the type is unknown; nothing was sent.
         ServiceError
-            The service refused the call.
+            The service refused the call or could not be reached.
 
         Examples
         --------

@@ -118,8 +118,8 @@ class TokenAuth(httpx.Auth):
     def _ask(self) -> _Grant:
         """Request a token.
 
-        Only the content of the call holds the secret. No local variable does, because tracebacks
-        may show variables.
+        Tracebacks may show local variables, so the secret is only in objects that hide it: a
+        `Secret`, and the content of a `Call`.
         """
         secret = self._credential.secret()
         self._transport.redactor.hide(secret.reveal(), self._credential.client_id)

@@ -54,7 +54,7 @@ class Fence(Protocol):
         """
 
     def after_bytes(self) -> None:
-        """Record that bytes were passed to the operating system."""
+        """Record that bytes, or a part of them, may have been passed to the operating system."""
 
 
 class Exchange(msgspec.Struct):
@@ -80,7 +80,7 @@ class Exchange(msgspec.Struct):
 
     @contextmanager
     def fenced(self, piece: bytes) -> Iterator[None]:
-        """Send some bytes; the fence may refuse bytes of the request itself.
+        """Run a block that sends `piece`, unless the fence refuses these bytes of the request.
 
         Tunnels, SOCKS and TLS send bytes of their own before the request. The fence does not
         check these.
@@ -100,7 +100,7 @@ class Exchange(msgspec.Struct):
             self.fence.after_bytes()
 
     def expect_body(self) -> None:
-        """Raise the limit by the maximum body size, once the headers of the answer are complete."""
+        """Raise the limit by twice the maximum body size, once all headers have arrived."""
         self.left += 2 * self.answer_bytes
 
     def count(self, received: int) -> None:
@@ -114,7 +114,7 @@ _CURRENT: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
 
 
 def current_exchange() -> Exchange | None:
-    """Return the current exchange of this thread."""
+    """Return the current exchange of this thread, if any."""
     return _CURRENT.get()
 
 
@@ -248,7 +248,7 @@ class _Body(httpx.SyncByteStream):
 def _as_httpx() -> Iterator[None]:
     """Convert an httpcore error into the httpx error of the same name.
 
-    Only a connection error keeps its text, because other texts quote the answer.
+    Only a connection error keeps its text, because other texts may quote the answer.
     """
     try:
         yield
@@ -317,8 +317,8 @@ class _Stream(httpcore.NetworkStream):
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Send all of `buffer`; raise httpcore.WriteTimeout at the deadline.
 
-        Raise httpcore.ConnectError before the first byte of a request if the connection holds
-        unread bytes, because they would be read as the answer to this request.
+        Raise httpcore.ConnectError before the first byte of a request if the peer closed the
+        connection or sent surplus bytes, which would be read as the answer to this request.
         """
         if self._begins and self._has_surplus():
             raise httpcore.ConnectError(_SURPLUS)
@@ -348,7 +348,7 @@ class _Stream(httpcore.NetworkStream):
     def get_extra_info(self, info: str) -> Any:
         """Return information about the socket.
 
-        httpcore closes an idle connection that is readable.
+        A connection with surplus bytes counts as readable, so that httpcore closes it when idle.
         """
         if info == "is_readable":
             tls = self._inner.get_extra_info("ssl_object")

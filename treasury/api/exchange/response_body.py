@@ -1,8 +1,9 @@
 """Reads answers completely, within limits, and removes the client's own secrets.
 
 Every answer passes through here before any other code sees it. The size of its body is limited,
-also after decompression. A token or secret that the service echoes is removed, and cookies are
-dropped. Only the beginning of an unsuccessful answer is kept.
+also after decompression. Tokens and secrets that the service echoes are removed, except from a
+successful answer to a token request. Cookies are dropped. Only the beginning of an unsuccessful
+answer is kept.
 """
 
 from __future__ import annotations
@@ -66,7 +67,10 @@ class Redactor:
         return "Redactor(…)"
 
     def hide(self, secret: str, client_id: str = "") -> None:
-        """Remove `secret` from later answers: plain, URL-encoded and in basic authentication."""
+        """Remove `secret` from later answers, in plain or encoded form, unless it is very short.
+
+        The encoded forms are those of URLs, JSON and basic authentication.
+        """
         texts = {secret, quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]}
         if client_id:
             texts.add(base64.b64encode(f"{client_id}:{secret}".encode()).decode())
@@ -166,7 +170,7 @@ for _name in ("httpcore.connection", "httpcore.http11", "httpcore.proxy"):
 
 
 class BoundedTransport(httpx.BaseTransport):
-    """A transport that returns complete answers of limited size, without secrets."""
+    """A transport that returns answers already read, with a limited size and without secrets."""
 
     def __init__(
         self, inner: httpx.BaseTransport, redactor: Redactor, *, refusal_bytes: int
@@ -176,7 +180,11 @@ class BoundedTransport(httpx.BaseTransport):
         self._refusal_bytes = refusal_bytes
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request and read its answer; raise UnreadableAnswer if it is too long."""
+        """Send a request and read its answer.
+
+        Raise UnreadableAnswer if a successful answer is too long, or in an encoding that was not
+        requested, and httpx.DecodingError if it cannot be decompressed.
+        """
         response = self._inner.handle_request(request)
         with closing(response):
             content = self._content(response)

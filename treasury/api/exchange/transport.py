@@ -3,7 +3,7 @@
 The kind of a call decides after which failures it is retried, with growing pauses, until its
 deadline:
 
-- A read, and a write with an idempotency key, after any temporary failure.
+- A read, and a write with an idempotency key, after a 401 or any temporary failure.
 - A write with a version, after the service's own 401 or 429.
 - Any other write, after the service's own 401.
 - Every call, if no byte of it has left this machine.
@@ -128,7 +128,10 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     look_up: str = "read the record to see whether it was changed"
     brings_token: bool = False
-    """True if the call requests an access token; the answer is short."""
+    """True if the call requests an access token.
+
+    The body of a successful answer is then limited to `refusal_bytes`, and not redacted.
+    """
     retry_unauthorized: bool = True
     """True if a plain write is repeated with a new token after the service's own 401."""
     fence: Fence | None = None
@@ -310,7 +313,7 @@ class _BrokenAnswer(httpx.RequestError):
 def _may_repeat(call: Call, outcome: _Failure) -> bool:
     if isinstance(outcome, _NEVER_SENT):
         return True
-    # A retry would get an answer that is too long again.
+    # A retry would get an unreadable answer again.
     if isinstance(outcome, UnreadableAnswer):
         return False
     if call.kind == "versioned":
@@ -323,7 +326,7 @@ def _may_repeat(call: Call, outcome: _Failure) -> bool:
 def _wants_token(call: Call, outcome: _Failure) -> bool:
     """Return True if a call should be repeated with a new token, as the specification requires.
 
-    A read or a keyed write may always be repeated; any other write only after the service's own
+    A read or a keyed write is repeated after any 401; any other write only after the service's own
     401. A plain write is not repeated if `retry_unauthorized` is False. The reason: a proxy may
     send a call twice and return only the second answer, so the first call may have succeeded before
     a genuine 401.

@@ -99,7 +99,7 @@ class _AmountSplit(Model, frozen=True):
 
 
 class Balance(Model, frozen=True):
-    """The balance of one asset in a wallet, in any documented shape (`gaps.md`, balances element).
+    """The balance of one asset in a wallet, in any documented shape.
 
     `holding` reads each of these shapes: {token, balance, availableBalance, pendingBalance} as
     strings; {asset, contractAddress, amount{total, available, reserved}} as strings or as numbers;
@@ -358,7 +358,7 @@ class Token(Model, frozen=True):
 
 
 UNLIMITED: Final = Decimal(2**256 - 1)
-"""The largest number in a token contract, by which an allowance is unlimited."""
+"""The largest number in a token contract; as an allowance it means "unlimited"."""
 
 
 _WIDE: Final = Context(prec=100)

@@ -284,7 +284,7 @@ class RampRequest(Model, frozen=True):
 
     @property
     def changed_at(self) -> datetime | None:
-        """The time of the last event, because a request has no update time."""
+        """The time of the last event or else of creation, because a request has no update time."""
         times = [event.created_at for event in self.events or () if event.created_at]
         return max(times, default=self.created_at)
 

@@ -73,7 +73,10 @@ def close(
 
 
 def pack_rows(pack: ClosePack) -> pa.Table:
-    """Return the checklist, one row per written file, and the seal; columns of CHECKLIST."""
+    """Return the checklist, then a row for each path of the pack, its seal, and its note if any.
+
+    All rows have the columns of CHECKLIST.
+    """
     from treasury.close.checklist import CHECKLIST
 
     written = [("Pack", "written", str(path)) for path in pack.paths]

@@ -65,6 +65,6 @@ def require_signed(head: HomeHead, address: str, signatures: HeadSignatures) -> 
 
 
 def _digest(head: HomeHead) -> str:
-    """Return the SHA-256 of a head's content and number, without its signature."""
+    """Return the SHA-256 of a head without its public key and signature."""
     unsigned = msgspec.structs.replace(head, public_key="", signature="")
     return hashlib.sha256(msgspec.json.encode(unsigned, order="sorted")).hexdigest()

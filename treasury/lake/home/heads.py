@@ -1,15 +1,18 @@
-"""The heads of a home: small objects `heads/<number>`, one for each shared commit.
+"""The heads of a home: small objects `heads/<number>`, one for each push.
 
 A head is created only if its number is free, and never changes. The current head is the last one
 before the first missing number. It names the last commit, the previous head, and a manifest with
 the hash of every file in the lake. The home contains:
 
-    heads/000000000012          the head after a commit
-    manifests/<sha256>          every file of the lake at that head: path, size, SHA-256
-    entries/<sha256>            table log entries, pins and answers of closed months, by content
+    heads/000000000012          a head
+    manifests/<sha256>          every file of the lake at a head: path, size, SHA-256
+    entries/<sha256>            table log entries, pins and results of closed months, by content
     lake/<table>/part-*.parquet Parquet files, with names unique across desks
     lake/<table>/_delta_log/    the log entries in their Delta location, written after the head
+    in_place/<number>           marks the head whose log entries are in their Delta location
     desks/<desk>                the desks that write here
+    turns/<desk>                the desks that lost a race to push and go first
+    probes/<random>             short-lived tests that no object can be created twice
 """
 
 from __future__ import annotations
@@ -58,7 +61,7 @@ class HomeHead(msgspec.Struct, frozen=True, kw_only=True):
 
     `token` is a random number that lets a desk recognise its own head. `parent` is the SHA-256 of
     the previous head. `settings` are the initial settings of a new desk. `signature` covers all
-    other fields.
+    other fields except `public_key`.
     """
 
     number: int
@@ -127,7 +130,7 @@ def head_name(number: int) -> str:
 def is_by_content(path: str) -> bool:
     """Return True if a file is stored under its hash.
 
-    Two desks may give different files the same name.
+    The hash is needed because two desks may give different pins or log entries the same name.
     """
     return path.startswith(BESIDE) or f"/{LOG}/" in path
 
@@ -172,9 +175,9 @@ def listed_heads(place: ObjectPlace, first: int) -> dict[int, datetime]:
 
 
 def read_head(place: ObjectPlace, number: int) -> tuple[HomeHead, str]:
-    """Read a head (a shared commit's description) and its SHA-256, by number.
+    """Return a head (a shared commit's description) and its SHA-256, by number.
 
-    Raise FileNotFoundError if no head has this number, WorkspaceDamaged if it was altered.
+    Raise FileNotFoundError if no head has this number, WorkspaceDamaged if it cannot be read.
     """
     content = place.read(head_name(number))
     try:
@@ -189,7 +192,7 @@ def read_head(place: ObjectPlace, number: int) -> tuple[HomeHead, str]:
 
 
 def read_manifest(place: ObjectPlace, head: HomeHead) -> dict[str, StoredPrint]:
-    """Return a head's files with size and hash, by their paths below the lake's folder.
+    """Return the size and hash of each file of a head, by path (see `local_place`).
 
     Raise WorkspaceDamaged if the manifest is missing, altered, or has a path outside the lake.
     """

@@ -17,9 +17,9 @@ _NAMED: Final = 5
 class HomeStatus(msgspec.Struct, frozen=True):
     """A desk's state compared with its home.
 
-    `problem` explains why the home could not be reached, and `remedy` what to do. `behind` are the
-    newest heads that this desk has not pulled, and `count` is their total number. `staged` lists
-    local work that other desks do not see yet.
+    `number` is this desk's head. `problem` explains why the home could not be reached, and `remedy`
+    what to do. `count` is the number of heads that this desk has not pulled, and `behind` has the
+    newest of them. `staged` lists local work that other desks do not see yet.
     """
 
     address: str

@@ -2,8 +2,8 @@
 
 A table log entry is first stored under its hash, because two desks could create entries of the same
 name at the same time. It is copied to its Delta location after a head names it. A marker object
-stores the last head whose entries were copied; if a push is interrupted, the next push copies the
-rest.
+names the last head whose entries were copied. If a push is interrupted, the next push copies all
+entries.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class HomeSwept(msgspec.Struct, frozen=True):
 def put_logs_in_place(home: LakeHome, before: heads.HomeNote, after: heads.HomeNote) -> None:
     """Copy a head's table log entries to the location where Delta readers expect them.
 
-    If the previous head's log entries are in place, only new entries are copied; otherwise all.
+    If the previous head's entries are in place, only new or changed entries are copied; otherwise
+    all. Entries that the head does not have are removed from that location.
     """
     place = home.place
     ready = {entry.name for entry in place.listed(_IN_PLACE)}
@@ -107,7 +108,7 @@ def broken_objects(
 
 
 def put_again(home: LakeHome, paths: Iterable[str]) -> frozenset[str]:
-    """Replace damaged objects of the newest head by intact local copies; return their paths."""
+    """Replace damaged objects of this desk's head by intact local files; return their paths."""
     files = home.note().files
     mended = set()
     for path in paths:
@@ -119,9 +120,9 @@ def put_again(home: LakeHome, paths: Iterable[str]) -> frozenset[str]:
 
 
 def sweep_home(home: LakeHome, note: heads.HomeNote, guard: timedelta) -> HomeSwept:
-    """Remove objects older than `guard` that neither the newest head nor any recent head names.
+    """Remove objects older than `guard` that no head has named since then.
 
-    Ages are measured by the home's clock.
+    Ages are measured by the home's clock. Nothing is removed if the home lacks this desk's head.
     """
     place = home.place
     home.require_writable(note)
@@ -139,7 +140,7 @@ def sweep_home(home: LakeHome, note: heads.HomeNote, guard: timedelta) -> HomeSw
         needed |= {f"{_TABLES}{path}" for path in _logs(manifest)}
         needed.add(f"{heads.MANIFESTS}{head.manifest.sha256}")
         if put_at[number] < now - guard:
-            # The next head is older than `guard`, so nobody reads this head any more.
+            # This head replaced the earlier ones before that time, so nobody reads them any more.
             break
         number -= 1
     due = [

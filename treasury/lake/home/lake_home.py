@@ -53,8 +53,8 @@ class LakeHome:
 
     `environment` is the environment that the records come from, such as production; `settings` are
     the initial settings of a new desk; `signatures` signs and checks heads; `clock` is the
-    machine's clock. Raise SettingsError if the home is inside the workspace's folder or contains
-    it.
+    machine's clock. Raise SettingsError if the address is invalid, or if the home is inside the
+    lake's folder or contains it.
     """
 
     def __init__(
@@ -138,8 +138,8 @@ class LakeHome:
     def numbers_after(self, note: heads.HomeNote) -> list[int]:
         """Return the numbers of the heads after the desk's own, without gaps, oldest first.
 
-        Raise StorageError if the home lacks this desk's head. Raise HomeUnreachable for an empty
-        folder, because its share may not be mounted.
+        Raise StorageError if the home lacks this desk's head, or HomeUnreachable if the home is
+        then an empty folder, because its share may not be mounted.
         """
         numbers = [*heads.listed_heads(self.place, max(note.number, 1))]
         if note.number and not numbers:
@@ -158,8 +158,9 @@ class LakeHome:
     def newest(self, note: heads.HomeNote) -> tuple[heads.HomeHead, str] | None:
         """Return the newest head and its SHA-256; None if this desk already has it.
 
-        Raise StorageError or SettingsError if it belongs to another lake or environment, or has a
-        later format.
+        Raise SettingsError if the newest head belongs to another environment. Raise StorageError if
+        it does not follow this desk's head, has a later format, is not signed as the policy
+        requires, or belongs to another lake.
         """
         numbers = self.numbers_after(note)
         if not numbers:
@@ -227,7 +228,7 @@ class LakeHome:
         return head
 
     def is_accepted(self, note: heads.HomeNote) -> bool:
-        """Return True if other desks accept this desk's newest head."""
+        """Return True if the policy accepts the signature of this desk's head."""
         head, _ = heads.read_head(self.place, note.number)
         return not head_problem(head, self._signatures)
 
@@ -252,11 +253,12 @@ class LakeHome:
     def require_writable(self, note: heads.HomeNote) -> None:
         """Register this desk as a writer; raise HomeReadOnly (with the writers) if not allowed.
 
-        Raise StorageError if the home lets an existing head be created again, because one desk
-        could then overwrite another's commit; or if this machine's clock differs too much from the
-        home's, because commits would have wrong timestamps.
+        Raise StorageError if heads must be signed and this desk cannot sign, or if the home lacks
+        this desk's head. Raise it too if the home lets an existing object be created again, because
+        one desk could then overwrite another's commit; or if this machine's clock differs too much
+        from the home's, because commits would have wrong timestamps.
         """
-        # This raises StorageError before any work is done.
+        # If this desk cannot sign, this raises StorageError before any work is done.
         self._signatures.sign("")
         if note.number:
             # This refuses to write into the folder of an unmounted share.
@@ -273,7 +275,7 @@ class LakeHome:
                     f"the clock of this machine is {minutes:,} minutes"
                     f" {'ahead of' if ahead > timedelta() else 'behind'} the clock of the lake's"
                     f" home {self.place.address}: its commits would have wrong timestamps",
-                    do="set the one that is wrong, then run this again",
+                    do="set the clock that is wrong, then run this again",
                 )
             if not note.is_probed:
                 name = f"{PROBES}{uuid.uuid4().hex}"
@@ -283,8 +285,8 @@ class LakeHome:
                     raise errors.StorageError(
                         f"the lake's home {self.place.address} lets an object be created twice:"
                         " one desk could overwrite another's commit",
-                        do="use storage that keeps If-None-Match (S3, MinIO, Azure, Google), or a"
-                        " folder",
+                        do="use storage that supports If-None-Match (S3, MinIO, Azure, Google), or"
+                        " a folder",
                     )
         except errors.HomeReadOnly as error:
             writers = ", ".join(dict.fromkeys(desk.by for desk in self.desks())) or "no desk yet"
@@ -366,6 +368,6 @@ class LakeHome:
     def each(
         self, ask: Callable[[T], R], subjects: Iterable[T], *, at_once: int = AT_ONCE
     ) -> list[R]:
-        """Call `ask` for each subject in parallel; raise the first error after all calls end."""
+        """Call `ask` for each subject in parallel; raise the first error once no call runs."""
         with ThreadPoolExecutor(at_once, "home") as pool:
             return list(pool.map(ask, subjects))

@@ -1,6 +1,6 @@
 """Storage for the lake's home: named objects on S3, Azure, Google Cloud or in a shared folder.
 
-Only this module calls `obstore`. Every error gets our own message, because a storage service's text
+Only this module calls `obstore`. Its errors get our own messages, because a storage service's text
 may contain an address with a token.
 """
 
@@ -43,7 +43,7 @@ _PLAIN_HTTP: Final = {
 }  # fmt: skip
 """Variables that allow plain http, for an emulator or a trusted network."""
 _CHUNK: Final = 8 << 20
-"""Maximum number of bytes of an object in memory."""
+"""Minimum number of bytes in which an object is streamed."""
 
 _PART: Final = 1 << 20
 """Number of bytes read from a file at a time, so few that hashing finds them in the processor's
@@ -134,17 +134,17 @@ def check_address(address: str) -> str:
 class ObjectPlace:
     """Named objects below one address; a name is an ASCII path with slashes.
 
-    Raise HomeUnreachable if the storage does not answer or refuses the credential, and HomeReadOnly
-    if it may only be read.
+    The methods raise HomeUnreachable if the storage does not answer or refuses the credential,
+    HomeReadOnly if it may only be read, and StorageError if it is full.
     """
 
     def __init__(self, address: str) -> None:
         self.address = check_address(address)
         self.folder = None if "://" in self.address else Path(self.address)
-        """The home's folder; None for an object storage."""
+        """The home's folder; None for an object store."""
 
     def make(self) -> None:
-        """Create the home if it is a folder; the parent folder must exist."""
+        """Create the home's folder if its parent exists; do nothing for an object store."""
         if self.folder is not None and self.folder.parent.is_dir():
             with reaching(self.address, writes=True):
                 self.folder.mkdir(exist_ok=True)

@@ -84,10 +84,10 @@ def take_head(
     """Download the files of a head and make it visible; return the number of files and bytes.
 
     The caller holds the lock, and no table has uncommitted versions. `sha256` is the hash of the
-    head, and `before` is the desk's state. If another desk released the pin of a commit in
-    `resting`, this desk keeps the pin, and its next push shares it again. With `is_checked`, the
+    head, and `before` is the desk's state. `resting` are the paths of pins that this desk keeps
+    even if another desk released them; its next push shares them again. With `is_checked`, the
     hashes of existing files are checked too. Raise WorkspaceDamaged, without using any file, if an
-    object of the home was altered.
+    object of the home is missing or was altered.
     """
     files = heads.read_manifest(home.place, head)
     folder, incoming = home.folder, home.folder / _INCOMING
@@ -175,7 +175,8 @@ def finish_exchange(home: LakeHome, digests: Digests) -> None:
                     shutil.rmtree(replaced)
                 log.rename(replaced)
                 durable.sync_folder(log.parent)
-    # The old commit's logs are gone, and the new logs are not in place yet.
+    # At this moment readers can open neither commit: the old logs are gone, and the new ones are
+    # not in place yet.
     put_last(folder, exchange.last)
     for table in exchange.tables:
         log, arrived = folder / table / delta.LOG, incoming / table / delta.LOG
@@ -193,7 +194,7 @@ def finish_exchange(home: LakeHome, digests: Digests) -> None:
 
 
 def lacks(path: Path, stored: heads.StoredPrint, *, by_hash: bool = False) -> bool:
-    """Return True if a file is missing or differs."""
+    """Return True if a file is missing, or differs in size or, with `by_hash`, in content."""
     try:
         if path.stat().st_size != stored.size:
             return True
@@ -207,7 +208,7 @@ def lacks(path: Path, stored: heads.StoredPrint, *, by_hash: bool = False) -> bo
 def _exchanged(
     folder: Path, lacking: Mapping[str, heads.StoredPrint], last: LastCommit
 ) -> tuple[str, ...]:
-    """Return the tables that another desk repaired: a local log entry differs from the head's."""
+    """Return the tables that another desk repaired: their local logs differ from the head's."""
     tables = set()
     for name, version in last.versions.items():
         log = folder / name / delta.LOG

@@ -1,8 +1,8 @@
 """The order of pushes: a desk that lost the race goes first, so that no desk waits forever.
 
-A desk that commits often could overtake another desk every time. So an overtaken desk registers in
-the home, and desks that start later wait for it for a limited time. This is not a lock: only heads
-prevent conflicting commits, and no desk waits long for one that was killed.
+A desk that commits often could overtake another desk every time. So a desk that lost several races
+registers in the home, and the other desks wait for it for a limited time. This is not a lock: only
+heads prevent conflicting commits, and no desk waits long for one that was killed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class PushOrder:
     def let_pass(self) -> None:
         """Wait until the desks registered before this one have finished.
 
-        After the maximum wait, the remaining registrations are removed.
+        After the maximum wait, the registrations that existed when it began are removed.
         """
         first = ahead = self._ahead()
         began = time.monotonic()

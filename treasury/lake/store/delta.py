@@ -164,7 +164,7 @@ def _versions(folder: Path) -> set[int]:
 
 @contextmanager
 def _changing(folder: Path) -> Iterator[None]:
-    """Change a table through the storage library; on a full disk, remove its temporary files.
+    """Change a table through the storage library; after an error, remove its temporary files.
 
     The library's threads outlive a failed call for a moment, and their files use disk space.
     """
@@ -278,7 +278,7 @@ def update(folder: Path, rows: pa.Table, key: Sequence[str], *, is_open: bool | 
 
 
 def log_after(folder: Path, version: int | None) -> list[Path]:
-    """Return a table's log files after a version, or all of them."""
+    """Return a table's log files after a version; if it is None, all log files."""
     entries = sorted((folder / LOG).iterdir())
     oldest = -1 if version is None else version
     return [path for path in entries if (n := _number(path)) is not None and n > oldest]
@@ -300,7 +300,7 @@ def undo_after(folder: Path, version: int) -> None:
 
 
 def wrong_hint(folder: Path) -> Path | None:
-    """Return the table's checkpoint hint file if it names a missing checkpoint, else None."""
+    """Return the table's checkpoint hint file if it is wrong or unreadable, else None."""
     path = folder / LOG / _HINT
     try:
         hint = decode_json(regular_bytes(path), _Hint)
@@ -348,10 +348,10 @@ def data_files(folder: Path, *, drafts: bool = False) -> list[Path]:
 
 
 def trim_log(folder: Path, oldest: int) -> int:
-    """Remove the log before version `oldest`; return the number of files removed.
+    """Remove the log before the last checkpoint up to version `oldest`; return the files' number.
 
-    The remaining log begins with a checkpoint, so that each later version still opens. The oldest
-    files are removed first, so that the log is complete even after an interruption.
+    The remaining log begins with this checkpoint, so that each later version still opens. The
+    oldest files are removed first, so that the log is complete even after an interruption.
     """
     log = folder / LOG
     entries = sorted(path for path in log.iterdir() if _number(path) is not None)
@@ -368,6 +368,6 @@ def trim_log(folder: Path, oldest: int) -> int:
 
 
 def _number(path: Path) -> int | None:
-    """Return the version number in the name of a log file."""
+    """Return the version number in the name of a log file; None for other files."""
     head = path.name.partition(".")[0]
     return int(head) if head.isdecimal() else None

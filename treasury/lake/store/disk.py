@@ -1,8 +1,7 @@
-"""Disk errors of the lake: all changes go through `writing`, all reads through `reading`.
+"""Disk errors of the lake: `reading` and `writing` convert them into errors with the next step.
 
-Both convert errors of disks and file formats into an error that states the next step. All code in
-this package that changes a file is inside `writing`, so tests can interrupt a commit before and
-after each write.
+All code that changes the lake's data is inside `writing`, so tests can interrupt a commit before
+and after each write.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def reading(folder: Path) -> Iterator[None]:
 
 
 def problem_of(path: Path, size: int) -> str:
-    """Return what is wrong with a stored file, without reading it; empty if its size is right.
+    """Return what is wrong with a stored file, without reading it; empty if it has its size.
 
     Raise StorageError if it may not be read.
     """
@@ -105,7 +104,8 @@ def denied(path: Path) -> StorageError:
 def writing(folder: Path) -> Iterator[None]:
     """Run a block that changes files; raise StorageError with the cause, such as a full disk.
 
-    Files written in the block are invisible to readers until a commit names them.
+    The message can say that the stored data is unchanged, because no commit names a file before it
+    is completely written.
     """
     try:
         yield

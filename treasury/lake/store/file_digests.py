@@ -48,7 +48,7 @@ class Digests:
             raise disk.denied(self._path) from error
         except OSError as error:
             raise WorkspaceDamaged(
-                f"the list of hashes {self._path} {error.strerror}",
+                f"the list of hashes {self._path} cannot be read ({error.strerror})",
                 do="remove it: files without a hash are checked by their rows",
             ) from error
         digests = {}

@@ -1,7 +1,7 @@
 """Leases: files that show that a reader still needs the files of its commit.
 
 A reader keeps its lease locked. The operating system releases the lock when the reader ends, for
-whatever reason. So a lease that another process can lock is stale, and is removed. A reader without
+any reason. So a lease that another process can lock is stale, and is removed. A reader without
 write access has no lease; for such readers, recently superseded files are kept.
 """
 

@@ -1,7 +1,7 @@
 """Writes incoming rows to Parquet files, which later become part of a table version.
 
-Rows come in small batches. At most two row groups are in memory: one being filled, and one being
-written by a thread. Incomplete files are harmless, because no version names them.
+Rows come in small batches. At most two row groups per file are in memory: one being filled, and one
+being written by a thread. Incomplete files are harmless, because no version names them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from treasury.lake.table_declaration import HASH, OPEN, RAW
 
 GROUP_ROWS: Final = 60_000
 _GROUP_BYTES: Final = 24 << 20
-"""Maximum rows and bytes of a row group. Small groups are slow to read. Large groups need memory,
-because two are in memory while one is being written.
+"""Rows and bytes after which a row group is written. Small groups are slow to read. Large groups
+need memory, because two are in memory while one is being written.
 """
 
 _SAMPLE: Final = 1000
@@ -66,7 +66,7 @@ class Files:
         """The keys of the added rows, if the key is one column."""
         inner = [f for f in schema if not (partitioned and f.name == OPEN)]
         self._inner = pa.schema(inner)
-        # Minimum and maximum statistics of these columns would not help any query.
+        # Statistics (minimum and maximum) of records and hashes would not help any query.
         self._compared = [f.name for f in inner if f.name not in (RAW.name, HASH.name)]
         self._open: dict[bool | None, _File] = {}
         self._written: list[Written] = []
@@ -208,7 +208,7 @@ class _File(msgspec.Struct, eq=False):
             self.schema,
             compression="zstd",
             compression_level=1,
-            # Dictionary encoding helps if a value occurs twice on average.
+            # Dictionary encoding helps if values occur at least twice on average.
             use_dictionary=[
                 name
                 for name in self.repeating

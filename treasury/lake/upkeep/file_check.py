@@ -30,7 +30,7 @@ _BATCH: Final = 65_536
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """A damaged file of a table, a history, or the table `commits`."""
+    """A damaged file of a table, a history or the table `commits`, or a damaged pin."""
 
     table: str
     path: str
@@ -157,10 +157,10 @@ class FileCheck:
 def whole_rows(path: Path, declared: Table | None) -> Iterator[tuple[pa.Table, pa.Table]]:
     """Yield a file's rows in batches: all rows, and the intact ones among them.
 
-    A row whose hash was made by an earlier rule cannot be checked and counts as intact.
+    A row without a hash, or with a hash by an earlier rule, cannot be checked and counts as intact.
     """
     file = pq.ParquetFile(path)
-    # A batch is a row group, which limits its size.
+    # A batch has rows of one row group, which limits its size.
     groups = ([group] for group in range(file.num_row_groups))
     for batch in chain.from_iterable(file.iter_batches(_BATCH, group) for group in groups):
         rows = pa.Table.from_batches([batch])

@@ -2,8 +2,8 @@
 
 Each stored version of a record has its key, its content hash and the instant of its commit. So a
 table and its history can be rebuilt from any files with their rows: files of the last commit,
-superseded files, and files that an earlier repair moved away. If rows are lost, the table is marked
-to be fetched completely (`Writer.refetch`).
+superseded files, and files that an earlier repair moved away. If records are lost, their table is
+marked to be fetched completely (`Writer.refetch`).
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
@@ -68,7 +68,7 @@ class Repair(msgspec.Struct, frozen=True):
 
 
 class _Standing(msgspec.Struct, frozen=True):
-    """The commit from which a repair starts, and the known earlier commits."""
+    """The commit from which a repair starts, and the known commits up to it."""
 
     commit: Commit
     commits: pa.Table
@@ -79,7 +79,10 @@ class _Standing(msgspec.Struct, frozen=True):
 
 
 def repair(lake: Lake, now: datetime) -> Repair:
-    """Repair the last commit by a new commit; without damage, do nothing."""
+    """Rebuild damaged tables of the last commit in a new commit; without damage, make none.
+
+    Pinned files that an earlier repair moved away are moved back.
+    """
     with lake.locked("repair"):
         damages_found = tuple(damages(lake))
         _bring_back_pinned(lake)
@@ -261,7 +264,10 @@ WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE commit
         return version is not None and not any(FileCheck(self._lake).log(name, version))
 
     def _committed(self, name: str) -> set[str]:
-        """Return the files that the last commit names, if its log can be read."""
+        """Return the files that the last commit names, and add their rows to the expected number.
+
+        If the log cannot be read, the number is unknown.
+        """
         if name not in self._last.versions:
             return set()
         if not self._log_is_whole(name):

@@ -46,7 +46,7 @@ class LakeStatus(Tables, msgspec.Struct, frozen=True):
         lines = [
             f"size     {self.size:,} bytes on disk, {self.free:,} free",
             f"commits  {self.commits:,}; last: {', '.join(runs) or 'none'}",
-            f"kept     pinned {pins}; read now by {self.readers}",
+            f"kept     pinned {pins}; commits being read: {self.readers}",
         ]
         if self.refetch:
             lines.append(f"missing  {', '.join(tables_of(self.refetch))}: run `treasury doctor`")

@@ -31,9 +31,9 @@ def changes(
 ) -> pa.Table:
     """Return the changes in a table of records after `since`, up to `until`, ordered by time.
 
-    `changed_at` is the commit that stored the change. A record that is new, vanished from a
-    complete listing, or came back gives one row without a field. If only parts of the received
-    record that have no column differ, the field is `raw`.
+    `changed_at` is the instant of the commit that stored the change. A record that is new, vanished
+    or came back gives one row without a field, in addition to a row for each changed field. If only
+    parts of the received record that have no column differ, the field is `raw`.
     """
     table = snapshot.declared(name)
     if not table.records:

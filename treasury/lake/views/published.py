@@ -38,7 +38,7 @@ def publish(folder: Path, views: Mapping[str, str], about: str) -> Path:
             durable.sync_files([draft], folder)
             os.replace(draft, path)
             durable.sync_folder(folder)
-    # The commit itself is complete, so a failure here is only reported.
+    # The commit itself is complete, as the error's next step states.
     except (StorageError, duckdb.Error) as error:
         raise StorageError(
             f"{FILE_NAME} could not be refreshed ({getattr(error, 'what', error)})",

@@ -1,7 +1,7 @@
 """Computes how long each record was in each status, from service events or our observations.
 
-An event has the time at which the service changed the status. An observed status began between the
-first commit with this status and the commit before, so both instants are returned.
+An event has the time at which the service changed the status. An observed status began between two
+commits: the first one with this status, and the one before. Both instants are returned.
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
@@ -30,7 +30,7 @@ DURATION: Final = grouped_schema(
     (INSTANT, "entered_after"),
     (INTEGER, "at_least", "at_most"),
 )
-"""The columns that follow the record's key. `left_at` is null while the status lasts; in this case,
+"""The columns of `durations`. `left_at` is null while the status lasts; in this case,
 `seconds` is measured until the snapshot's instant.
 
 `known_from` is `events` or `observation`. For an observed status, `entered_at` is the instant of

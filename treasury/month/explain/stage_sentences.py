@@ -31,7 +31,10 @@ def line_sentences(line: _Row) -> Iterator[_Sentence]:
 
 
 def form_sentences(forms: Collection[_Row]) -> Iterator[_Sentence]:
-    """Yield a sentence per reference field: its text as written and as compared."""
+    """Yield two sentences per reference field, its text as written and as compared.
+
+    Without a reference field, yield one sentence that says so.
+    """
     if not forms:
         yield "text", "", "the line has no reference field"
     for form in forms:

@@ -228,8 +228,8 @@ class RequestHops(Records):
         says, at = f"service reports delivery ({proof})", (event or request)["created_at"]
         evidence = (
             f"{id_of(event) or 'status SUCCEEDED'}; to"
-            f" {request['company_wallet_address'] or 'a wallet not stated'}; company wallets show"
-            " no balance"
+            f" {request['company_wallet_address'] or 'a wallet not stated'}; the service"
+            " shows no balances of company wallets"
         )
         yield Hop("Wallet", state, says, at=at, evidence=evidence, **_coins(request))
         yield from self._on_chain(request)

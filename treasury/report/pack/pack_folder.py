@@ -26,7 +26,7 @@ _PDF: Final = "report.pdf"
 
 
 class ClosePack(Tables, msgspec.Struct, frozen=True, kw_only=True):
-    """The written pack. `seal` identifies all its files; as a table, it is the checklist.
+    """The written pack; as a table, it is its checklist. `seal` identifies all its files.
 
     `apart` are the PDF and the executed notebook, if requested. `note` is the reason why the month
     could not be prepared, or empty.
@@ -112,7 +112,10 @@ def write_close(
 
 
 def _require_ours(folder: Path) -> None:
-    """Raise InputError unless the folder can be replaced without losing other files."""
+    """Raise InputError if the folder holds files that are not of a pack.
+
+    Raises StorageError if it is a link or a file.
+    """
     from treasury.report.pack.pack_contents import EVIDENCE, named_files
 
     if folder.is_symlink():

@@ -100,7 +100,7 @@ class RampDrivers:
             return user
 
     def payment_run(self, count: int = 10) -> list[RampRequest]:
-        """Create and approve on-ramp requests on the last TARGET day; no wires are sent.
+        """Create approved on-ramp requests on the last TARGET day; no wire is sent.
 
         The first is for EUR 2,500, and each further one is for EUR 500 more.
         """

@@ -124,7 +124,10 @@ def _serve(world: World, user: User | None, route: Route, request: Request, body
 
 
 def _object(request: Request, body: bytes) -> dict[str, Any]:
-    """Return the JSON object in a write's body, with exact numbers if its type requires them."""
+    """Return the JSON object in a write's body, or an empty one.
+
+    Its decimals are floats; `Call.read` decodes the exact ones from the bytes.
+    """
     if request.method in {*_READS, "DELETE"} or not body:
         return {}
     media_type = request.headers.get("content-type", "").partition(";")[0]

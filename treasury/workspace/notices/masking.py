@@ -1,7 +1,8 @@
-"""Masks names of items for messages: no account numbers, addresses, amounts or links.
+"""Masks names of items for messages.
 
 An item's name contains text from outside. A message is read on phones and stored on other servers,
-so only words and payment references of that text are shown.
+so only words, payment references and single numbers of up to four digits are shown. Amounts with a
+currency or decimals are hidden.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _MASKED: Final = tuple(
 
 
 def masked(name: str) -> str:
-    """Mask a name for messages: one line without numbers, amounts or links."""
+    """Return a name as one line without links, with the numbers hidden that the module names."""
 
     def is_reference(word: str) -> bool:
         return _REFERENCE.fullmatch(word.rstrip(_MARKS)) is not None

@@ -402,7 +402,11 @@ class _Draft:
     def _against_balances(
         self, terms: CoinTerms, pool: str, quantity: Decimal, start: _Start
     ) -> str:
-        """Return how a pool differs from the proved balances; empty if equal or not comparable."""
+        """Return how a pool differs from the proved balances.
+
+        The text is empty if they are equal or not comparable, or if a surplus of a stated opening
+        is listed as unproved.
+        """
         coin = terms.coin
         proved: dict[str, list[Decimal]] = defaultdict(list)
         is_entity = terms.pool == "entity"

@@ -131,7 +131,7 @@ def find_batch_details(
 def _explained(
     totals: list[_Row], details: Sequence[_Row], facts: Mapping[str, StatementFacts]
 ) -> tuple[list[_Row], list[_Row]] | None:
-    """Return the rows of one total and the rows of its details; empty without details."""
+    """Return the rows of one total and of its details; None if the details do not replace it."""
     if len({(row.entry_id, row.moved) for row in totals}) != 1:
         # There is no total, or several have the same reference.
         return None
@@ -147,8 +147,8 @@ def _explained(
         return None
     ids = {row.entry_id for row in fitting}
     parts = [row for row in payments if row.entry_id in ids]
-    # A stored total may be superseded for another reason; it is replaced only if stored details
-    # count.
+    # If every total is stored and superseded, and no stored detail counts, the total was superseded
+    # for another reason, not by these details.
     if not any(row.place is not None or row.counts for row in totals) and not any(
         row.place is None and row.counts for row in parts
     ):
