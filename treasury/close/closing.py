@@ -75,6 +75,8 @@ class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     verify, or empty.
     """
 
+    printed: ClassVar[Sequence[str]] = ("roll_forward",)
+
     fiat_columns: ClassVar[Mapping[str, Sequence[str]]] = {
         "late": ("amount",),
         "corrections": ("amount", "matched_amount"),
