@@ -119,7 +119,8 @@ def _bank_rows(r: Reconciliation) -> Iterator[_Row]:
         unexplained = None
         if opening is not None and closing is not None:
             unexplained = difference(closing, total((opening, flows)))
-        way = _way(row)
+        by_lines = row["statements"] and not row["proved"]
+        way = _CONFIRMED if by_lines else "statements"
         # Connected balances prove nothing if an end of the month is unknown.
         lacks_an_end = way == _CONFIRMED and unexplained is None
         proved = row["complete"] and not unexplained and not lacks_an_end
@@ -145,12 +146,6 @@ def _bank_rows(r: Reconciliation) -> Iterator[_Row]:
             or ("its lines do not add up to its balances" if unexplained else ""),
             "next_step": "" if proved else "read its statements again: `treasury statements check`",
         }
-
-
-def _way(statements: _Row) -> str:
-    """Return what proves the balances of an account whose month is complete."""
-    by_lines = statements["statements"] and not statements["proved"]
-    return _CONFIRMED if by_lines else "statements"
 
 
 def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Decimal]]:

@@ -375,22 +375,21 @@ class Snapshot:
             if not isinstance(error, _OF_THE_QUERY):
                 self._check_files(error)
             tables = (*self._catalogue, *self._given, *self._others)
-            columns = self._columns_read(query)
+            words = set(re.findall(r"\w+", query.casefold()))
+            declared = self._catalogue.values()
+            columns_of = {
+                **{table.name: table.schema.names for table in declared},
+                **{
+                    table.history: table.history_schema.names for table in declared if table.records
+                },
+                **{name: rows.column_names for name, rows in self._rows.items()},
+            }
+            # A misspelt column is compared with those of the tables that the query names.
+            columns = [column for name in columns_of.keys() & words for column in columns_of[name]]
             raise query_checks.query_error(error, query, columns, tables) from error
         except pa.ArrowException as error:
             self._check_files(error)
             raise QueryError(str(error), do="correct the query") from error
-
-    def _columns_read(self, query: str) -> list[str]:
-        """Return the columns of the tables that a query names."""
-        words = set(re.findall(r"\w+", query.casefold()))
-        declared = self._catalogue.values()
-        columns = {
-            **{table.name: table.schema.names for table in declared},
-            **{table.history: table.history_schema.names for table in declared if table.records},
-            **{name: rows.column_names for name, rows in self._rows.items()},
-        }
-        return [column for name, names in columns.items() if name in words for column in names]
 
     def _check_files(self, error: Exception) -> None:
         """Raise WorkspaceDamaged for damaged files instead of an error about the query."""

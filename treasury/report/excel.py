@@ -208,7 +208,11 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         for name in long
     }
     tables |= {name: _lines(tables[name]) for name in _OF_LINES if name not in long}
-    tables = {name: _without_codes(name, table) for name, table in tables.items()}
+    for name, coded in tables.items():
+        for field in coded.schema:
+            if field.name in _CODED and pa.types.is_string(field.type):
+                words = [_word(name, field.name, code) for code in coded[field.name].to_pylist()]
+                tables[name] = _with(tables[name], field.name, words)
     alone = closing.period is not None and closing.period.close.alone
     title = f"{title_words(r, zone)} · {ALONE}" if alone else title_words(r, zone)
     book = Workbook(
@@ -239,16 +243,6 @@ def _cover(closing: Closing, title: str) -> Cover:
         ("Report", "report.html, in the same folder"),
     )
     return Cover(title, facts)
-
-
-def _without_codes(name: str, table: pa.Table) -> pa.Table:
-    """Return a sheet's table with words in place of the codes that it shows."""
-    for field in table.schema:
-        if field.name not in _CODED or not pa.types.is_string(field.type):
-            continue
-        words = [_word(name, field.name, code) for code in table[field.name].to_pylist()]
-        table = _with(table, field.name, words)
-    return table
 
 
 def _word(sheet: str, column: str, code: str | None) -> str | None:

@@ -88,7 +88,11 @@ def sections(closing: Closing) -> list[Section]:
     ]
     appendix = [
         *_waiting(closing),
-        *_bridge_section(closing),
+        *(
+            Section("bridge", "Money in transit, tied to the journal", "", grids)
+            for grids in [filled(_bridge(closing.bridge))]
+            if grids
+        ),
         exceptions_section(r),
         conversion_costs_section(closing.fees.costs, unread=unread_words(closing)),
         gas_section(closing.fees.gas),
@@ -314,13 +318,6 @@ def _in_transit(closing: Closing) -> Section:
     )
     lead = unread_words(closing) or transit_words(r)
     return Section("transit", title, f"{lead}.", grids)
-
-
-def _bridge_section(closing: Closing) -> Iterator[Section]:
-    """Yield the section that ties money in transit to the journal, if there is any."""
-    grids = filled(_bridge(closing.bridge))
-    if grids:
-        yield Section("bridge", "Money in transit, tied to the journal", "", grids)
 
 
 def _bridge(bridge: TransitBridge) -> Grid:

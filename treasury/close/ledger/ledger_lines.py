@@ -69,7 +69,11 @@ def ledger_lines(
     """
     rows, at = _columns(path, content, terms)
     number, head = rows[0]
-    head_currencies = {_currency_in(head[at[name]], name) for name in _AMOUNTS if name in at} - {""}
+    head_currencies = {
+        (match[1] or "").upper()
+        for name in _AMOUNTS
+        if name in at and (match := _COLUMNS[name].fullmatch(_head(head[at[name]])))
+    } & CURRENCIES
     common = terms.currency or (head_currencies.pop() if len(head_currencies) == 1 else "")
     if "currency" not in at and not common:
         raise InputError(
@@ -138,13 +142,6 @@ def _places(where: str, cells: Sequence[str], terms: LedgerTerms) -> dict[str, i
 
 def _head(text: str) -> str:
     return " ".join(cell(text).lower().split())
-
-
-def _currency_in(text: str, name: str) -> str:
-    """Return the currency in a column's head; empty without one."""
-    match = _COLUMNS[name].fullmatch(_head(text))
-    currency = (match[1] or "").upper() if match else ""
-    return currency if currency in CURRENCIES else ""
 
 
 def _cells(path: Path, line: int, cells: Sequence[str], head: Sequence[str]) -> list[str]:

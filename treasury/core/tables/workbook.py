@@ -171,7 +171,11 @@ def write_tables(path: Path, tables: Mapping[str, pa.Table], zone: ZoneInfo | No
 
     Instants are in the time zone `zone`, by default UTC.
     """
-    sheets = {_sheet_name(name): table for name, table in tables.items()}
+    sheets: dict[str, pa.Table] = {}
+    for text, table in tables.items():
+        name = _NOT_IN_NAMES.sub(" ", clean(text))[:_LONGEST_NAME].strip("' ")
+        # Excel keeps the name "History" for itself.
+        sheets["Sheet" if name.casefold() in {"", "history"} else name] = table
     book = Workbook(
         zone="UTC" if zone is None else zone.key,
         properties={"title": path.stem},
@@ -179,13 +183,6 @@ def write_tables(path: Path, tables: Mapping[str, pa.Table], zone: ZoneInfo | No
     )
     write_whole(book, sheets, path)
     return path
-
-
-def _sheet_name(text: str) -> str:
-    """Return a text as a name that Excel accepts for a sheet."""
-    name = _NOT_IN_NAMES.sub(" ", clean(text))[:_LONGEST_NAME].strip("' ")
-    # Excel keeps this name for itself.
-    return "Sheet" if name.casefold() in {"", "history"} else name
 
 
 def write_whole(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> None:
@@ -283,7 +280,16 @@ class _SheetWriter:
             page.protect("", _MAY_CHANGE)
         if sheet.aside:
             page.hide()
-        self._as_text = _long_columns(table)
+        # Excel cannot store all digits of these columns.
+        self._as_text = frozenset(
+            field.name
+            for field in table.schema
+            if pa.types.is_decimal(field.type)
+            and any(
+                value is not None and _digits(value)[0] > DIGITS
+                for value in pc.unique(table[field.name]).to_pylist()
+            )
+        )
         widths = self._widths(sheet, table)
         for at, column in enumerate(sheet.columns):
             page.set_column(at, at, widths[at], self._wrapped if widths[at] >= _WIDEST else None)
@@ -372,19 +378,6 @@ class _SheetWriter:
             pattern = "#,##0" + ("." + "0" * decimals if decimals else "")
             self._amounts[decimals] = self._book.add_format({"num_format": pattern})
         return self._amounts[decimals]
-
-
-def _long_columns(table: pa.Table) -> frozenset[str]:
-    """Return the columns with an amount of which Excel cannot store all digits."""
-    return frozenset(
-        field.name
-        for field in table.schema
-        if pa.types.is_decimal(field.type)
-        and any(
-            value is not None and _digits(value)[0] > DIGITS
-            for value in pc.unique(table[field.name]).to_pylist()
-        )
-    )
 
 
 def _shown_length(cell: _Cell | None) -> int:
