@@ -86,8 +86,9 @@ class Course:
 
     @property
     def is_shown(self) -> bool:
-        """Return whether several balances follow from the movements in the order of the days.
+        """Return whether there are several balances, and all follow from the amounts in day order.
 
+        The result is false if all rows have one day.
         In the reverse order, balances would also follow from equal amounts with the wrong sign.
         """
         if self._stated < 2 or self._began is None or self._began == self._ended:

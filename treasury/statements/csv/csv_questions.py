@@ -113,7 +113,7 @@ def settled(
 
 
 def answer_to(question: CsvQuestion, answers: Mapping[str, str]) -> Answer | None:
-    """Return the answer given to a question. Raises InputError for an unknown answer."""
+    """Return the answer given to a question, if any. Raises InputError for an unknown answer."""
     word = answers.get(question.name)
     if word is None:
         return None
@@ -189,7 +189,7 @@ _LEDGER: Final = re.compile(r"[0-9]{3,8}(?![0-9.,'])", re.ASCII)
 
 
 def _amount_question(table: CsvTable) -> CsvQuestion | None:
-    """Choose the amount columns if only they lead to the balances; otherwise ask."""
+    """Choose the amount columns; ask if several are possible and the balances do not decide."""
     distinct: dict[tuple[tuple[str, ...], ...], Columns] = {}
     for choice in _amount_choices(table):
         values = tuple(tuple(table.values(place)) for (place,) in choice.values())
@@ -257,7 +257,7 @@ def _amount_choices(table: CsvTable) -> list[Columns]:
 
 
 def _own(table: CsvTable, places: Sequence[int]) -> list[int]:
-    """Return the columns except taxes, tips, other currencies and mostly empty ones."""
+    """Return the columns except taxes, tips, other currencies and mostly empty ones, else all."""
     own = [
         place
         for place in places
@@ -493,7 +493,7 @@ def _names(header: str, words: Iterable[str]) -> bool:
 
 
 def _follows(table: CsvTable, choice: Columns) -> bool:
-    """Return whether the balances follow from these columns, with plain amounts in or out."""
+    """Return whether the balances follow from these columns, with unsigned amounts as in or out."""
     if not {"balance", "balance_before"} & table.columns.keys():
         return False
     columns = {role: places for role, places in table.columns.items() if role != "fee"} | choice

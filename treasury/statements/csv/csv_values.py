@@ -144,8 +144,8 @@ def decimal_sign(texts: Iterable[str]) -> Literal["", ",", ".", "none"]:
     """Return the decimal sign of a file's amounts, a comma or a point.
 
     A sign groups thousands if another sign follows it or it occurs twice; it separates decimals if
-    not exactly three digits follow. The result is empty if every sign may have either meaning, as
-    in `1.234`, and "none" if no amount has a sign.
+    not exactly three digits follow. Most amounts decide. The result is empty if every sign may have
+    either meaning, as in `1.234`, and "none" if no amount has a sign.
     """
     votes = Counter(map(_vote, texts))
     if votes[","] or votes["."]:
@@ -159,7 +159,7 @@ def without_breaks(text: str) -> str:
 
 
 def _vote(text: str) -> str:
-    """Return the decimal sign of an amount; `open` if its sign may also group thousands."""
+    """Return an amount's decimal sign or ""; `open` if the sign may also group thousands."""
     text = _BREAK.split(text)[0]
     bare = _bare(text)[0]
     points, commas = bare.count("."), bare.count(",")

@@ -106,7 +106,10 @@ def plain_lines(
     names: Mapping[str, str],
     word: str,
 ) -> Iterator[ExportLine]:
-    """Yield the lines of a file in the plain form; `names` maps columns to the file's headings."""
+    """Yield the lines of a file in the plain form; `names` maps columns to the file's headings.
+
+    Raises InputError for an unknown column and for an invalid value.
+    """
     own = {column.name for column in EXPORT_COLUMNS}
     strange = sorted(names.keys() - own)
     if strange:

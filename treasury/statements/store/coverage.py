@@ -2,8 +2,9 @@
 
 Only on covered days is it certain that a missing payment was not made. A statement continues a
 chain if it overlaps the chain, or if it opens with the chain's closing balance and no statement is
-missing between them. The bank's counter shows whether one is missing, or the setting on which days
-the bank writes none. A balance confirmed by a person bridges the days of a dormant account.
+missing between them. The bank's counter shows whether one is missing, or else the setting for the
+days on which the bank writes statements. A balance confirmed by a person bridges the days of a
+dormant account.
 """
 
 from __future__ import annotations
@@ -212,7 +213,7 @@ class _Groups:
 
 
 def _since(chain: Sequence[StatementFacts], last: date, days: StatementDays | None) -> list[str]:
-    """Return the gap after the last statement, up to yesterday because today is not over."""
+    """Return the gap between the chain and `last` if a statement is due in it."""
     if not chain:
         return ["no proved statement"]
     first = chain[-1].last + _DAY
@@ -224,7 +225,7 @@ def _since(chain: Sequence[StatementFacts], last: date, days: StatementDays | No
 def _missing_from(
     chain: Sequence[StatementFacts], first: date, last: date, days: StatementDays | None
 ) -> date | None:
-    """Return the first day from `first` to `last` without a due statement; None without a gap."""
+    """Return the first day that the chain lacks and that is due a statement, if there is one."""
     if not chain:
         return first if first <= last else None
     before = _statement_day(first, min(chain[0].since - _DAY, last), days)
@@ -243,7 +244,7 @@ def _standing_balance(chain: Sequence[StatementFacts], month: Month) -> Decimal 
 def _statement_day(first: date, last: date, days: StatementDays | None) -> date | None:
     """Return the first day from `first` to `last` on which the bank should write a statement.
 
-    Without a setting these are the TARGET business days; with `movements` they are unknown.
+    Without a setting these are the TARGET business days; with `movements` it may be any day.
     """
     for day in (first + count * _DAY for count in range((last - first).days + 1)):
         if days is None or days == "business":

@@ -180,7 +180,7 @@ class Staging(ExitStack):
     ) -> duckdb.DuckDBPyConnection:
         """Run trusted SQL on the table `came` and the tables derived from it.
 
-        Raises StorageError if the disk is full.
+        Raises StorageError if disk or memory do not suffice.
         """
         self._flush()
         return self._execute(query, values)

@@ -70,7 +70,10 @@ class ExportRow(msgspec.Struct, frozen=True, gc=False):
         )  # fmt: skip
 
     def proofs(self) -> tuple[object, ...]:
-        """Return keys that identify a movement among rows of one day and amount, surest first."""
+        """Return keys that identify a movement among rows of one day and amount, surest first.
+
+        A key is None if the row lacks its values.
+        """
         account, name = self.counterparty_account, self.counterparty_name or ""
         texts = [*self.remittance, *self.structured_references]
         words = plain("".join([name, *texts]))
