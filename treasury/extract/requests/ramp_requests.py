@@ -120,7 +120,7 @@ class _Listing:
         self._spool.add(rows.filter(plain))
 
     def misses(self, before: int, after: int | None) -> str | None:
-        """Return how the service's count differs from the known requests; empty if it does not."""
+        """Return how the service's count differs from the known requests; None if it does not."""
         stored = self._run.fetched.read(
             RAMP_REQUESTS.table, ["is_open"], "vanished_at IS NULL"
         ).num_rows
