@@ -162,7 +162,7 @@ def code_meant(
 
 
 def instant_words(value: date | None, form: str = "%Y-%m-%d %H:%M") -> str:
-    """Format an instant in its own time zone, as in `2026-11-02 09:00 CET`."""
+    """Format an instant in its own time zone, as in `2026-11-02 09:00 CET`; empty for None."""
     if value is None:
         return ""
     zone = f" {value:%Z}" if isinstance(value, datetime) else ""

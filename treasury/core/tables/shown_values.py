@@ -124,7 +124,10 @@ def in_zone(table: pa.Table, zone: ZoneInfo | None) -> pa.Table:
 
 
 def exact_frame(table: pa.Table, *, floats: bool = False) -> pd.DataFrame:
-    """Return a DataFrame with exact decimals, dates as `datetime64`, and nullable integers."""
+    """Return a DataFrame with exact decimals, dates as `datetime64`, and nullable integers.
+
+    With `floats`, decimals become floats.
+    """
     import pandas as pd
 
     fields = []

@@ -556,7 +556,7 @@ class Tables(NearestNames):
         return len(self._main)
 
     def __bool__(self) -> bool:
-        # Only results that are a list of items, and count them, are false without any.
+        # Only a result with its own `__len__`, the number of its items, is false if it is empty.
         return type(self).__len__ is Tables.__len__ or len(self) > 0
 
     def _no_table(self) -> TableError:

@@ -162,7 +162,10 @@ def _sheet_name(text: str) -> str:
 
 
 def write_whole(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> None:
-    """Write `book` like `write_book`, completely or not at all; raise StorageError on failure."""
+    """Write `book` like `write_book`, completely or not at all.
+
+    Raise StorageError if the file cannot be written, and InputError for a table that is too long.
+    """
     try:
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as folder:
             new = Path(folder) / path.name
