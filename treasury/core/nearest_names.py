@@ -39,7 +39,7 @@ class NearestNames:
 class Facade(NearestNames):
     """An object whose methods are the operations on one subject, such as `t.actions`.
 
-    Its `repr` lists them.
+    Its `repr` lists the methods.
     """
 
     __slots__ = ()

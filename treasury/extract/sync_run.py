@@ -174,7 +174,7 @@ class SyncReport(Tables, msgspec.Struct, frozen=True):
         return 'SELECT * FROM commits ORDER BY "at"'
 
     def __str__(self) -> str:
-        """Return totals, then a line per changed or skipped table, missing list, notice, drift."""
+        """Return totals, then a line per changed, skipped or unoffered list, notice and drift."""
         sums = {
             name: sum(getattr(table, name) for table in self.tables)
             for name in ("new", "changed", "vanished", "observed")

@@ -303,7 +303,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return any(self._pair(code, bridge).publishers for bridge in self._bridges(code))
 
     def _bridges(self, code: str) -> list[str]:
-        """Return the currencies and coins in which this one may be priced, in order of preference.
+        """Return the currencies and coins in which `code` may be priced, in order of preference.
 
         Each of them is nearer to the euro, so that no chain of rates forms a cycle. A coin may be
         priced in currencies and in coins that are nearer by `_distance`.

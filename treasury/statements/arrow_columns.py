@@ -67,7 +67,7 @@ def _amounts(values: Sequence[Decimal | None], missing: int) -> pa.Array:
     """Return the amounts as decimals; raise ArrowInvalid if the type cannot hold one exactly."""
     try:
         return _text([None if v is None else str(v) for v in values], missing).cast(AMOUNT)
-    # The cast refuses more than 38 digits even if the excess ones are zeros.
+    # The cast refuses very long texts even if their excess digits are zeros.
     except pa.ArrowInvalid:
         plain = [None if v is None else str(v.normalize(_WIDE)) for v in values]
         return _text(plain, missing).cast(AMOUNT)

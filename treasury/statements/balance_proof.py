@@ -116,7 +116,7 @@ class Tally:
     def signed(
         self, opening: StatementBalance, closing: StatementBalance
     ) -> list[tuple[StatementBalance, StatementBalance]]:
-        """Return the pairs of balances, by possible signs, with which the sum holds; plus first."""
+        """Return the balances with each choice of signs for which the sum holds; plus is first."""
         moved = EXACT.subtract(self.credits, self.debits)
         return [
             (first, last)

@@ -64,7 +64,7 @@ class Secret:
 
 
 class Unrendered:
-    """Base of settings whose `repr` hides their values, because one may be a mistyped secret."""
+    """Base of settings whose `repr` hides the values: a value may be a mistyped secret."""
 
     __slots__ = ()
 

@@ -298,7 +298,7 @@ class Cut:
 
     def _parse(self, text: str, *, is_last: bool) -> None:
         """Pass text to the parser; start a new parser for each further document of the file."""
-        # At the end of each document the rest of the text is copied, so it is passed in pieces.
+        # At the end of each document the unparsed text is copied, so it is passed in small pieces.
         for at in range(0, max(len(text), 1), _CHUNK):
             piece = text[at : at + _CHUNK]
             self._parse_piece(piece, is_last=is_last and at + _CHUNK >= len(text))

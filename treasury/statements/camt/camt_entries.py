@@ -43,7 +43,7 @@ class CamtMovement(msgspec.Struct, frozen=True):
 
 
 class Share(msgspec.Struct, frozen=True):
-    """A part of an entry's amount, which becomes one row."""
+    """A part of an entry's amount; each part becomes one row."""
 
     amount: Decimal
     direction: str
@@ -131,7 +131,7 @@ def _with_silent(
     remainder: Decimal,
     mismatch: str,
 ) -> tuple[list[Share], str | None]:
-    """Return the parts and any mismatch if details without an amount share the remainder."""
+    """Return the parts, with the remainder for details without an amount, and any mismatch."""
     everything = tuple(range(len(parts) + len(silent)))
     whole = [Share(entry.amount, entry.direction, everything)]
     if not parts or (len(parts) == 1 and remainder == 0):
@@ -207,7 +207,7 @@ _STATED: Final = ("amount", "transacted", "countervalue", "instructed")
 
 
 def _stated(fields: ElementValues, currency: str, names: Sequence[str] = _STATED) -> Decimal | None:
-    """Return a detail's first amount in a currency, of its own and those of the transaction."""
+    """Return the first amount of a detail (its own, then those in AmtDtls) in this currency."""
     for name in names:
         if name in fields.working and fields.working.get(f"{name}_currency", currency) == currency:
             return _positive(fields.working[name], f"{name} of a detail")

@@ -1,6 +1,6 @@
 """Questions about the CSV of an unknown bank: ambiguous columns, signs and tables.
 
-If the file itself answers a question, for example by its balance column, it is not asked; otherwise
+A question is not asked if the file itself answers it, for example by its balance column. Otherwise
 a person answers it.
 """
 
@@ -223,7 +223,7 @@ def _amount_question(table: CsvTable) -> CsvQuestion | None:
 
 
 def _fee_question(table: CsvTable) -> CsvQuestion | None:
-    """Ask whether the amount includes the fee of the row, unless a balance shows it."""
+    """Ask whether the amount includes the fee of the row, unless the file has balances."""
     (place,) = table.columns.get("fee") or (None,)
     if place is None or {"balance", "balance_before"} & table.columns.keys():
         return None
@@ -257,7 +257,7 @@ def _amount_choices(table: CsvTable) -> list[Columns]:
 
 
 def _own(table: CsvTable, places: Sequence[int]) -> list[int]:
-    """Return the columns except taxes, tips, other currencies and mostly empty ones, else all."""
+    """Return the columns except taxes, tips, foreign and mostly empty ones; all if none is left."""
     own = [
         place
         for place in places
@@ -282,7 +282,7 @@ def _is_money(table: CsvTable, place: int) -> bool:
 
 
 def _net(table: CsvTable, columns: Columns) -> int | None:
-    """Return the column with gross less fee in every row."""
+    """Return the column with gross less fee in every row; None if there is none."""
     nets = [p for p in columns.get("amount", ()) if plain(table.names[p]) in {"net", "netto"}]
     if not nets or "fee" not in columns:
         return None

@@ -88,7 +88,7 @@ class CsvRows:
         """Whether the amounts of the file show the decimal sign."""
         self.positive = layout.profile.positive
         self.oldest: Literal["", "in", "out"] = ""
-        """The answer for rows whose direction the balances do not show."""
+        """Direction, stated by a person, of rows whose direction the balances do not show."""
         self.unknown_status: Literal["PDNG", "BOOK"] = "PDNG"
         """Status given to a row with an unknown word for its status."""
         self.states_signs = False

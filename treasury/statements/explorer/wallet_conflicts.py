@@ -80,8 +80,8 @@ def lacking_payments(
 ) -> list[dict[str, Any]]:
     """Return stored gas payments in `span`, the period of a complete list, that this export lacks.
 
-    If the list is not complete, `span` is None and the result is empty. Then raises InputError if
-    this export has gas that a stored complete list lacks.
+    Without a complete list, `span` is None and the result is empty; InputError is raised if this
+    export has gas that a stored complete list lacks.
     """
     place = export.place
     own = {payment["payment_id"] for payment in payments}

@@ -128,7 +128,7 @@ class CfonbFile(FixedFile):
         self.complete(draft.finish("\n".join(self._raws)), draft)
 
     def _flush(self) -> Iterator[EntryRow]:
-        """Yield the row of the current entry, whose records are complete, unless it is not read."""
+        """Yield the row of the current entry; none if it cannot be read."""
         records, self._entry = self._entry, []
         if not records or self._draft is None:
             return

@@ -280,7 +280,7 @@ def _amount_of(text: str) -> Decimal:
 
 
 def _signed_amount(text: str) -> Decimal:
-    """Return a signed amount; the digit before it is 0 for a credit, 1 for a debit."""
+    """Return a signed amount; its first digit is 0 for a credit, 1 for a debit."""
     if text[:1] not in {"0", "1"}:
         raise InputError(f"{text[:1]!r} is neither credit nor debit")
     amount = _amount_of(text[1:])

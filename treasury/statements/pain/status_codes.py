@@ -44,6 +44,6 @@ def status_words(code: str) -> str:
 def reason_words(codes: list[str]) -> str:
     """Return codes and their words, `AC04 account closed, AM05 duplicate payment`.
 
-    Codes of the bank's own are unchanged.
+    A bank's own codes have no words.
     """
     return ", ".join(f"{code} {REASONS[code]}" if code in REASONS else code for code in codes)

@@ -32,8 +32,7 @@ COVERAGE: Final = pa.schema([
 ])  # fmt: skip
 """One row per account and currency: the days of the latest unbroken chain, and the gaps.
 
-Gaps are before the chain, or after it up to yesterday.
-
+A gap is before the chain, or after it up to yesterday.
 """
 
 MONTH_COVERAGE: Final = grouped_schema(
@@ -213,7 +212,7 @@ class _Groups:
 
 
 def _since(chain: Sequence[StatementFacts], last: date, days: StatementDays | None) -> list[str]:
-    """Return the gap between the chain and `last` if a statement is due in it."""
+    """Return the gap from the chain to `last`, in a list that is empty if no statement is due."""
     if not chain:
         return ["no proved statement"]
     first = chain[-1].last + _DAY
@@ -225,7 +224,7 @@ def _since(chain: Sequence[StatementFacts], last: date, days: StatementDays | No
 def _missing_from(
     chain: Sequence[StatementFacts], first: date, last: date, days: StatementDays | None
 ) -> date | None:
-    """Return the first day that the chain lacks and that is due a statement, if there is one."""
+    """Return the first day without a statement that is due, from `first` to `last`, if any."""
     if not chain:
         return first if first <= last else None
     before = _statement_day(first, min(chain[0].since - _DAY, last), days)
@@ -271,7 +270,7 @@ def _chain(
         if end is None or (facts.last == end and facts.continues(chain[-1])):
             chain.append(facts)
         elif facts.last < end or (facts.last == end and not _is_confirmed(facts)):
-            # A longer statement, or another copy of it, covers the days already.
+            # A longer statement, or a copy of this one, covers the days already.
             continue
         elif facts.since < end or _follows(chain[-1], facts, days):
             chain.append(facts)

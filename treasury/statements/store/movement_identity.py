@@ -128,7 +128,7 @@ class MovementRegister:
                 self._add_new(row, content)
 
     def _unchanged(self, rows: Sequence[MovementVersion]) -> dict[int, MovementVersion]:
-        """Return the stored movement, by row position, that equals each row in content and day.
+        """Map positions of rows to stored movements that equal them in text, content and day.
 
         Twins keep their ids even if their order in the file changes.
         """
@@ -182,8 +182,8 @@ class MovementRegister:
     def settle(self, statements: Iterable[StatementFacts], repeated: Collection[str] = ()) -> None:
         """Supersede movements that are missing in proved statements of their days.
 
-        Totals are superseded by their details, and statements whose ids are in `repeated` because a
-        more detailed format repeats them completely.
+        A total is superseded by its details. The movements of statements whose ids are in
+        `repeated` are superseded too, because a more detailed format repeats all of them.
         """
         final: dict[str | None, list[StatementFacts]] = defaultdict(list)
         for facts in statements:

@@ -33,9 +33,8 @@ _INDEX: Final = pa.schema(
 )  # fmt: skip
 """Columns that identify the movement of a row.
 
-`raw` is a hash of the bank's text without spaces;
-`is_bare` marks a row without any text about the payment, `has_words` a row with a text or a
-reference of the payer.
+`raw` is a hash of the bank's text without spaces; `is_bare` marks a row without any text about the
+payment, `has_words` a row with a text or a reference of the payer.
 """
 
 _TEXTS: Final = ("end_to_end_id", "counterparty_name", "counterparty_account")

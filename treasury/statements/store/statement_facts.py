@@ -56,7 +56,7 @@ class StatementFacts(msgspec.Struct, frozen=True):
 
     @property
     def is_final(self) -> bool:
-        """Return whether the statement is proved and no report, so that it has all movements."""
+        """Return whether the statement is proved and not a report: then it has all movements."""
         return self.proved and not self.is_provisional
 
     @property
@@ -122,7 +122,7 @@ class StatementFacts(msgspec.Struct, frozen=True):
         )
 
     def _continues_on_its_last_day(self, before: StatementFacts) -> bool:
-        """Return whether it continues `before` on that one's last day, repeating no movement."""
+        """Return whether this continues `before` on the last day of `before`, without overlap."""
         moved = before.opening != before.closing
         return (
             self.continues(before)

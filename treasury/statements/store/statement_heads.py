@@ -377,7 +377,6 @@ def write_heads(writer: Writer, statements: pa.Table, heads: Heads) -> None:
 
 
 def _write_proofs(writer: Writer, doubted_rows: Sequence[_Row]) -> None:
-    """Write the current proofs of stored statements."""
     for start in range(0, len(doubted_rows), _AT_ONCE):
         several = {row["statement_id"]: row for row in doubted_rows[start : start + _AT_ONCE]}
         # The hashes are computed here, so they are safe in SQL.
@@ -392,7 +391,7 @@ _AT_ONCE: Final = 1000
 
 
 def _with(statements: pa.Table, rows: Sequence[_Row], now: datetime) -> pa.Table:
-    """Return the statements with the current proof, and the time when they were first added."""
+    """Return the statements with their proof, rivals and hash, and their `added_at`."""
     for name, kind in _FOUND_OUT:
         values = [row[name] for row in rows]
         if name == "added_at":
