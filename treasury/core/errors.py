@@ -18,7 +18,7 @@
      ├─ ActionRefused              an action that may not, or need not, be executed
      ├─ NoticeError                a mail server or webhook did not accept a notice
      └─ ServiceError               a payment service, or the connection to it
-         ├─ ServiceUnreachable     no connection, or none in time
+         ├─ ServiceUnreachable     no connection, or no answer in time
          ├─ BadCredentials         the token address refused the credential
          ├─ Unauthorized           401, for a read even after renewing the token
          ├─ Forbidden              403

@@ -46,7 +46,7 @@ class Facade(NearestNames):
     _offers: ClassVar[Sequence[str]] = ()
     """The methods that `repr` lists; default: all public ones, in the order of their definition."""
     _hint: ClassVar[str] = ""
-    """What people look for and do not find by the names of the methods."""
+    """A hint about operations that people do not find by the names of the methods."""
 
     def __repr__(self) -> str:
         names = self._offers or [

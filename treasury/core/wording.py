@@ -32,7 +32,7 @@ OUTCOME_MEANINGS: Final = {
     "unreferenced": "the line has no reference and no candidate",
     "conflict": "the line has a reference, but its account, amount or another fact contradicts it",
     "returned": "the payment came back, or this line brings one back",
-    "duplicate": "the reference and the amount again, after the full amount was received",
+    "duplicate": "the line repeats a reference and its amount after the full amount was received",
     "ignored": "a person decided that the line belongs to nothing that is expected",
     "other_business": "a rule classes the line as business outside the services",
 }

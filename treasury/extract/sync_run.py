@@ -174,7 +174,7 @@ class SyncReport(Tables, msgspec.Struct, frozen=True):
         return 'SELECT * FROM commits ORDER BY "at"'
 
     def __str__(self) -> str:
-        """Return totals, then a line per changed, skipped or unoffered list, notice and drift."""
+        """Return totals, a line per changed or skipped table, unoffered list, notice and drift."""
         sums = {
             name: sum(getattr(table, name) for table in self.tables)
             for name in ("new", "changed", "vanished", "observed")
@@ -325,7 +325,7 @@ class SyncRun:
             self._skipped.setdefault(form.table.name, error.what)
 
     def lacks(self, form: Form, error: ServiceError) -> bool:
-        """Return True, and add it to the report, if the service does not offer the list."""
+        """Return whether the service does not offer the list; if so, add the list to the report."""
         if not isinstance(error, NotOffered) or not error.by_service:
             return False
         self._unoffered[Unoffered(form.table.name, str(error.operation))] = None

@@ -257,7 +257,7 @@ class Settings(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unk
 
 
 def settings_for_colleagues(settings: Settings) -> str:
-    """Return the settings for a colleague's workspace on the same lake as JSON.
+    """Return as JSON the settings for a colleague's workspace on the same lake.
 
     They have no credentials.
     """

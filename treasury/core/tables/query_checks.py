@@ -29,7 +29,7 @@ _NO_COLUMN: Final = re.compile(
     r'[Cc]olumn (?:named )?"(.+?)"(?: not found| does not exist| in \w+ list not found|\n|$)'
 )
 _PLACE: Final = re.compile(r"\n\n(?:LINE|Candidate)")
-"""Begins the part of an error in which DuckDB repeats the query or lists some names."""
+"""Beginning of the part of an error in which DuckDB repeats the query or lists names."""
 _MOST_COLUMNS: Final = 40
 """Maximum number of columns that an error lists."""
 

@@ -164,7 +164,7 @@ def _sheet_name(text: str) -> str:
 def write_whole(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> None:
     """Write `book` like `write_book`, completely or not at all.
 
-    Raise StorageError if the file cannot be written, and InputError for a table that is too long.
+    Raise StorageError if the file cannot be written, and InputError for a table with too many rows.
     """
     try:
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as folder:

@@ -144,8 +144,8 @@ def decimal_sign(texts: Iterable[str]) -> Literal["", ",", ".", "none"]:
     """Return the decimal sign of a file's amounts, a comma or a point.
 
     A sign groups thousands if another sign follows it or it occurs twice; it separates decimals if
-    not exactly three digits follow. The majority decides. The result is empty if every sign may have
-    either meaning, as in `1.234`, and "none" if no amount has a sign.
+    not exactly three digits follow. The majority decides. The result is empty if every sign may
+    have either meaning, as in `1.234`, and "none" if no amount has a sign.
     """
     votes = Counter(map(_vote, texts))
     if votes[","] or votes["."]:
