@@ -57,7 +57,7 @@ class StoredTransfers:
             self._known[row["id"]] = (row["kind"], row["first_seen_at"], row["is_open"])
 
     def of(self, name: str) -> tuple[str, datetime] | None:
-        """Return the kind and first sync of a loaded transfer; None if it is not stored."""
+        """Return the kind and the first sync's time of a loaded transfer; None if not stored."""
         stored = self._known.get(name)
         return None if stored is None else stored[:2]
 

@@ -28,7 +28,7 @@ WITHOUT_BALANCES: Final = (
     "^(no balances|no opening balance|no closing balance|balances without a sign[^;]*|"
     ".* = interim [^;]*: more may be booked that day)$"
 )
-"""Proof texts whose only failure is a balance that is missing, unsigned or interim."""
+"""Pattern of proofs that fail only because a balance is missing, unsigned or interim."""
 
 
 def is_provable(proof: str) -> bool:

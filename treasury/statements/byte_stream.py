@@ -12,7 +12,7 @@ HEAD: Final = 1 << 16
 
 
 class UnknownFormat(StatementError):
-    """Error for a file that is not a bank statement, or whose format is not supported."""
+    """Error for a file that is not a bank statement, or has a format that is not supported."""
 
 
 class ByteSource(Protocol):

@@ -76,9 +76,9 @@ def read_in_processes(
 ) -> Iterator[StatementFile | Problem]:
     """Yield the files in order, read but with `is_twin` not set yet.
 
-    For a file that is not a bank statement, and that nobody asked for by name, yield a Problem.
-    Raises StatementError for any other refused file; with a list `refused`, the error is appended
-    to it instead, and the other files are read.
+    For a file in a folder, glob or archive that is not a bank statement, yield a Problem. Raises
+    StatementError for any other refused file; with a list `refused`, the error is appended to it
+    instead, and the other files are read.
     """
     count = max(1, workers if workers is not None else os.cpu_count() or 1)
     with (

@@ -127,7 +127,7 @@ def read_statements(
 def read_batches(
     path: Path, *, profiles: Sequence[Profile] = (), account: str | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield one file's entries in batches of about a thousand rows, whatever its size.
+    """Yield one file's entries in batches of about a thousand rows, for files of any size.
 
     Rows may be yielded before a fault is found: only after the last batch is the file known to be
     complete. `is_twin` is not set.

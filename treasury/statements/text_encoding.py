@@ -53,7 +53,7 @@ _ENCODINGS: Final = (
     ("cp852", (*_EAST, "äöüß")),
     ("cp850", _WEST),
 )
-"""Encodings, in the order of preference for those that fit equally well."""
+"""Encodings in order of preference, which decides if several fit equally well."""
 _SIGNS: Final = frozenset("€–—’‘“”„…°§£«»¿¡ºª·´`\u00a0")
 """Symbols that texts of any language may have."""
 _HINTS: Final = {

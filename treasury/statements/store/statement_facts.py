@@ -61,7 +61,7 @@ class StatementFacts(msgspec.Struct, frozen=True):
 
     @property
     def is_csv(self) -> bool:
-        """Return whether the statement is a CSV export, whose days and time a person chose."""
+        """Return whether the statement is a CSV export: a person chose its days and its time."""
         return self.format.startswith("CSV")
 
     @property

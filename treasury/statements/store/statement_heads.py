@@ -142,7 +142,7 @@ class IncomingStatements:
         self.rows: dict[str, _Row] = {}
         self.states: dict[str, State] = {}
         self.overtaken: dict[tuple[int, str], None] = {}
-        """Versions that do not count, and whose rows are not stored."""
+        """Versions that do not count; their rows are not stored."""
         self.outvoted: dict[tuple[int, str], None] = {}
         """Versions replaced by a competing version; their rows are stored as superseded."""
         self.corrected: set[str] = set()
