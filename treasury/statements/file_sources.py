@@ -278,7 +278,7 @@ def _out_of(document: Document, depth: int, budget: _Budget) -> Iterator[Documen
 def _deeper(document: Document, depth: int, budget: _Budget) -> Iterator[Document]:
     """Yield the documents in a member of an archive, which may be an archive itself."""
     if depth >= _DEEPEST:
-        raise StatementError(f"{document.name}: an archive in an archive in an archive", do=_DO)
+        raise StatementError(f"{document.name}: archives are nested too deeply", do=_DO)
     yield from _unpacked(document, depth + 1, budget)
 
 
@@ -323,14 +323,15 @@ def _member(
     def opened() -> Iterator[ByteSource]:
         if method := unbounded_method(member):
             raise StatementError(
-                f"{name}: packed with {method}, which is not unpacked here",
-                do="unpack it, then add what is inside",
+                f"{name}: packed with {method}, which is not supported",
+                do="unpack it, then add the files inside",
             )
         try:
             unpacked = archive.open(member)
         except (RuntimeError, NotImplementedError) as error:
             raise StatementError(
-                f"{name}: it cannot be unpacked ({error})", do="unpack it, then add what is inside"
+                f"{name}: it cannot be unpacked ({error})",
+                do="unpack it, then add the files inside",
             ) from None
         except _BROKEN as error:
             raise StatementError(f"{name}: a broken archive ({error})", do=_DO) from None

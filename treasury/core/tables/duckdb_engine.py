@@ -76,7 +76,7 @@ def lock(connection: duckdb.DuckDBPyConnection) -> None:
 def read_beside(
     connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation
 ) -> pa.Table:
-    """Return the rows of a relation, at first with half the memory limit if that is `MEMORY`.
+    """Return the rows of a relation; a limit of `MEMORY` is halved for the first attempt.
 
     The result needs memory outside the database. If half the limit is too little, the query runs
     with the full limit.

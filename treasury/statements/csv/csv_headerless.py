@@ -1,7 +1,7 @@
 """Layout of a CSV file without a header row, recognised by the kinds of its cells.
 
-Debit and credit columns have the same kind of cells. A built-in profile with a balance column is
-used only if a minus, or the balances, show which amounts are debits.
+Debit and credit columns have the same kind of cells. So a built-in profile is used only if a minus,
+or the balances, show which amounts are debits. One amount column without balances is trusted.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _FITS: Final[dict[str, Callable[[str], bool]]] = {
 
 
 def _is_signed(layout: Layout, sample: Sequence[CsvRow], file_name: str) -> bool:
-    """Return whether signs or balances show the amounts' directions; true if no balance can."""
+    """Return whether a minus or the balances show directions; true for amounts without balances."""
     if "amount" in layout.columns:
         if not {"balance", "balance_before"} & layout.columns.keys():
             return True

@@ -156,7 +156,7 @@ def require_native(coin: str, place: WalletPlace, where: str) -> str:
         )
     if current_coin(coin) != place.native_coin:
         raise InputError(
-            f"{where}: gas in {coin[:40]!r}, but {place.chain} takes it in {place.native_coin}",
+            f"{where}: gas in {coin[:40]!r}, but {place.chain} charges it in {place.native_coin}",
             do="name the chain of the wallet, or export the wallet again",
         )
     return place.native_coin

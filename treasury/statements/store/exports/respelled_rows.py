@@ -239,7 +239,7 @@ def pairs(known: Iterable[ExportRow], incoming: Iterable[ExportRow]) -> tuple[_P
 
 
 _PROOFS: Final = ("balance", "end-to-end id", "words", "references")
-"""Key functions of `ExportRow.proofs`, by name."""
+"""Names of the keys in `ExportRow.proofs`, in order."""
 
 
 def _joined(stored: Iterable[ExportRow], came: Iterable[ExportRow], number: int) -> Iterator[Any]:
