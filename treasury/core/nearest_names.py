@@ -17,7 +17,7 @@ class NearestNames:
     _advice: ClassVar[str] = "press the tab key after the dot to see them all"
     """The next step after an unknown attribute."""
 
-    # Hidden from mypy, which would otherwise accept every attribute.
+    # The method is hidden from mypy, which would otherwise accept every attribute.
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:

@@ -72,7 +72,7 @@ def closing_balance(
 def _pick(
     balances: Sequence[StatementBalance], currency: str | None, codes: Sequence[str], *, last: bool
 ) -> StatementBalance | None:
-    """Return the first or last balance with one of the codes, by day, else by position."""
+    """Return the first or last balance with the first of the codes, by day, else by position."""
     for code in codes:
         coded = [balance for balance in balances if balance.code == code]
         own = [balance for balance in coded if balance.currency == currency] or coded

@@ -65,7 +65,7 @@ class AddressDifference(msgspec.Struct, frozen=True):
             text += ", which you have not confirmed"
         elif self.confirmed != setting.value:
             text += f", and you confirmed {self.confirmed}"
-        # Escaped, so that a look-alike letter in a host's name is visible.
+        # The text is escaped, so that a look-alike letter in a host's name is visible.
         return ascii_escaped(text)
 
 

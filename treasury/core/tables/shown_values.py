@@ -75,7 +75,7 @@ def with_own_words(table: pa.Table) -> pa.Table:
 def fiat_amounts(table: pa.Table, declared: Sequence[str], title: str) -> pa.Table:
     """Return the table with fiat amounts in type `FIAT`; raise TableError if one does not fit."""
     fiat = {*declared, *fiat_columns(table.schema)}
-    # Checked in column order, so that an error always names the first amount that does not fit.
+    # Check in column order, so that an error always names the first amount that does not fit.
     for place, name in enumerate(table.column_names):
         if name not in fiat:
             continue

@@ -341,7 +341,7 @@ class Table(NearestNames):
         --------
         >>> r.lines.to_csv("lines.csv")
         """
-        # Imported here, because reading rows needs no writer.
+        # The writer is imported here, because reading rows does not need it.
         from treasury.core.tables.csv_output import write_csv_table
 
         target = Path(path)
@@ -687,7 +687,7 @@ def _matching_rows(
 
 
 def _write_workbook(path: str | Path, tables: Mapping[str, Table]) -> Path:
-    # Imported here, because only this function writes workbooks.
+    # The writer is imported here, because only this function needs it.
     from treasury.core.tables.workbook import write_tables
 
     zone = next((table.zone for table in tables.values() if table.zone is not None), None)

@@ -157,7 +157,7 @@ def write_tables(path: Path, tables: Mapping[str, pa.Table], zone: ZoneInfo | No
 def _sheet_name(text: str) -> str:
     """Return a text as a name that Excel accepts for a sheet."""
     name = _NOT_IN_NAMES.sub(" ", clean(text))[:_LONGEST_NAME].strip("' ")
-    # Excel keeps this name for itself.
+    # Excel reserves the name History.
     return "Sheet" if name.casefold() in {"", "history"} else name
 
 

@@ -1,7 +1,8 @@
 """Layout of a CSV file without a header row, recognised by the kinds of its cells.
 
 Debit and credit columns have the same kind of cells. So a built-in profile is used only if a minus,
-or the balances, show which amounts are debits. One amount column without balances is trusted.
+or the balances, show which amounts are debits. A single amount column is trusted if the file has no
+balances.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ class CsvRows:
             self.decimal = "." if sign == "none" else sign
         self._usual_debit = -1 if signs[True] > signs[False] else 1
         self._usual_currency = currencies.pop() if len(currencies) == 1 else ""
-        # Number of cells in nearly all rows with amounts; 0 if rows differ.
+        # This is the number of cells in nearly all rows with amounts; 0 if rows differ.
         header = len(self.layout.headers)
         usual = max(counts, key=lambda count: (counts[count], count == header), default=0)
         others = counts.total() - counts[usual]

@@ -382,7 +382,7 @@ def _take(details: Columns, key: str, values: Sequence[str]) -> None:
 
 
 def references(texts: Sequence[str]) -> list[str | None]:
-    """Return the references, with None for placeholders."""
+    """Return the references, with None for empty texts and placeholders."""
     distinct = set(texts)
     if len(distinct) * 4 < len(texts):
         by_text = {text: reference(text) or None for text in distinct}

@@ -116,7 +116,7 @@ def _overlapping(closed: Sequence[StatementFacts]) -> Iterator[tuple[int, str]]:
     for at, facts in enumerate(closed):
         if (facts.first, facts.opening) in ends:
             continue
-        # Sorted by end, these statements end before this one ends, but not before it begins.
+        # These statements, sorted by end, end before `facts` ends but not before it begins.
         start = bisect_left(closed, (facts.first, 0), key=_ended)
         end = bisect_left(closed, (facts.last, 0), key=_ended)
         for before in closed[start:end]:
