@@ -92,7 +92,7 @@ class Cut:
         self._encoding = ""
         self._parser = self._new_parser()
         self._parsed = ""
-        """The text last passed to the parser, and the number of bytes passed before it."""
+        """The text last passed to the parser; `_parsed_before` counts the bytes before it."""
         self._parsed_before = 0
         self._lines_before = 0
         """Number of lines before the document being parsed."""

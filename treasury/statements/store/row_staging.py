@@ -50,7 +50,7 @@ PART: Final = (
     "list_contains(inferred, 'amount') AND charges_amount IS NULL AND instructed_amount IS NULL"
     " AND NOT contains(position, '/')"
 )
-"""SQL condition for a sole detail whose amount differs from the entry's: its texts cover a part."""
+"""SQL condition for a sole detail whose amount differs from the entry's: its texts are partial."""
 
 EXPORT_COLUMNS: Final = (
     "entry_id", "statement_id", "account", "currency", "booking_date", "direction", "amount",
