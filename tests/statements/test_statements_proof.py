@@ -134,7 +134,7 @@ def test_the_movements_give_unsigned_balances_their_sign(
     assert rows(file.statements, "opening_balance", "closing_balance", "proved") == [
         (*map(Decimal, signed), True)
     ]
-    assert "the one that the movements show" in file.problems[0].what
+    assert "the movements show it" in file.problems[0].what
     (row,) = file.entries.to_pylist()
     assert (row["booking_date"], row["entry_status"]) == (date(2026, 10, 15), "BOOK")
     assert row["inferred"] == ["entry_status", "booking_date"]

@@ -238,9 +238,9 @@ def test_an_invalid_line_is_named_and_nothing_is_stored(
 
 
 def test_an_unknown_coin_or_one_of_another_chain_is_refused(chain: Chain) -> None:
-    with pytest.raises(InputError, match="line 1: gas in 'DOGE', but ETHEREUM takes it in ETH"):
+    with pytest.raises(InputError, match="line 1: gas in 'DOGE', but ETHEREUM charges it in ETH"):
         chain.add(list_text(listed(), coin="DOGE"))
-    with pytest.raises(InputError, match="line 1: gas in 'ETH', but POLYGON takes it in POL"):
+    with pytest.raises(InputError, match="line 1: gas in 'ETH', but POLYGON charges it in POL"):
         chain.add(list_text(listed()), place=POLYGON)
     with pytest.raises(InputError, match="line 1: the coin of gas fees on SUI is not known"):
         chain.add(list_text(listed()), place=WalletPlace("SUI", OWN))

@@ -1,1 +1,1 @@
-"""Shared foundations: errors, money, calendar, outside text, settings, tables, files."""
+"""Shared foundations: errors, money, calendar, text from outside, settings, tables, files."""

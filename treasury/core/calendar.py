@@ -32,7 +32,7 @@ _DAYS_KEPT = 10_000
 
 @cache
 def target_holidays(year: int) -> frozenset[date]:
-    """Return the weekdays on which TARGET is closed (ECB, long-term calendar since 2002)."""
+    """Return the holidays on which TARGET is closed (ECB, long-term calendar since 2002)."""
     sunday = easter(year)
     fixed = (date(year, *day) for day in ((1, 1), (5, 1), (12, 25), (12, 26)))
     return frozenset((sunday - 2 * _DAY, sunday + _DAY, *fixed))
@@ -67,13 +67,14 @@ def target_days_between(start: date, end: date) -> int:
 
 _FIRST_YEAR: Final = 1900
 _LAST_YEAR: Final = 9998
-"""Years allowed for dates: the first and last year of `date` are excluded, so that every month has
-neighbours.
-"""
+"""First and last year of an instant; every month up to the last year has a next one in `date`."""
 
 
 def parse_instant(text: str) -> datetime:
-    """Parse an ISO 8601 date-time as an instant in UTC; without a zone, UTC is assumed."""
+    """Parse an ISO 8601 date-time as an instant in UTC; without a zone, UTC is assumed.
+
+    Raise InputError for other text, and for years before 1900 or after 9998.
+    """
     try:
         parsed = datetime.fromisoformat(text)
     except ValueError:

@@ -13,12 +13,12 @@
      │   ├─ WorkspaceDamaged       a stored file is missing or cannot be read
      │   ├─ HomeUnreachable        the shared lake does not answer, or refuses the credential
      │   ├─ HomeReadOnly           the shared lake may be read but not written
-     │   └─ CommitOvertaken        another workspace's commit reached the shared lake first
+     │   └─ CommitOvertaken        another process or workspace committed first
      ├─ JournalError               people's decisions cannot be read or written
      ├─ ActionRefused              an action that may not, or need not, be executed
      ├─ NoticeError                a mail server or webhook did not accept a notice
      └─ ServiceError               a payment service, or the connection to it
-         ├─ ServiceUnreachable     no connection, or none in time
+         ├─ ServiceUnreachable     no connection, or no answer in time
          ├─ BadCredentials         the token address refused the credential
          ├─ Unauthorized           401, for a read even after renewing the token
          ├─ Forbidden              403
@@ -125,7 +125,7 @@ class HomeReadOnly(StorageError):
 
 
 class CommitOvertaken(StorageError):
-    """Another workspace's commit reached the shared lake first; no data is lost."""
+    """Another process or workspace committed first; no committed data is lost."""
 
 
 class JournalError(TreasuryError):

@@ -1,4 +1,4 @@
-"""Exact amounts: the only module that parses, formats and computes amounts.
+"""Exact amounts: how they are parsed, formatted, computed and rounded.
 
 An amount is a `Decimal` together with its currency or asset. Floats are refused. Products and
 ratios are rounded only once, half up, to the decimals of their unit.
@@ -107,7 +107,7 @@ def total(amounts: Iterable[Decimal]) -> Decimal:
 
 
 def totals(parts: Iterable[tuple[Key, Decimal]]) -> dict[Key, Decimal]:
-    """Return the exact sum of each key's amounts, in the order of the keys."""
+    """Return the exact sum of each key's amounts, with keys in the order of first occurrence."""
     groups: dict[Key, list[Decimal]] = {}
     for key, amount in parts:
         groups.setdefault(key, []).append(amount)

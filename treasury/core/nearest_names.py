@@ -17,7 +17,7 @@ class NearestNames:
     _advice: ClassVar[str] = "press the tab key after the dot to see them all"
     """The next step after an unknown attribute."""
 
-    # Hidden from mypy, which would otherwise accept every attribute.
+    # The method is hidden from mypy, which would otherwise accept every attribute.
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
@@ -46,7 +46,7 @@ class Facade(NearestNames):
     _offers: ClassVar[Sequence[str]] = ()
     """The names that `repr` and completion list; by default `repr` lists all public methods."""
     _hint: ClassVar[str] = ""
-    """What people look for and do not find by the names of the methods."""
+    """A hint about operations that people do not find by the names of the methods."""
 
     def __dir__(self) -> list[str]:
         # The other public names are for other modules.

@@ -54,7 +54,7 @@ def one_of(name: object, names: Iterable[str], verb: str = "use") -> str | None:
 
 
 def screen_code(name: str) -> str:
-    """Return a word as shown on screen in snake_case: `other_business` for `Other business`."""
+    """Convert a word on screen to its code in snake_case: `Other business` to `other_business`."""
     return name.casefold().replace("-", "_").replace(" ", "_")
 
 

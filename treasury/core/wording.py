@@ -32,7 +32,7 @@ OUTCOME_MEANINGS: Final = {
     "unreferenced": "the line has no reference and no candidate",
     "conflict": "the line has a reference, but its account, amount or another fact contradicts it",
     "returned": "the payment came back, or this line brings one back",
-    "duplicate": "the reference and the amount again, after the full amount was received",
+    "duplicate": "the line repeats a reference and its amount after the full amount was received",
     "ignored": "a person decided that the line belongs to nothing that is expected",
     "other_business": "a rule classes the line as business outside the services",
 }
@@ -162,7 +162,7 @@ def code_meant(
 
 
 def instant_words(value: date | None, form: str = "%Y-%m-%d %H:%M") -> str:
-    """Format an instant in its own time zone, as in `2026-11-02 09:00 CET`."""
+    """Format an instant in its own time zone, as in `2026-11-02 09:00 CET`; empty for None."""
     if value is None:
         return ""
     zone = f" {value:%Z}" if isinstance(value, datetime) else ""

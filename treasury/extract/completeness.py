@@ -2,9 +2,9 @@
 
 Only the sync itself can notice three problems: a count that disagrees with the stored records, a
 refused list, and an unknown field. It stores them as findings, and removes a finding when a later
-sync does not repeat it. The finding about a field stays, so that the field is reported once. Other
-findings are queried from stored records: ids that no list has, and gaps in a service's numbering.
-If the findings are unchanged, no rows are written.
+sync of the table does not repeat it. The finding about a field stays, so that the field is reported
+once. Other findings are queried from stored records: ids that records refer to but no list has, and
+gaps in a service's numbering.
 """
 
 # ruff: noqa: S608 - table and column names are declared
@@ -152,7 +152,7 @@ def reference_gaps(snapshot: Snapshot) -> list[Mapping[str, Any]]:
 
 
 def unseen_sentences(snapshot: Snapshot) -> Iterator[str]:
-    """Yield a sentence for each missing record, for the report of a sync."""
+    """Yield a sentence for each missing record and each gap, for the report of a sync."""
     for row in named_nowhere(snapshot):
         yield (
             f"{row['missing_from']}: {row['id']} is referenced by {row['named_by']}, but no list"

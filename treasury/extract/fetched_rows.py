@@ -40,7 +40,7 @@ _BEGUN: Final = "begun-"
 class _Batch(msgspec.Struct, frozen=True):
     """Buffered rows: the operation to apply to them, and their position in the file.
 
-    `rows` is set for the first rows of a table, which are in separate files: their number.
+    The first rows of a table are in separate files; for them, `rows` is their number.
     """
 
     act: Literal["begin", "upsert", "append", "vanish"]
@@ -58,7 +58,7 @@ class FetchedRows:
         self.base = base
         """The stored data as it was when the sync began."""
         self.now = now
-        """The start time of the sync, which is the timestamp of its rows."""
+        """The start time of the sync, and the timestamp of its rows if no other commit is made."""
         self.refetch = frozenset(() if base.commit is None else base.commit.refetch)
         """Tables that a repair could not fully restore."""
         self._staging = staging
@@ -147,7 +147,7 @@ class FetchedRows:
             self._file.close()
 
     def _begin(self, table: Table, rows: pa.Table) -> bool:
-        """Write the first rows of an empty table to a file; return False for any other table."""
+        """Write first rows of an empty table to a file; return False if rows need a comparison."""
         stored = () if self.base.commit is None else self.base.commit.versions
         acts = {batch.act for batch in self._batches if batch.table is table}
         if table.name in stored or acts - {"begin"} or not (table.records and rows.num_rows):

@@ -50,7 +50,7 @@ _VERSION = integer("version", "version number, which each change increases")
 
 
 class ReceivedRequest(ReceivedRecord, frozen=True, kw_only=True):
-    """A ramp request from its detail, or from the list if the detail could not be fetched."""
+    """A ramp request from its detail, or from the list if its detail was not fetched."""
 
     has_detail: bool
     listed_by: str | None = None

@@ -1,8 +1,9 @@
 """The sync: stores the services' records in the lake in one commit.
 
 Small tables are fetched completely and in parallel, then the tables with a list per account, then
-transfers and ramp requests. Of these, a later sync fetches only records that may have changed. If a
-sync fails, the lake stays unchanged, and the next sync uses the details that were already fetched.
+transfers and ramp requests. Of transfers and ramp requests, a later sync fetches only those that
+may have changed. If a sync fails, the lake stays unchanged, and the next sync uses the details of
+settled requests that were already fetched.
 """
 
 from __future__ import annotations
@@ -69,9 +70,10 @@ def sync(
     processes can write to the workspace, and `meanwhile` is called about once a second. The fetched
     rows are written at the end.
 
-    Raise a ServiceError or WorkspaceLocked and leave the stored data unchanged if the sync fails. A
-    table that the credential may not read, or that this generation of the service lacks, is not an
-    error: it stays unchanged and is reported. Accounts and ramp requests are required.
+    If the sync fails, raise an error such as ServiceError or WorkspaceLocked and leave the stored
+    data unchanged; an unknown table in `scope` is an InputError. A table that the credential may
+    not read, or that this generation of the service lacks, is not an error: it stays unchanged and
+    is reported. Accounts and the list of ramp requests are required.
     """
     scope = _checked(scope or Scope())
     lost = _lost(lake, scope)

@@ -75,8 +75,8 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     """Compare all records with the service, including settled ones, and report the differences."""
 
     details: int | None = None
-    """Maximum number of older settled requests whose details are fetched; later syncs fetch the
-    rest.
+    """Maximum number of older settled requests whose details are fetched; None for all. Later syncs
+    fetch the rest.
     """
 
     def has(self, *tables: str) -> bool:
@@ -155,7 +155,7 @@ class SyncReport(Tables, msgspec.Struct, frozen=True):
     """
 
     def sheets(self) -> Mapping[str, Table]:
-        """Return a table with one row per table, skipped table and list not offered."""
+        """Return three tables: of the tables, of those skipped, and of the lists not offered."""
         sheets: dict[str, tuple[Sequence[msgspec.Struct], type[msgspec.Struct]]] = {
             "Tables": (self.tables, TableReport),
             "Left": (self.skipped, Skipped),
@@ -174,7 +174,7 @@ class SyncReport(Tables, msgspec.Struct, frozen=True):
         return 'SELECT * FROM commits ORDER BY "at"'
 
     def __str__(self) -> str:
-        """Return a line with totals, then a line per changed table, skipped table and notice."""
+        """Return totals, a line per changed or skipped table, unoffered list, notice and drift."""
         sums = {
             name: sum(getattr(table, name) for table in self.tables)
             for name in ("new", "changed", "vanished", "observed")
@@ -325,7 +325,7 @@ class SyncRun:
             self._skipped.setdefault(form.table.name, error.what)
 
     def lacks(self, form: Form, error: ServiceError) -> bool:
-        """Return True, and add it to the report, if the service does not offer the list."""
+        """Return whether the service does not offer the list; if so, add the list to the report."""
         if not isinstance(error, NotOffered) or not error.by_service:
             return False
         self._unoffered[Unoffered(form.table.name, str(error.operation))] = None

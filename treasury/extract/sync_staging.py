@@ -22,7 +22,7 @@ LENGTH = 4
 
 
 class Staged:
-    """Details on disk before the commit; use it in a `with` block, and `clear` it afterwards."""
+    """Details on disk until the commit: `clear` them after it, and close this object after use."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._path = folder / f"{name}.details"

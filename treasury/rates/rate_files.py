@@ -51,7 +51,7 @@ class FileRates(msgspec.Struct, frozen=True, eq=False):
         return f"{self.path}, {self.word} {self.rates[rate_id].place}"
 
     def table(self) -> pa.Table:
-        """Return the rates as rows of `reference_rates`, with the file's own text in `raw`."""
+        """Return the rates as rows of `reference_rates`, with the published digits in `raw`."""
         rates, schema = self.rates.values(), REFERENCE_RATES.row_schema
         columns = {
             "rate_id": list(self.rates),
@@ -74,8 +74,8 @@ def read_rates(path: Path, now: datetime, zone: ZoneInfo) -> FileRates:
     """Read the rates of a file; raise InputError with the file and line of an invalid rate.
 
     A rate is invalid if it is not a number above zero, is a float, uses an unknown currency or is
-    dated after the day of `now`. Two rates for the same pair and day (or instant) must not differ,
-    nor be quoted in opposite directions.
+    dated after `now`. Two rates for the same pair and day (or instant) must not differ, nor be
+    quoted in opposite directions. A file without rates is refused too.
     """
     shown, content = opened_rates(path)
     publisher, word = OWN, "line"

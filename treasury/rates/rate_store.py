@@ -51,9 +51,9 @@ def add_rates(
 ) -> AddedRates:
     """Store the new rates of a file; adding the same file again stores no rate.
 
-    Raise InputError, and store no rate, if a rate is invalid or differs from the stored rate of the
-    same publisher, pair and day. With `replace`, a differing rate replaces the stored one, which
-    stays in the history.
+    Raise InputError, and store no rate, if a rate is invalid, if a stored rate of the same
+    publisher, pair and day (or instant) differs, or if it is quoted in the other direction. With
+    `replace`, a differing rate replaces the stored one, which stays in the history.
     """
     file = read_rates(path, now, zone)
     rows = file.table()

@@ -79,7 +79,7 @@ class _Leg(_Rate, frozen=True):
         )
 
     def by_way_of(self, bridge: str, onward: _Leg) -> _Leg:
-        """Multiply both rates, and note the currency or coin between them."""
+        """Multiply both rates, and note the currency or coin between them, except the euro."""
         whole = self.then(onward)
         if bridge == _EURO or not self.source:
             return whole
@@ -189,7 +189,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Reference rates from stored records; create a new object for each computation.
 
     `at_par` maps a coin to the currency that the rules assume it equals. `stored` returns the
-    stored rates of a code; `brought` is the bundled history, for pairs that no ECB file has.
+    stored rates of a code; `brought` returns the bundled history, for pairs that no ECB file has.
     """
 
     at_par: Mapping[str, str]
@@ -303,10 +303,10 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return any(self._pair(code, bridge).publishers for bridge in self._bridges(code))
 
     def _bridges(self, code: str) -> list[str]:
-        """Return the currencies and coins in which this one may be priced, in order of preference.
+        """Return the currencies and coins in which `code` may be priced, in order of preference.
 
-        Each of them is nearer to the euro, so that no chain of rates forms a cycle. A coin is
-        priced in currencies, and a coin without a parity is also priced in coins with one.
+        Each of them is nearer to the euro, so that no chain of rates forms a cycle. A coin may be
+        priced in currencies and in coins that are nearer by `_distance`.
         """
         if code not in self._nearer:
             others = {other for pair in self._stored_pairs(code) for other in pair}

@@ -43,7 +43,7 @@ _REPEATED: Final = frozenset({TEXT, TEXTS})
 
 
 def _text(values: Sequence[str | None], missing: int) -> pa.Array:
-    """Return a text array; the lengths of texts in ASCII are used as their lengths in bytes."""
+    """Return a text array. Texts that are all ASCII have as many bytes as characters."""
     texts: Sequence[Any] = [value or "" for value in values] if missing else values
     joined = "".join(texts)
     data = joined.encode()
@@ -64,10 +64,10 @@ def _texts(values: Sequence[Sequence[str] | None], missing: int) -> pa.Array:
 
 
 def _amounts(values: Sequence[Decimal | None], missing: int) -> pa.Array:
-    """Return the amounts as decimals; the cast refuses values that the type cannot hold exactly."""
+    """Return the amounts as decimals; raise ArrowInvalid if the type cannot hold one exactly."""
     try:
         return _text([None if v is None else str(v) for v in values], missing).cast(AMOUNT)
-    # The cast accepts more decimals than the type has only if the excess digits are zeros.
+    # The cast refuses very long texts even if their excess digits are zeros.
     except pa.ArrowInvalid:
         plain = [None if v is None else str(v.normalize(_WIDE)) for v in values]
         return _text(plain, missing).cast(AMOUNT)

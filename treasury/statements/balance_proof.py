@@ -1,7 +1,6 @@
 """Proof of a statement: opening balance + booked entries = closing balance.
 
-A statement with a failed proof is stored all the same, with the amounts that disagree and their
-places.
+A statement with a failed proof is stored all the same, together with the reasons.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ WITHOUT_BALANCES: Final = (
     "^(no balances|no opening balance|no closing balance|balances without a sign[^;]*|"
     ".* = interim [^;]*: more may be booked that day)$"
 )
-"""Texts of a proof that fails only because a balance or its sign is missing."""
+"""Pattern of proofs that fail only because a balance is missing, unsigned or interim."""
 
 
 def is_provable(proof: str) -> bool:
-    """Return whether a statement states the balances that its proof needs; `proof` is its text."""
+    """Return whether a statement has the balances for a proof; `proof` is the text of its proof."""
     return re.match(WITHOUT_BALANCES, proof) is None
 
 
@@ -49,15 +48,16 @@ class StatementBalance(msgspec.Struct, frozen=True):
     is_signed: bool = True
     """Whether the bank states debit or credit; if not, the sign of `amount` is still unknown."""
     is_available: bool = False
-    """Whether the full amount is available without a credit line, so that it cannot be a debit."""
+    """Whether the full amount is available without a credit line, so the balance is no debit."""
 
 
 def opening_balance(
     balances: Sequence[StatementBalance], currency: str | None
 ) -> StatementBalance | None:
-    """Return the booked opening balance, in the account's currency if there is one.
+    """Return the booked opening balance, else the interim one; None if there is none.
 
-    An interim balance opens every page of a statement but the first.
+    A balance in the account's currency is preferred. An interim balance opens every page of a
+    statement but the first.
     """
     return _pick(balances, currency, _OPENING, last=False)
 
@@ -65,14 +65,14 @@ def opening_balance(
 def closing_balance(
     balances: Sequence[StatementBalance], currency: str | None
 ) -> StatementBalance | None:
-    """Return the booked closing balance of the statement."""
+    """Return the booked closing balance, else the interim one; None if there is none."""
     return _pick(balances, currency, _CLOSING, last=True)
 
 
 def _pick(
     balances: Sequence[StatementBalance], currency: str | None, codes: Sequence[str], *, last: bool
 ) -> StatementBalance | None:
-    """Return the first or last balance with one of the codes, by day, else by position."""
+    """Return the first or last balance with the first of the codes, by day, else by position."""
     for code in codes:
         coded = [balance for balance in balances if balance.code == code]
         own = [balance for balance in coded if balance.currency == currency] or coded
@@ -116,7 +116,7 @@ class Tally:
     def signed(
         self, opening: StatementBalance, closing: StatementBalance
     ) -> list[tuple[StatementBalance, StatementBalance]]:
-        """Return the signs of unsigned balances with which the sum holds; plus is tried first."""
+        """Return the balances with each choice of signs for which the sum holds; plus is first."""
         moved = EXACT.subtract(self.credits, self.debits)
         return [
             (first, last)
@@ -139,10 +139,7 @@ class Tally:
         *,
         is_page: bool = False,
     ) -> tuple[bool, str]:
-        """Return whether the statement is proved, and the sum or every failure as text.
-
-        With `is_page` another page follows, so the interim balance at the end closes this page.
-        """
+        """Return whether the statement is proved, and the sum or the failures as text."""
         holds, sum_text = self._sum(opening, closing, is_page=is_page)
         failures = [*([] if holds else [sum_text]), *self._failures]
         if self._untold:

@@ -1,4 +1,4 @@
-"""Reading of one bank file into Arrow tables; the content shows the format, not the name."""
+"""Reading of one bank file into Arrow tables; the format is recognised by the content."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from treasury.statements.statement_tables import STATEMENT_ENTRIES
 class FileTerms(msgspec.Struct, frozen=True):
     """A company's settings for facts that a file may not state, such as the currency.
 
-    `profiles` are CSV profiles, tried before the built-in ones; `account` is used for files that
-    name none; `currencies` maps each account to its only currency, or to an empty text, for files
-    that state none. An account number contained in the IBAN of one of these accounts means that
-    account. `answers` has the answers to questions about a CSV without a profile, by the question's
-    name.
+    `profiles` are CSV profiles, tried before the built-in ones. `account` is used for files that
+    name no account. `currencies` maps each account to its only currency, or to an empty text, for
+    files that state no currency. An account number contained in the IBAN of one of these accounts
+    means that account. `answers` maps the names of questions about a CSV without a profile to their
+    answers.
     """
 
     profiles: tuple[Profile, ...] = ()
@@ -62,7 +62,7 @@ class StatementFile(Tables, msgspec.Struct, frozen=True):
     """The rows of `payment_statuses` if the file is a payment status report."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the entries, one batch in memory at a time; `is_twin` is not set yet."""
+        """Yield the entries in batches; those of an Arrow stream on disk have no `is_twin` yet."""
         if not self.rows:
             yield from self.entries.to_batches()
             return
@@ -75,7 +75,8 @@ def read_document(
 ) -> StatementFile:
     """Read a file from any source; `is_twin` is not set yet.
 
-    If the rows take more than `few` bytes and `rows` is a path, they are written to that path.
+    If `rows` is a path, and more rows follow after the first `few` bytes, all rows are written to
+    that path.
     """
     with document.open() as source:
         file = open_file(source, document.name, terms)
@@ -140,7 +141,7 @@ _NOT_READ: Final = tuple(
         ("JSON", rb'\s*(?:\{\s*"|\[\s*[{\[])'),
     )
 )
-"""Formats that are recognised but not read, by the first bytes of a file; the first match wins."""
+"""Formats that are recognised but not supported; the first pattern that matches a file wins."""
 
 
 _NO_TERMS: Final = FileTerms()
@@ -149,8 +150,8 @@ _NO_TERMS: Final = FileTerms()
 def open_file(source: ByteSource, name: str, terms: FileTerms = _NO_TERMS) -> BankFile:
     """Return the reader for a stream of bytes, chosen by its first bytes.
 
-    The reader holds one batch of entries in memory. Raises UnknownFormat for an empty file or a
-    format that is recognised but not read; the reader itself raises it for unknown content.
+    The reader holds one batch of entries in memory at a time. Raises UnknownFormat for an empty
+    file or a format that is not supported; the reader raises it for unknown content.
     """
     stream = Stream(source)
     head = stream.head

@@ -12,7 +12,7 @@ HEAD: Final = 1 << 16
 
 
 class UnknownFormat(StatementError):
-    """The file is not a bank statement; a broken statement raises StatementError instead."""
+    """Error for a file that is not a bank statement, or has a format that is not supported."""
 
 
 class ByteSource(Protocol):

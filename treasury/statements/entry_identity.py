@@ -1,10 +1,10 @@
 """Ids of entries: a movement has the same id in every file and each time it is read.
 
-The first part of an id is a hash: of the bank's reference and the amount, or of the movement's
-content if there is no reference. The second part is the booking day, the third a counter of equal
-rows in the statement: the second of two twins (equal movements of a day) has 1 in every file with
-the whole day. The file, the position in it and values that banks add later (status, value date,
-free text) are not part of the id.
+The first part of an id is a hash of account, direction, amount, currency and the bank's reference;
+without a reference, further content is hashed. The second part is the booking day, the third a
+counter of equal rows in the statement: the second of two twins (equal movements of a day) has 1 in
+every file with the whole day. The file, the position in it and values that banks add later (value
+date, status, free text) are not part of the id.
 """
 
 from __future__ import annotations
@@ -94,12 +94,12 @@ _WITHOUT_REFERENCE: Final = (
     "mandate_id", "remittance", "structured_references", "counterparty_account",
     "counterparty_name",
 )  # fmt: skip
-"""Columns that identify a movement without a bank reference."""
+"""Further columns that identify a movement without a bank reference."""
 _LISTS: Final = frozenset({"remittance", "structured_references"})
 
 
 def entry_id(row: EntryRow, own_reference: str | None, ordinals: Ordinals) -> str:
-    """Return the id of a complete row. `own_reference` is a bank's reference that no other row has.
+    """Return the id of a complete row; `own_reference` is the bank's reference of this row alone.
 
     Amount and day are part of the id too: banks restart their counters, and repeat a reference on a
     charge or a return.
@@ -121,7 +121,8 @@ def entry_id(row: EntryRow, own_reference: str | None, ordinals: Ordinals) -> st
 def entry_ids(columns: Mapping[str, Sequence[Any]], ordinals: Ordinals) -> list[str]:
     """Return the same ids as `entry_id` for columns of complete rows of one account and currency.
 
-    The bank's own reference is `account_servicer_reference`; a missing column means null.
+    The bank's own reference is `account_servicer_reference`. Other content columns may be missing,
+    which means null. No row may have the status INFO.
     """
     own = columns["account_servicer_reference"]
     account, currency = (columns[name][0] or "" for name in ("account", "currency"))
@@ -171,10 +172,10 @@ def content_of(entry_id: str) -> str:
 
 
 def id_of(content: str, booked: date | None, ordinal: int) -> str:
-    """Return the id of a movement with this hash and day; `number` counts equal ones from 0."""
+    """Return the id of a movement with this hash and day; `ordinal` counts equal ones from 0."""
     return f"{content}.{booked}.{ordinal}"
 
 
 def _squeezed(texts: Iterable[str]) -> str:
-    """Return the text without line breaks and spaces, which differ between files."""
+    """Join the texts without line breaks and spaces, which differ between files."""
     return "".join("".join(texts).split())

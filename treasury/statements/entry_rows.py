@@ -144,7 +144,10 @@ def entry_batches(rows: Iterable[EntryRow]) -> Iterator[pa.RecordBatch]:
 
 
 def column_batch(parts: Sequence[Mapping[str, Sequence[Any]]]) -> pa.RecordBatch:
-    """Return a batch from parts that map columns to values; a column missing in a part is null."""
+    """Return a batch from parts, each a map of columns to values.
+
+    A column that a part lacks is null there, or false or an empty list according to its type.
+    """
     schema = STATEMENT_ENTRIES.row_schema
     counts = [len(part["entry_id"]) for part in parts]
     arrays = [_joined(parts, counts, field) for field in schema]

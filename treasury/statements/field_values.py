@@ -111,7 +111,7 @@ def declared_currencies(accounts: Iterable[str], declared: Currencies) -> dict[s
 
 
 def own_account(number: str, declared: Collection[str]) -> str:
-    """Return the declared account that matches a bank's number, else the number as stated.
+    """Return the only declared account that matches a bank's number, else the number as stated.
 
     MT940 states bank code and account number, camt the IBAN, which contains both.
     """
@@ -128,13 +128,13 @@ def own_account(number: str, declared: Collection[str]) -> str:
 
 
 def _parts(number: str) -> tuple[str, str]:
-    """Return the bank code, and the account number without padding zeros."""
+    """Return the bank code and the account number, which after a code has no padding zeros."""
     bank, _, account = number.rpartition("/")
     return bank, account.lstrip("0") if bank else account
 
 
 def _is_made_of(iban: str, number: str) -> bool:
-    """Return whether an IBAN contains bank code and account number where its country has them."""
+    """Return whether an IBAN consists of the bank code and account number in `number`."""
     bank, _, account = number.rpartition("/")
     basic, account = iban[4:], account.replace("-", "").replace(".", "")
     if not account.isalnum() or len(account) < _SHORTEST or is_iban(number) or not is_iban(iban):
@@ -150,7 +150,7 @@ _SHORTEST: Final = 5
 
 
 def reference(text: str | None) -> str | None:
-    """Return the reference; None if the text is a placeholder such as NOTPROVIDED."""
+    """Return the reference; None if it is missing or a placeholder such as NOTPROVIDED."""
     if text is not None and text[:1] in "Nn" and len(text) < _LONGEST and _says_none(text):
         return None
     return text

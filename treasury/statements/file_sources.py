@@ -1,8 +1,7 @@
 """Sources of bank files: paths, folders, globs, standard input, and archives of them.
 
 Each file becomes a `Document`, which has a name to show and opens as a bounded stream of bytes.
-Archives are unpacked in memory while they are read; an archive that expands beyond the limits is
-refused.
+Archives are unpacked while they are read; an archive that expands beyond the limits is refused.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _GZIP: Final = b"\x1f\x8b"
 _WORKBOOK: Final = "xl/workbook.xml"
 _MOST_MEMBERS: Final = 100_000
 _LONGEST_LIST: Final = 16 << 20
-"""Maximum bytes of an archive's member list; the standard library needs ten times as much."""
+"""Maximum bytes of an archive's member list; zipfile needs ten times as much memory for it."""
 _MOST_BYTES: Final = 8 << 30
 """Maximum unpacked bytes of one file, including nested archives."""
 _FREE_BYTES: Final = 64 << 20
@@ -57,7 +56,10 @@ _DO: Final = "fetch the file from the bank again; the file was not stored"
 
 
 class Document(msgspec.Struct, frozen=True):
-    """A file to read. With `is_asked_for` a person named the file itself and not its folder."""
+    """A file to read.
+
+    `is_asked_for` is true if a person named this file, and not its folder, glob or zip archive.
+    """
 
     name: str
     open: Callable[[], AbstractContextManager[ByteSource]]
@@ -80,14 +82,14 @@ class KeptInput(ExitStack):
     _spooled: IO[bytes] | None = None
 
     def documents(self) -> Iterator[Document]:
-        """Return the document of the input, or the documents packed in it.
+        """Yield the input as a document, or the documents packed in it.
 
-        Raises StatementError if the input is a device or has no end.
+        Raises StatementError if the input is a device other than a terminal, or too large.
         """
         if self._spooled is None:
             try:
                 kind = kind_of_file(os.fstat(sys.stdin.fileno()).st_mode)
-            # Standard input may be a text in memory, which has no path.
+            # Standard input may be a text in memory, which has no file descriptor.
             except io.UnsupportedOperation:
                 kind = None
             if kind == "a device" and not sys.stdin.isatty():
@@ -164,7 +166,7 @@ def _matching(pattern: str) -> Iterator[Document]:
 
 
 def plain_file(path: Path, *, is_asked_for: bool = True) -> Document:
-    """Open the file at a path. Raises StatementError with the reason if that fails."""
+    """Return the document of a file; opening it raises StatementError if it cannot be read."""
 
     @contextmanager
     def opened() -> Iterator[ByteSource]:
@@ -201,7 +203,7 @@ class _Budget:
         self._bytes, self._members = _MOST_BYTES, _MOST_MEMBERS
 
     def take_members(self, number: int, size: int) -> None:
-        """Count the members that an archive lists. Raises StatementError if there are too many."""
+        """Count the members that an archive lists. Raises StatementError above the limits."""
         self._members -= number
         if self._members < 0 or size > self._bytes:
             raise self._spent()
@@ -229,7 +231,10 @@ class _Unpacked:
         self._counted = 0
 
     def count(self, size: int, packed: int) -> None:
-        """Count the bytes up to position `size` that are not counted yet."""
+        """Count the bytes up to position `size` that are not counted yet.
+
+        Raises StatementError if they exceed a limit, or are too many for `packed` bytes.
+        """
         most = max(_FREE_BYTES, packed * _MOST_SWELLING)
         if size > most:
             raise StatementError(
@@ -273,7 +278,7 @@ def _out_of(document: Document, depth: int, budget: _Budget) -> Iterator[Documen
 def _deeper(document: Document, depth: int, budget: _Budget) -> Iterator[Document]:
     """Yield the documents in a member of an archive, which may be an archive itself."""
     if depth >= _DEEPEST:
-        raise StatementError(f"{document.name}: an archive in an archive in an archive", do=_DO)
+        raise StatementError(f"{document.name}: archives are nested too deeply", do=_DO)
     yield from _unpacked(document, depth + 1, budget)
 
 
@@ -282,7 +287,7 @@ def _members(document: Document, depth: int, budget: _Budget) -> Iterator[Docume
         seekable: IO[bytes] = spooled
         if isinstance(source, io.BufferedReader):
             seekable = source
-        # A zip file lists its members at its end, so it is read into memory first.
+        # A zip file lists its members at its end, so a source that cannot seek is copied first.
         else:
             _copy(document.name, source, spooled)
         try:
@@ -318,14 +323,15 @@ def _member(
     def opened() -> Iterator[ByteSource]:
         if method := unbounded_method(member):
             raise StatementError(
-                f"{name}: packed with {method}, which is not unpacked here",
-                do="unpack it, then add what is inside",
+                f"{name}: packed with {method}, which is not supported",
+                do="unpack it, then add the files inside",
             )
         try:
             unpacked = archive.open(member)
         except (RuntimeError, NotImplementedError) as error:
             raise StatementError(
-                f"{name}: it cannot be unpacked ({error})", do="unpack it, then add what is inside"
+                f"{name}: it cannot be unpacked ({error})",
+                do="unpack it, then add the files inside",
             ) from None
         except _BROKEN as error:
             raise StatementError(f"{name}: a broken archive ({error})", do=_DO) from None

@@ -1,8 +1,8 @@
 """Reading of bank files: large ones in worker processes, small ones in the calling process.
 
 A worker writes the rows of a file to disk as an Arrow stream, which the caller maps into memory
-without a copy. It reads jobs from standard input, one JSON line each, answers each with a line on
-standard output, and exits when its input is closed.
+without a copy. A worker reads jobs from standard input, one JSON line each, answers each with a
+line on standard output, and exits when its input is closed.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ def read_in_processes(
     workers: int | None,
     refused: list[StatementError] | None = None,
 ) -> Generator[StatementFile | Problem, None, None]:
-    """Return the files in order, read but with `is_twin` not set yet.
+    """Yield the files in order, read but with `is_twin` not set yet.
 
-    For a file in a folder that is not a bank statement the result has a Problem. Raises
-    StatementError for a refused file; with a list `refused`, the error is appended to it instead,
-    and the other files are read.
+    For a file in a folder, glob or archive that is not a bank statement, yield a Problem. Raises
+    StatementError for any other refused file; with a list `refused`, the error is appended to it
+    instead, and the other files are read.
     """
     count = max(1, workers if workers is not None else os.cpu_count() or 1)
     with (
@@ -118,7 +118,7 @@ def _result(
 
 
 def _refused(error: StatementError, document: Document) -> Problem | StatementError:
-    """Raise the error, but return a note if a file in a folder is not a bank statement."""
+    """Return the error, or a note if the file was found in a folder and is not a bank statement."""
     if isinstance(error, UnknownFormat) and not document.is_asked_for:
         return Problem(document.name, "", f"left out: {error.what.partition(': ')[2]}")
     return error
@@ -157,7 +157,6 @@ class _Workers(ExitStack):
         if outcome.error:
             kind = UnknownFormat if outcome.is_unknown else StatementError
             return _refused(kind(outcome.error, do=outcome.do), document)
-        # Map the rows from the file that the worker wrote.
         return StatementFile(
             outcome.name, outcome.sha256, outcome.format, mapped(f"{job.out}.statements"),
             mapped(job.out), outcome.problems, job.out, outcome.lost_count,

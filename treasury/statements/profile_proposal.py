@@ -72,7 +72,7 @@ def propose_profile(
     Raises
     ------
     StatementError
-        If no day column or no amount column is found.
+        If the path is not one CSV file, or has no day column or no amount column.
     InputError
         If an answer is unknown.
 

@@ -1,6 +1,6 @@
 """Read bank files into Arrow tables: from paths, folders, globs, archives and standard input.
 
-The lake is not changed. A file is read completely, or refused with one error that names it.
+The lake is not changed. A broken file is refused with one error that names it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Reading(msgspec.Struct, frozen=True):
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Return the notes for people, file by file."""
+        """Return the notes for people, file by file, then those on skipped files."""
         return (*(problem for file in self.files for problem in file.problems), *self.skipped)
 
 
@@ -127,7 +127,7 @@ def read_statements(
 def read_batches(
     path: Path, *, profiles: Sequence[Profile] = (), account: str | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield one file's entries in batches of some thousand rows, whatever its size.
+    """Yield one file's entries in batches of about a thousand rows, for files of any size.
 
     Rows may be yielded before a fault is found: only after the last batch is the file known to be
     complete. `is_twin` is not set.
@@ -149,7 +149,7 @@ def read_batches(
     Raises
     ------
     StatementError
-        With the reason, if the file is broken.
+        With the reason, if the file is broken or not a bank statement.
 
     Examples
     --------

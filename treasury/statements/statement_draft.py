@@ -62,7 +62,7 @@ class StatementDraft:
             self.problem("", "the statement names no currency")
 
     def _id(self, ids: Ordinals) -> str:
-        """Return the statement's id, a hash of the bank's ids and the days.
+        """Return the statement's id, a hash of account, currency, ids, days and opening balance.
 
         Other values may differ in a corrected version of the statement.
         """
@@ -75,7 +75,7 @@ class StatementDraft:
         return key if ordinal == 0 else content_id((key, ordinal))
 
     def note(self, position: str, remark: str, line: int | None = None) -> None:
-        """Add a note for people, without effect on the proof."""
+        """Add a note for people, without effect on the proof; after 1,000 notes it is dropped."""
         place = f"{self.head.place}/{position}" if position else self.head.place
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(Problem(self.head.file_name, place, remark, line))
@@ -91,7 +91,7 @@ class StatementDraft:
         self.problem(position, f"entry not read: {why}", line)
 
     def count(self, row: EntryRow) -> None:
-        """Add the row's amount to the sum if it is booked and stated."""
+        """Add the row's amount to the sum if the row is booked and has an amount."""
         if row.amount is not None and row.entry_status == "BOOK":
             self.tally.add(row.amount, row.currency or "", row.direction)
 
@@ -113,7 +113,7 @@ class StatementDraft:
     ) -> None:
         """Complete rows, passed as columns in the statement's currency, and add their amounts.
 
-        `names` has the other parties' names, if ids use a spelling that differs from the column.
+        `names` has the counterparties' names, if ids use a spelling that differs from the column.
         """
         count, before = len(positions), self.rows
         self.rows += count
@@ -139,12 +139,13 @@ class StatementDraft:
     ) -> tuple[StatementBalance, StatementBalance]:
         """Return the balances, unsigned ones with the sign that the movements show.
 
-        Without movements they are credits if the full amount is available without a credit line.
+        If the movements do not show it, both are credits if their full amounts are available
+        without a credit line; otherwise they stay unsigned.
         """
         if opening is closing or (opening.is_signed and closing.is_signed):
             return opening, closing
         signed_pairs = self.tally.signed(opening, closing)
-        remark = "it is the one that the movements show"
+        remark = "the movements show it"
         if len(signed_pairs) > 1 and opening.is_available and closing.is_available:
             signed_pairs = [
                 (
@@ -193,14 +194,14 @@ class StatementDraft:
 
 
 class BankFile:
-    """Protocol of the readers: one file, whose other attributes are complete after `batches()`.
+    """Base class of the readers of one file; its attributes are complete after `batches()`.
 
-    The same bytes give the same rows. Raises StatementError if the whole file is refused; an entry
+    The same bytes give the same rows. Raises StatementError if the whole file is refused. An entry
     that cannot be read is reported as a problem, and its statement is not proved.
     """
 
     format: str = ""
-    """camt.053, MT940, CSV and its profile."""
+    """Name of the format, such as `camt.053` or `MT940`; for a CSV with its profile."""
 
     def __init__(self, source: ByteSource, file_name: str) -> None:
         self.file_name = file_name

@@ -1,8 +1,8 @@
 """Detection of the encoding of a bank's file, by the letters that its bytes would form.
 
 In the right encoding the bytes beyond ASCII form letters of a language; in other encodings they
-form signs, or letters that the language does not have. If two encodings fit equally well, the
-currencies in the text decide, else the more common encoding is used.
+form symbols, or letters that the language does not have. A currency in the text favours the
+encodings of its language. Of encodings that fit equally well, the more common one is used.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ _ENCODINGS: Final = (
     ("cp852", (*_EAST, "äöüß")),
     ("cp850", _WEST),
 )
-"""Encodings, in the order of preference for those that fit equally well."""
+"""Encodings in order of preference, which decides if several fit equally well."""
 _SIGNS: Final = frozenset("€–—’‘“”„…°§£«»¿¡ºª·´`\u00a0")
-"""Signs that texts of any language may have."""
+"""Symbols that texts of any language may have."""
 _HINTS: Final = {
     "ąćęłńóśźż": (b"PLN", b"mBank"),
     "áčďéěíňóřšťúůýž": (b"CZK",),
@@ -80,7 +80,7 @@ _HEAD: Final = 400
 
 
 class Letters:
-    """Counts of a file's bytes beyond ASCII, and the currencies in it."""
+    """Counts of a file's bytes beyond ASCII, and the languages that its currencies suggest."""
 
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()
@@ -102,7 +102,7 @@ class Letters:
 
     @property
     def encoding(self) -> str:
-        """Return the best fitting single-byte encoding that defines every byte of the file."""
+        """Return the best fitting encoding that defines every byte of the file, else latin-1."""
         best, encoding, whole = -1.0, "latin-1", max(1, self._counts.total())
         for name, languages in _ENCODINGS:
             characters = _decoded(name)
@@ -122,7 +122,7 @@ class Letters:
 
     @property
     def is_hinted(self) -> bool:
-        """Return whether a currency in the text shows its language."""
+        """Return whether a currency or a bank's name in the text suggests its language."""
         return bool(self._hinted)
 
 
@@ -137,9 +137,10 @@ def region_of(iban: str) -> str:
 def plausible_readings(words: Collection[bytes], usual: str) -> dict[str, tuple[str, ...]]:
     """Return the encodings that make words of a language, the best one first.
 
-    Each encoding maps to the words that differ in another plausible encoding. There is one encoding
-    if no other is plausible or gives other words, and `usual` if none is plausible. The code pages
-    of DOS are not among the alternatives, because they cannot be confused.
+    Each encoding maps to its spelling of the words that another plausible encoding spells
+    differently. The result has only one encoding if no other plausible one differs, and only
+    `usual` if none is plausible. The code pages of DOS are never alternatives: they cannot be
+    confused with the others.
     """
     languages_of = dict(_ENCODINGS)
     if usual.startswith("cp"):

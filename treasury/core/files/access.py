@@ -22,7 +22,7 @@ _masks: set[int] = set()
 
 
 def keep_to_user() -> None:
-    """Create files as 0600 and folders as 0700 from now on, unless a shared workspace is open.
+    """Create files as 0600 and folders as 0700 from now on, unless a shared workspace was opened.
 
     If a process has opened a private and a shared workspace, the umask of the shared one applies:
     colleagues must be able to read its files, and the private workspace's folder excludes others.
@@ -42,7 +42,7 @@ def keep_to_group(folder: Path) -> None:
 
 
 def excess_access(folder: Path, shared: Shared | None) -> Iterator[Path]:
-    """Yield the files and folders of a workspace that are readable by more people than configured.
+    """Yield the files and folders of a workspace that more people can access than configured.
 
     If the workspace folder itself excludes others, there are none.
     """

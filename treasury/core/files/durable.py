@@ -1,4 +1,4 @@
-"""Durable writes: files and folders are on disk when a function of this module returns.
+"""Durable writes: files and folders are flushed to disk, and not only to the system's buffers.
 
 An operating system buffers writes in memory. Until a file is synced, a power cut may leave it
 empty; until its folder is synced, the file may be missing or an earlier version.
@@ -56,7 +56,8 @@ def sync_files(files: Iterable[Path], top: Path) -> None:
 class EarlySyncs:
     """Flushes files in the background while others are written, so that little is left at the end.
 
-    Leaving the context waits for the flushes, and raises the OSError of a failed one.
+    Leaving the context waits for the flushes, and raises the OSError of a failed one unless another
+    error is being raised.
     """
 
     def __init__(self) -> None:

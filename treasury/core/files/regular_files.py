@@ -75,7 +75,11 @@ def regular_bytes(path: Path) -> bytes:
 
 
 def read_regular(path: Path) -> str:
-    """Read a whole file of settings, rules or keys; raise NotRegular, or OSError if too long."""
+    """Read a whole text file of settings, rules or keys.
+
+    Raise NotRegular for other kinds of files, OSError if it is too long, and UnicodeDecodeError if
+    it is not UTF-8.
+    """
     with open_regular(path) as file, io.TextIOWrapper(file, "utf-8") as decoded:
         text = decoded.read(_LARGEST_TEXT + 1)
     if len(text) > _LARGEST_TEXT:

@@ -64,7 +64,7 @@ class Secret:
 
 
 class Unrendered:
-    """Base of settings whose `repr` hides their values, because one may be a mistyped secret."""
+    """Base of settings whose `repr` hides the values: a value may be a mistyped secret."""
 
     __slots__ = ()
 
@@ -115,7 +115,7 @@ def find_secret(described: str, key: str, *, is_sent: bool = True) -> tuple[Secr
         case _:
             missing = f"the keyring has no entry {place}"
             try:
-                # Imported only if needed, because the import loads the desktop's secret service.
+                # This import is done only if needed, because it loads the desktop's secret service.
                 import keyring
             except ImportError:
                 why = "keyring is not installed (`pip install treasury-toolkit[keyring]`)"
@@ -176,7 +176,7 @@ def _file_text(path: Path) -> str | None:
         problem = "is not text"
     except OSError as error:
         problem = error.strerror or type(error).__name__
-    # Raised outside the handlers, so that no error with the file's content is attached.
+    # The error is raised outside the handlers, so that no error with file content is attached.
     raise SettingsError(f"secret file {path} {problem}", do="name a file with one line of text")
 
 

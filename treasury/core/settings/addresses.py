@@ -35,7 +35,7 @@ def holds_secret(url: str) -> bool:
 
 
 def in_the_clear(url: str) -> Iterator[tuple[str, str]]:
-    """Yield problem and remedy if an address is invalid, or http to another machine."""
+    """Yield problem and remedy unless an address is https, or http to this machine."""
     try:
         parts = urlsplit(url)
         _ = parts.port
@@ -51,7 +51,7 @@ def in_the_clear(url: str) -> Iterator[tuple[str, str]]:
 
 
 def require_https(url: str, where: str = "") -> None:
-    """Raise SettingsError for plain http to another machine; its text begins with `where`."""
+    """Raise SettingsError unless an address is https or local; its text begins with `where`."""
     for problem, remedy in in_the_clear(url):
         raise SettingsError(f"{where}{problem}", do=remedy)
 

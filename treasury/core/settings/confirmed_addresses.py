@@ -1,12 +1,12 @@
-"""The addresses to which a person lets secrets be sent, and the places of these secrets.
+"""The addresses to which secrets may be sent, as a person confirmed, and the secrets' places.
 
 Other people may be able to change `treasury.toml`: in a shared folder, or through the settings that
 a shared lake passes on. So before a secret is sent, the addresses in the settings are compared with
 the addresses confirmed by this user. The confirmed addresses are stored in the user's state folder,
 by workspace path.
 
-A new workspace, or a sandbox's, is trusted at its first use if no other user may write to it.
-Otherwise, another user could replace a confirmed workspace's folder by a new one. A place with a
+A new workspace, or a sandbox's, is trusted at its first use if no other user may write to it. If
+others may, one of them could replace a confirmed workspace's folder by a new one. A place with a
 `SecretSetting.doubt` always needs a person's confirmation. A workspace is not new if its data is
 older than this check.
 """
@@ -35,7 +35,7 @@ COMMAND: Final = "treasury addresses confirm"
 
 
 class ConfirmedValue(msgspec.Struct, frozen=True):
-    """A confirmed value, and the reason for confirmation that the person saw."""
+    """A confirmed value, the doubt that the person saw, the person's reason, and the time."""
 
     value: str
     doubt: str
@@ -65,7 +65,7 @@ class AddressDifference(msgspec.Struct, frozen=True):
             text += ", which you have not confirmed"
         elif self.confirmed != setting.value:
             text += f", and you confirmed {self.confirmed}"
-        # Escaped, so that a look-alike letter in a host's name is visible.
+        # The text is escaped, so that a look-alike letter in a host's name is visible.
         return ascii_escaped(text)
 
 

@@ -17,7 +17,8 @@ def pin_environment(folder: Path, settings: Settings) -> None:
     """Note the environment of a workspace; every other environment is refused afterwards.
 
     Call it after the services have answered, so that wrong addresses are not noted, and before the
-    first data is stored. Raise the SettingsError of `is_pinned`.
+    first data is stored. Raise the SettingsError of `is_pinned`, and StorageError if the note
+    cannot be written.
     """
     if not is_pinned(folder, settings):
         path = folder / _PIN_NAME
@@ -56,7 +57,7 @@ def is_pinned(folder: Path, settings: Settings) -> bool:
 
 
 def is_filled(folder: Path, *, but_from: str) -> bool:
-    """Return True if a workspace has data from an environment other than this one."""
+    """Return True if a workspace has data from an environment other than `but_from`."""
     try:
         return read_settings(folder / _PIN_NAME).strip() != but_from
     except FileNotFoundError:

@@ -200,7 +200,7 @@ _FIRST_YEAR, _LAST_YEAR = 1970, 2199
 
 
 def _service_problems(services: Services, environment: Environment) -> Iterator[tuple[str, str]]:
-    """Check that the services' addresses are encrypted and fit the environment."""
+    """Yield a problem for each service address that is unencrypted or of another environment."""
     if services.allow_writes is not None:
         yield "services.allow_writes is not read", "write allow_writes below [workspace]"
     for url in (services.token_url, services.finance.base_url, services.ramp.base_url):
@@ -214,7 +214,7 @@ def _service_problems(services: Services, environment: Environment) -> Iterator[
 
 
 def _notice_problems(terms: NoticeTerms) -> Iterator[tuple[str, str]]:
-    """Check the notice addresses, and that unencrypted mail stays on this machine."""
+    """Yield each problem of the notices; unencrypted mail must stay on this machine."""
     yield from terms.problems()
     smtp = terms.smtp
     if smtp is not None and smtp.security == "none" and not is_loopback(smtp.host):
@@ -227,7 +227,7 @@ def _notice_problems(terms: NoticeTerms) -> Iterator[tuple[str, str]]:
 
 
 def _account_problems(accounts: tuple[BankAccount, ...]) -> Iterator[tuple[str, str]]:
-    """Check that each account has one block per currency, one source, and consistent dates."""
+    """Yield each problem of the accounts, such as two blocks for one account and currency."""
     sources: dict[str, Source] = {}
     declared: set[tuple[str, str]] = set()
     for account in accounts:
@@ -255,7 +255,7 @@ _CURRENCY: Final = re.compile(r"[A-Z]{3}", re.ASCII)
 def _strange(
     section: str, environment: Environment | None, expected: Environment
 ) -> Iterator[tuple[str, str]]:
-    """Yield a problem for each section with an environment other than the workspace's."""
+    """Yield a problem if a section is for an environment other than the workspace's."""
     if environment not in {None, expected}:
         problem = f"[{section}] is for {environment}, but this workspace is for {expected}"
         yield problem, "give each environment a workspace with its own addresses and credentials"

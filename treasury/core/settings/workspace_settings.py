@@ -23,7 +23,7 @@ Source = Literal["own_bank", "provider_report"]
 _Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 WEEKDAYS: Final[tuple[_Weekday, ...]] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 StatementDays = Literal["business", "every", "movements"] | tuple[_Weekday, ...]
-"""`business` means TARGET days, `movements` only days with movements; or days of the week."""
+"""TARGET days (`business`), `every` day, only days with `movements`, or days of the week."""
 
 
 class CompanySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -257,7 +257,7 @@ class Settings(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unk
 
 
 def settings_for_colleagues(settings: Settings) -> str:
-    """Return the settings for a colleague's workspace on the same lake as JSON.
+    """Return as JSON the settings for a colleague's workspace on the same lake.
 
     They have no credentials.
     """

@@ -104,7 +104,7 @@ def in_one(texts: pa.Array, between: str = "") -> bytes:
 
 
 def value_text(value: object) -> str:
-    """Format a value as text; a decimal has every digit but no trailing zeros."""
+    """Format a value as text; a decimal has every digit, and two decimals or more after a point."""
     if value is None:
         return ""
     if isinstance(value, Decimal):

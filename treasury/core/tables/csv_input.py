@@ -71,7 +71,8 @@ def csv_lines(
 ) -> list[CsvLine]:
     """Convert numbered rows; the first row has the column names.
 
-    `word` is what errors call a position, such as `row` for a workbook.
+    Raise InputError with the position of a problem. `word` is what errors call a position, such as
+    `row` for a workbook.
     """
     if not rows:
         raise InputError(f"{path} is empty", do=f"give it the columns {_names(columns)}")

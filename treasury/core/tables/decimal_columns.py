@@ -28,7 +28,7 @@ def decimal_column(numbers: Sequence[int | None], places: int, kind: pa.Decimal1
 
 
 def whole_numbers(column: pa.ChunkedArray) -> list[int | None]:
-    """Return the decimals of a column as integers of their last decimal: 1.50 becomes 150."""
+    """Return the decimals of a column without their point: 1.50 at scale 2 becomes 150."""
     numbers: list[int | None] = []
     for part in column.chunks:
         # Each decimal has 128 bits, with the sign in the upper half.

@@ -76,7 +76,7 @@ def lock(connection: duckdb.DuckDBPyConnection) -> None:
 def read_beside(
     connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation
 ) -> pa.Table:
-    """Return the rows of a relation, with half the memory limit if the database is large.
+    """Return the rows of a relation; a limit of `MEMORY` is halved for the first attempt.
 
     The result needs memory outside the database. If half the limit is too little, the query runs
     with the full limit.
@@ -199,7 +199,10 @@ def typed_columns(schema: pa.Schema) -> str | None:
 
 
 def rows(connection: duckdb.DuckDBPyConnection, query: str, params: Params = None) -> pa.Table:
-    """Run a query and return its rows as an Arrow table with exact decimals."""
+    """Run a query and return its rows as an Arrow table with exact decimals.
+
+    Raise QueryError for a statement without rows, and DuckDB's errors for a wrong one.
+    """
     # `execute` is used, because a relation with parameters takes twice the time.
     if params:
         return connection.execute(query, params).to_arrow_table()

@@ -29,7 +29,7 @@ _NO_COLUMN: Final = re.compile(
     r'[Cc]olumn (?:named )?"(.+?)"(?: not found| does not exist| in \w+ list not found|\n|$)'
 )
 _PLACE: Final = re.compile(r"\n\n(?:LINE|Candidate)")
-"""Begins the part of an error in which DuckDB repeats the query or lists some names."""
+"""Beginning of the part of an error in which DuckDB repeats the query or lists names."""
 _MOST_COLUMNS: Final = 40
 """Maximum number of columns that an error lists."""
 
@@ -40,7 +40,7 @@ def check_reads(connection: duckdb.DuckDBPyConnection, query: str, params: Param
     """Raise QueryError unless the text is one statement that only reads.
 
     DuckDB allows a COPY inside a WITH clause, but only at the top level. So the query is planned as
-    a subquery, and DuckDB itself refuses every clause that writes.
+    a subquery, and DuckDB itself refuses every clause that writes. Its errors are passed on.
     """
     statements = connection.extract_statements(query)
     if len(statements) != 1 or statements[0].type not in _READS:

@@ -75,7 +75,7 @@ def with_own_words(table: pa.Table) -> pa.Table:
 def fiat_amounts(table: pa.Table, declared: Sequence[str], title: str) -> pa.Table:
     """Return the table with fiat amounts in type `FIAT`; raise TableError if one does not fit."""
     fiat = {*declared, *fiat_columns(table.schema)}
-    # Checked in column order, so that an error always names the first amount that does not fit.
+    # Check in column order, so that an error always names the first amount that does not fit.
     for place, name in enumerate(table.column_names):
         if name not in fiat:
             continue
@@ -124,7 +124,10 @@ def in_zone(table: pa.Table, zone: ZoneInfo | None) -> pa.Table:
 
 
 def exact_frame(table: pa.Table, *, floats: bool = False) -> pd.DataFrame:
-    """Return a DataFrame with exact decimals, dates as `datetime64`, and nullable integers."""
+    """Return a DataFrame with exact decimals, dates as `datetime64`, and nullable integers.
+
+    With `floats`, decimals become floats.
+    """
     import pandas as pd
 
     fields = []

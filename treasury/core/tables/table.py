@@ -355,7 +355,7 @@ class Table(NearestNames):
         --------
         >>> r.lines.to_csv("lines.csv")
         """
-        # Imported here, because reading rows needs no writer.
+        # The writer is imported here, because reading rows does not need it.
         from treasury.core.tables.csv_output import write_csv_table
 
         target = Path(path)
@@ -586,7 +586,7 @@ class Tables(NearestNames):
         return len(self._main)
 
     def __bool__(self) -> bool:
-        # Only results that are a list of items, and count them, are false without any.
+        # Only a result with its own `__len__`, the number of its items, is false if it is empty.
         return type(self).__len__ is Tables.__len__ or len(self) > 0
 
     def _no_table(self) -> TableError:
@@ -733,7 +733,7 @@ def _matching_rows(
 
 
 def _write_workbook(path: str | Path, tables: Mapping[str, Table]) -> Path:
-    # Imported here, because only this function writes workbooks.
+    # The writer is imported here, because only this function needs it.
     from treasury.core.tables.workbook import write_tables
 
     zone = next((table.zone for table in tables.values() if table.zone is not None), None)

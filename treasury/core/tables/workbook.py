@@ -186,7 +186,10 @@ def write_tables(path: Path, tables: Mapping[str, pa.Table], zone: ZoneInfo | No
 
 
 def write_whole(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> None:
-    """Write `book` like `write_book`, completely or not at all; raise StorageError on failure."""
+    """Write `book` like `write_book`, completely or not at all.
+
+    Raise StorageError if the file cannot be written, and InputError for a table with too many rows.
+    """
     try:
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as folder:
             new = Path(folder) / path.name

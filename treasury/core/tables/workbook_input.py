@@ -48,7 +48,10 @@ _Attributes = Mapping[str, str]
 
 
 class WorkbookCell(msgspec.Struct, frozen=True):
-    """A non-empty cell with its text as stored; a number has the digits of the file."""
+    """A non-empty cell with its text as stored; a number has the digits of the file.
+
+    An error value, such as `#N/A`, has the kind `formula` too.
+    """
 
     text: str
     kind: Literal["text", "number", "formula"]

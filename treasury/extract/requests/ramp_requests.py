@@ -4,9 +4,9 @@ A list item lacks version, fee, net amount and events, so each new, open or chan
 fetched individually. A later sync lists only requests created after the day before the newest
 stored one; the extra day is needed because the time zone of the service's dates is not documented.
 It also compares counts: if the service has more or fewer requests than are stored, the whole list
-is read. Requests that are open or lack their detail are fetched at every sync; requests in a final
-status only in a full comparison. A request that is in no list, and that the service does not find
-by id, is marked as vanished.
+is read. Requests that are open or lack their detail are fetched at every sync; a settled request
+with a detail only in a full comparison, or if the list states another status. A request that is in
+no list, and that the service does not find by id, is marked as vanished.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class _Listing:
         self._spool.add(rows.filter(plain))
 
     def misses(self, before: int, after: int | None) -> str | None:
-        """Return how the service's count differs from the known requests; empty if it does not."""
+        """Return how the service's count differs from the known requests; None if it does not."""
         stored = self._run.fetched.read(
             RAMP_REQUESTS.table, ["is_open"], "vanished_at IS NULL"
         ).num_rows

@@ -167,7 +167,7 @@ def _options(some: frozenset[str], allowed: frozenset[str] | None) -> pyarrow.js
 
 
 def _converted(read: pa.RecordBatch) -> dict[str, pa.Array]:
-    """Return the non-empty columns by name."""
+    """Return the non-empty columns by name, with `is_open` and `has_detail`."""
     names = map(_NAMES.__getitem__, read.schema.names)
     filled = {
         name: _value(name, column)

@@ -142,7 +142,7 @@ class Details:
 
 
 def _parts(queue: pa.Table) -> Iterator[list[_Question]]:
-    """Split the queue into parts, each for one thread."""
+    """Yield the queue in parts, each for one thread."""
     for batch in queue.select(["id", "listed", "created_by"]).to_batches(_PART):
         yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
 

@@ -25,7 +25,7 @@ QUEUE: Final = grouped_schema(
     (pa.int8(), "rank"),
     (pa.bool_(), "listed", "has_detail"),
 )
-"""A row of the queue: a list item, whether it was listed, and whether its detail is stored."""
+"""One row per request: its rank, whether it was listed, and whether its detail is stored."""
 
 
 class StoredRequests:
@@ -71,7 +71,7 @@ class StoredRequests:
 
 
 def queued(listed: pa.Table, stored: StoredRequests, *, month: datetime) -> pa.Table:
-    """Convert listed rows to a queue; `month` is the first instant of the current month."""
+    """Convert listed rows to a queue; requests created since `month` are recent."""
     changed = stored.has_detail(listed)
     recent = pc.fill_null(pc.greater_equal(listed["created_at"], pa.scalar(month)), True)
     soon = pc.or_(recent, changed)

@@ -1,7 +1,7 @@
-"""Safe reading of XML from banks, piece by piece. No other module parses XML from outside.
+"""Safe reading of XML from banks, piece by piece. No other module parses the XML of a bank.
 
 Expat parses the whole text only to refuse XML that is not well-formed or has a DOCTYPE. Without a
-DOCTYPE no entity is expanded and no network is accessed. In parallel the text is split at the
+DOCTYPE no entity is expanded and no network is accessed. The same text is then split at the
 elements that matter, which is much faster than building a tree. The text between these elements is
 limited in length, so memory is bounded for any file.
 """
@@ -57,7 +57,7 @@ class Piece(msgspec.Struct, frozen=True):
     """An element extracted from the file, or the beginning or end of a container."""
 
     kind: str
-    """`document` at its start; `begin`, `part`, `entry`, `end` of a container; else `outside`."""
+    """`document` (its start); `begin`, `part`, `entry`, `end` of a container; or `outside`."""
     name: str
     text: str = ""
 
@@ -92,7 +92,7 @@ class Cut:
         self._encoding = ""
         self._parser = self._new_parser()
         self._parsed = ""
-        """The text last passed to the parser, and the number of bytes passed before it."""
+        """The text last passed to the parser; `_parsed_before` counts the bytes before it."""
         self._parsed_before = 0
         self._lines_before = 0
         """Number of lines before the document being parsed."""
@@ -208,7 +208,7 @@ class Cut:
             yield Piece("entry" if is_entry else "part", local, spaced)
 
     def _begins_quickly(self, opening: str, ending: str) -> bool:
-        """Return whether the next entry is complete in the buffer and has the usual form."""
+        """Read until the next entry is complete; return whether it has the usual form."""
         if not self._text.startswith(opening, self._at):
             return False
         while self._text.find(ending, self._at) < 0:
@@ -298,7 +298,7 @@ class Cut:
 
     def _parse(self, text: str, *, is_last: bool) -> None:
         """Pass text to the parser; start a new parser for each further document of the file."""
-        # The rest of the text is copied at the end of each document, so their number is limited.
+        # At the end of each document the unparsed text is copied, so it is passed in small pieces.
         for at in range(0, max(len(text), 1), _CHUNK):
             piece = text[at : at + _CHUNK]
             self._parse_piece(piece, is_last=is_last and at + _CHUNK >= len(text))
@@ -375,13 +375,13 @@ class Cut:
         return document
 
     def _decoder(self, head: bytes) -> Callable[[bytes, bool], str]:
-        """Return the decoder for the declared encoding, by the first bytes of the file."""
+        """Return the decoder for the encoding of the byte order mark or declaration, else UTF-8."""
         encoding = next((name for bom, name in _BOMS if head.startswith(bom)), "")
         if not encoding:
             declared = _ENCODING.match(head)
             encoding = declared[1].decode("latin-1") if declared else "utf-8"
             if not _PLAIN.fullmatch(encoding):
-                raise self._refused(f"its encoding {encoding[:20]!r} is not used")
+                raise self._refused(f"its encoding {encoding[:20]!r} is not supported")
         self._encoding = encoding
         try:
             decoder = codecs.getincrementaldecoder(encoding)("strict")

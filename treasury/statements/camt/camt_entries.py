@@ -43,7 +43,7 @@ class CamtMovement(msgspec.Struct, frozen=True):
 
 
 class Share(msgspec.Struct, frozen=True):
-    """A part of an entry's amount, which becomes one row."""
+    """A part of an entry's amount; each part becomes one row."""
 
     amount: Decimal
     direction: str
@@ -89,7 +89,7 @@ def movement(
 
 
 def shares(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[Share], str | None]:
-    """Return the parts of the entry, and a text that says how their sum differs from its amount.
+    """Return the parts of the entry, and its details' unexplained difference as text, or None.
 
     A single detail gets the whole amount: its own amount may be before charges or in another
     currency. In a batch each detail states its own part. Details without an amount share the
@@ -131,7 +131,7 @@ def _with_silent(
     remainder: Decimal,
     mismatch: str,
 ) -> tuple[list[Share], str | None]:
-    """Return the parts if some details state no amount; together these have the remainder."""
+    """Return the parts, with the remainder for details without an amount, and any mismatch."""
     everything = tuple(range(len(parts) + len(silent)))
     whole = [Share(entry.amount, entry.direction, everything)]
     if not parts or (len(parts) == 1 and remainder == 0):
@@ -152,7 +152,7 @@ def _after_charges(
     parts: Sequence[Share],
     remainder: Decimal,
 ) -> list[Share] | None:
-    """Return the parts less charges, if the charges explain the difference from the entry.
+    """Return the parts with charges applied, or None if charges do not explain the remainder.
 
     Charges of a detail belong to its part, and charges of the entry are a separate part.
     """
@@ -207,7 +207,7 @@ _STATED: Final = ("amount", "transacted", "countervalue", "instructed")
 
 
 def _stated(fields: ElementValues, currency: str, names: Sequence[str] = _STATED) -> Decimal | None:
-    """Return a detail's amount in a currency: its own, the transaction's, or the converted one."""
+    """Return the first amount of a detail (its own, then those in AmtDtls) in this currency."""
     for name in names:
         if name in fields.working and fields.working.get(f"{name}_currency", currency) == currency:
             return _positive(fields.working[name], f"{name} of a detail")
@@ -332,7 +332,7 @@ def _add_other_amounts(row: EntryRow, fields: ElementValues, *, alone: bool) -> 
 
 
 def _charges(fields: ElementValues, level: str = "") -> tuple[Decimal | None, str | None]:
-    """Return the stated total of the charges, or the sum of their records less refunds."""
+    """Return amount and currency of the charges: the total, or the sum of records less refunds."""
     stated = fields.working.get(f"{level}charges")
     if stated is not None:
         return amount_aside(stated), fields.working.get(f"{level}charges_currency")

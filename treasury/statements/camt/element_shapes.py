@@ -31,8 +31,9 @@ _TEXT_OR_TAG: Final = re.compile(r"""<(?:[^>"']|"[^"]*"|'[^']*')*>|[^<]+|<""")
 class ElementValues(msgspec.Struct, frozen=True, gc=False):
     """The values in one element, by name.
 
-    The currency of an amount `.x` is the working value `x_currency`; for a list `x*` it is a list
-    of the same length. `names` has all names for which an element of this shape may have a value.
+    The currency of an amount `.x` is the working value `x_currency`; for a list `x*`, the list
+    `x_currency` has the currencies that are stated. `names` has all names for which an element of
+    this shape may have a value.
     """
 
     columns: dict[str, str]
@@ -47,7 +48,7 @@ class _Single(msgspec.Struct, frozen=True):
     places: tuple[tuple[str, int], ...]
     """Positions of each name in reverse order: the value set last is the first in the document."""
     currencies: tuple[tuple[str, int, str], ...]
-    """For each amount's name, the position of the tag with its currency and that of its text."""
+    """For each currency, the name of its value, the position of the amount, and the code."""
 
     def pick(self, pieces: list[str], *, escaped: bool) -> dict[str, str]:
         """Return the first non-empty value of each name, without surrounding blanks."""
@@ -145,7 +146,10 @@ def _single(places: list[tuple[str, int, str | None]]) -> _Single:
 
 
 def _elements(pieces: list[str]) -> Iterator[tuple[str, str, int]]:
-    """Yield the path, tag and text position of every element below the outermost one, in order."""
+    """Yield path, tag and text position of each element; the outermost path is empty.
+
+    Stops at an element that is nested too deeply.
+    """
     path: list[str] = []
     for place in range(1, len(pieces), 2):
         tag = pieces[place]

@@ -16,8 +16,8 @@ _EXACT: Final = Context(prec=80)
 class Unshown(msgspec.Struct, frozen=True):
     """A row with an amount of unknown direction.
 
-    `is_oldest` is true if the file has no balance before the row, false if the balances before and
-    after it do not differ by its amount.
+    `is_oldest` is true if the row has a balance and none before it is known. Otherwise a balance is
+    missing, or the balances before and after the row do not differ by its amount.
     """
 
     movement: CsvMovement
@@ -42,8 +42,8 @@ def signed_by_balances(
     """Yield the movements with the sign by which the balance of their account changes.
 
     `opening` is the balance before the first movement, if the file states one; else `oldest` is the
-    direction of the oldest movement, if it is known. Rows without a derivable sign are passed to
-    `unshown` instead.
+    direction of the oldest movement, if known. Movements without a status are yielded unchanged.
+    Rows without a derivable sign are passed to `unshown` instead.
     """
     pairs = (_newest_first if is_newest_first else _oldest_first)(movements, opening)
     for movement, before in pairs:

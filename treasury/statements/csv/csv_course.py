@@ -86,9 +86,10 @@ class Course:
 
     @property
     def is_shown(self) -> bool:
-        """Return whether several balances follow from the movements in the order of the days.
+        """Return whether there are several balances, and all follow from the amounts in day order.
 
-        In the reverse order, balances would also follow from equal amounts with the wrong sign.
+        The result is false if the first and the last row have the same day. In the reverse order,
+        balances would also follow from equal amounts with the wrong sign.
         """
         if self._stated < 2 or self._began is None or self._began == self._ended:
             return False
@@ -96,7 +97,10 @@ class Course:
 
     @property
     def followed_count(self) -> int:
-        """Return the number of balances that follow from the movements in day order."""
+        """Return the number of balances that follow from the movements in day order.
+
+        The result is 0 if the first and the last row have the same day.
+        """
         if self._began is None or self._ended is None or self._began == self._ended:
             return 0
         return max(0, self._stated - 1 - self._wrong[self._began > self._ended])
@@ -134,7 +138,7 @@ class Course:
 
 
 def courses_hold(movements: Iterable[CsvMovement]) -> bool:
-    """Return whether all balances of every account follow from its movements in day order."""
+    """Return whether each account has several balances that all follow in day order."""
     courses = _courses(movements)
     return bool(courses) and all(course.is_shown for course in courses)
 

@@ -54,13 +54,14 @@ _LONGEST_SHOWN: Final = 60
 _MOST_GROUPS: Final = 10_000
 _MOST_ROW: Final = 1 << 20
 _MOST_OTHERS: Final = 10_000
-"""A file is refused if it has at least this many rows without a movement, and fewer movements."""
+"""A file is refused if more rows than this, and more than its movements, are unreadable or totals.
+"""
 
 
 class CsvFile(BankFile):
     """One CSV file being read; `account` and `currencies` are used if the file states none.
 
-    Raises StatementError if no profile fits and none can be proposed. A file read by a proposed
+    Raises UnknownFormat if no profile fits and none can be proposed. A file read by a proposed
     profile has a note, and is not proved.
     """
 
@@ -149,8 +150,7 @@ class CsvFile(BankFile):
             also = f"; its letters fit {others} too" if question is not None else ""
             self.note(f"not UTF-8; read as {text.encoding.title()}{also}")
         if layout is not None and question is not None and layout.is_proposed:
-            # Other questions quote texts, which depend on the code page, so a question asks for the
-            # code page first.
+            # Other questions quote texts, which depend on the code page, so it is asked for first.
             layout = msgspec.structs.replace(layout, questions=(question,))
         if layout is None:
             raise UnknownFormat(
@@ -232,8 +232,8 @@ class CsvFile(BankFile):
     def _derive_signs(self) -> list[Unshown] | None:
         """Derive the direction of every amount, if each balance connects to the one before it.
 
-        Return the oldest rows, whose direction no balance shows. Return None if a balance does not
-        connect, or if the balances connect in both orders of the rows.
+        Return the oldest rows, whose direction no balance shows. Return None if there are no
+        balances, if one does not connect, or if they connect in both orders of the rows.
         """
         rows, columns = self._rows, self._rows.layout.columns
         before, found = rows.positive, []
@@ -315,9 +315,9 @@ class CsvFile(BankFile):
     def _courses(self) -> dict[Key, Course]:
         """Return the days and balances of each account and currency, in the order of the file.
 
-        If the balances do not follow from the movements, try rows of unknown status as booked, then
-        fees as included in the amounts or on top, and use the reading from which the balances
-        follow.
+        If balances do not follow from the movements, read rows of unknown status as booked, and use
+        that reading if all balances then follow. Otherwise read fees the other way, as included in
+        the amounts or on top, and use that reading if more balances follow.
         """
         rows, courses = self._rows, self._followed()
         if _off_count(courses) and rows.has_unknown_status:

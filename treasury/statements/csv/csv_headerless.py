@@ -1,7 +1,8 @@
 """Layout of a CSV file without a header row, recognised by the kinds of its cells.
 
-Debit and credit columns have the same kind of cells. A built-in profile with both is used only if
-the balance column follows from the movements.
+Debit and credit columns have the same kind of cells. So a built-in profile is used only if a minus,
+or the balances, show which amounts are debits. A single amount column is trusted if the file has no
+balances.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from treasury.statements.field_values import account_number
 def headerless_layout(
     lines: Sequence[str], profiles: Iterable[Profile], file_name: str
 ) -> Layout | None:
-    """Return the layout of a file without a header by the profiles with a `shape`."""
+    """Return the layout of a file without a header, by a profile with a `shape`, or None."""
     shaped = [profile for profile in profiles if profile.shape]
     for delimiter, sample in samples(lines, file_name):
         rows = [row for row in sample if any(map(str.strip, row.cells))]
@@ -66,7 +67,7 @@ _FITS: Final[dict[str, Callable[[str], bool]]] = {
 
 
 def _is_signed(layout: Layout, sample: Sequence[CsvRow], file_name: str) -> bool:
-    """Return whether the amounts have signs, or the balances show their directions."""
+    """Return whether a minus or the balances show directions; true for amounts without balances."""
     if "amount" in layout.columns:
         if not {"balance", "balance_before"} & layout.columns.keys():
             return True

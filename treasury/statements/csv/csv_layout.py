@@ -63,7 +63,7 @@ class Layout(msgspec.Struct, frozen=True):
 
 
 def layout_of(lines: Sequence[str], profiles: Iterable[Profile], file_name: str) -> Layout | None:
-    """Return the layout of a file with a header row, by the best matching profile."""
+    """Return the layout of a file with a header row, by the best matching profile; else None."""
     candidates = [profile for profile in profiles if not profile.shape]
     layouts = []
     for delimiter, sample in samples(lines, file_name):
@@ -82,7 +82,7 @@ def layout_of(lines: Sequence[str], profiles: Iterable[Profile], file_name: str)
 
 
 def samples(lines: Sequence[str], file_name: str) -> Iterator[tuple[str, list[CsvRow]]]:
-    """Yield for each delimiter the first rows split by it."""
+    """Yield for each delimiter in the file the first rows split by it."""
     head = lines[:SAMPLE]
     for delimiter in _DELIMITERS:
         if any(delimiter in line for line in head):
@@ -122,7 +122,7 @@ def _columns(headers: Sequence[str], profile: Profile) -> dict[str, tuple[int, .
 
 
 def is_header(row: CsvRow) -> bool:
-    """Return whether a row can be a header: three words or more, no day and no amount."""
+    """Return whether a row can be a header: at least three texts, no day and no amount."""
     texts = [text for text in map(cell, row.cells) if text]
     return len(texts) > 2 and not any(is_day(text) or is_amount(text) for text in texts)
 

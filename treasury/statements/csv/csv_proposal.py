@@ -27,7 +27,7 @@ from treasury.statements.field_values import account_number
 _ONE_WORD: Final = frozenset({"net", "netto", "id", "gross", "brutto"})
 """Words that must be the whole header, not a part of a longer one."""
 _SEVERAL: Final = frozenset({"text", "amount", "debit", "credit", "currency", "counterparty_name"})
-"""Roles that several columns may fit; one of the columns is then chosen."""
+"""Roles that several columns may fit; except for `text`, one column is then chosen."""
 _CARDS: Final = frozenset({"visa", "mastercard", "maestro", "amex", "vpay", "americanexpress"})
 _KINDS: Final = {
     "booking_date": "d", "value_date": "d-", "amount": "a", "debit": "a-", "credit": "a-",
@@ -207,8 +207,8 @@ _RULES: Final[dict[str, Callable[[str, CsvTable, int], bool]]] = {
 def _find_sign(table: CsvTable, columns: Columns) -> None:
     """Use a column with words for debit and credit as the sign of the amounts.
 
-    Its header does not matter, but it must have a value for every amount, amounts must be unsigned,
-    and it must not be the kind of a card.
+    The column's header does not matter, but it must have a value for every amount, and must not be
+    about debit and credit cards. The amounts must be unsigned.
     """
     amounts = (text for place in columns["amount"] for text in table.texts(place))
     if "sign" in columns or any(map(is_signed, amounts)):

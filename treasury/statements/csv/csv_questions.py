@@ -1,6 +1,6 @@
 """Questions about the CSV of an unknown bank: ambiguous columns, signs and tables.
 
-If the file itself answers a question, for example by its balance column, it is not asked; otherwise
+A question is not asked if the file itself answers it, for example by its balance column. Otherwise
 a person answers it.
 """
 
@@ -113,7 +113,7 @@ def settled(
 
 
 def answer_to(question: CsvQuestion, answers: Mapping[str, str]) -> Answer | None:
-    """Return the answer given to a question. Raises InputError for an unknown answer."""
+    """Return the answer given to a question, if any. Raises InputError for an unknown answer."""
     word = answers.get(question.name)
     if word is None:
         return None
@@ -189,7 +189,7 @@ _LEDGER: Final = re.compile(r"[0-9]{3,8}(?![0-9.,'])", re.ASCII)
 
 
 def _amount_question(table: CsvTable) -> CsvQuestion | None:
-    """Choose the amount columns if only they lead to the balances; otherwise ask."""
+    """Choose the amount columns; ask if several are possible and the balances do not decide."""
     distinct: dict[tuple[tuple[str, ...], ...], Columns] = {}
     for choice in _amount_choices(table):
         values = tuple(tuple(table.values(place)) for (place,) in choice.values())
@@ -223,7 +223,7 @@ def _amount_question(table: CsvTable) -> CsvQuestion | None:
 
 
 def _fee_question(table: CsvTable) -> CsvQuestion | None:
-    """Ask whether the amount includes the fee of the row, unless a balance shows it."""
+    """Ask whether the amount includes the fee of the row, unless the file has balances."""
     (place,) = table.columns.get("fee") or (None,)
     if place is None or {"balance", "balance_before"} & table.columns.keys():
         return None
@@ -257,7 +257,7 @@ def _amount_choices(table: CsvTable) -> list[Columns]:
 
 
 def _own(table: CsvTable, places: Sequence[int]) -> list[int]:
-    """Return the columns except taxes, tips, other currencies and mostly empty ones."""
+    """Return the columns except taxes, tips, foreign and mostly empty ones; all if none is left."""
     own = [
         place
         for place in places
@@ -282,7 +282,7 @@ def _is_money(table: CsvTable, place: int) -> bool:
 
 
 def _net(table: CsvTable, columns: Columns) -> int | None:
-    """Return the column with gross less fee in every row."""
+    """Return the column with gross less fee in every row; None if there is none."""
     nets = [p for p in columns.get("amount", ()) if plain(table.names[p]) in {"net", "netto"}]
     if not nets or "fee" not in columns:
         return None
@@ -493,7 +493,7 @@ def _names(header: str, words: Iterable[str]) -> bool:
 
 
 def _follows(table: CsvTable, choice: Columns) -> bool:
-    """Return whether the balances follow from these columns, with plain amounts in or out."""
+    """Return whether the balances follow from these columns, with unsigned amounts as in or out."""
     if not {"balance", "balance_before"} & table.columns.keys():
         return False
     columns = {role: places for role, places in table.columns.items() if role != "fee"} | choice

@@ -1,7 +1,7 @@
 """Meaning of a CSV row: a movement, a balance, a total, or more text for the row above.
 
-The decimal sign, the sign of debits and a currency that few amounts state are first derived from
-all rows.
+The decimal sign, the sign of debits and a currency that only some amounts state are first derived
+from all rows.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class CsvRows:
         """Whether the amounts of the file show the decimal sign."""
         self.positive = layout.profile.positive
         self.oldest: Literal["", "in", "out"] = ""
-        """The answer for rows whose direction the balances do not show."""
+        """Direction, stated by a person, of rows whose direction the balances do not show."""
         self.unknown_status: Literal["PDNG", "BOOK"] = "PDNG"
         """Status given to a row with an unknown word for its status."""
         self.states_signs = False
@@ -136,7 +136,7 @@ class CsvRows:
             self.decimal = "." if sign == "none" else sign
         self._usual_debit = -1 if signs[True] > signs[False] else 1
         self._usual_currency = currencies.pop() if len(currencies) == 1 else ""
-        # Number of cells in nearly all rows with amounts; 0 if rows differ.
+        # This is the number of cells in nearly all rows with amounts; 0 if rows differ.
         header = len(self.layout.headers)
         usual = max(counts, key=lambda count: (counts[count], count == header), default=0)
         others = counts.total() - counts[usual]
@@ -150,7 +150,7 @@ class CsvRows:
         return ""
 
     def read(self, row: CsvRow, above: CsvMovement | None = None) -> CsvMovement | None:
-        """Return the movement or balance in a row; None if the row has neither.
+        """Return the movement or balance in a row; None if it has neither or is left out.
 
         Raises InputError with the reason if the row cannot be read. `above` is the movement above
         the row: a row that repeats its reference may end before the amounts.
@@ -231,7 +231,7 @@ class CsvRows:
         return number or None, csv_words.SIGNS.get(currency, currency.upper()) or None
 
     def _said_currency(self, row: CsvRow) -> str:
-        """Return the currency that a row, its header or the text above the table states."""
+        """Return the currency that a row, the header or the text above the table states, or ""."""
         currency = self.cell(row, "currency")
         if not currency and (side := self._side(row)):
             currency = self.cell(row, "debit_currency" if side < 0 else "credit_currency")
@@ -314,7 +314,7 @@ class CsvRows:
         return CsvMovement(key, row, status, booked, valued, signed, is_reversal, fee, balance)
 
     def _fee(self, row: CsvRow, key: Key) -> Decimal:
-        """Return the fee of a row; 0 if it is in another currency or the sender paid it."""
+        """Return the fee of a row; 0 in another currency, or for a credit, whose sender paid it."""
         if self.cell(row, "fee_currency") not in {"", key[1]} or self._side(row) > 0:
             return Decimal(0)
         return (self._amount(row, "fee") or Decimal(0)).copy_abs()
@@ -323,7 +323,7 @@ class CsvRows:
         return CsvMovement(self.key(row), row, "", None, balance=balance)
 
     def _status(self, row: CsvRow) -> str:
-        """Return the status of a row: BOOK by default, pending for an unknown word.
+        """Return the status of a row: BOOK by default, `unknown_status` for an unknown word.
 
         A stated effect on the balance decides: an incomplete payment may block money, while an
         authorisation moves none.
@@ -345,7 +345,7 @@ class CsvRows:
         self.unknown_status = "BOOK"
         for line, note in self.notes.items():
             self.notes[line] = note.replace(
-                "is not known; taken as pending", "is not known; taken as booked, as balances are"
+                "is not known; taken as pending", "is not known; taken as booked, as balances show"
             )
 
     @property
@@ -386,7 +386,7 @@ class CsvRows:
         return credit, credit < 0
 
     def _side(self, row: CsvRow) -> int:
-        """Return -1 for a debit, 1 for a credit, by the row's word for the direction, else 0."""
+        """Return -1 for a debit and 1 for a credit if each has its own currency column, else 0."""
         if "debit_currency" not in self.layout.columns:
             return 0
         sign = plain(self.cell(row, "sign"))
@@ -487,4 +487,4 @@ _IS_STATED: Final[dict[str, Callable[[str], bool]]] = {
     "opening": is_amount,
     "closing": is_amount,
 }
-"""Pattern of the value for each kind of label."""
+"""Condition on the value for each kind of label."""

@@ -1,7 +1,7 @@
 """Text of a CSV file that can be read several times in bounded memory.
 
 The decimal sign and the order of the rows depend on the whole file, so it is read more than once.
-Its bytes are spooled to disk while the encoding is determined.
+Its bytes are spooled, in memory or on disk, while the encoding is determined.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class CsvText:
     @classmethod
     @contextmanager
     def opened(cls, source: ByteSource, file_name: str) -> Iterator[Self]:
-        """Read a source to its end, and return its text."""
+        """Read a source to its end, and yield its text, which is lost when the context ends."""
         with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as kept:
             yield cls(source, file_name, kept)
 

@@ -134,7 +134,7 @@ def is_amount(text: str) -> bool:
 
 
 def is_signed(text: str) -> bool:
-    """Return whether an amount states its direction by a sign, brackets or a word."""
+    """Return whether an amount states its direction by a sign, brackets or a mark such as `S`."""
     if len(text) >= _LONGEST:
         return False
     return _bare(text)[1] or "+" in text or _WAY.search(text) is not None
@@ -144,8 +144,8 @@ def decimal_sign(texts: Iterable[str]) -> Literal["", ",", ".", "none"]:
     """Return the decimal sign of a file's amounts, a comma or a point.
 
     A sign groups thousands if another sign follows it or it occurs twice; it separates decimals if
-    not exactly three digits follow. The result is empty if every sign may have either meaning, as
-    in `1.234`, and "none" if no amount has a sign.
+    not exactly three digits follow. The majority decides. The result is empty if every sign may
+    have either meaning, as in `1.234`, and "none" if no amount has a sign.
     """
     votes = Counter(map(_vote, texts))
     if votes[","] or votes["."]:
@@ -159,7 +159,7 @@ def without_breaks(text: str) -> str:
 
 
 def _vote(text: str) -> str:
-    """Return the decimal sign of an amount; `open` if its sign may also group thousands."""
+    """Return an amount's decimal sign or ""; `open` if the sign may also group thousands."""
     text = _BREAK.split(text)[0]
     bare = _bare(text)[0]
     points, commas = bare.count("."), bare.count(",")

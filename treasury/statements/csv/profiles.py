@@ -47,7 +47,10 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     name: str
     columns: dict[str, _Headers]
     needs: _Headers = ()
-    """Required headers, which identify the bank's files; default: the first header of each role."""
+    """Required headers, which identify the bank's files; `a|b` requires either of two.
+
+    By default, one header of each role is required.
+    """
     day_order: Literal["dmy", "mdy", "ymd"] = "dmy"
     decimal: Literal["", ",", "."] = ""
     """Decimal sign; if empty, it is derived from the file."""
@@ -77,7 +80,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 def plain(header: str) -> str:
     """Return a header in the form that is compared: letters and digits, without accents or case.
 
-    A replacement character stands for a lost letter.
+    `#` and the replacement character, which stands for a lost letter, remain.
     """
     text = unicodedata.normalize("NFKD", header.strip().strip("=\"'").casefold())
     return "".join(char for char in text if char.isalnum() or char in "#\ufffd")
@@ -98,7 +101,7 @@ def load_profiles(folder: Path) -> tuple[Profile, ...]:
 
 
 def load_profile(path: Path) -> Profile:
-    """Return the profile in a TOML file."""
+    """Return the profile in a TOML file. Raises StatementError if it is not a valid profile."""
     do = "see what `treasury statements profile FILE` proposes"
     try:
         data = parse_toml(read_regular(path))

@@ -106,7 +106,10 @@ def plain_lines(
     names: Mapping[str, str],
     word: str,
 ) -> Iterator[ExportLine]:
-    """Yield the lines of a file in the plain form; `names` maps columns to the file's headings."""
+    """Yield the lines of a file in the plain form; `names` maps columns to the file's headings.
+
+    Raises InputError for an unknown column and for an invalid value.
+    """
     own = {column.name for column in EXPORT_COLUMNS}
     strange = sorted(names.keys() - own)
     if strange:
@@ -153,7 +156,7 @@ def require_native(coin: str, place: WalletPlace, where: str) -> str:
         )
     if current_coin(coin) != place.native_coin:
         raise InputError(
-            f"{where}: gas in {coin[:40]!r}, but {place.chain} takes it in {place.native_coin}",
+            f"{where}: gas in {coin[:40]!r}, but {place.chain} charges it in {place.native_coin}",
             do="name the chain of the wallet, or export the wallet again",
         )
     return place.native_coin

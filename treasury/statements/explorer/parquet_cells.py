@@ -22,7 +22,10 @@ _EXACT: Final = (
 
 
 def parquet_cells(path: Path, content: bytes) -> list[tuple[int, list[str]]]:
-    """Return the headings and cells of a Parquet file as text. Raises InputError for floats."""
+    """Return the rows of a Parquet file as text with their numbers, the headings first.
+
+    Raises InputError for a file that is broken or too long, and for types without exact digits.
+    """
     import pyarrow.parquet as pq
 
     try:
@@ -47,7 +50,9 @@ def parquet_cells(path: Path, content: bytes) -> list[tuple[int, list[str]]]:
                 )
         table = file.read()
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path} does not read: {str(error)[:120]}", do="write it again") from None
+        raise InputError(
+            f"{path} cannot be read: {str(error)[:120]}", do="write it again"
+        ) from None
     rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
     cells = ((number, list(map(_cell, row))) for number, row in enumerate(rows, 1))
     return [(0, table.column_names), *cells]

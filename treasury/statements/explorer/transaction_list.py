@@ -23,7 +23,7 @@ from treasury.statements.explorer.wallet_place import WalletPlace
 
 _FEE: Final = re.compile(r"txnfee\((.*)\)")
 _MONEY: Final = "USD"
-"""Ignored columns: values in dollars at the explorer's price."""
+"""Unit of ignored columns, which have values in dollars at the explorer's price."""
 _HASHES: Final = ("transaction hash", "txhash")
 _ZERO: Final = Decimal(0)
 
@@ -38,7 +38,7 @@ def fee_coins(head: Sequence[str]) -> list[str]:
 def transaction_lines(
     path: Path, rows: Sequence[tuple[int, list[str]]], place: WalletPlace, word: str
 ) -> Iterator[ExportLine]:
-    """Return the lines of a wallet's transaction list. Raises InputError with the wrong line."""
+    """Yield the lines of a wallet's transaction list. Raises InputError naming the wrong line."""
     number, head = rows[0]
     where = f"{path}, {word} {number}" if number else f"{path}"
     coins = fee_coins(head)

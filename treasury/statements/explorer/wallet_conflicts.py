@@ -78,9 +78,10 @@ def lacking_payments(
     payments: Sequence[Mapping[str, Any]],
     span: tuple[datetime, datetime] | None,
 ) -> list[dict[str, Any]]:
-    """Return stored gas payments that this export lacks although its list is complete.
+    """Return stored gas payments in `span`, the period of a complete list, that this export lacks.
 
-    Raises InputError if this export has gas that a stored complete list lacks.
+    Without a complete list, `span` is None and the result is empty; InputError is raised if this
+    export has gas that a stored complete list lacks.
     """
     place = export.place
     own = {payment["payment_id"] for payment in payments}
@@ -118,7 +119,7 @@ def lacking_payments(
 def disagreeing_payments(
     writer: Writer, payments: Sequence[dict[str, Any]]
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Return gas payments that differ from a stored export, each with the stored one as text."""
+    """Return gas payments that differ from a stored export, each with the stored payment."""
     stored = {
         row["payment_id"]: row
         for row in writer.read(WALLET_GAS, where="vanished_at IS NULL").to_pylist()

@@ -24,7 +24,7 @@ from treasury.statements.explorer.wallet_tables import evidence_key
 
 
 class WalletExport(msgspec.Struct, frozen=True, kw_only=True):
-    """A wallet's export. With `shows_gas` it has the gas of every transaction of the wallet.
+    """A wallet's export; with `shows_gas`, every transaction that the wallet sent has its gas.
 
     `native` is the only coin in it, empty for the plain form. `content` has its bytes; `word` is
     what errors call a position, `line` or `row`.
@@ -121,7 +121,7 @@ def movement_rows(export: WalletExport) -> list[dict[str, Any]]:
         rows.append(
             {
                 "movement_id": evidence_key(chain, address, *core, turn),
-                # The export of the other wallet has already given the movement this index.
+                # The other wallet's export gives the movement this id.
                 "other_id": evidence_key(chain, other.lower(), *core, turn),
                 "chain": place.chain,
                 "transaction_hash": line.transaction,
@@ -137,7 +137,7 @@ def movement_rows(export: WalletExport) -> list[dict[str, Any]]:
 
 
 def payment_rows(export: WalletExport) -> list[dict[str, Any]]:
-    """Return one gas payment for each transaction.
+    """Return one gas payment for each transaction with stated gas.
 
     `payer_address` is empty if the wallet only received coins. Gas that the wallet paid is stored;
     gas of another payer is compared with stored gas.

@@ -66,7 +66,7 @@ class CfonbFile(FixedFile):
         self._account = ""
 
     def take(self, record: FixedRecord) -> Iterator[EntryRow]:
-        """Read a record, and return the rows that are complete by then."""
+        """Read a record, and yield the row that is complete by then."""
         # Mail programs and editors cut the blanks at the end of a line.
         record = FixedRecord(record.text.ljust(self.width), record.line)
         kind = record.text[:2]
@@ -89,7 +89,7 @@ class CfonbFile(FixedFile):
             self._draft.problem(f"line {record.line}", reason, record.line)
 
     def close(self) -> Iterator[EntryRow]:
-        """Return the rows that are complete at the end of the file or of a statement."""
+        """Yield the row that is complete at the end of the file or of a statement."""
         yield from self._flush()
         draft, self._draft = self._draft, None
         if draft is not None:
@@ -128,7 +128,7 @@ class CfonbFile(FixedFile):
         self.complete(draft.finish("\n".join(self._raws)), draft)
 
     def _flush(self) -> Iterator[EntryRow]:
-        """Return the row of the current entry, whose records are complete."""
+        """Yield the row of the current entry; none if it cannot be read."""
         records, self._entry = self._entry, []
         if not records or self._draft is None:
             return

@@ -83,7 +83,7 @@ class CodaFile(FixedFile):
         self._statement: _Statement | None = None
 
     def take(self, record: FixedRecord) -> Iterator[EntryRow]:
-        """Read a record, and return the rows that are complete by then."""
+        """Read a record, and yield the rows that are complete by then."""
         kind = record.text[0]
         if kind == "0":
             yield from self.close()
@@ -102,7 +102,7 @@ class CodaFile(FixedFile):
         self._take_other(self._statement, kind, record)
 
     def close(self) -> Iterator[EntryRow]:
-        """Return the rows that are complete at the end of the file or of a statement."""
+        """Yield the rows that are complete at the end of the file or of a statement."""
         yield from self._flush()
         statement, self._statement = self._statement, None
         if statement is None or statement.draft is None:
@@ -193,7 +193,7 @@ class CodaFile(FixedFile):
         return statement.draft
 
     def _flush(self) -> Iterator[EntryRow]:
-        """Return the rows of the current entry, whose records are complete."""
+        """Yield the rows of the current entry; none if it cannot be read."""
         records, self._entry = self._entry, []
         if not records:
             return
@@ -253,7 +253,7 @@ def _movement_of(
 def _parts(records: Sequence[FixedRecord]) -> list[list[FixedRecord]]:
     """Return the records of an entry, and those of each detail.
 
-    Raises InputError for an incomplete record.
+    Raises InputError for an incomplete or misplaced record.
     """
     parts: list[list[FixedRecord]] = []
     for record in records:
@@ -280,7 +280,7 @@ def _amount_of(text: str) -> Decimal:
 
 
 def _signed_amount(text: str) -> Decimal:
-    """Return a signed amount; the digit before it is 0 for a credit, 1 for a debit."""
+    """Return a signed amount; its first digit is 0 for a credit, 1 for a debit."""
     if text[:1] not in {"0", "1"}:
         raise InputError(f"{text[:1]!r} is neither credit nor debit")
     amount = _amount_of(text[1:])
@@ -306,9 +306,10 @@ def belgian_reference(digits: str) -> str | None:
 def _entry_of(
     records: Sequence[FixedRecord], currency: str | None, parent: EntryRow | None = None
 ) -> EntryRow:
-    """Return the row of a movement, or of a detail, which has the booking day of its movement.
+    """Return the row of a movement, or of a detail whose movement is `parent`.
 
-    `position` is the line of the first record. Raises InputError if a value cannot be read.
+    A detail without a booking day has that of its movement. The row's `position` is the line of the
+    first record. Raises InputError if a value cannot be read.
     """
     first = records[0]
     text = first.text
@@ -355,7 +356,7 @@ def _add_texts(row: EntryRow, records: Sequence[FixedRecord]) -> None:
 
 
 def _add_detail_texts(row: EntryRow, records: Sequence[FixedRecord]) -> None:
-    """Add the texts of a detail that is not a payment: only they may have the payer's words."""
+    """Add the texts of a detail that is not a payment, which may have the payer's words."""
     detail = EntryRow()
     _add_texts(detail, records)
     for text in (*detail.remittance, detail.additional_information or ""):
@@ -447,4 +448,4 @@ _INHERITED: Final = (
     "counterparty_name", "counterparty_account", "counterparty_agent", "end_to_end_id",
     "additional_information",
 )  # fmt: skip
-"""Columns that a detail copies from its movement if its own is missing."""
+"""Columns that a detail of the same direction copies from its movement if they are empty."""

@@ -1,6 +1,6 @@
 """Base class of the readers of formats with fixed-width records, CODA and CFONB 120.
 
-A reader gets one record at a time and returns the rows that are complete by then, so memory holds
+A reader gets one record at a time and yields the rows that are complete by then, so memory holds
 one entry with its details. A record is a line, but files fetched by EBICS may lack line ends.
 """
 
@@ -57,11 +57,11 @@ class FixedFile(BankFile):
         self._entry: list[FixedRecord] = []
 
     def take(self, record: FixedRecord) -> Iterator[EntryRow]:
-        """Read a record, and return the rows that are complete by then."""
+        """Read a record, and yield the rows that are complete by then."""
         raise NotImplementedError
 
     def close(self) -> Iterator[EntryRow]:
-        """Return the rows that are complete at the end of the file."""
+        """Yield the rows that are complete at the end of the file."""
         raise NotImplementedError
 
     def batches(self) -> Iterator[pa.RecordBatch]:

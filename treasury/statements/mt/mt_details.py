@@ -25,8 +25,8 @@ Columns = dict[str, list[Any]]
 WORKING: Final = ("code", "instructed", "charges", "rate", "name_in_id")
 """Names of intermediate values for the rules of `mt_rows`.
 
-They are the booking code, amounts as text, and the parts of the other party's name, which ids
-depend on.
+They are the booking code, amounts as text, and the spelling of the other party's name from which
+ids are computed.
 """
 
 _Row = Sequence[str]
@@ -60,7 +60,7 @@ _PARTY_PATTERNS: Final = tuple(
         ("RACH.:", r"(?i:\brach\.:\s*(\w{4,34});\s*(?:od|dla):)\s*([^;]+);"),
     )
 )
-"""Patterns of single banks: a sign of the bank, and the other party's account and name.
+"""Patterns of single banks: a marker in the text, and the other party's account and name.
 """
 _LEADING_IBAN: Final = re.compile(r"([A-Z]{2}\d\d[A-Z]{4}[A-Z0-9]{6,26}) ([^\n]+)\n")
 _NO_VALUE: Final = re.compile(r"[\s/]*")
@@ -131,7 +131,7 @@ def _cut(
 def _cut_alike(
     pattern: re.Pattern[str], texts: Sequence[str]
 ) -> tuple[tuple[str, ...], Sequence[_Row]] | None:
-    """Return the columns of texts that all have the first text's keys in the same order."""
+    """Return keys and columns of texts that all have the first text's keys in order, or None."""
     count, keys = len(texts), tuple(pattern.findall(texts[0]))
     pieces = pattern.split("\n".join(texts)) if keys else []
     if not keys or pieces[1::2] != list(keys) * count:
@@ -193,7 +193,7 @@ def _of_lines(numbers: tuple[str, ...], rows: Sequence[_Row]) -> Columns:
 
 
 _Parts = dict[str, list[_Row]]
-"""List of pairs: the number of a part, and the column of its texts; a number may repeat."""
+"""Map from the number of a part to the columns of its texts; a number may repeat."""
 
 
 def _parts_of(numbers: Sequence[str], columns: Sequence[_Row]) -> _Parts:
@@ -219,7 +219,10 @@ def _numbered(
     pieces: Sequence[_Row],
     where: tuple[tuple[str, str], str, str, str],
 ) -> Columns:
-    """Return the columns in numbered parts; `where` maps each column to its numbers."""
+    """Return the columns in numbered parts.
+
+    `where` has the numbers of the name, the booking text, the account and the agent.
+    """
     names, booking, account, agent = where
     details: Columns = {}
     for name, number in (("additional_information", booking), ("counterparty_agent", agent)):
@@ -379,7 +382,7 @@ def _take(details: Columns, key: str, values: Sequence[str]) -> None:
 
 
 def references(texts: Sequence[str]) -> list[str | None]:
-    """Return the references, with None for placeholders."""
+    """Return the references, with None for empty texts and placeholders."""
     distinct = set(texts)
     if len(distinct) * 4 < len(texts):
         by_text = {text: reference(text) or None for text in distinct}

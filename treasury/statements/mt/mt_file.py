@@ -239,7 +239,7 @@ def _head(block: _Block, file_name: str, accounts: Collection[str]) -> Statement
 
 
 def _account(text: str, currency: str | None) -> str:
-    """Return the account, an IBAN without the BIC and currency around it, else the text."""
+    """Return the IBAN in a text with a BIC or currency, else the account without its currency."""
     account = account_number(text)
     for part in account.split("/"):
         for number in (part, part.removesuffix(currency or "")):

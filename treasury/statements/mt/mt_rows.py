@@ -22,7 +22,7 @@ from treasury.statements.statement_draft import StatementDraft, StatementHead
 
 
 def movement_columns(draft: StatementDraft, movements: MtMovements) -> Columns:
-    """Return the non-empty columns of some of a statement's movements.
+    """Return the columns of consecutive movements of a statement; empty if none can be read.
 
     A movement that cannot be read is recorded in the draft as lost.
     """
@@ -120,7 +120,7 @@ _POINTERS: Final = frozenset({"EREF", "KREF+", "KREF", "EREF+", "MREF+", "IREF+"
 
 
 def _add_own_references(columns: Columns, lines: Lines) -> None:
-    """Add the account owner's reference, usually the payment's end-to-end id."""
+    """Use the account owner's reference as the end-to-end id of movements that state none."""
     own = references(lines.references)
     if not any(own):
         return

@@ -1,7 +1,7 @@
-"""Text of a file in whole lines, in UTF-8 and with uniform line breaks.
+"""Decoded text of a file in whole lines, with uniform line breaks.
 
 The encoding is determined once for the whole file: ASCII is passed on directly, and from the first
-other byte on the file is spooled to disk until its end.
+other byte on the rest of the file is spooled, in memory or on disk.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BREAKS: Final = b"@@"
 
 
 def plain_head(head: bytes) -> bytes:
-    """Return the beginning of a file in UTF-8, with uniform line breaks."""
+    """Return the beginning of a file in UTF-8, with line breaks in place of `@@`."""
     encoding = utf_16(head)
     if encoding:
         head = codecs.getincrementaldecoder(encoding)("replace").decode(head).encode()
@@ -39,7 +39,7 @@ def plain_head(head: bytes) -> bytes:
 class MtText:
     """The lines of a file. `odd_lines` is the number of lines that are not UTF-8 but `encoding`.
 
-    With `whole_lines` false a line of any length is allowed and returned in parts.
+    With `whole_lines` false a line of any length is allowed and yielded in parts.
     """
 
     def __init__(self, source: ByteSource, file_name: str, *, whole_lines: bool = True) -> None:

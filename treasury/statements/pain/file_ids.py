@@ -61,7 +61,7 @@ class FileIds:
         return NamedFiles(frozenset(whole), frozenset(whole | perhaps))
 
     def _whole_in(self, text: str) -> Iterator[str]:
-        """Return the complete ids in a text, even if blanks or line ends interrupt them."""
+        """Yield the complete ids in a text, even if blanks or line ends interrupt them."""
         places = [place for place, char in enumerate(text) if not char.isspace()]
         unbroken = "".join(text[place] for place in places)
         for begin in _each(self._start, unbroken):

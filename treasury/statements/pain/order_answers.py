@@ -55,7 +55,7 @@ class OrderAnswer(msgspec.Struct, frozen=True, kw_only=True):
     words: str
     """Status code, its meaning, and the reasons."""
     at: datetime | None
-    """Time at which the bank created its last answer."""
+    """Time at which the bank created the answer that decides."""
     payee: Literal["", "match", "close", "accepted", "none", "not_possible"] = ""
     """Result of the verification of the payee's name; people may have accepted a close match."""
     payee_name: str = ""
@@ -131,7 +131,7 @@ def order_answer(
 
 
 def _stage(row: _Row) -> str:
-    """Return the stage that a status code shows; an unknown code is ignored."""
+    """Return the stage that a status code shows; for an unknown code, the undecided `accepted`."""
     status = STATUSES.get(row["status"])
     return "accepted" if status is None else status.stage
 
@@ -207,8 +207,8 @@ def _speaks_against(row: _Row, rejection: _Row) -> bool:
     """Return whether a status other than a rejection contradicts a rejection.
 
     An executed payment always contradicts it, and so does any later answer. In the same report, an
-    answer about the payment contradicts a rejection of the payment or of the whole file. Banks
-    reuse report ids, so two rows are of one report only if the time is the same too.
+    answer about the same or a smaller part of the file (batch, payment) contradicts it. Banks reuse
+    report ids, so two rows are of one report only if the time is the same too.
     """
     if _stage(row) == "settled":
         return True

@@ -36,11 +36,14 @@ PAYEE_RESULTS: Final = {"RCVC": "match", "RVMC": "close", "RVNM": "none", "RVNA"
 
 
 def status_words(code: str) -> str:
-    """Return `ACSP: accepted, being carried out`; only the code if it is unknown."""
+    """Return a code and its words, `ACSP: accepted, being carried out`; an unknown code alone."""
     status = STATUSES.get(code)
     return f"{code}: {status.words}" if status else code
 
 
 def reason_words(codes: list[str]) -> str:
-    """Return `AC04 account closed, AM05 duplicate payment`; the bank's own codes unchanged."""
+    """Return codes and their words, `AC04 account closed, AM05 duplicate payment`.
+
+    A bank's own codes have no words.
+    """
     return ", ".join(f"{code} {REASONS[code]}" if code in REASONS else code for code in codes)

@@ -112,7 +112,7 @@ class AddReport(Tables, msgspec.Struct, frozen=True):
         return tuple(statement for statement in self.not_proved if is_provable(statement.proof))
 
     def __str__(self) -> str:
-        """Return a summary line, then a line for each statement not proved and each problem."""
+        """Return a summary, a line for each statement not proved and each problem, and a step."""
         proved = len(self.statements) - len(self.not_proved)
         has_statuses = bool(self.statuses_new or self.statuses_known or self.statuses_lost)
         first = (
@@ -261,7 +261,10 @@ def _write_statuses(writer: Writer, files: Iterable[StatementFile]) -> tuple[int
 def _staged(
     staging: Staging, reading: Iterable[StatementFile | Problem]
 ) -> tuple[list[StatementFile], list[Problem]]:
-    """Stage the rows of the files; return the files without rows, and notes on other files."""
+    """Stage the rows of the files; return the files without rows, and notes on other files.
+
+    Raises StatementError for a CSV without a profile.
+    """
     files: list[StatementFile] = []
     skipped: list[Problem] = []
     nothing = STATEMENT_ENTRIES.row_schema.empty_table()
@@ -280,7 +283,7 @@ def _staged(
 
 
 def _in_doubt(heads: statement_heads.Heads) -> tuple[Problem, ...]:
-    """Return notes on missing statements, and on stored statements with a changed proof."""
+    """Return notes on accepted statements with a doubt or rivals, and on changed stored proofs."""
     incoming = (heads.incoming[key] for key in heads.came.accepted)
     doubtful = (row for row in incoming if (row["proved"] and row["doubt"]) or row["rivals"])
     return tuple(

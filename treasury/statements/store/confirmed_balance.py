@@ -26,7 +26,7 @@ def confirm_balance(
     source: str,
     by: str,
 ) -> pa.Table:
-    """Store the balance of an account at the end of a day; it replaces a stored one of that day."""
+    """Store an account's balance at the end of a day, replacing a stored one; return its row."""
     number = account_number(account)
     row: dict[str, Any] = {
         "confirmation_id": content_id((number, currency, day)),

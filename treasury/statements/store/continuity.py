@@ -107,7 +107,7 @@ def _between(before: StatementFacts, facts: StatementFacts) -> Continuity | None
 
 
 def _overlapping(closed: Sequence[StatementFacts]) -> Iterator[tuple[int, str]]:
-    """Return the reasons against statements that begin within another one and end after it.
+    """Yield position and reason for statements that begin within another one and end after it.
 
     If the balance continues, the two share a day but no movement. A statement whose days are all in
     another one, such as a daily statement within a monthly one, is not a contradiction.
@@ -116,7 +116,7 @@ def _overlapping(closed: Sequence[StatementFacts]) -> Iterator[tuple[int, str]]:
     for at, facts in enumerate(closed):
         if (facts.first, facts.opening) in ends:
             continue
-        # Sorted by end, these statements end before this one ends, but not before it begins.
+        # These statements, sorted by end, end before `facts` ends but not before it begins.
         start = bisect_left(closed, (facts.first, 0), key=_ended)
         end = bisect_left(closed, (facts.last, 0), key=_ended)
         for before in closed[start:end]:
@@ -132,7 +132,7 @@ def _overlapping(closed: Sequence[StatementFacts]) -> Iterator[tuple[int, str]]:
 
 
 def _numbered_alike(closed: Sequence[StatementFacts]) -> Iterator[tuple[int, str]]:
-    """Return the reasons against statements that repeat a number with different content.
+    """Yield position and reason for statements that repeat a number with different content.
 
     Pages of one statement share a number too, and some banks always write the same number: then the
     balance continues, or the account has no other number.

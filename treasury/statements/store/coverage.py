@@ -2,8 +2,9 @@
 
 Only on covered days is it certain that a missing payment was not made. A statement continues a
 chain if it overlaps the chain, or if it opens with the chain's closing balance and no statement is
-missing between them. The bank's counter shows whether one is missing, or the setting on which days
-the bank writes none. A balance confirmed by a person bridges the days of a dormant account.
+missing between them. The bank's counter shows whether one is missing, or else the setting for the
+days on which the bank writes statements. A balance confirmed by a person bridges the days of a
+dormant account.
 """
 
 from __future__ import annotations
@@ -36,8 +37,7 @@ COVERAGE: Final = pa.schema([
 ])  # fmt: skip
 """One row per account and currency: the days of the latest unbroken chain, and the gaps.
 
-Gaps are before the chain, or after it up to yesterday.
-
+A gap is before the chain, or after it up to yesterday.
 """
 
 MONTH_COVERAGE: Final = grouped_schema(
@@ -339,7 +339,7 @@ def _speaks_against(facts: StatementFacts, before: StatementFacts, after: Statem
 
 
 def _since(chain: Sequence[StatementFacts], last: date, days: StatementDays | None) -> list[str]:
-    """Return the gap after the last statement, up to yesterday because today is not over."""
+    """Return the gap from the chain to `last`, in a list that is empty if no statement is due."""
     if not chain:
         return ["no proved statement"]
     first = chain[-1].last + _DAY
@@ -351,7 +351,7 @@ def _since(chain: Sequence[StatementFacts], last: date, days: StatementDays | No
 def _missing_from(
     chain: Sequence[StatementFacts], first: date, last: date, days: StatementDays | None
 ) -> date | None:
-    """Return the first day from `first` to `last` without a due statement; None without a gap."""
+    """Return the first day without a statement that is due, from `first` to `last`, if any."""
     if not chain:
         return first if first <= last else None
     is_connected = any(facts.format == _CONNECTED for facts in chain)
@@ -374,7 +374,7 @@ def _standing_balance(chain: Sequence[StatementFacts], month: Month) -> Decimal 
 def _statement_day(first: date, last: date, days: StatementDays | None) -> date | None:
     """Return the first day from `first` to `last` on which the bank should write a statement.
 
-    Without a setting these are the TARGET business days; with `movements` they are unknown.
+    Without a setting these are the TARGET business days; with `movements` it may be any day.
     """
     for day in (first + count * _DAY for count in range((last - first).days + 1)):
         if days is None or days == "business":
@@ -401,7 +401,7 @@ def _chain(
         if end is None or (facts.last == end and facts.continues(chain[-1])):
             chain.append(facts)
         elif facts.last < end or (facts.last == end and not _is_confirmed(facts)):
-            # A longer statement, or another copy of it, covers the days already.
+            # A longer statement, or a copy of this one, covers the days already.
             continue
         elif facts.since < end or _follows(chain[-1], facts, days):
             chain.append(facts)

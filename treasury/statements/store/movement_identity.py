@@ -46,7 +46,7 @@ class MovementVersion(msgspec.Struct, gc=False):
         return self.status == "BOOK" or self.is_total
 
     def differs(self, stored: MovementVersion) -> bool:
-        """Return whether the movement's content differs from the stored version."""
+        """Return whether content, booking or proof differ from those of the stored version."""
         content = (self.raw, self.is_booked, self.statement.proved)
         return content != (stored.raw, stored.is_booked, stored.statement.proved)
 
@@ -128,7 +128,7 @@ class MovementRegister:
                 self._add_new(row, content)
 
     def _unchanged(self, rows: Sequence[MovementVersion]) -> dict[int, MovementVersion]:
-        """Return the rows, by position, that equal stored ones of their day.
+        """Map positions of rows to stored movements that equal them in text, content and day.
 
         Twins keep their ids even if their order in the file changes.
         """
@@ -182,7 +182,8 @@ class MovementRegister:
     def settle(self, statements: Iterable[StatementFacts], repeated: Collection[str] = ()) -> None:
         """Supersede movements that are missing in proved statements of their days.
 
-        `repeated` has the ids of statements completely repeated in a more detailed format.
+        A total is superseded by its details. The movements of statements whose ids are in
+        `repeated` are superseded too, because a more detailed format repeats all of them.
         """
         final: dict[str | None, list[StatementFacts]] = defaultdict(list)
         for facts in statements:
@@ -221,7 +222,7 @@ class MovementRegister:
 def _candidates(
     row: MovementVersion, versions: Sequence[MovementVersion]
 ) -> Iterator[MovementVersion]:
-    """Return the stored movements that a row may be: those of its statement first, pending last."""
+    """Yield the stored movements that a row may be: its statement's first, pending ones last."""
     statement = row.statement
     for version in versions:
         if (

@@ -37,8 +37,8 @@ class DaysByFormat:
     def holders(self, facts: StatementFacts) -> list[StatementFacts]:
         """Return statements in other formats that together have all movements of this statement.
 
-        Return None if this statement is more detailed on all shared days. Raises StatementError
-        with both files if they share only some days or contradict each other.
+        Return an empty list if this statement is more detailed on all shared days. Raises
+        StatementError with both files if they share only some days or contradict each other.
         """
         others = self.others(facts)
         for holder in others:
@@ -60,7 +60,7 @@ class DaysByFormat:
         return []
 
     def others(self, facts: StatementFacts) -> list[StatementFacts]:
-        """Return statements in another format that share a day and a movement with this one."""
+        """Return statements in another format that share a day and may share a movement."""
         sharing = {
             holder.statement_id: holder
             for day in _days(facts)
@@ -89,12 +89,12 @@ def repeated_elsewhere(statements: Iterable[StatementFacts]) -> frozenset[str]:
 
 
 def _rank(facts: StatementFacts) -> tuple[bool, bool]:
-    """Return the level of detail of a statement; a proof raises it."""
+    """Return a sort key: proved statements first, then formats that have all movements."""
     return facts.proved, facts.format in _WHOLE
 
 
 def _days(facts: StatementFacts) -> Iterable[date]:
-    """Return the days of a statement; empty without an account."""
+    """Yield the days of a statement, at most 400; none for a report or without an account."""
     if facts.is_provisional or facts.account is None:
         return
     for number in range(min((facts.last - facts.first).days + 1, _MOST_DAYS)):
@@ -102,7 +102,7 @@ def _days(facts: StatementFacts) -> Iterable[date]:
 
 
 def _has_all(holder: StatementFacts, facts: StatementFacts) -> bool:
-    """Return whether `holder` has all days of the statement `facts`, or the same two balances."""
+    """Return whether `holder` has all days of `facts`, or the same balances and last day."""
     if holder.first <= facts.first and facts.last <= holder.last:
         return True
     between = (facts.opening, facts.closing, facts.last)

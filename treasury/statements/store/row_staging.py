@@ -33,9 +33,8 @@ _INDEX: Final = pa.schema(
 )  # fmt: skip
 """Columns that identify the movement of a row.
 
-`raw` is a hash of the bank's text without spaces;
-`is_bare` marks a row without any text about the payment, `has_words` a row with a text or a
-reference of the payer.
+`raw` is a hash of the bank's text without spaces; `is_bare` marks a row without any text about the
+payment, `has_words` a row with a text or a reference of the payer.
 """
 
 _TEXTS: Final = ("end_to_end_id", "counterparty_name", "counterparty_account")
@@ -51,7 +50,7 @@ PART: Final = (
     "list_contains(inferred, 'amount') AND charges_amount IS NULL AND instructed_amount IS NULL"
     " AND NOT contains(position, '/')"
 )
-"""SQL condition for a sole detail whose amount differs from the entry's: its texts cover a part."""
+"""SQL condition for a sole detail whose amount differs from the entry's: its texts are partial."""
 
 EXPORT_COLUMNS: Final = (
     "entry_id", "statement_id", "account", "currency", "booking_date", "direction", "amount",
@@ -180,7 +179,7 @@ class Staging(ExitStack):
     ) -> duckdb.DuckDBPyConnection:
         """Run trusted SQL on the table `came` and the tables derived from it.
 
-        Raises StorageError if the disk is full.
+        Raises StorageError if disk or memory do not suffice.
         """
         self._flush()
         return self._execute(query, values)

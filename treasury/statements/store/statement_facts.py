@@ -31,8 +31,8 @@ _ONE_DAY: Final = timedelta(days=1)
 class StatementFacts(msgspec.Struct, frozen=True):
     """Days, balances and number of a statement, or of a balance confirmed by a person.
 
-    `first` and `last` are the first and last day of its movements, None for a statement without
-    days.
+    `first` and `last` are the first and last day of its movements; without days, `first` is the
+    latest possible date and `last` the earliest.
     """
 
     statement_id: str
@@ -52,12 +52,11 @@ class StatementFacts(msgspec.Struct, frozen=True):
     entry_count: int = 0
     movements_hash: str = ""
     since: date = date.max
-    """Return the first day, else the day of the opening balance, on which its balance is known.
-    """
+    """First day on which the balance is known: of the period, else of the opening balance."""
 
     @property
     def is_final(self) -> bool:
-        """Return whether the statement has bookings and is proved, and so has all movements."""
+        """Return whether the statement is proved and not a report: then it has all movements."""
         return self.proved and not self.is_provisional
 
     @property
@@ -67,7 +66,7 @@ class StatementFacts(msgspec.Struct, frozen=True):
 
     @property
     def is_csv(self) -> bool:
-        """Return whether the statement is a CSV export, whose days and time a person chose."""
+        """Return whether the statement is a CSV export: a person chose its days and its time."""
         return self.format.startswith("CSV")
 
     @property
@@ -110,7 +109,7 @@ class StatementFacts(msgspec.Struct, frozen=True):
         return format_amount(amount or Decimal(0), self.currency or "").strip()
 
     def is_apart_from(self, statement: StatementFacts) -> bool:
-        """Return whether the two share a day but no movement."""
+        """Return whether the two certainly have no movement in common, even on a shared day."""
         if self.statement_id == statement.statement_id:
             return False
         if not (self.is_final and statement.is_final):
@@ -128,7 +127,7 @@ class StatementFacts(msgspec.Struct, frozen=True):
         )
 
     def _continues_on_its_last_day(self, before: StatementFacts) -> bool:
-        """Return whether the statement continues `before` that day without repeating movements."""
+        """Return whether this continues `before` on the last day of `before`, without overlap."""
         moved = before.opening != before.closing
         return (
             self.continues(before)

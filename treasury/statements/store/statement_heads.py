@@ -1,8 +1,8 @@
 """State (new, known or changed) and proof of each statement of a call.
 
-A statement is proved if its own sum holds, its currency is declared for the account, and it
-continues the statement before it. Added statements may fill gaps, so each call also checks stored
-statements again.
+A statement is proved if its own sum holds and no doubt remains: about its currency, the statement
+before it, a competing version, or lost movements. Added statements may fill gaps, so each call also
+checks stored statements again.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class IncomingStatements:
         self.rows: dict[str, _Row] = {}
         self.states: dict[str, State] = {}
         self.overtaken: dict[tuple[int, str], None] = {}
-        """Versions whose movements are all in another version."""
+        """Versions that do not count; their rows are not stored."""
         self.outvoted: dict[tuple[int, str], None] = {}
         """Versions replaced by a competing version; their rows are stored as superseded."""
         self.corrected: set[str] = set()
@@ -211,7 +211,7 @@ class IncomingStatements:
             self._choose(number, row, before)
 
     def _choose(self, number: int, row: _Row, before: _Row) -> None:
-        """Choose between two versions in any order; the other one may still be right."""
+        """Choose between two versions, added in any order; the other one may still be right."""
         key, file = row["statement_id"], self._files.get(row["statement_id"], _STORED)
         version, counted_version = facts_of(row).version, facts_of(before).version
         is_same_file = row["file_sha256"] == before["file_sha256"]
@@ -319,7 +319,7 @@ def _rival(row: _Row) -> str:
 
 
 def rivals_of(row: Mapping[str, Any]) -> str:
-    """Return the doubt about a statement if other versions are of equal age."""
+    """Return the doubt about a statement with rivals, versions that are equally proved and new."""
     names = [f"{rival[65:]} (SHA-256 {rival[:12]})" for rival in row["rivals"][:_MOST_NAMED]]
     more = len(row["rivals"]) - len(names)
     others = ", ".join([*names, *([f"{more} more"] if more else [])])
@@ -348,7 +348,7 @@ def restate(writer: Writer, declared: Currencies, without: str) -> None:
 
 
 def doubted(row: _Row, remark: Continuity | None) -> _Row:
-    """Return the statement with its doubt added to the proof; unchanged if it is not proved."""
+    """Return the statement with a doubt added to its proof; without doubt if it is not proved."""
     if remark is None or not row["proved"]:
         return {**row, "doubt": None}
     proof = f"{remark.text}; {row['proof']}"
@@ -377,7 +377,6 @@ def write_heads(writer: Writer, statements: pa.Table, heads: Heads) -> None:
 
 
 def _write_proofs(writer: Writer, doubted_rows: Sequence[_Row]) -> None:
-    """Write the current proofs of stored statements."""
     for start in range(0, len(doubted_rows), _AT_ONCE):
         several = {row["statement_id"]: row for row in doubted_rows[start : start + _AT_ONCE]}
         # The hashes are computed here, so they are safe in SQL.
@@ -392,7 +391,7 @@ _AT_ONCE: Final = 1000
 
 
 def _with(statements: pa.Table, rows: Sequence[_Row], now: datetime) -> pa.Table:
-    """Return the statements with the current proof, and the time when they were first added."""
+    """Return the statements with their proof, rivals and hash, and their `added_at`."""
     for name, kind in _FOUND_OUT:
         values = [row[name] for row in rows]
         if name == "added_at":

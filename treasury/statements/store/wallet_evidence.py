@@ -91,7 +91,7 @@ def add_export(
     """Add an explorer's export of a wallet; adding a file twice has no effect.
 
     The export covers the time from its first line to its last, or from `first` to before `last`;
-    `assets` are further assets that it covers. `names` maps columns to its headings, such as
+    `assets` are further assets that it covers. `names` maps columns to the file's headings, such as
     {"hash": "Txhash"}. With `replace`, stored movements that this export lacks are withdrawn, and
     its gas overrides conflicting gas. Raises InputError with the line that is wrong, or that
     another export contradicts; then nothing is stored.
@@ -184,7 +184,8 @@ def add_balance(
 ) -> WalletEvidence:
     """Store the balance of a wallet at an instant, with its source.
 
-    It replaces a stored balance of the same instant, which remains in the history.
+    It replaces a stored balance of the same instant, which remains in the history. Raises
+    InputError for a negative or future balance, or without an asset or a source.
     """
     if not source.strip():
         raise InputError("a balance needs a source", do="state where you read the balance")
@@ -276,7 +277,7 @@ def _added(
 
 
 def _table(table: LakeTable, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """Return the rows as a table for the lake; `raw` is the record as passed in."""
+    """Return the rows as a table for the lake; `raw` is the row as JSON."""
     names = [column.name for column in table.columns]
     records = ({name: row.get(name) for name in names} for row in rows)
     return pa.Table.from_pylist(

@@ -1,7 +1,7 @@
 """Withdrawal of a stored statement: it no longer counts, but its rows are not deleted.
 
-A movement in two files is stored with one of them. If this one is withdrawn, the other statement
-lacks the movement: it is no longer proved, and its file has to be added again.
+A movement in two files is stored with the statement of one of them. If that statement is withdrawn,
+the other one lacks the movement: it is no longer proved, and its file has to be added again.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ _MOVEMENTS: Final = f"""
 SELECT entry_id FROM statement_entries WHERE {COUNTING} AND statement_id = $id
 """  # noqa: S608 - names of our own
 _LACKING: Final = step_sql("treasury.statements.store.steps", "lacking_statements")
-"""Query of the statements that lack movements after the withdrawal; the step says which.
-"""
+"""Query of the statements that would lack movements after the withdrawal."""
 
 
 class StoredStatement(msgspec.Struct, frozen=True):
@@ -78,7 +77,7 @@ class Withdrawal(Tables, msgspec.Struct, frozen=True, kw_only=True):
         return len(self.entry_ids)
 
     def sheets(self) -> Mapping[str, Table]:
-        """Return a row for each file to add again."""
+        """Return a row for each file to add again, or a single row if there is none."""
         withdrawn = str(self.statement)
         rows = [{"withdrawn": withdrawn, "add_again": file} for file in self.add_again or (None,)]
         return {"Withdrawn": Table(pa.Table.from_pylist(rows, schema=_WITHDRAWN))}

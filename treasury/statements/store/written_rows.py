@@ -98,10 +98,10 @@ def versions_of(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Table])
 def write_rows(
     writer: Writer, staging: Staging, heads: Heads, statements: pa.Table
 ) -> tuple[int, int]:
-    """Write movements that are new or better than the stored version; return the counts.
+    """Write movements that are new or better than the stored version.
 
-    `statements` are the statements of the rows. A change that a later version in the same call
-    reverts is not counted.
+    Return the numbers of new and changed movements. `statements` are the statements of the rows. A
+    change that a later version in the same call reverts is not counted.
     """
     # Rows of reports and corrected statements may change even if they equal stored rows.
     reports = {key for key, facts in heads.counting.items() if facts.is_provisional}
@@ -270,7 +270,7 @@ def _incoming_versions(
 
 
 def _write(writer: Writer, staging: Staging, texts: dict[str, dict[str, Any]]) -> Iterator[Changes]:
-    """Write the chosen rows from disk, with their final ids, status and twin flag."""
+    """Write the chosen rows with their final ids, status and twin flag; yield the changes."""
     for place, rows in staging.parts():
         identities = staging.run(
             "SELECT place, entry_id, entry_status, is_twin FROM chosen"
@@ -283,7 +283,7 @@ def _write(writer: Writer, staging: Staging, texts: dict[str, dict[str, Any]]) -
 
 
 def _patch(writer: Writer, staging: Staging, texts: dict[str, dict[str, Any]]) -> Iterator[Changes]:
-    """Update the status or twin flag of stored rows."""
+    """Update the status or twin flag of stored rows, and add texts; yield the changes."""
     for start in range(0, _count(staging, "patches"), _PATCHED_AT_ONCE):
         identities = staging.run(
             f"FROM patches ORDER BY entry_id LIMIT {_PATCHED_AT_ONCE} OFFSET {start}"

@@ -111,7 +111,7 @@ def compare_moved(staging: Staging, file: int) -> ComparedRows:
     rows: list[MovedRow] = []
     places: set[int] = set()
     movements: set[str] = set()
-    # Each row and each movement is in one pair; pairs with equal balances come first.
+    # Each row and each movement is in one pair at most; pairs with equal balances come first.
     for row in sorted(convert(alike, list[MovedRow]), key=lambda row: not row.states_balance):
         if row.place not in places and row.entry_id not in movements:
             rows.append(row)

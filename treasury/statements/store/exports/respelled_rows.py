@@ -70,7 +70,10 @@ class ExportRow(msgspec.Struct, frozen=True, gc=False):
         )  # fmt: skip
 
     def proofs(self) -> tuple[object, ...]:
-        """Return keys that identify a movement among rows of one day and amount, surest first."""
+        """Return keys that identify a movement among rows of one day and amount, surest first.
+
+        A key is None if the row lacks its values.
+        """
         account, name = self.counterparty_account, self.counterparty_name or ""
         texts = [*self.remittance, *self.structured_references]
         words = plain("".join([name, *texts]))
@@ -236,7 +239,7 @@ def pairs(known: Iterable[ExportRow], incoming: Iterable[ExportRow]) -> tuple[_P
 
 
 _PROOFS: Final = ("balance", "end-to-end id", "words", "references")
-"""Key functions of `ExportRow.proofs`, by name."""
+"""Names of the keys in `ExportRow.proofs`, in order."""
 
 
 def _joined(stored: Iterable[ExportRow], came: Iterable[ExportRow], number: int) -> Iterator[Any]:

@@ -68,7 +68,7 @@ class _Row(msgspec.Struct, frozen=True):
 
     @property
     def counts(self) -> bool:
-        """Whether the row counts, that is, is not superseded."""
+        """Return whether the row counts, that is, is not superseded."""
         return self.status != SUPERSEDED
 
 
@@ -163,7 +163,7 @@ def _rank(parts: list[_Row], facts: Mapping[str, StatementFacts]) -> tuple[bool,
 
 
 def _moved(parts: list[_Row]) -> Decimal | None:
-    """Return the sum of an entry's rows without duplicates."""
+    """Return the sum of an entry's rows without duplicates; None if only one row remains."""
     moved = {row.entry_id: row.moved for row in parts}
     return total(moved.values()) if len(moved) > 1 else None
 
@@ -189,7 +189,7 @@ def _stored_rows(
 def _incoming_rows(
     staging: Staging, statements: Iterable[str] = (), references: Iterable[str] = ()
 ) -> Iterator[_Row]:
-    """Yield the incoming rows with the same references that count."""
+    """Yield the incoming rows that count, chosen like the stored ones."""
     ids, texts = (pa.array(sorted(several), TEXT) for several in (statements, references))
     for place, rows in staging.parts():
         is_detail = pc.match_substring(rows["position"], "/")

@@ -88,7 +88,7 @@ def _incoming_texts(staging: Staging, ids: dict[int, str]) -> Iterator[tuple[str
 
 
 def with_texts(rows: pa.Table, texts: dict[str, dict[str, Any]]) -> pa.Table:
-    """Return the rows with the found texts added."""
+    """Return the rows with the found texts in their empty columns."""
     if not texts or not pc.any(pc.is_in(rows["entry_id"], pa.array(list(texts), TEXT))).as_py():
         return rows
     sources = [texts.get(entry_id, {}) for entry_id in rows["entry_id"].to_pylist()]
