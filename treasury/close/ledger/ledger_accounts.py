@@ -21,7 +21,7 @@ from treasury.core.toml_text import parse_toml
 COIN_ROLES: Final = frozenset(
     {"coins", "coin gains", "coin losses", "coin impairment", "coin reserve", "coin revaluation"}
 )
-"""The roles of measured coins: the mapping names an account for each of them, or for none."""
+"""The roles of measured coins: a mapping must name an account for each one that is used."""
 
 
 class LedgerAccounts(msgspec.Struct, frozen=True):
@@ -35,7 +35,7 @@ class LedgerAccounts(msgspec.Struct, frozen=True):
         return self.ledger_names.get(own) or self.ledger_names.get(role) or own
 
     def require(self, used: Iterable[tuple[str, str]]) -> None:
-        """Raise InputError if the mapping lacks the account of a role that measured coins use."""
+        """Raise InputError if a mapping lacks the account of a role that measured coins use."""
         for role, of in sorted(set(used)) if self.ledger_names else ():
             own = f"{role} {of}".strip()
             if role in COIN_ROLES and not {own, role} & self.ledger_names.keys():

@@ -89,7 +89,7 @@ class LedgerComparison(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
 
     @property
     def agrees(self) -> bool:
-        """Whether the ledger and the balances have the same accounts and equal amounts."""
+        """Whether all accounts are in the ledger with the expected amount, and all are proved."""
         return all(finding == AGREES for finding in self.lines.arrow["finding"].to_pylist())
 
     def __repr__(self) -> str:
@@ -209,7 +209,7 @@ def _by_account(
 def _own_books(
     r: Reconciliation, zone: ZoneInfo, accounts: LedgerAccounts, coins: CoinBooks | None = None
 ) -> _OwnBooks:
-    """Return the sums of the month's postings by ledger account and currency."""
+    """Return the month's postings summed by ledger account and currency, and their roles."""
     rows = accounting(r, zone, coins=coins).balances().arrow.to_pylist()
     keys = [_key(accounts.of(row["role"], row["of"]), row["currency"]) for row in rows]
     roles: defaultdict[_Key, dict[str, None]] = defaultdict(dict)
@@ -276,7 +276,10 @@ def _covered(
     books: _OwnBooks,
     posted: frozenset[_Key],
 ) -> set[_Key]:
-    """Return the wallets without a ledger line that a line of the role `wallet` covers."""
+    """Return the wallets that have no ledger line of their own and need none.
+
+    They need none if the ledger has an account of the role `wallet`.
+    """
     if not any(_WALLET in books.roles[key] for key in posted):
         return set()
     wallets = {_key(row["of"], row["currency"]) for row in rows if row["kind"] != "bank"}

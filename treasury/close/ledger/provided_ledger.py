@@ -1,6 +1,6 @@
-"""The company's ledger file for a close; the journal stores its content.
+"""The company's ledger file for a close.
 
-A file on a person's disk may be gone a year later.
+The journal stores its content, because a file on a person's disk may be gone a year later.
 """
 
 from __future__ import annotations

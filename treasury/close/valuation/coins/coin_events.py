@@ -1,8 +1,8 @@
 """Proved events by which coins came to the company or left it, each listed once.
 
 SQL steps read requests, transfers and movements on the chain; the coins of a virtual account come
-from proved conversions between two balances. As in the journal, a conversion counts in the month of
-the second balance. Within that month its coins count from the first balance on.
+from proved conversions between two balances. As in the accounting, a conversion counts in the month
+of the second balance. Within that month its coins count from the first balance on.
 """
 
 from __future__ import annotations
