@@ -244,7 +244,10 @@ EEA: Final = frozenset(
 
 
 def _check_address(payer: Payer, transfers: Sequence[CreditTransfer]) -> None:
-    """Raise InputError if a payee's bank is outside the EEA and the payer's address is missing."""
+    """Raise InputError if the payer's address is invalid.
+
+    It may be missing, unless a payee's bank is outside the EEA.
+    """
     _check_place("company", payer, "[workspace] in treasury.toml")
     if payer.town:
         return

@@ -70,7 +70,7 @@ _ASK: Final = "ask the provider; next month sync shortly before and after its en
 
 
 def coin_events(r: Reconciliation, zone: ZoneInfo, snapshot: Snapshot) -> tuple[pa.Table, pa.Table]:
-    """Return every event up to the month's end in counting order, and those that cross the end.
+    """Return every event up to the month's end in counting order, and the differences at its end.
 
     Columns as in COIN_EVENTS and COIN_CROSSINGS.
     """
