@@ -122,7 +122,7 @@ class ExceptionsPanel(LookingPanel):
         return (Text(f"Open in {month.title}; {words}", "quiet"),)
 
     def presses(self) -> Presses:
-        """Return the handlers for the sides and the orders, in addition to those of every list."""
+        """Return the handlers for trace, sides, orders, the decision sheet and remarks."""
         sides = {turn: partial(self._list_by, turn=turn) for turn in (_EVERYBODY, *TURNS)}
         orders = {order: partial(self._list_by, order=order) for order in _ORDERS}
         own = {"sheet": self._hand_sheet, "decide": self._take_sheet}

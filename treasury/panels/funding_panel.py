@@ -414,7 +414,7 @@ class FundingPanel(ListPanel):
     # Changes to the panel's state.
 
     def _attempt(self, order: _PendingFile) -> int:
-        """Return the first number of a file of these orders whose file no bank has answered.
+        """Return the lowest attempt whose message id no bank has answered.
 
         Otherwise the new file would have the id of an answered file, and count as answered too.
         """
