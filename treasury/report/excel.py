@@ -107,7 +107,7 @@ _WORD_COLUMNS: Final = ("outcome", "line_class", "reason", "account", "statement
 
 
 def answer_tables(closing: Closing) -> dict[str, pa.Table]:
-    """Return all tables of the reconciliation, by the names of their files."""
+    """Return all tables of a close, by the names of their files in the pack."""
     tables = {name: getattr(closing.r, name).arrow for name in TABLES} | {
         "checklist": checklist(closing).arrow,
         "balances": closing.balances.arrow,

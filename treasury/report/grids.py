@@ -16,7 +16,7 @@ from treasury.core.files.package_files import package_toml
 from treasury.core.text import clean
 
 MOST_ROWS_SHOWN: Final = 200
-"""Maximum number of rows of a table on the page; all rows are in the Excel file."""
+"""Maximum number of rows of a table on the page; the Excel file or the pack has all rows."""
 
 
 NOTES: Final = {

@@ -183,7 +183,7 @@ def funding_totals(rows: pa.Table) -> str:
 
 
 def close_words(items: OpenItems) -> str:
-    """Return `ready`, or `BLOCKED by 27 of them`; without proof a month is not `reconciled`."""
+    """Return `ready`, or `BLOCKED by 27 of them` with the exceptions and the waiting items."""
     blocking = items.blocking
     if not blocking:
         return "ready"

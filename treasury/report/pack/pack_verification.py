@@ -78,7 +78,7 @@ class Verified(Tables, msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify_pack(folder: Path) -> Verified:
-    """Verify a pack alone; raise InputError if the folder has no valid evidence."""
+    """Verify a pack alone; raise InputError if its path or its evidence is not valid."""
     path = str(folder.absolute())
     if utf8_text(path) != path:
         raise InputError(
