@@ -99,7 +99,7 @@ def prepare_month(
                 "time_zone": question.zone.key,
                 "accounts": msgspec.to_builtins(question.accounts),
             },
-            # Amounts are written as decimal text.
+            # The journal stores amounts as decimal text.
             roll_forward=[
                 {
                     name: value_text(value) if isinstance(value, Decimal) else value

@@ -110,7 +110,7 @@ class Panels(Facade):
         -------
         ExceptionsPanel
             The panel; amounts in their own currency. If nothing is stored about the month, the
-            panel says so.
+            panel shows a message.
 
         Raises
         ------

@@ -39,7 +39,7 @@ class ApprovalsPanel(ListPanel):
     title: ClassVar[str] = "Approvals"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # In a read-only workspace, this raises the error now, before any button is pressed.
+        # In a view at an earlier instant, this raises InputError before any button is pressed.
         self._actions = desk.actions
         self._of_actions = False
         self._updates_at_service: dict[str, RequestUpdate] = {}

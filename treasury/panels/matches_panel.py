@@ -64,7 +64,7 @@ class MatchesPanel(LookingPanel):
     not_worked_out: ClassVar[str] = "Not matched again"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # In a read-only workspace, this raises the error now, before any button is pressed.
+        # In a view at an earlier instant, this raises InputError before any button is pressed.
         self._actions = desk.actions
         self._list_name: _ListName = "lines"
         self._line: dict[str, Any] | None = None

@@ -29,7 +29,7 @@ SHOWN_DETAILS: Final = {
     for row in _DETAILS
     if row["use"] != "compared"
 }
-"""The name of each detail's Copy button; the bank's name has none, because nobody types it."""
+"""The label of each detail's Copy button; empty for a bank's name, which no form asks for."""
 _ACCOUNTS: Final = frozenset(row["column"] for row in _DETAILS if row["use"] == "account")
 _COLUMNS: Final = ", ".join(DETAILS)
 

@@ -40,7 +40,7 @@ class SyncPanel(ListPanel):
     title: ClassVar[str] = "Sync"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # In a read-only workspace, this raises the error now, before any button is pressed.
+        # In a view at an earlier instant, this raises InputError before any button is pressed.
         self._actions = desk.actions
         self._synced_at: datetime | None = None
         self._failure: Message | None = None

@@ -84,7 +84,7 @@ class TransfersPanel(LookingPanel):
     title: ClassVar[str] = "Transfers"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # In a read-only workspace, this raises the error now, before any button is pressed.
+        # In a view at an earlier instant, this raises InputError before any button is pressed.
         self._actions = desk.actions
         self._list_name: _ListName = "transfers"
         self._waiting = 0

@@ -110,10 +110,9 @@ class ServiceRecords:
     def lately(self, feed: RecordFeed[T], record_id: str = "") -> Sequence[T]:
         """Return the records of a list created since the instant passed to the constructor.
 
-        Records without a creation time are included.
-        `record_id` is the account's id if the list belongs to one account. Raises Forbidden or
-        NotOffered if the service does not show the list, ActionRefused if it is too long to be read
-        back that far.
+        Records without a creation time are included. `record_id` is the account's id if the list
+        belongs to one account. Raises Forbidden or NotOffered if the service does not show the
+        list, ActionRefused if it is too long to be read back that far.
         """
         lists = (source.latest(feed, record_id, self._since) for source in self._sources)
         return next(filter(None, lists), ())

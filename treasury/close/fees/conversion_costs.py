@@ -54,7 +54,7 @@ TO_REFERENCE: Final = f"difference to the ECB reference {_MARKET}"
 TO_OWN_RATE: Final = f"difference to the company's rate {_MARKET}"
 TO_ASSUMED_RATE: Final = f"difference to the assumed rate {_MARKET}"
 TO_SEVERAL: Final = f"difference to the reference {_MARKET}"
-"""The name of a difference from crossed company and ECB rates, and of mixed sums."""
+"""The name of a difference from company and ECB rates together, and of a sum of several kinds."""
 
 _BY_PUBLISHER: Final = {
     frozenset[str](): TO_ASSUMED_RATE,

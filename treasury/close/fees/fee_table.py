@@ -239,9 +239,8 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
     def trend(self) -> Table:
         """The sums of each month by currency, and the change from the month before.
 
-        A month without requests has zero sums.
-
-        `fee_change` is in the fiat currency, `rate_change_bp` in basis points.
+        A month without requests has zero sums. `fee_change` is in the fiat currency,
+        `rate_change_bp` in basis points.
         """
         groups = dict(_summed(self.recorded.arrow, ("fiat_currency", "month")))
         rows: list[dict[str, Any]] = []

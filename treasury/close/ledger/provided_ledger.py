@@ -47,7 +47,7 @@ class LedgerFile(msgspec.Struct, frozen=True, kw_only=True):
     mapping: str = ""
 
     def draft(self, month: str, actor: Actor) -> Draft:
-        """Return the journal entry with the ledger, which is written when the month is closed."""
+        """Return the draft entry with the ledger; it is journaled when the month is prepared."""
         return Draft(_KIND, month, msgspec.structs.asdict(self), actor)
 
 

@@ -15,7 +15,8 @@ const CARDS = 640;
 // From this number of fields on they form a separate block below the buttons.
 const FORM = 4;
 
-// Bytes of a file that travel with a press: a notebook server takes messages of up to ten million.
+// Maximum size of a file sent with a press: a notebook server accepts messages of up to ten million
+// bytes.
 const LARGEST = 4 << 20;
 
 // A restarted kernel loses a press and a busy one delays it; only the page can show that.
