@@ -254,7 +254,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
 
     @property
     def to_check(self) -> Table:
-        """The requests whose fee differs from the expected fee by more than rounding explains."""
+        """The requests with a fee that differs from the expected one beyond rounding."""
         findings = self.recorded.arrow["finding"]
         return Table(self.requests.arrow.filter(pc.starts_with(findings, CHECK)))
 

@@ -34,7 +34,7 @@ from treasury.rates.reference_rates import RateSources
 PACKAGE: Final = "treasury.close.fees.steps"
 STEPS: Final = tuple(steps_of(PACKAGE)[name] for name in ("gas_hashes", "gas_uses"))
 NEITHER: Final = "no request or transfer"
-"""The use of gas whose hash belongs to neither a request nor a transfer."""
+"""The use of gas with a hash of neither a request nor a transfer."""
 GAS_PAYMENTS: Final = grouped_schema(
     (TEXT, "month"),
     (DATE, "paid_on"),
