@@ -79,8 +79,9 @@ def pain001(
 ) -> str:
     """Return the payment file of these orders as XML, with amounts in EUR.
 
-    `attempt` is the number of files with one of these orders that the bank already rejected. Raise
-    InputError, naming the order and the field, for content that SEPA cannot carry.
+    `attempt` makes the message id differ from those of earlier files of these orders that the bank
+    has answered. Raise InputError, naming the order and the field, for content that SEPA cannot
+    carry.
     """
     if not transfers:
         raise InputError("there is nothing to pay", do="choose the items to pay")

@@ -58,7 +58,7 @@ class ExceptionsPanel(LookingPanel):
         super().__init__(desk, size=size)
 
     def summary(self) -> str:
-        """Return the number of rows of the list."""
+        """Return the number of open items."""
         return f"{self._tables['items'].num_rows} items"
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:

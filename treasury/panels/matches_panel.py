@@ -72,7 +72,7 @@ class MatchesPanel(LookingPanel):
         super().__init__(desk, size=size)
 
     def summary(self) -> str:
-        """Return the number of rows of the list."""
+        """Return the number of lines to settle."""
         return f"{self._tables['open_lines'].num_rows} lines to settle"
 
     # Display: the list, its notes, buttons and fields.

@@ -160,7 +160,7 @@ class SyncPanel(ListPanel):
 
 
 def _span(span: timedelta) -> str:
-    """Return a time span like `3 h 12 min`, in days from the second day on."""
+    """Return a time span like `3 h 12 min`, or in days if it is two days or more."""
     minutes = max(0, int(span.total_seconds() // 60))
     hours, days = minutes // 60, minutes // (24 * 60)
     if days >= 2:

@@ -91,7 +91,7 @@ class TransfersPanel(LookingPanel):
         super().__init__(desk, size=size)
 
     def summary(self) -> str:
-        """Return the number of rows of the list."""
+        """Return the number of transfers."""
         return f"{self._tables['transfers'].num_rows} transfers"
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:

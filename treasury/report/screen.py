@@ -346,7 +346,7 @@ FACTS: Final = grouped_schema(
     (INTEGER, "blocking", "oldest"),
     (TEXT, "clock", "command"),
 )
-"""The columns of the facts. `items` and `blocking` count all items and blocking items.
+"""One row per fact of the first screen; `items` and `blocking` count all and blocking items.
 
 `amount` is null if there is money in and money out; then `coming` and `going` have the amounts.
 """

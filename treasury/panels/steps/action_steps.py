@@ -95,7 +95,10 @@ class PendingRequests(PendingDecision, frozen=True, kw_only=True):
 
 
 class BatchResult(msgspec.Struct, frozen=True):
-    """The actions that were tried, wait for approval, or are untried and still ready."""
+    """The actions that were tried, wait for approval, or are untried and still ready.
+
+    `cancelled` is true if a person stopped the run.
+    """
 
     ran: tuple[Ran, ...]
     waiting: tuple[Action, ...] = ()
