@@ -18,7 +18,7 @@ from crashed_workers import (
     pytest_sessionstart,
     pytest_terminal_summary,
 )
-from filled import fill
+from filled import fill, practise
 from hypothesis import HealthCheck, settings
 
 from treasury.core.files.state_folder import STATE_VARIABLE
@@ -100,6 +100,12 @@ def company() -> Sandbox:
 def month_end(company: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """Return the practice workspace on 2 November, for reading only."""
     return fill(tmp_path_factory.mktemp("month_end"), company)
+
+
+@pytest.fixture(scope="session")
+def practised(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """Return the workspace of a reader who practises, for reading only."""
+    return practise(tmp_path_factory.mktemp("practised"), Sandbox(7))
 
 
 @pytest.fixture(scope="session")

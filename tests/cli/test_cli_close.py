@@ -146,7 +146,7 @@ def test_the_executed_notebook_is_in_the_pack_but_not_verified(
     written = json.dumps(done, ensure_ascii=False)
     assert "October 2026 · Harbour Lane Trading NV" in written
     assert "Fees of October 2026" in written
-    assert "Ledger on 31 October 2026: 10 accounts" in written
+    assert "Ledger on 31 October 2026: 1 of 10 accounts compared" in written
     assert all(secret not in written for _, secret in Sandbox().credentials.values())
     sealed = evidence(pack)
     assert close_notebook.NOTEBOOK in sealed.apart

@@ -39,6 +39,7 @@ def rows(desk: Workspace, *arguments: str) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.acceptance
 def test_a_month_without_decisions_has_no_changed_decision(desk: Workspace) -> None:
     assert rows(desk, "match", "list", "--moved") == []
 
@@ -74,6 +75,7 @@ def test_a_line_is_found_accepted_listed_and_undone(desk: Workspace) -> None:
     assert rows(desk, "match", "list") == []
 
 
+@pytest.mark.acceptance
 def test_a_group_of_equal_payments_is_accepted_by_one_command(desk: Workspace) -> None:
     group = [row for row in rows(desk, "match", "open") if "fit as many requests" in row["reason"]]
     suggested = {row["entry_id"]: row["suggestion"] for row in group}
@@ -100,6 +102,7 @@ def test_a_group_of_equal_payments_is_accepted_by_one_command(desk: Workspace) -
         run(desk, *command)
 
 
+@pytest.mark.acceptance
 def test_a_line_without_equal_payments_is_not_a_group(desk: Workspace) -> None:
     alone = rows(desk, "match", "open")[0]["entry_id"]
     with pytest.raises(InputError, match="is in no group of equal payments"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -140,6 +139,33 @@ def test_init_asks_on_a_terminal_and_repeats_a_question_after_a_wrong_answer(
     assert len(settings.accounts) == 1
 
 
+def test_a_company_that_presses_return_has_no_services_and_is_asked_for_its_environment(
+    tmp_path: Path,
+) -> None:
+    done = init(tmp_path / "desk", answers="Harbour Lane\n\nproduction\n\n")
+    assert done.exit_code == 0, done.output
+    assert "Do you use the payment services? [y/N]" in done.stdout
+    settings = load_settings(tmp_path / "desk")
+    assert settings.services is None
+    assert settings.workspace.environment == "production"
+
+
+def test_an_environment_that_was_not_chosen_is_printed(tmp_path: Path) -> None:
+    done = init(tmp_path / "one", "--company", "Harbour")
+    assert "environment: staging; --environment chooses another" in done.stdout
+    done = init(tmp_path / "two", "--company", "Harbour", "--environment", "production")
+    assert "environment:" not in done.stdout
+
+
+def test_init_assumes_that_the_payment_services_are_not_used(tmp_path: Path) -> None:
+    done = init(tmp_path / "desk", answers=f"Harbour Lane\n\n\n{CAMT}\nown_bank\n\n")
+    assert done.exit_code == 0, done.output
+    assert "Do you use the payment services? [y/N]" in done.output
+    assert load_settings(tmp_path / "desk").services is None
+    assert len(Workspace(tmp_path / "desk").statements.list()) == 1
+    assert "the first month is " in done.output
+
+
 def test_an_aborted_init_leaves_no_file(tmp_path: Path) -> None:
     done = init(tmp_path / "desk", answers="Harbour Lane\ny\nsandbox\n")
     assert done.exit_code == 1
@@ -155,20 +181,29 @@ def test_a_csv_is_declared_with_the_given_account_and_currency(tmp_path: Path) -
     assert (account.account, account.currency) == ("BE71096123456769", "EUR")
 
 
+def test_a_file_without_balances_is_declared_without_days(tmp_path: Path) -> None:
+    path = tmp_path / "bank.csv"
+    path.write_text(
+        "Datum;Omschrijving;Bedrag\n01-10-2026;Invoice 1;12,50\n02-10-2026;Charge;-2,50\n", "utf-8"
+    )
+    given = ("--account", "BE71096123456769", "--currency", "EUR", "--bank-file", str(path))
+    done = init(tmp_path / "desk", "--company", "Harbour", *given)
+    assert "BE71096123456769 EUR: no balances, 2 movements" in done.stdout
+
+
 @pytest.mark.acceptance
 def test_bank_files_alone_are_read_proved_and_exported_and_the_status_names_the_missing_rest(
     tmp_path: Path,
 ) -> None:
     desk = tmp_path / "desk"
-    init(desk, "--company", "Harbour", "--bank-file", str(CAMT))
+    done = init(desk, "--company", "Harbour", "--bank-file", str(CAMT))
+    assert "the bank files are stored; the first month is " in done.stdout
+    assert "STATEMENTS  1 of 1 proved" in done.stdout
     run = CliRunner()
 
     def ask(*arguments: str) -> Result:
         return run.invoke(treasury, ["-w", str(desk), *arguments], catch_exceptions=False)
 
-    assert Workspace(desk).doctor().next_step == "run `treasury statements add FILE…`"
-    assert re.search("^NEXT +treasury statements add FILE$", ask("status").stdout, re.MULTILINE)
-    assert ask("statements", "add", str(CAMT)).exit_code == 0
     stored = Workspace(desk).statements.list().arrow.to_pylist()
     month = f"{stored[0]['closing_date']:%Y-%m}"
     lines = ask("reconcile", "--month", month, "--format", "csv")

@@ -24,7 +24,7 @@ from treasury.sandbox import Sandbox
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        (("--since", "yesterday"), "is not a day like 2026-10-01"),
+        (("--since", "yesterday"), "'yesterday' is not a day: write it as 2026-10-31"),
         (("--details", "-1"), "is not in the range"),
     ],
 )

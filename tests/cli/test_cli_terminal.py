@@ -221,6 +221,7 @@ READ_WHOLE = (
 )
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("arguments", READ_WHOLE, ids=" ".join)
 def test_no_named_file_blocks_or_is_read_endlessly(
     desk: Workspace, tmp_path: Path, arguments: tuple[str, ...]

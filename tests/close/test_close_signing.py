@@ -122,12 +122,41 @@ def test_acceptances_after_the_preparation_count_and_a_missing_one_stops_the_sig
     desk.periods.prepare("2026-10", actor=ANNA)
     with pytest.raises(ActionRefused, match=r"2026-10 is not signed: .* not accepted") as refused:
         desk.periods.sign("2026-10", actor=BERT)
-    assert "treasury items accept ITEM" in str(refused.value)
+    assert "treasury items accept ITEM… --month 2026-10; `treasury items list 2026-10`" in str(
+        refused.value
+    )
     desk.items.accept(item.item_id, actor=BERT)
     closing = desk.periods.sign("2026-10", actor=BERT)
     assert closing.items.by_id[item.item_id].owner == "dora"
     assert desk.open_items("2026-10").by_id[item.item_id].accepted_by == "bert"
     assert desk.periods.verify("2026-10").answer.lines.arrow.num_rows
+
+
+@pytest.mark.acceptance
+def test_the_next_month_lists_the_acceptances_that_a_prepared_month_waits_for(
+    desk: Workspace,
+) -> None:
+    carry_all(desk, "2026-10")
+    of_october = desk.open_items("2026-10").where(
+        lambda item: item.is_accepted and item.item_id.endswith("/2026-10")
+    )
+    (item, *_) = of_october
+    terms = {"owner": "dora", "by": "2027-01-31", "reason": "another owner"}
+    desk.items.carry(item.item_id, **terms, actor=ANNA)
+    later = clock_at(desk, "2026-12-01T08:00:00+00:00")
+    assert item.item_id not in later.open_items("2026-11").by_id
+
+    def standing() -> tuple[str, str]:
+        rows = later.items.list("2026-11").arrow.to_pylist()
+        (row,) = (row for row in rows if row["item_id"] == item.item_id)
+        return row["standing"], row["name"]
+
+    assert standing() == ("waits for a second person, in 2026-10", item.name)
+    later.items.accept(item.item_id, month="2026-10", actor=BERT)
+    assert standing() == ("carried, in 2026-10", item.name)
+    clock_at(desk, "2026-11-02T08:00:00+00:00").periods.prepare("2026-10", actor=ANNA)
+    clock_at(desk, "2026-11-02T08:00:00+00:00").periods.sign("2026-10", actor=BERT)
+    assert standing() == ("not open in 2026-11", None)
 
 
 @pytest.mark.acceptance

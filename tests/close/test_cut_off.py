@@ -92,6 +92,7 @@ def test_a_denial_on_2_november_does_not_move_octobers_end(
         assert not item.is_blocking
 
 
+@pytest.mark.acceptance
 def test_a_request_that_the_provider_blocks_is_not_cancelled(month_end: Workspace) -> None:
     rolled = month_end.periods.roll_forward(MONTH)
     name = request_of(month_end, "5326")

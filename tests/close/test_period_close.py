@@ -355,6 +355,7 @@ def test_a_month_is_not_signed_on_a_file_altered_after_it_was_prepared(desk: Wor
     assert [row["state"] for row in desk.periods.list().arrow.to_pylist()] == ["prepared"]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("name", ["close", "closes"])
 def test_a_close_writes_nothing_through_a_link(desk: Workspace, tmp_path: Path, name: str) -> None:
     (tmp_path / "precious").mkdir()

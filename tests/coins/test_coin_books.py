@@ -70,6 +70,7 @@ def test_beancount_accepts_the_carrying_amounts_at_both_ends_and_has_the_prices(
     }
 
 
+@pytest.mark.acceptance
 def test_a_wrong_carrying_amount_is_an_error_of_beancount(
     books: Accounting, tmp_path: Path
 ) -> None:

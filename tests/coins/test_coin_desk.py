@@ -120,6 +120,7 @@ def test_the_average_at_cost_equals_the_manual_calculation(
     assert row["proceeds"] == gross["OFF_RAMP"][0], "the fee is in no proceeds"
 
 
+@pytest.mark.acceptance
 def test_own_transfers_are_no_disposals_and_move_the_carrying_amount(
     october: Closing, october_tied: Closing, where: dict[str, str], unmeasured: Workspace,
     tmp_path: Path,

@@ -57,6 +57,7 @@ def test_the_section_has_a_table_for_each_status(october_tied: Closing) -> None:
     assert any("moved over the month's end" in note for note in section.notes)
 
 
+@pytest.mark.acceptance
 def test_without_coins_the_section_says_so(october: Closing) -> None:
     coins = msgspec.structs.replace(
         october.coins,

@@ -14,6 +14,7 @@ from treasury.core.calendar import (
     add_target_days,
     is_target_day,
     next_target_day,
+    parse_day,
     parse_instant,
     target_days_between,
 )
@@ -69,3 +70,44 @@ def test_an_instant_without_a_time_zone_is_utc() -> None:
     assert parse_instant("2026-11-01T09:00+01:00") == datetime(2026, 11, 1, 8, tzinfo=UTC)
     with pytest.raises(InputError, match="not a date and time"):
         parse_instant("yesterday")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-11-30",
+        "30/11/2026",
+        "30.11.2026",
+        "30 Nov",
+        "30 nov 2026",
+        " 30  November 2026",
+        "30. Nov.",
+    ],
+)
+def test_a_day_is_read_as_people_type_it(text: str) -> None:
+    assert parse_day(text, date(2026, 11, 2)) == date(2026, 11, 30)
+
+
+@pytest.mark.parametrize(
+    ("text", "today", "day"),
+    [
+        ("5 Jan", date(2026, 11, 30), date(2027, 1, 5)),
+        ("28 Dec", date(2027, 1, 4), date(2026, 12, 28)),
+        ("29 Feb", date(2027, 3, 1), date(2028, 2, 29)),
+    ],
+)
+def test_a_day_without_a_year_is_the_nearest_one(text: str, today: date, day: date) -> None:
+    assert parse_day(text, today) == day
+
+
+@pytest.mark.parametrize(
+    "text", ["", "30", "30.11", "31/11/2026", "11/30/2026", "30 Nvo 2026", "30/11/26", "30.11/2026"]
+)
+def test_other_text_is_no_day(text: str) -> None:
+    with pytest.raises(InputError, match="is not a day"):
+        parse_day(text, date(2026, 11, 2))
+
+
+def test_a_day_without_a_year_needs_today() -> None:
+    with pytest.raises(InputError, match="'30 Nov' has no year"):
+        parse_day("30 Nov")

@@ -122,7 +122,12 @@ def test_a_result_counts_its_only_table_and_is_true(month_end: Workspace) -> Non
 
 def test_facades_show_their_methods(month_end: Workspace) -> None:
     assert repr(month_end.rates) == "<StoredRates: add, list, reference>"
+    assert repr(month_end.limits) == "<Limits: propose, accept, list>"
     assert "who proposed and approved" in repr(month_end.actions)
+    for name in ("limits", "measurement", "exposure_limits", "actions", "journal", "lake"):
+        facade = getattr(month_end, name)
+        assert all(callable(getattr(facade, each)) for each in dir(facade) if each != "policy")
+        assert not {"rows", "differ", "without", "wall", "settling_until"} & {*dir(facade)}
     assert 'entries(subject="A-1")' in repr(month_end.journal)
     facades = {
         name

@@ -110,3 +110,57 @@ def test_errors_and_rates_escape_control_characters(tmp_path: Path) -> None:
     assert str(caught.value).isprintable()
     (source,) = read_rates(path, NOW, ZONE).table()["source"].to_pylist()
     assert source.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("result", "shown"),
+    [
+        ("reconcile", "10 of 414 rows"),
+        ("fees", ".totals"),
+        ("open_items", "next_step"),
+        ("accounting", ".postings"),
+        ("coins", ".coins"),
+        ("exposure", ".totals"),
+        ("transit_bridge", ".steps"),
+        ("checklist", "Bank lines"),
+    ],
+)
+def test_print_shows_the_tables_of_a_result(
+    month_end: Workspace, monkeypatch: pytest.MonkeyPatch, result: str, shown: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    text = str(getattr(month_end, result)("2026-10"))
+    assert shown in text
+    assert len(text.splitlines()) > 5
+    assert " object at 0x" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "verb"),
+    [
+        ("matches", "open"), ("funding", "list"), ("rules", "history"), ("items", "list"),
+        ("limits", "list"), ("measurement", "list"), ("exposure_limits", "list"),
+        ("periods", "late"), ("notices", "send"), ("actions", "list"), ("statements", "list"),
+        ("wallets", "list"), ("rates", "list"),
+    ],
+)  # fmt: skip
+def test_an_object_with_verbs_prints_them(month_end: Workspace, name: str, verb: str) -> None:
+    assert repr(month_end).startswith("<treasury workspace ")
+    text = repr(getattr(month_end, name))
+    assert f" {verb}" in text
+    assert "object at 0x" not in text
+
+
+def test_the_dictionary_and_a_query_print_everything(
+    month_end: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    columns = month_end.tables("bank_lines")
+    for shown in (str(columns), columns._repr_html_()):
+        assert "29 rows" in shown
+        assert all(name in shown.replace(" ", "_") for name in columns["column"])
+    assert ".df has them all" not in str(month_end.tables())
+    query = "SELECT entry_id, remittance, reason, amount, currency, account FROM bank_lines"
+    head = [word for word in str(month_end.sql(query)).split() if word in query.split(", ")]
+    assert "reason" in head
+    assert "not shown" not in str(month_end.sql(query))

@@ -234,11 +234,94 @@ def test_a_terminal_shows_unbroken_amounts_and_names_omitted_columns(
     monkeypatch.setenv("COLUMNS", "80")
     shown = str(Table(lines("12345678901234567890.123456789012345678", "-40").arrow))
     assert "EUR 12,345,678,901,234,567,890.123456789012345678" in shown
-    assert "2 rows; not shown: " in shown
+    assert "\n2 rows\n6 of 9 columns are not shown" in shown
     assert "outcome" in shown.splitlines()[-1]
     monkeypatch.setenv("COLUMNS", "200")
     head = str(lines("1", "-40")).splitlines()[1].split()
     assert (head[0], head[-1]) == ("booking_date", "entry_id")
+
+
+LONG = "Accept or reject what each line may belong to, then PAY-2026-004417"
+
+
+@pytest.mark.parametrize("columns", ["40", "100", "300"])
+def test_a_selection_shows_all_its_columns_in_order_in_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    arrow = lines("1234567.89", "-40").arrow.append_column("note", pa.array([LONG, None]))
+    arrow = arrow.append_column("empty", pa.nulls(2, pa.string()))
+    arrow = arrow.append_column("ids", pa.array([["i1", "i2"], []]))
+    chosen = ["entry_id", "note", "at", "empty", "ids", "amount", "currency", "booking_date"]
+    selection = Table(arrow, zone=BRUSSELS)[chosen]
+    query = Table(arrow.select(chosen), as_stored=True, extent="selection")
+    for table in (selection, selection.head(2), selection.where("true"), query):
+        shown = str(table)
+        heads = [word for line in shown.splitlines() for word in line.split() if word in chosen]
+        assert heads == chosen
+        assert "not shown" not in shown
+        for whole in ("EUR 1,234,567.89", "2026-10-31", "i1"):
+            assert whole in shown
+
+
+def test_a_text_is_cut_between_words_so_that_no_reference_is_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    reference = "R" * 70
+    table = Table(pa.table({"note": [LONG], "reference": [reference], "n": [1]}))
+    shown = str(table[["note", "reference", "n"]])
+    assert "…" in shown
+    assert "PAY" not in shown.replace("PAY-2026-004417", "")
+    assert reference in shown
+    for text in ("Accept or reject PAY-2026-004417", "PAY-2026-004417, Ramp Operator BV"):
+        words = str(Table(pa.table({"note": [text * 3]}))[["note"]]).split("…")[0].split()
+        assert set(words[1:]) <= set((text * 3).split())
+
+
+def test_rows_of_further_blocks_have_the_same_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    ids = {name: [f"{name}{row}" * 12 for row in (0, 1)] for name in ("a", "b")}
+    shown = str(Table(pa.table(ids))[["a", "b"]]).splitlines()
+    assert [line.split() for line in shown if line.startswith("1")] == [
+        ["1", "a1" * 12],
+        ["1", "b1" * 12],
+    ]
+
+
+def test_a_summary_shows_its_key_columns_and_counts_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    arrow = lines("1").arrow.append_column("note", pa.array([LONG]))
+    shown = str(Table(arrow, keys=("outcome", "note", "amount"))).splitlines()
+    assert shown[0].split()[:3] == ["outcome", "note", "amount"]
+    assert "7 of 10 columns are not shown" in shown[-1]
+    for name in ("currency", "entry_id"):
+        assert name in shown[-1]
+
+
+def test_a_dictionary_shows_all_rows_and_whole_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    arrow = pa.table({"column": [f"c{at}" for at in range(300)], "meaning": [LONG] * 300})
+    table = Table(arrow, extent="dictionary")
+    shown, html = str(table), table._repr_html_()
+    for at in range(300):
+        assert f"c{at} " in shown
+        assert f">c{at}<" in html
+    assert shown.count("PAY-2026-004417") == 300
+    assert "300 rows" in shown
+
+
+def test_html_of_a_selection_keeps_its_columns_and_a_summary_names_lists() -> None:
+    arrow = lines("1").arrow.append_column("ids", pa.array([["i1", "i2"]]))
+    table = Table(arrow)
+    chosen = ["entry_id", "ids", "currency", "amount"]
+    html = table[chosen]._repr_html_()
+    places = [html.index(f">{name.replace('_', ' ')}<") for name in chosen]
+    assert places == sorted(places)
+    assert "1 of 10 columns are not shown" in table._repr_html_()
+    assert "not shown" not in html
 
 
 def test_print_uses_the_width_of_the_terminal_or_100_columns(
@@ -258,11 +341,30 @@ def test_a_terminal_cuts_no_amount_date_or_reference_inside_a_text() -> None:
         f"sent with {hash_}",
         f"Ask for it by 27 Oct 2026 {'and ' * 8}EUR 1,250.00 at once",
     ]
-    shown = str(Table(pa.table({"next_step": [*texts, "x" * 90]})))
-    first, second, third, fourth = (line.rstrip() for line in shown.splitlines()[1:5])
+    shown = str(Table(pa.table({"next_step": texts})))
+    first, second, third = (line.rstrip() for line in shown.splitlines()[1:4])
     assert (first, second) == (hash_, "sent with …")
     assert third.endswith("and and …")
-    assert fourth == "x" * 67 + "…"
+    for column in ({"next_step": [*texts, "x" * 80]}, {"next_step": ["x" * 90]}):
+        (*_, last, _) = str(Table(pa.table(column))).splitlines()
+        assert last.rstrip() in ("x" * 80, "x" * 81 + "…")
+
+
+def test_numbers_leave_room_for_key_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    numbers = {f"number_{at}": [10**12] for at in range(5)}
+    rows = pa.table({"name": ["PAY-2026-004417"], "next_step": [LONG], **numbers})
+    head = str(Table(rows, keys=("name", "next_step"))).splitlines()[0].split()
+    assert head == ["name", "next_step", "number_0"]
+
+
+def test_an_amount_or_date_is_never_cut_inside_a_folded_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    meanings = [f"{'word ' * at}EUR 1,250.00 by 27 Oct 2026 and later" for at in range(9)]
+    shown = str(Table(pa.table({"meaning": meanings}), extent="dictionary"))
+    assert shown.count("EUR 1,250.00") == shown.count("27 Oct 2026") == len(meanings)
 
 
 def test_untrusted_text_is_neither_markup_nor_a_control_sequence() -> None:

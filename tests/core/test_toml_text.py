@@ -80,6 +80,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(("text", "reason"), BOMBS.values(), ids=BOMBS)
 def test_toml_that_takes_long_to_parse_is_refused_quickly(text: str, reason: str) -> None:
     began = time.process_time()

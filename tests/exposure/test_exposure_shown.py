@@ -120,8 +120,8 @@ def test_the_section_is_empty_only_if_every_source_was_read() -> None:
     nothing = exposure_section(exposed())
     assert nothing.lead == "The provider held nothing at the end of 31 Oct."
     assert nothing.grids == ()
-    unread = exposure_section(exposed(), is_unread=True)
-    assert unread.lead == "Unknown: the services have not been read."
+    unread = exposure_section(exposed(), unread="not known: the services were never read")
+    assert unread.lead == "Not known: the services were never read."
     gone = exposure_section(exposed(span("5.00", at(3), at(4))))
     assert "EUR 0.00" in gone.lead
     assert "The most in the month: EUR 5.00" in gone.lead

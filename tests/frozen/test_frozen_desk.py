@@ -65,6 +65,7 @@ def test_a_colleague_can_approve_the_waiting_action(
     assert waiting["id"] in {row["id"] for row in rows(desk, "actions", "list", "--state", "ready")}
 
 
+@pytest.mark.acceptance
 def test_the_decision_sheet_is_applied(frozen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = frozen / "desk"
     before = rows(desk, "exceptions", "--month", "2026-11", "--kind", "no_reference")

@@ -19,6 +19,7 @@ def totals(rows: list[dict[str, Any]], column: str) -> dict[tuple[str, str], Dec
     return {(row["kind"], row["currency"]): row[column] for row in rows if row[column]}
 
 
+@pytest.mark.acceptance
 def test_a_month_of_other_models_is_shown_as_stored(
     unpacked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

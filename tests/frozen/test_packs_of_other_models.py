@@ -82,6 +82,7 @@ def with_journaled_outcomes(pack: Path, lines: pa.Table) -> None:
     sealed_again(pack, period=msgspec.structs.replace(period, close=close))
 
 
+@pytest.mark.acceptance
 @pytest.mark.usefixtures("answering_otherwise")
 def test_an_honest_pack_verifies_although_the_models_differ(desk: Workspace, pack: Path) -> None:
     alone, held = verify_pack(pack), desk.verify_pack(pack)

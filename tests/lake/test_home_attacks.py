@@ -189,6 +189,7 @@ def test_other_files_next_to_the_heads_are_ignored(tmp_path: Path, home: Path) -
     assert content(ben) == content(anna)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("damage", [b"", b"{}", b"\xff" * 400, b"[" * 100_000, None])
 def test_an_invalid_head_is_named_and_never_extended(
     tmp_path: Path, home: Path, damage: bytes | None
@@ -232,6 +233,7 @@ def test_no_path_of_a_manifest_leaves_the_lake(tmp_path: Path, home: Path, path:
 OUTSIDE = ["../../../precious.parquet", "/etc/passwd", "s3://bucket/x.parquet", "%2e%2e/x.parquet"]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("outside", OUTSIDE)
 def test_no_log_entry_of_a_home_makes_a_desk_read_a_file_elsewhere(
     tmp_path: Path, home: Path, outside: str

@@ -68,6 +68,7 @@ def test_a_head_signed_by_an_enrolled_key_is_pulled(team: Team) -> None:
     assert head.public_key in team.rules.keys["ben"]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("change", "why"),
     [

@@ -40,6 +40,7 @@ def device(path: Path) -> None:
     path.symlink_to("/dev/zero")
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("made", [pipe, device, Path.mkdir])
 @pytest.mark.parametrize("name", ["last_commit.json", "pins/1.json", "digests.jsonl", "PARQUET"])
 def test_a_lake_file_that_is_not_a_regular_file_is_named_without_waiting(
@@ -94,6 +95,7 @@ PINS: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("edit", PINS.values(), ids=PINS)
 def test_a_pin_with_an_edited_field_is_refused(
     lake: Lake, edit: Callable[[dict[str, Any]], Any]

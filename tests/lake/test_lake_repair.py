@@ -435,6 +435,7 @@ def test_an_open_lake_reads_the_repaired_tables(lake: Lake) -> None:
 OUTSIDE = ["../../../precious.parquet", "/etc/passwd", "s3://bucket/x.parquet", "%2e%2e/x.parquet"]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("outside", OUTSIDE)
 def test_a_log_that_names_a_file_elsewhere_is_refused_and_the_doctor_reports_it(
     lake: Lake, outside: str

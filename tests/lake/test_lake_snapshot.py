@@ -53,6 +53,7 @@ def test_read_only_queries_are_run(lake: Lake, query: str) -> None:
     assert lake.snapshot().sql(query).num_rows > 0
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "query",
     [

@@ -72,6 +72,7 @@ def test_case_17_sums_without_references_are_suggested_at_most_in_bounded_time()
     assert matches.allocations.arrow["entry_id"].to_pylist() == ["before"]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("paid", "matched", "stands", "remaining"),
     [
@@ -120,6 +121,7 @@ def test_case_19_no_tolerance_hides_a_fee_and_six_decimals_stay_exact() -> None:
     assert state(exact)["state"] == "received"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "status", ["CANCELLED", "REJECTED", "BLOCKED", "DENIED", "FAILED", "CLOSED", "EXPIRED"]
 )

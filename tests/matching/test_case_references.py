@@ -26,6 +26,7 @@ def hold(*names: str, each: int = 12) -> None:
         assert row.ceiling == "never" or row.first == row.lines, row
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "text",
     [
@@ -54,6 +55,7 @@ def test_case_10_a_code_cut_off_at_140_is_suggested_only() -> None:
     hold("cut off at 140", "cut off at 35", "cut off at 140 to another's code")
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "text",
     [
@@ -117,6 +119,7 @@ def test_case_13_a_contradicted_code_is_a_conflict_that_names_the_difference(
     assert state(matches)["received"] == Decimal(0)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("text", ["PAY-2026-4417", "PAY-2026-00004417"])
 @pytest.mark.parametrize(("amount", "expected"), [("100", "matched"), ("99", "suggested")])
 def test_case_14_leading_zeros_dropped_or_added_match_with_the_exact_amount_only(

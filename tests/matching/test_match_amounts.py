@@ -30,6 +30,7 @@ def earlier(amount: str, text: str = LONG, **more: Any) -> Row:
 # Fully paid requests
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("amount", ["515", "2000", "0.50", "499.99"])
 def test_a_further_payment_of_a_fully_paid_request_is_only_suggested(amount: str) -> None:
     matches = match([earlier("500"), paid(amount)], [of_owner("r", LONG, "500", None)])
@@ -112,6 +113,7 @@ def test_a_payer_known_for_one_owner_may_have_meant_another_request_of_that_owne
     left_open([earlier("10", "PAY-2026-000001"), paid("612.35")], requests)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("typed", ["PAY-2026-004428", "PAY-2026-00441", "PAY-2026-004471"])
 def test_a_similar_code_with_the_amount_of_another_request_is_not_matched(typed: str) -> None:
     both = [of_owner("r", LONG, "612.35", None), of_owner("s", typed, "5000", None)]
@@ -192,6 +194,7 @@ def test_a_common_owner_and_payer_of_all_requests_do_not_prevent_a_match() -> No
     assert set(matches.lines.arrow["outcome"].to_pylist()) == {"suggested"}
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "more",
     [

@@ -134,6 +134,7 @@ def test_a5_a_code_with_the_rest_of_a_longer_code_in_another_field_is_not_matche
     left_open([row], LONGER)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("before", ["/", " ", ":", "-/"])
 def test_a7_a_shorter_code_at_the_end_of_a_35_character_reference_is_not_matched(
     before: str,
@@ -165,6 +166,7 @@ def test_a9_a_code_interrupted_by_a_subfield_tag_is_not_matched(amount: str) -> 
 # Numbers that are not codes
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("field", ["creditor_reference", "remittance"])
 def test_a10_an_rf_reference_with_other_leading_zeros_is_not_matched(field: str) -> None:
     expectations = [request("r", "00012345678"), request("s", "87654321")]
@@ -200,6 +202,7 @@ def test_a12_an_amount_date_or_account_number_alone_is_not_taken_for_a_code(
     all_left_open([text for text, _ in WRITTEN], "70", expectations)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("code", ["123456", "20261006", "A-12"])
 def test_a12_such_a_code_matches_after_a_label_in_a_reference_field_or_with_its_amount(
     code: str,
@@ -227,6 +230,7 @@ SLIPS = ["PAY-2026-004418", "PAY-2026-004471", "PAY-2026-00441", "PAY-2026-00441
          "PAY-2O26-004417", "PAY-2026-104417"]  # fmt: skip
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("rival", SLIPS)
 @pytest.mark.parametrize("expected", ["500", None])
 def test_a13_a_code_one_slip_from_another_that_expects_the_amount_is_not_matched(
@@ -269,6 +273,7 @@ def test_a13_a_similar_code_that_cannot_take_the_payment_does_not_prevent_a_matc
     assert outcome(match([line("a", "320.50", LONG)], expectations))["outcome"] == "matched"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(("amount", "becomes"), [("501", "matched"), ("501.01", "suggested")])
 def test_a13_an_overpayment_by_more_than_a_euro_matches_only_from_a_known_payer(
     amount: str, becomes: str
@@ -324,6 +329,7 @@ def test_a1_a_request_next_to_a_standing_code_matches_only_with_the_same_owner(
     assert line_outcome["expectation_id"] == ("r" if becomes == "matched" else None)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(("payer", "becomes"), [("Smith Ltd", "suggested"),
                                                 ("ACME Trading GmbH", "matched"),
                                                 (None, "matched")])  # fmt: skip
@@ -374,6 +380,7 @@ def test_an_overpayment_from_an_unexpected_payer_is_only_suggested() -> None:
     assert outcome(named)["outcome"] == "matched"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("code", "text"),
     [

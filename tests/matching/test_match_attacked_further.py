@@ -32,6 +32,7 @@ def test_both_spellings_of_cancelled_close_an_expectation(status: str) -> None:
     assert state(matches, "r")["state"] == "closed"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(("amount", "credit", "debit"), [("10", "50", "30"), ("35", "100", "30")])
 @pytest.mark.parametrize("ways", [("CRDT", "DBIT"), ("DBIT", "CRDT")])
 def test_a_code_of_two_directions_is_paid_once(
@@ -52,6 +53,7 @@ def test_a_code_of_two_directions_is_paid_once(
     assert state(matches, "s")["received"] == 0
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "text",
     [
@@ -70,6 +72,7 @@ def test_a_text_that_is_too_long_to_search_is_not_matched_and_names_the_limit(te
     )["reason"]  # fmt: skip
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("length", [27, 35, 65, 70, 78, 105, 108, 140])
 def test_a_code_at_the_truncated_end_of_any_text_is_not_matched(length: int) -> None:
     end = cut(ACCOUNT_CODE, length)
@@ -79,6 +82,7 @@ def test_a_code_at_the_truncated_end_of_any_text_is_not_matched(length: int) -> 
     all_left_open(texts, "70", LONGER)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("piece", "code"), [("LEASING", "LEASING-2026"), ("PAY-2026", LONG), ("PAY-2026-00", LONG)]
 )
@@ -124,6 +128,7 @@ def test_a_short_second_code_in_pieces_prevents_a_match() -> None:
         )
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("code", "text"),
     [
@@ -176,6 +181,7 @@ def _returned(payer: str, back: str) -> list[Row]:
     ]  # fmt: skip
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(("payer", "back"), NAMES)
 def test_two_names_that_share_a_word_are_different_payers(payer: str, back: str) -> None:
     matches = match(_returned(payer, back), ALONE)
@@ -183,6 +189,7 @@ def test_two_names_that_share_a_word_are_different_payers(payer: str, back: str)
     assert outcome(matches, "z")["outcome"] != "returned"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("payer", "back"),
     [

@@ -43,6 +43,7 @@ def test_r1_a_return_reopens_the_payment_of_its_receiver() -> None:
     assert outcomes([lines[0], lines[1], back(PAYER)]) == ["returned", "matched", "returned"]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("unknown", UNKNOWN)
 @pytest.mark.parametrize("text", [ACCOUNT_CODE, None])
 def test_r1_a_return_to_an_unknown_receiver_reopens_neither_of_two_payments(
@@ -58,6 +59,7 @@ def test_r1_a_return_to_an_unknown_receiver_is_linked_if_one_payment_fits(unknow
     assert outcomes([paid("a", 1, PAYER), back(unknown)]) == ["returned", "returned"]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("reference", ["E2E-77120", "RENT"])
 def test_r2_a_return_with_an_end_to_end_id_of_two_payers_goes_by_its_receiver(
     reference: str,
@@ -77,6 +79,7 @@ def test_r2_a_return_with_an_end_to_end_id_of_two_payers_goes_by_its_receiver(
             assert outcomes_read[2] != "returned"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("reference", ["RENT", "E2E-77120"])
 @pytest.mark.parametrize("amount", ["40", "100"])
 def test_r3_a_strangers_return_with_our_id_reopens_no_payment(reference: str, amount: str) -> None:
@@ -181,3 +184,11 @@ def test_a_payers_text_alone_never_classes_a_credit() -> None:
         assert classed(rule, **facts | {"direction": "DBIT"}) == [rule.name]
     assert classed(BANK_RULES[0], **facts, bank_transaction_code="PMNT/X") == ["coded"]
     assert classed(BANK_RULES[1], **facts, counterparty_account="DE1") == ["account"]
+
+
+@pytest.mark.parametrize("doubtful", ["FV/11/2/2026", "CHECK FV/1/12/2026 " + "X" * 20_000])
+def test_a_payment_with_a_doubtful_text_does_not_make_its_payer_known(doubtful: str) -> None:
+    lines = [line("a", "40", doubtful, 3), line("b", "120", "FV/1/12/2026", 9)]
+    assert outcomes(lines, [request("r", "FV/1/12/2026", "100")]) == ["suggested", "suggested"]
+    lines[0]["remittance"] = "FV/1/12/2026"
+    assert outcomes(lines, [request("r", "FV/1/12/2026", "100")]) == ["matched", "matched"]

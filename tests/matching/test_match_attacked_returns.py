@@ -42,6 +42,7 @@ def is_a_question(lines: list[Row], *others: Row) -> bool:
 # The receiver of a return
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("payment", "returned_line"),
     [
@@ -62,6 +63,7 @@ def test_f9_a_return_to_another_name_is_not_linked(payment: Row, returned_line: 
     assert is_a_question([payment, returned_line])
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("payer", "receiver"),
     [
@@ -80,6 +82,7 @@ def test_a_return_to_the_payer_by_another_spelling_is_linked(payer: str, receive
     assert outcomes(lines) == ["returned", "returned"]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("receiver", [STRANGER, NOBODY, OURS])
 @pytest.mark.parametrize("reference", ["1", "RENT 10", "E2E-77120"])
 def test_f10_a_partial_return_to_anyone_but_the_payer_is_not_linked(
@@ -119,6 +122,7 @@ def test_a_partial_return_is_linked_if_only_one_payment_precedes_it() -> None:
 # The payment that a return names
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("reference", [None, "NOTPROVIDED"])
 @pytest.mark.parametrize(
     ("amount", "receiver"), [("100", OURS), ("100", PAYER), ("40", {"counterparty_account": "DE1"})]
@@ -142,6 +146,7 @@ def test_a_return_with_the_code_as_original_id_is_linked_if_the_payment_has_no_i
 # The code that a text names
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("text", "other"), [(f"{CODE}, 5", LONGER), (f"{CODE} PAY 2026 004417", REQUEST)]
 )
@@ -155,6 +160,7 @@ def test_f12_f13_a_return_with_a_text_that_may_name_another_code_is_not_linked(
     assert outcomes([paid(), back("100", **OURS)], other) == ["returned", "returned"]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("amount", ["100", "40"])
 @pytest.mark.parametrize("receiver", [OURS, PAYER])
 def test_f14_a_payment_that_may_belong_to_another_code_is_not_linked_to_a_return(

@@ -9,6 +9,7 @@ from attacked_lines import ACCOUNT_CODE, LONG, Row, left_open, request, standing
 from match_tables import expectation, line, match, outcome
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("amount", "nearest"),
     [
@@ -48,6 +49,7 @@ def test_several_whole_codes_whose_amounts_add_up_are_each_paid_in_full() -> Non
     assert {row["state"] for row in matches.expectations.arrow.to_pylist()} == {"received"}
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("amount", ["149.99", "150.01", "100", "50"])
 def test_codes_that_do_not_add_up_are_a_conflict(amount: str) -> None:
     expectations = [request("r", LONG, "100"), request("s", "PAY-2026-000001", "50")]
@@ -79,6 +81,7 @@ def test_a_code_of_the_other_direction_counts_with_its_sign() -> None:
     assert {row["state"] for row in matches.expectations.arrow.to_pylist()} == {"received"}
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "changed", [{"currency": "USD"}, {"status": "CANCELLED"}, {"account": "XX"}]
 )

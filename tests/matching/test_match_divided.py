@@ -145,6 +145,7 @@ def test_a_rejected_pair_dissolves_its_group() -> None:
     assert all("payments that fit" not in row["reason"] for row in matches.lines.arrow.to_pylist())
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "changed",
     [{"entry_status": "PDNG"}, {"counterparty_account": "LT99"}, {"amount": "77.32"}],

@@ -7,6 +7,7 @@ import pytest
 from benchmarks.honest_payments import MOST_RIVALS_ASKED, draw, measure
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("owners", [None, 1])
 def test_few_honest_payments_need_a_decision_because_of_question_seven(owners: int | None) -> None:
     asked = measure(draw(1_500, 1, owners=owners))

@@ -21,6 +21,8 @@ from treasury.core.errors import TableError
 from treasury.core.tables import duckdb_engine
 from treasury.core.tables.table import Table
 from treasury.matching import reference_matching as matching
+from treasury.matching.input_tables import DECISIONS, EXPECTATIONS, Field
+from treasury.matching.input_tables import LINES as LINE_FIELDS
 
 LINES = [line("a", "100.10", "PAY-2026-004417")]
 REQUESTS = [expectation("r", "PAY-2026-004417", "100.10")]
@@ -66,6 +68,29 @@ def test_one_reference_column_is_enough(column: str) -> None:
     ]
     with pytest.raises(TableError, match="no column for references"):
         match_references(lines.drop_columns(names), arrow(REQUESTS))
+
+
+@pytest.mark.parametrize("field", [*LINE_FIELDS, *EXPECTATIONS, *DECISIONS], ids=lambda f: f.name)
+def test_the_docstring_explains_each_input_column(field: Field) -> None:
+    assert f"`{field.name}`" in (match_references.__doc__ or "")
+
+
+def test_an_outcome_is_shown_with_its_own_line_first() -> None:
+    rows = [line("b", "7", "PAY-2026-004417"), line("a", "40", None, direction="DBIT")]
+    matches = match_references(arrow(rows), arrow(REQUESTS))
+    assert matches.lines.columns[:8] == [
+        "entry_id", "booking_date", "direction", "amount", "signed_amount", "currency", "outcome",
+        "expectation_id",
+    ]  # fmt: skip
+    own = [(row["entry_id"], row["signed_amount"], row["currency"]) for row in matches.lines]
+    assert own == [("a", Decimal(-40), "EUR"), ("b", Decimal(7), "EUR")]
+    assert [row["booking_date"] for row in matches.lines] == [
+        rows[1]["booking_date"],
+        rows[0]["booking_date"],
+    ]
+    assert matches.lines.where("amount > 7").arrow["entry_id"].to_pylist() == ["a"]
+    assert "amount" not in matches.lines.arrow.column_names
+    assert "EUR 40.00" in str(matches)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from attacked_lines import Row, request
 from match_tables import line, match
 
@@ -65,6 +66,7 @@ def test_a_number_that_is_the_only_one_after_a_label_matches() -> None:
         assert row["outcome"] == "matched", (text, row)
 
 
+@pytest.mark.acceptance
 def test_the_exact_amount_proves_a_number_after_any_label() -> None:
     for text in UNPROVEN[-8:-2]:
         assert [row["outcome"] for row in paid((text,), "500")] == ["matched"], text

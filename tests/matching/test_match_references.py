@@ -54,6 +54,7 @@ def test_every_reference_field_is_read(field: str) -> None:
     assert outcome(match([row], [expectation("r", CODE, "100")]))["outcome"] == "matched"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "text",
     [
@@ -99,6 +100,7 @@ def test_a_code_broken_by_spaces_matches_with_its_amount(text: str) -> None:
     assert line_outcome["matched_amount"] == Decimal(100)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("text", BROKEN)
 def test_a_code_broken_by_spaces_is_only_suggested_with_another_amount(text: str) -> None:
     line_outcome = outcome(match([line("a", "99.99", text)], [expectation("r", CODE, "100")]))
@@ -146,6 +148,7 @@ def test_a_wire_to_another_beneficiary_is_a_conflict() -> None:
     assert (line_outcome["outcome"], "account" in line_outcome["reason"]) == ("conflict", True)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "status",
     ["CANCELLED", "cancelled", "REJECTED", "DENIED", "FAILED", "BLOCKED", "CLOSED", "EXPIRED"],
@@ -157,6 +160,7 @@ def test_a_status_that_expects_no_money_contradicts(status: str) -> None:
     assert (line_outcome["outcome"], status in line_outcome["reason"]) == ("conflict", True)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("status", ["SUCCEEDED", "PROCESSING", "ON_SOMETHING_NEW", None])
 def test_every_other_or_unknown_status_counts_as_open(status: str | None) -> None:
     line_outcome = outcome(
@@ -363,6 +367,7 @@ def test_a_code_that_the_next_word_completes_to_another_is_only_suggested() -> N
     assert (whole["outcome"], whole["expectation_id"]) == ("matched", "r")
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("gap", ["_", ", ", "+", "\u200b", "\u00ad", "\u0301", "\ufffd", " / "])
 def test_a_code_followed_by_the_rest_of_a_longer_one_never_matches(gap: str) -> None:
     expectations = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]

@@ -132,6 +132,7 @@ CIRCLED = str.maketrans(
 FULL = str.maketrans({chr(n): chr(n + 0xFEE0) for n in range(33, 127)})
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("letters", [MATHEMATICAL, CIRCLED, FULL], ids=["bold", "circled", "full"])
 def test_a_second_code_in_other_forms_of_its_letters_prevents_a_match(
     letters: dict[int, str],
@@ -143,6 +144,7 @@ def test_a_second_code_in_other_forms_of_its_letters_prevents_a_match(
     assert outcome(match([line("a", "9126.40", written)], EXPECTATIONS))["outcome"] == "matched"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("rest", ["\u2077", "\U0001d7d5", "\u2466", "\u2087", "\uff17", "\u2170"])
 def test_a_code_followed_by_another_form_of_the_last_digit_of_a_longer_one_is_not_matched(
     rest: str,

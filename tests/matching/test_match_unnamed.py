@@ -94,6 +94,7 @@ def test_case_accents_legal_form_and_word_order_do_not_change_a_name(name: str) 
     assert "the payer's name paid this before" in ranking[0][1]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("name", ["Müller GmbH", "Müller & Töchter GmbH", "GmbH & Co. KG", None])
 def test_a_different_name_is_another_payer(name: str | None) -> None:
     moved = {"counterparty_account": "LT2", "counterparty_name": name}

@@ -133,6 +133,7 @@ def test_a_structured_communication_with_a_wrong_digit_proves_nothing() -> None:
     assert "matched" not in outcomes(cases, BY_CHECK_DIGITS)
 
 
+@pytest.mark.acceptance
 def test_a_qr_reference_is_read_in_any_printed_groups() -> None:
     assert_all("matched", [Case(text, QRR, "90") for text in QRR_TEXTS], BY_CHECK_DIGITS)
     fields = [Case(None, QRR, "90", line={"creditor_reference": text}) for text in QRR_TEXTS]
@@ -141,6 +142,7 @@ def test_a_qr_reference_is_read_in_any_printed_groups() -> None:
         assert_all("matched", [Case(f"Zahlung {text}", QRR)])
 
 
+@pytest.mark.acceptance
 def test_a_qr_reference_without_its_rule_or_with_a_wrong_digit_needs_the_amount() -> None:
     assert_all("suggested", [Case(f"Zahlung {text}", QRR, "90") for text in QRR_TEXTS])
     wrong = [text[:-1] + "8" for text in QRR_TEXTS]
@@ -305,6 +307,7 @@ LABELS = (
 )  # fmt: skip
 
 
+@pytest.mark.acceptance
 def test_a_label_of_another_language_announces_a_number() -> None:
     assert_all("matched", [Case(f"{label} 20004040", "20004040", "90") for label in LABELS])
     texts = [f"{label}: 20004040 danke" for label in LABELS]
@@ -354,6 +357,7 @@ def test_a_return_may_state_charges_on_top_or_taken_off(amount: str, words: str)
     assert state(matches)["state"] == "reopened"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("charges", [None, "4", "6", "105"])
 def test_a_return_above_the_payment_is_linked_only_with_equal_charges(
     charges: str | None,

@@ -62,6 +62,7 @@ def test_case_04_pending_then_booked_is_one_movement(tmp_path: Path) -> None:
     assert workspace.reconcile("2026-10").lines.arrow.num_rows == 1
 
 
+@pytest.mark.acceptance
 def test_case_05_untied_balances_are_reported_per_statement(tmp_path: Path) -> None:
     workspace = desk(tmp_path)
     added = workspace.statements.add(camt(tmp_path, *ROWS, closing="106.01"))
@@ -73,6 +74,7 @@ def test_case_05_untied_balances_are_reported_per_statement(tmp_path: Path) -> N
     assert (account["statements"], account["proved"], account["complete"]) == (1, 0, False)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("mark_text", ["true", "false"])
 @pytest.mark.parametrize(("direction", "closing"), [("CRDT", "110.00"), ("DBIT", "90.00")])
 def test_case_06_a_reversal_mark_never_turns_the_direction(
@@ -86,6 +88,7 @@ def test_case_06_a_reversal_mark_never_turns_the_direction(
     assert workspace.statements.list().arrow.to_pylist()[0]["proved"]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("reversal", "direction", "closing"),
     [("C", "CRDT", "110"), ("D", "DBIT", "90"), ("RC", "DBIT", "90"), ("RD", "CRDT", "110")],

@@ -122,6 +122,7 @@ QUESTIONED: dict[int, tuple[list[Row], list[Row], str]] = {
 """By question: lines, expectations, and the reason that leaves the line `a` to a person."""
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("number", QUESTIONED)
 def test_a_doubt_is_shown_next_to_its_question(number: int) -> None:
     lines, expectations, why = QUESTIONED[number]

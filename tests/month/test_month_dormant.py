@@ -93,7 +93,7 @@ def test_a_month_that_confirmations_cover_is_answered_without_any_line(dormant: 
     [
         ("BE1", "2026-10-31", "x", "account BE1 is not declared"),
         (OWN, "2026-11-03", "x", "2026-11-03 has not ended"),
-        (OWN, "31 October", "x", "is not a day"),
+        (OWN, "31st October", "x", "is not a day"),
         (OWN, "2026-10-31", " ", "needs a source"),
     ],
 )

@@ -95,8 +95,8 @@ def test_a_changed_address_is_a_one_line_error_and_nothing_is_sent(
     done = tmp_path / "done.ipynb"
     with pytest.raises(papermill.PapermillExecutionError) as raised:
         papermill.execute_notebook(
-            FOLDER / "operations.ipynb", done, cwd=folder, kernel_name="python3",
-            progress_bar=False, execution_timeout=60,
+            FOLDER / "operations.ipynb", done, parameters={"write": True}, cwd=folder,
+            kernel_name="python3", progress_bar=False, execution_timeout=60,
         )  # fmt: skip
     assert raised.value.ename == "SettingsError"
     assert f"{key} is {new}, and you confirmed {old}" in raised.value.evalue

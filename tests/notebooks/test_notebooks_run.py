@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from signed import carry_all
 
 from treasury.cli.commands.practice import prepare
 from treasury.sandbox import Sandbox
@@ -137,6 +138,24 @@ def test_the_morning_shows_no_whole_account_number(
     shown = json.dumps(done)
     for account in workspace.settings.accounts:
         assert account.account not in shown
+
+
+@pytest.mark.acceptance
+@pytest.mark.parametrize("name", ["operations", "monthly_reconciliation"])
+def test_run_all_changes_nothing_even_if_the_month_can_be_prepared(
+    workspace: Workspace, tmp_path: Path, name: str
+) -> None:
+    carry_all(workspace, "2026-10")
+    assert not workspace.open_items("2026-10").blocking
+
+    def stored() -> tuple[object, ...]:
+        last = workspace.lake.last_commit()
+        return workspace.journal.head(), last and last.number, workspace.lake.pins()
+
+    before = stored()
+    run(name, tmp_path)
+    assert stored() == before
+    assert not (workspace.folder / "close").exists()
 
 
 @pytest.mark.acceptance

@@ -91,6 +91,9 @@ def test_a_missing_account_to_pay_from_is_an_error_at_its_field(panel: FundingPa
     frame = ask(panel, "export", row["request"])
     (field,) = [one for one in frame.fields if one.name == "pay_from"]
     assert field.error.startswith("is missing; give one of ")
+    words = dict(field.choices)
+    assert words["BE45539951876689"] == "BE45539951876689, EUR 251,686.06 on 31 Oct 2026"
+    assert len(words) > 1
     frame = ask(panel, "export", row["request"], pay_from="9999")
     (field,) = [one for one in frame.fields if one.name == "pay_from"]
     assert "matches no account" in field.error

@@ -76,6 +76,7 @@ def test_the_file_has_the_addresses_and_the_booking_that_the_settings_state(
     assert entry.body["answers"] == "rejections"
 
 
+@pytest.mark.acceptance
 def test_a_payment_outside_the_eea_needs_our_address_and_none_is_invented(
     paying: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:

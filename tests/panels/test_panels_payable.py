@@ -117,6 +117,7 @@ def test_every_deposit_detail_is_compared() -> None:
     assert set(DETAILS) == columns - ids
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("column", [name for name in DETAILS if "is_active" not in name])
 def test_a_change_of_any_detail_is_reported(column: str) -> None:
     found = told([request("moved") | {column: otherwise(column)}], [request("moved") | SEEN])

@@ -82,7 +82,7 @@ def test_the_report_the_workbook_and_the_workspace_show_the_same_rows(
 ) -> None:
     assert month_end.transit_bridge(MONTH).rows.arrow.equals(october.bridge.rows.arrow)
     assert "In transit bridge" in month_end.transit_bridge(MONTH).sheets()
-    (section,) = [one for one in sections(october) if one.anchor == "transit"]
+    (section,) = [one for one in sections(october) if one.anchor == "bridge"]
     (grid,) = [one for one in section.grids if one.sheet == "In transit bridge"]
     cells = [[cell.text for cell in row] for row in grid.rows]
     assert ["on-ramp", "total", "10", "50,188.00", "41,338.00", "95,362.01"] in cells

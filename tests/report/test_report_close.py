@@ -25,7 +25,7 @@ from treasury.core.errors import InputError, StorageError
 from treasury.core.tables import workbook
 from treasury.core.tables.column_texts import rows_hash
 from treasury.core.tables.column_types import AMOUNT
-from treasury.core.tables.workbook import DIGITS
+from treasury.core.tables.workbook import COVER, DIGITS
 from treasury.report import write_close
 from treasury.report.excel import FILES, SHEETS, workbook_beside
 from treasury.report.pack import pack_contents as pack
@@ -54,13 +54,57 @@ def test_every_sheet_is_there_with_a_frozen_header_and_a_filter(tmp_path: Path) 
     path = tmp_path / "close.xlsx"
     write_workbook(closing_of(reconciliation(lines=[line()]), ZONE), path)
     book = openpyxl.load_workbook(path)
-    assert book.sheetnames == [sheet.name for sheet in SHEETS]
-    for sheet in book:
+    assert book.sheetnames == [COVER, *(sheet.name for sheet in SHEETS)]
+    for sheet in book.worksheets[1:]:
         assert sheet.freeze_panes == "A2"
         assert sheet.auto_filter.ref
     book.close()
 
 
+def test_the_cover_links_every_sheet_and_details_are_behind_at_most_twelve(tmp_path: Path) -> None:
+    path = tmp_path / "close.xlsx"
+    write_workbook(closing_of(reconciliation(lines=[line(), line("b")]), ZONE), path)
+    book = openpyxl.load_workbook(path)
+    cover = book[COVER]
+    facts = {row[0]: row[1] for row in cover.iter_rows(values_only=True) if row[0]}
+    assert facts["Month"] == "October 2026"
+    assert facts["Lines"] == "2"
+    linked = [
+        link.location for row in cover.iter_rows() for cell in row if (link := cell.hyperlink)
+    ]
+    assert linked == [f"'{name}'!A1" for name in book.sheetnames[1:]]
+    assert {sheet.sheet_state for sheet in book} == {"visible"}
+    assert {sheet.page_setup.paperSize for sheet in book} == {9}
+    front = [sheet.title for sheet in book if sheet.sheet_properties.tabColor is None]
+    assert len(front) <= 12
+    assert front == book.sheetnames[: len(front)]
+    book.close()
+
+
+def test_ids_are_the_last_columns_and_codes_are_words(tmp_path: Path) -> None:
+    (row,) = written(tmp_path, "Open items", lines=[line(outcome="suggested")])
+    titles = list(row)
+    assert titles[:5] == ["Kind", "State", "Name", "Amount", "Currency"]
+    ids = [title for title in titles if title.endswith(" id")]
+    assert titles[-len(ids) :] == ids
+    assert (row["Kind"], row["Turn"]) == ("Suggested", "Treasury")
+
+
+def test_columns_are_as_wide_as_their_values_up_to_a_limit(tmp_path: Path) -> None:
+    path = tmp_path / "close.xlsx"
+    rows = [line(counterparty_name="Müller Feinmechanik GmbH & Co. KG", remittance="word " * 40)]
+    write_workbook(closing_of(reconciliation(lines=rows), ZONE), path)
+    book = openpyxl.load_workbook(path)
+    sheet = book["Lines"]
+    widths = {cell.value: sheet.column_dimensions[cell.column_letter].width for cell in sheet[1]}
+    assert 34 <= widths["Counterparty"] < 40
+    assert 60 <= widths["Text"] < 61
+    text = next(cell for cell in sheet[2] if str(cell.value).startswith("word"))
+    assert text.alignment.wrap_text
+    book.close()
+
+
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "amount",
     ["0.01", "25000.00", "1234567890123.45", "0.000000000000001", "9.00000000000001", "8.41"],
@@ -76,6 +120,12 @@ def test_an_amount_that_excel_would_round_is_text_with_every_digit(tmp_path: Pat
     (row,) = written(tmp_path, lines=[line(amount=exact)])
     assert isinstance(row["Amount"], str)
     assert Decimal(row["Amount"]) == exact
+
+
+def test_a_column_of_amounts_is_all_numbers_or_all_texts(tmp_path: Path) -> None:
+    exact = Decimal("12345678901234567890.123456789012345678")
+    rows = written(tmp_path, lines=[line(amount=exact), line("b", amount=Decimal("2.50"))])
+    assert sorted(row["Amount"] for row in rows) == [str(exact), "2.50"]
 
 
 @given(st.decimals(min_value=0, max_value=10**19, places=18, allow_nan=False))

@@ -19,12 +19,12 @@ BLOCK = re.compile(r"```(bash|text)\n(.*?)```", re.DOTALL)
 
 @pytest.mark.acceptance
 @pytest.mark.timeout(900)
-def test_the_page_can_be_followed_from_top_to_bottom(month_end: Workspace, tmp_path: Path) -> None:
+def test_the_page_can_be_followed_from_top_to_bottom(practised: Workspace, tmp_path: Path) -> None:
     if not shutil.which("bash"):
         pytest.skip("needs bash")
     page = (ROOT / "docs" / "closing.md").read_text("utf-8")
     folder = tmp_path / "practice"
-    shutil.copytree(month_end.folder, folder, ignore=shutil.ignore_patterns("close"))
+    shutil.copytree(practised.folder, folder, ignore=shutil.ignore_patterns("close"))
     blocks = BLOCK.findall(page)
     script = "\n".join(text for kind, text in blocks if kind == "bash")
     variables = {

@@ -395,7 +395,10 @@ def test_a_pair_without_a_value_shows_a_missing_rate_and_no_amount(
 
 def test_a_month_without_a_conversion_says_so() -> None:
     assert section().lead == "No conversion in the month."
-    assert "never read" in conversion_costs_section(costs(), is_unread=True).lead
+    assert (
+        "never read"
+        in conversion_costs_section(costs(), unread="not known: the services were never read").lead
+    )
     assert costs().each.arrow.schema == CONVERSION_COSTS
     assert costs().title == "no conversion"
 

@@ -120,9 +120,10 @@ def test_sections_have_the_order_of_the_desk() -> None:
         "blocking",
         "transit",
         "awaiting",
-        "exceptions",
         "collections",
         "fees",
+        "bridge",
+        "exceptions",
         "conversion-costs",
         "gas",
         "coins",
@@ -259,7 +260,9 @@ def test_no_outside_text_becomes_an_element() -> None:
 def test_tables_are_named_and_their_headers_have_a_scope() -> None:
     shown = full_page()
     assert len(shown.named("caption")) == len(shown.named("table")) > 10
-    assert all(attributes.get("scope") in {"col", "row"} for attributes in shown.named("th"))
+    assert all(
+        attributes.get("scope") in {"col", "row", "rowgroup"} for attributes in shown.named("th")
+    )
     for picture in (a for _, a in shown.elements if a.get("role") == "img"):
         assert picture["aria-label"]
 

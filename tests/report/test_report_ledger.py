@@ -10,12 +10,14 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from report_samples import HOSTILE, OWN, PROVIDER, ZONE, reconciliation
 from report_samples import account as moved_account
 
+from treasury.cli import treasury
 from treasury.close.balances import BALANCES
 from treasury.close.closing import closing_of
-from treasury.close.ledger.ledger_accounts import load_mapping
+from treasury.close.ledger.ledger_accounts import load_mapping, read_mapping
 from treasury.close.ledger.ledger_comparison import LedgerComparison, compare_ledger
 from treasury.close.ledger.provided_ledger import LedgerFile
 from treasury.core.errors import InputError
@@ -70,7 +72,7 @@ def test_a_ledger_that_has_the_balance_agrees_by_iban_or_by_name(tmp_path: Path)
     for name in (OWN, "be45 5399 5187 6689", "EUR operating account"):
         result = compared(tmp_path, f"{name},eur,251686.06")
         assert result.agrees
-        assert repr(result) == "<Ledger on 31 October 2026: 1 account, 0 to look at>"
+        assert repr(result) == "<Ledger on 31 October 2026: 1 account compared, 0 to look at>"
 
 
 def test_a_ledger_that_differs_by_the_last_digit_does_not_agree(tmp_path: Path) -> None:
@@ -84,11 +86,23 @@ def test_a_ledger_that_differs_by_the_last_digit_does_not_agree(tmp_path: Path) 
     )
 
 
+def test_accounts_that_the_file_lacks_are_named_and_not_compared(tmp_path: Path) -> None:
+    two = [account(), account(account="BE22", name="Second")]
+    result = compared(tmp_path, f"{OWN},EUR,251686.06", statements=two)
+    assert findings(result) == {
+        (OWN, "EUR"): "agrees",
+        ("BE22", "EUR"): "not in the file: not compared",
+    }
+    assert result.title == ("Ledger on 31 October 2026: 1 of 2 accounts compared, 0 to look at")
+    assert result.agrees
+    assert not compared(tmp_path, statements=two).agrees
+
+
 def test_accounts_that_one_side_lacks_are_named(tmp_path: Path) -> None:
     result = compared(tmp_path, "BE11,EUR,5", f"{OWN},USD,251686.06")
     alone = "in the ledger alone: no statement and no wallet here has this account"
     assert findings(result) == {
-        (OWN, "EUR"): "not in the ledger",
+        (OWN, "EUR"): "not in the file: not compared",
         ("BE11", "EUR"): alone,
         (OWN, "USD"): alone,
     }
@@ -104,16 +118,9 @@ def test_differences_block_by_currency_and_full_amount(tmp_path: Path) -> None:
     do = "correct the ledger, or explain the difference"
     alone = "in the ledger alone: no statement and no wallet here has this account"
     assert [(one.name, one.amount, one.currency, one.next_step) for one in items] == [
-        (
-            "EUR operating account, EUR",
-            Decimal("251686.06"),
-            "EUR",
-            f"not in the ledger: {do}",
-        ),
         ("…6689, USD", Decimal("12.50"), "USD", f"{alone}: {do}"),
     ]
     assert [(one.amount, one.currency) for one in closing.items.blocking.groups] == [
-        (Decimal("251686.06"), "EUR"),
         (Decimal("12.50"), "USD"),
     ]
 
@@ -153,7 +160,28 @@ def test_an_account_on_two_lines_is_refused_by_its_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("wrong", [f"{OWN},EUR,1.234,56", f"{OWN},,1", f"{OWN},EUR,much"])
 def test_a_line_that_cannot_be_read_is_refused_by_its_number(tmp_path: Path, wrong: str) -> None:
     with pytest.raises(InputError, match=r"ledger\.csv, line 2"):
-        compared(tmp_path, wrong.replace("1.234,56", '"1.234,56"'))
+        compared(tmp_path, wrong)
+
+
+def mapped(folder: Path, mapping: str, *lines: str) -> LedgerComparison:
+    given = ledger(folder, *lines, head="Konto;Währung;Saldo")
+    accounts = read_mapping(mapping, "accounts.toml")
+    return compare_ledger(reconciliation(statements=[account()]), given, accounts=accounts)
+
+
+@pytest.mark.parametrize(("written", "name"), [("1200", "001200"), ("001200", "1200")])
+def test_leading_zeros_of_an_account_do_not_matter(tmp_path: Path, written: str, name: str) -> None:
+    mapping = f'[accounts]\n"bank {OWN}" = "{name}"\n'
+    assert mapped(tmp_path, mapping, f"{written};EUR;251.686,06").agrees
+
+
+def test_several_ledger_accounts_of_one_bank_account_are_added_up(tmp_path: Path) -> None:
+    mapping = f'[accounts]\n"bank {OWN}" = ["1200", "1201"]\n'
+    result = mapped(tmp_path, mapping, "1200;EUR;251.700,06", "1201;EUR;14,00-")
+    assert result.agrees
+    assert len(result.lines) == 1
+    with pytest.raises(InputError, match="line 3: '1200' in EUR is on line 2 already"):
+        mapped(tmp_path, mapping, "1200;EUR;251.700,06", "1200;EUR;14,00-")
 
 
 def test_outside_text_is_harmless_in_a_notebook(tmp_path: Path) -> None:
@@ -299,6 +327,31 @@ def test_an_account_of_our_export_that_differs_is_named(
     row = row_of(result, "on-ramp in transit")
     assert (row["expected"], row["difference"]) == (Decimal(41_338), Decimal(8_850))
     assert row["finding"] == "the ledger has EUR 8,850.00 more than the month posted"
+
+
+def test_the_ledger_given_to_a_close_is_on_every_list_from_then_on(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    shutil.copytree(month_end.folder, tmp_path / "desk")
+    desk = Workspace(tmp_path / "desk")
+    (tmp_path / "saldo.csv").write_text(f"Konto;Währung;Saldo\n{OWN};EUR;251.600,00\n", "utf-8")
+    draft = desk.periods.prepare_or_show("2026-10", ledger=tmp_path / "saldo.csv")
+    assert draft.refusal is not None
+    (item,) = desk.open_items("2026-10").select(kind="ledger_difference")
+    assert (item.amount, item.command) == (
+        Decimal("-86.06"),
+        "treasury exceptions --kind ledger_difference",
+    )
+    # It can be carried without naming the file again.
+    words = ["items", "carry", item.item_id, "--month", "2026-10", "--owner", "ines"]
+    words += ["--by", "2026-11-30", "--reason", "booked in November"]
+    told = CliRunner().invoke(treasury, ["--workspace", str(desk.folder), *words])
+    assert item.item_id in told.stdout
+    carried = desk.items.list("2026-10").arrow.to_pylist()
+    assert [row["item_id"] for row in carried] == [item.item_id]
+    (tmp_path / "saldo.csv").write_text(f"Konto;Währung;Saldo\n{OWN};EUR;251.686,06\n", "utf-8")
+    desk.periods.prepare_or_show("2026-10", ledger=tmp_path / "saldo.csv")
+    assert not len(desk.open_items("2026-10").select(kind="ledger_difference"))
 
 
 @pytest.mark.acceptance

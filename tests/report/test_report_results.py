@@ -170,7 +170,7 @@ def test_excel_keeps_every_digit_and_runs_no_text(tmp_path: Path) -> None:
     )
     sheet = openpyxl.load_workbook(Table(table).to_excel(tmp_path / "rows.xlsx")).worksheets[0]
     cells = [[cell.value for cell in row] for row in sheet.iter_rows(min_row=2)]
-    assert cells == [[1.5, "EUR", "=1+1"], [str(long), "EUR", HOSTILE]]
+    assert cells == [["1.50", "EUR", "=1+1"], [str(long), "EUR", HOSTILE]]
     assert sheet["C2"].data_type == "s"
 
 

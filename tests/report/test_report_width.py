@@ -24,6 +24,7 @@ from treasury.close.closing import Rolled, closing_of
 from treasury.close.ledger.provided_ledger import LedgerFile
 from treasury.report.pack import pdf_printing
 from treasury.report.report_page import render_html
+from treasury.workspace import Workspace
 
 pytestmark = [
     pytest.mark.acceptance,
@@ -72,6 +73,39 @@ def page() -> str:
         content="account,currency,balance\nBE11,EUR,123456789.12\n", file_name="l.csv", sha256=""
     )
     return render_html(closing_of(r, ZONE, Rolled(), ledger=ledger))
+
+
+@pytest.fixture(scope="module")
+def october(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the address of the practice month's page."""
+    path = tmp_path_factory.mktemp("october") / "report.html"
+    path.write_text(render_html(month_end.periods.month("2026-10")), "utf-8")
+    return path.as_uri()
+
+
+@pytest.mark.parametrize("width", [1440, 1280, 1000, 400])
+def test_no_table_of_the_practice_month_is_cut_off(
+    browser: Browser, october: str, width: int
+) -> None:
+    shown = browser.new_page(viewport={"width": width, "height": 800})
+    shown.goto(october)
+    assert shown.evaluate(WIDE) == []
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    shown.close()
+
+
+def test_the_front_of_the_practice_month_has_at_most_twelve_pages(
+    browser: Browser, october: str, tmp_path: Path
+) -> None:
+    shown = browser.new_page()
+    shown.goto(october)
+    pages = {}
+    for name, hidden in (("all", "none"), ("front", "#appendix, #appendix ~ section")):
+        shown.add_style_tag(content=f"{hidden} {{ display: none }}")
+        shown.pdf(path=tmp_path / f"{name}.pdf", prefer_css_page_size=True)
+        pages[name] = (tmp_path / f"{name}.pdf").read_bytes().count(b"/Type /Page\n")
+    assert 3 < pages["front"] <= 12 < pages["all"]
+    shown.close()
 
 
 @pytest.mark.parametrize("place", PLACES)

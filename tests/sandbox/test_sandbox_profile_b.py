@@ -151,6 +151,7 @@ MADE: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.first_case
 @needs_examples
 @pytest.mark.parametrize("title", MADE)
 def test_a_created_record_has_the_keys_and_types_of_its_example(maker: Any, title: str) -> None:

@@ -93,6 +93,7 @@ def test_references_and_ids_are_unique_and_depend_only_on_the_seed() -> None:
     assert len({reference for _, reference in first if reference}) == 301
 
 
+@pytest.mark.acceptance
 def test_generated_records_have_the_shape_of_the_others(caller: Any) -> None:
     shapes: dict[bool, set[frozenset[str]]] = {True: set(), False: set()}
     for order in ("ASC", "DESC"):
@@ -196,6 +197,7 @@ def test_a_later_page_costs_at_most_twice_the_first(big: Sandbox, name: str) -> 
     store.db.set_progress_handler(None, 0)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("name", LISTS)
 def test_the_pages_together_are_the_whole_list(big: Sandbox, name: str) -> None:
     store, (kind, asked) = store_of(big), LISTS[name]

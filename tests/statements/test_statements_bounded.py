@@ -59,6 +59,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(("before", "again"), ENDLESS.values(), ids=ENDLESS)
 def test_an_endless_file_is_refused_quickly(before: str, again: str) -> None:
     source = Endless(before, again)
@@ -86,6 +87,7 @@ def test_too_many_statements_in_one_file_are_refused(
         read_file(path)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("again", ["x", "<a>", "\n", ";"])
 def test_an_archive_with_an_endless_file_is_refused(tmp_path: Path, again: str) -> None:
     """A gigabyte compresses to one megabyte, so each member is cheap to create."""

@@ -22,6 +22,7 @@ def amounts(desk: Desk) -> list[Decimal]:
     return sorted(Decimal(str(amount)) for (amount,) in desk.rows("amount"))
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("texts", "together"),
     [
@@ -70,6 +71,7 @@ def test_equal_movements_on_the_next_day_stay_if_the_balances_include_them(desk:
 SINGLE = HEADER + "2026-10-05,a,-10.00,90.00\n"
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "texts",
     [

@@ -210,6 +210,7 @@ def test_an_export_of_a_statements_days_adds_no_duplicates(
         assert ("camt.053", True) in desk.proofs()
 
 
+@pytest.mark.acceptance
 def test_an_export_of_the_days_of_several_statements_adds_no_duplicates(desk: Desk) -> None:
     desk.add(day(12, "10.00", "20.00"), day(13, "20.00", "25.00"), day(14, "25.00", "27.00"))
     (report,) = desk.add(EXPORT)
@@ -227,6 +228,7 @@ def test_an_export_that_extends_beyond_a_statement_is_refused_naming_both(
         desk.add(*texts)
 
 
+@pytest.mark.acceptance
 def test_an_export_counts_again_if_the_statement_of_its_days_is_withdrawn(desk: Desk) -> None:
     desk.add(EXPORT, WEEK)
     stored = find_statement(desk.lake.snapshot(), "1.txt")

@@ -226,6 +226,7 @@ WRONG: tuple[tuple[dict[str, str], str], ...] = (
 )
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(("changed", "words"), WRONG)
 def test_an_invalid_line_is_named_and_nothing_is_stored(
     chain: Chain, changed: dict[str, str], words: str

@@ -161,6 +161,7 @@ def test_a_closing_balance_without_the_gas_blocks_by_that_amount(copy: Workspace
     assert row["problem"] == "stated balances and the movements between do not fit"
 
 
+@pytest.mark.acceptance
 def test_an_export_without_gas_does_not_prove_native_coin(
     tmp_path: Path, month_end: Workspace
 ) -> None:

@@ -55,6 +55,11 @@ class Actions(ActionDecisions):
         A function that returns the current person (default: the journal's).
     """
 
+    _offers = (
+        "list", "get", "unsettled", "policy", "draft", "propose", "propose_drafts", "again",
+        "batch", "approve", "reject", "withdraw", "execute", "execute_all", "carry_out", "recover",
+        "settle", "adopt_journal",
+    )  # fmt: skip
     _hint = "list() shows who proposed and approved each action, get(ID) its facts and outcome"
 
     def adopt_journal(self, reason: str) -> tuple[Action, ...]:

@@ -19,6 +19,7 @@ from treasury.core.tables.schemas import units_of
 from treasury.core.tables.table_view import (
     cell_text,
     folded,
+    padded,
     pieces,
     shortened,
     terminal_width,
@@ -198,13 +199,8 @@ def _aligned(grid: _Grid, widths: Sequence[int]) -> Iterator[str]:
     for row in (grid.heads, rule, *grid.rows):
         cells = [folded(text, width) for text, width in zip(row, widths, strict=True)]
         for line in zip_longest(*cells, fillvalue=""):
-            filled = map(_filled, line, widths, grid.to_right)
+            filled = map(padded, line, widths, grid.to_right)
             yield (" " * _GAP).join(filled).rstrip()
-
-
-def _filled(text: str, width: int, to_right: bool) -> str:
-    blanks = " " * (width - text_width(text))
-    return f"{blanks}{text}" if to_right else f"{text}{blanks}"
 
 
 def _one_below_the_other(grid: _Grid, width: int | None) -> Iterator[str]:
@@ -216,7 +212,7 @@ def _one_below_the_other(grid: _Grid, width: int | None) -> Iterator[str]:
         for head, text in zip(heads, row, strict=True):
             lines = [text] if width is None else folded(text, width - indent - _GAP)
             for at, line in enumerate(lines):
-                label = _filled("" if at else head, indent, to_right=False)
+                label = padded("" if at else head, indent, to_right=False)
                 yield f"{label}  {line}".rstrip()
 
 
@@ -229,7 +225,7 @@ def _on_two_lines(grid: _Grid, brief: Sequence[str], width: int) -> Iterator[str
     for row in grid.rows:
         name, amount, *others = (row[at] for at in places)
         room = width - text_width(amount) - _GAP
-        yield f"{_filled(shortened(name, room), room, to_right=False)}  {amount}".rstrip()
+        yield f"{padded(shortened(name, room), room, to_right=False)}  {amount}".rstrip()
         rest = ", ".join(filter(None, others))
         yield f"{' ' * _INDENT}{shortened(rest, width - _INDENT)}".rstrip()
 

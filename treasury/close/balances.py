@@ -62,6 +62,7 @@ with incomplete statements does not: it has an open item. `next_step` says how t
 _ZERO: Final = Decimal(0)
 PROVED: Final = ("proved", "proved_as_group")
 """The states of a conversion that balances prove."""
+_CONFIRMED: Final = "confirmed balances"
 _CHARGE: Final = "bank_charge"
 _LEVELS: Final = needed(STEPS, "balance_levels")
 """The steps for balances of custodial wallets; usually they already ran for the month."""
@@ -118,7 +119,10 @@ def _bank_rows(r: Reconciliation) -> Iterator[_Row]:
         unexplained = None
         if opening is not None and closing is not None:
             unexplained = difference(closing, total((opening, flows)))
-        proved = row["complete"] and not unexplained
+        way = _way(row)
+        # Connected balances prove nothing if an end of the month is unknown.
+        lacks_an_end = way == _CONFIRMED and unexplained is None
+        proved = row["complete"] and not unexplained and not lacks_an_end
         undecided = open_lines.get((plain_account(row["account"]), row["currency"]), ())
         yield {
             "kind": "bank",
@@ -135,12 +139,18 @@ def _bank_rows(r: Reconciliation) -> Iterator[_Row]:
             "undecided_lines": len(undecided),
             "proved": proved,
             # An account with incomplete statements blocks the close through its own open item.
-            "blocks": bool(row["complete"] and unexplained),
-            "proved_by": "statements" if proved else "nothing yet",
+            "blocks": bool(row["complete"] and (unexplained or lacks_an_end)),
+            "proved_by": way if proved else "nothing yet",
             "problem": row["problem"]
             or ("its lines do not add up to its balances" if unexplained else ""),
             "next_step": "" if proved else "read its statements again: `treasury statements check`",
         }
+
+
+def _way(statements: _Row) -> str:
+    """Return what proves the balances of an account whose month is complete."""
+    by_lines = statements["statements"] and not statements["proved"]
+    return _CONFIRMED if by_lines else "statements"
 
 
 def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Decimal]]:

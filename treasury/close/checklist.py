@@ -15,7 +15,13 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from treasury.close.close_words import UNREAD, signature_words, statements_words, transit_words
+from treasury.close.close_words import (
+    NOT_USED,
+    signature_words,
+    statements_words,
+    transit_words,
+    unread_words,
+)
 from treasury.close.closing import Closing
 from treasury.close.month_proof import proof_of
 from treasury.close.result_words import amount_words, bank_lines_words, count, day, moment
@@ -119,11 +125,15 @@ class Checklist(Tables, msgspec.Struct, frozen=True):
 def checklist(closing: Closing) -> Checklist:
     """Return every condition for locking the month, and which of them are met."""
     r = closing.r
-    words = UNREAD if closing.is_unread else transit_words(r)
+    unread = unread_words(closing)
+    words = unread or transit_words(r)
     step = _step(closing, "In transit", "transit", f"in transit at {day(r.month.last)}: {words}")
     last_read = "the services were never read"
     if closing.synced_at:
         last_read = f"last read {moment(closing.synced_at, closing.zone, r.month.year)}"
+    sync = _step(closing, "Sync", "sync", last_read)
+    if not closing.are_services_used:
+        sync = ChecklistStep(title="Sync", found=NOT_USED, is_asked=False)
     ledger = ChecklistStep(title="Ledger", found="not provided: nothing to compare", is_asked=False)
     if closing.ledger is not None:
         ledger = _step(closing, "Ledger", "ledger", closing.ledger.title)
@@ -135,9 +145,9 @@ def checklist(closing: Closing) -> Checklist:
         f"Close of {r.month.title}, {clean(r.company)}",
         (
             _step(closing, "Statements", "statements", statements_words(proof_of(r))),
-            _step(closing, "Sync", "sync", last_read),
+            sync,
             _balances(closing),
-            msgspec.structs.replace(step, is_asked=bool(step.blockers) or not closing.is_unread),
+            msgspec.structs.replace(step, is_asked=bool(step.blockers) or not unread),
             ledger,
             _step(closing, "Bank lines", "lines", bank_lines_words(r)),
             _rolled(closing),
@@ -157,8 +167,8 @@ def _balances(closing: Closing) -> ChecklistStep:
 
 def _rolled(closing: Closing) -> ChecklistStep:
     """Return the roll-forward's step; if it did not balance, an error was raised before."""
-    if closing.is_unread:
-        return ChecklistStep(title="Roll-forward", found=UNREAD, is_asked=False)
+    if unread := unread_words(closing):
+        return ChecklistStep(title="Roll-forward", found=unread, is_asked=False)
     parts = [
         f"{row['kind'].replace('_', '-')} {amount_words(row['opening'], row['currency'])}"
         f" to {amount_words(row['closing'], row['currency'])}"

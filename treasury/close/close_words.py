@@ -14,6 +14,15 @@ from treasury.month.reconciliation import Reconciliation
 
 ALONE: Final = "signed alone, not reviewed"
 UNREAD: Final = "not known: the services were never read"
+NOT_USED: Final = "not used here"
+"""The result of a step that needs the services, for a company that has bank files alone."""
+
+
+def unread_words(closing: Closing) -> str:
+    """Return why there is no record of the services; empty if they were read."""
+    if not closing.is_unread:
+        return ""
+    return UNREAD if closing.are_services_used else NOT_USED
 
 
 def fees_words(fees: Fees) -> str:

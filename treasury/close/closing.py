@@ -75,6 +75,8 @@ class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     does not verify, or empty.
     """
 
+    printed: ClassVar[Sequence[str]] = ("roll_forward",)
+
     fiat_columns: ClassVar[Mapping[str, Sequence[str]]] = {
         "late": ("amount",),
         "corrections": ("amount", "matched_amount"),
@@ -161,8 +163,13 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
 
     @property
     def is_unread(self) -> bool:
-        """Whether the services were never read, so that their records are unknown."""
+        """Whether the services were never read, so that there is no record of theirs."""
         return self.r.basis is not None and self.synced_at is None
+
+    @property
+    def are_services_used(self) -> bool:
+        """Whether the company uses the services: they are in its settings, or were ever read."""
+        return are_services_used(self.r, self.synced_at)
 
     @cached_property
     def waits(self) -> Table:
@@ -205,6 +212,15 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
         return fingerprints(self.r)
 
 
+def are_services_used(r: Reconciliation, synced: datetime | None) -> bool:
+    """Return whether the company uses the services.
+
+    Removing them from the settings is not enough: if they were ever read, records of theirs may be
+    open.
+    """
+    return r.basis is None or r.basis.question.uses_services or synced is not None
+
+
 def closing_of(
     r: Reconciliation,
     zone: ZoneInfo,
@@ -232,6 +248,7 @@ def closing_of(
         zone=zone,
         balances=balances,
         synced_at=synced,
+        are_services_used=are_services_used(r, synced),
         ledger=None if compared is None else compared.lines.arrow,
         coins=None if coins is None else coins.measured.arrow,
         exposure=None if exposure is None else exposure.totals.arrow,

@@ -123,6 +123,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     code: Code
     files: dict[str, str]
     apart: dict[str, str] = {}
+    uses_services: bool = True
+    """False for a company that has bank files alone."""
     seal: str = ""
 
     def sealed(self) -> Evidence:
@@ -136,7 +138,11 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 def encode(evidence: Evidence) -> bytes:
     """Return the canonical JSON: sorted keys, one way to write each value."""
-    return msgspec.json.format(msgspec.json.encode(evidence, order="sorted"), indent=2) + b"\n"
+    written = msgspec.to_builtins(evidence)
+    if evidence.uses_services:
+        # Packs of earlier versions lack this key, and their seals must stay valid.
+        del written["uses_services"]
+    return msgspec.json.format(msgspec.json.encode(written, order="sorted"), indent=2) + b"\n"
 
 
 @cache

@@ -198,6 +198,7 @@ def basis_of(journal: Journal, lake: Lake, close: Close) -> Basis:
         zone=ZoneInfo(desk["time_zone"]),
         accounts=convert(desk["accounts"], tuple[BankAccount, ...]),
         rules=rules,
+        uses_services=desk.get("uses_services", True),
     )
     then = read_decided(journal, head=close.head)
     return basis_on(lake.snapshot(commit=close.commit), question, then)

@@ -98,7 +98,8 @@ def prepare_month(
                 "environment": question.environment,
                 "time_zone": question.zone.key,
                 "accounts": msgspec.to_builtins(question.accounts),
-            },
+            }
+            | ({} if question.uses_services else {"uses_services": False}),
             # The journal stores amounts as decimal text.
             roll_forward=[
                 {
@@ -243,7 +244,10 @@ def _in_the_way(
     if not len(blocking):
         return None
     never = blocking.select(blocks="never acceptable")
-    carry = "propose to carry each: treasury items carry ITEM… --owner … --by … --reason …"
+    carry = (
+        f"propose to carry each: treasury items carry ITEM… --month {month} --owner … --by …"
+        " --reason …"
+    )
     return ActionRefused(
         f"{month} is not prepared: {_listed(never if len(never) else blocking)}",
         do="settle these, because they cannot be accepted"
@@ -280,8 +284,8 @@ def _require_as_prepared(
     if len(blocking):
         raise ActionRefused(
             f"{month} is not signed: {_listed(blocking)} not accepted",
-            do="accept each, or send it back: treasury items accept ITEM…, `treasury items list`"
-            " shows them",
+            do=f"accept each, or send it back: treasury items accept ITEM… --month {month};"
+            f" `treasury items list {month}` lists them",
         )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache, lru_cache
 from typing import Final
@@ -22,6 +23,8 @@ _YEAR = re.compile(r"(?:19|20)\d\d", re.ASCII)
 _MONTH = re.compile(r"(\d{4})-(\d{2})", re.ASCII)
 _WRONG_SEPARATOR = re.compile(r"(\d{4}-\d{2})\s*(?:[:–—/,-]|\.{3}|…|to)\s*(\d{4}-\d{2})", re.ASCII)
 """Two months with anything but two dots between them."""
+_TYPED_DAY: Final = re.compile(r"([0-9]{1,2})([/.])([0-9]{1,2})\2([0-9]{4})", re.ASCII)
+_NAMED_DAY: Final = re.compile(r"([0-9]{1,2})\.? ([A-Za-z]{3,9})\.?(?: ([0-9]{4}))?", re.ASCII)
 _DAY = timedelta(days=1)
 _DAYS_KEPT = 10_000
 """Size of the caches by day: even many open items have only a few hundred different days."""
@@ -85,12 +88,36 @@ def parse_instant(text: str) -> datetime:
     return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
 
 
-def parse_day(text: str) -> date:
-    """Parse a date such as `2026-10-31`; raise InputError for other text."""
+def parse_day(text: str, today: date | None = None) -> date:
+    """Parse a day as people type it: `2026-11-30`, `30/11/2026`, `30.11.2026` or `30 Nov 2026`.
+
+    Numbers separated by slashes or points are day, month, year. Without a year, as in `30 Nov`, it
+    is the day nearest to `today`. Raise InputError for other text, and for a missing year if
+    `today` is unknown.
+    """
+    typed = " ".join(text.split())
+    numbers = _TYPED_DAY.fullmatch(typed)
+    month_named = _NAMED_DAY.fullmatch(typed)
     try:
-        return date.fromisoformat(text.strip())
+        if numbers is not None:
+            return date(int(numbers[4]), int(numbers[3]), int(numbers[1]))
+        if month_named is None:
+            return date.fromisoformat(typed)
+        day, month = int(month_named[1]), _MONTH_NUMBERS.get(month_named[2].lower(), 0)
+        if month_named[3] is not None:
+            return date(int(month_named[3]), month, day)
     except ValueError:
-        raise InputError(f"{text[:40]!r} is not a day", do="write it as 2026-10-31") from None
+        raise InputError(
+            f"{text[:40]!r} is not a day", do="write it as 2026-10-31, 31/10/2026 or 31 Oct 2026"
+        ) from None
+    days = []
+    for year in () if today is None else range(today.year - 1, today.year + 2):
+        # 29 February is not in every year.
+        with suppress(ValueError):
+            days.append(date(year, month, day))
+    if today is None or not days:
+        raise InputError(f"{text[:40]!r} has no year", do="write it as 31 Oct 2026")
+    return min(days, key=lambda each: abs(each - today))
 
 
 class Month(msgspec.Struct, frozen=True, order=True):
@@ -213,3 +240,9 @@ _NAMES = (
     "January", "February", "March", "April", "May", "June", "July",
     "August", "September", "October", "November", "December",
 )  # fmt: skip
+_MONTH_NUMBERS: Final = {
+    name: number
+    for number, full in enumerate(map(str.lower, _NAMES), start=1)
+    for name in (full, full[:3])
+}
+"""Number of each month by its name and by its first three letters, in lower case."""

@@ -39,14 +39,18 @@ class NearestNames:
 class Facade(NearestNames):
     """An object whose methods are the operations on one subject, such as `t.actions`.
 
-    Its `repr` lists them.
+    Its `repr` and completion list them.
     """
 
     __slots__ = ()
     _offers: ClassVar[Sequence[str]] = ()
-    """The methods that `repr` lists; default: all public ones, in the order of their definition."""
+    """The names that `repr` and completion list; by default `repr` lists all public methods."""
     _hint: ClassVar[str] = ""
     """What people look for and do not find by the names of the methods."""
+
+    def __dir__(self) -> list[str]:
+        # The other public names are for other modules.
+        return sorted(self._offers or super().__dir__())
 
     def __repr__(self) -> str:
         names = self._offers or [

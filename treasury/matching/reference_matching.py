@@ -59,8 +59,9 @@ _CUT_LENGTH: Final = grouped_schema((pa.int32(), "length"), (TEXT, "field"), (BO
 class Matches(Tables, msgspec.Struct, frozen=True, eq=False):
     """The outcome of every line and the state of every expectation, as tables sorted by id.
 
-    `lines`: entry_id, outcome, expectation_id, tier, reason, matched_amount, runner_up_id, margin,
-    line_class; amounts are in the line's currency. `expectations`: expectation_id, state, received,
+    `lines`: entry_id, the line's own booking_date, direction, amount and currency, then outcome,
+    expectation_id, reason, tier, matched_amount, runner_up_id, margin, line_class; amounts are in
+    the line's currency. `expectations`: expectation_id, state, received,
     remaining, last_entry_id. `allocations`: entry_id, expectation_id, amount. `candidates`:
     entry_id, expectation_id, tier, score, reason, rank, lost, group_id. `sql` is the composed query
     that computes the outcomes, `rules_hash` the hash of the applied rules.
@@ -151,14 +152,41 @@ def match_references(
         The bank lines, one row each, with amounts above 0 in `currency`. Each table is pandas,
         Arrow, a DuckDB relation or the path of a Parquet file. Required are `entry_id`, `account`,
         `amount`, `currency`, `direction` (CRDT for incoming money, DBIT for outgoing),
-        `booking_date`, and a column with references, such as `remittance`.
-        `treasury.matching.input_tables` lists all columns.
+        `booking_date`, and at least one column with references:
+
+        - `remittance`: the text for the payee, or a list of texts
+        - `end_to_end_id`: the reference of the payer's payment order
+        - `creditor_reference`: the structured reference, for example RF18539007547034
+
+        Optional are:
+
+        - `counterparty_name`, `counterparty_account`: the other party; without them no payer is
+          recognised
+        - `entry_status`: BOOK, or PDNG for a line that is not booked yet; default: BOOK
+        - `is_reversal`: whether the line cancels an earlier one; default: False
+        - `return_reason`: the reason code of a returned payment, for example AC04
+        - `original_reference`: the reference of the payment that is returned
+        - `is_twin`: whether another line is equal in all columns, so that a person decides
+        - `line_class`: bank_charge, own_transfer, other_business or conversion_sweep, for a line
+          that pays no expectation
+        - `proof`: whether the balances of its statement add up: holds, fails or none; fails
+          means that no line is matched automatically
+        - `charges`: the charges that the bank deducted from the amount
     expectations
         The expected payments, one row each, with amounts in `currency`. Required are
-        `expectation_id`, `kind`, `code` (the reference), `amount`, `currency` and `direction`. A
-        missing amount means that any amount is expected.
+        `expectation_id`, `kind` (your own word, such as invoice), `code` (the reference), `amount`,
+        `currency` and `direction`. A missing amount means that any amount is expected. Optional
+        are:
+
+        - `account`: the own account on which the payment is expected
+        - `counterparty_name`, `counterparty_account`: the expected payer or payee
+        - `owner`: the customer, for payers who pay for several expectations of one customer
+        - `opened_at`, `closed_at`: the instants since and until which the payment is expected
+        - `status`: the status in your system; some, listed in `rules`, contradict a payment
     decisions
-        People's verdicts (accept, reject, ignore, file) on lines, one row each; default: none.
+        People's verdicts on lines, one row each, with `entry_id` and `verdict` (accept, reject,
+        ignore or file); default: none. `expectation_id` is required except to ignore, `reason` to
+        ignore. `share` is optional: the part of the amount that belongs to the expectation.
     rules
         The settings of matching; default: `Rules()`.
 
@@ -204,9 +232,33 @@ def match_references(
     _require_positive(tables["lines"], "entry_id", "lines", SIGN)
     _require_positive(tables["expectations"], "expectation_id", "expectations", STANDING)
     _require_addable(tables["lines"]["amount"], tables["expectations"]["amount"])
+    own_rows = tables["lines"].select(["entry_id", *_OF_LINE])
     inputs = fingerprint(*tables.values())
     key = None if inputs is None else (inputs, rules.hash, STEPS)
-    return _MATCHES.of(key, lambda: _match(tables, rules))
+    matches = _MATCHES.of(key, lambda: _match(tables, rules))
+    return msgspec.structs.replace(matches, lines=_with_own_columns(matches.lines.arrow, own_rows))
+
+
+_OF_LINE: Final = ("booking_date", "direction", "amount", "currency")
+"""The columns of a line that are shown with its outcome."""
+_KEYS: Final = (
+    "entry_id", "booking_date", "direction", "amount", "signed_amount", "currency", "outcome",
+    "expectation_id", "reason",
+)  # fmt: skip
+
+
+def _with_own_columns(outcomes: pa.Table, own_rows: pa.Table) -> Table:
+    """Return the outcomes as a table that also shows the columns of the given lines.
+
+    The columns are joined when they are first read, because many callers read outcomes only.
+    """
+
+    def own_columns() -> dict[str, pa.ChunkedArray]:
+        places = pc.index_in(outcomes["entry_id"], own_rows["entry_id"].combine_chunks())
+        rows = own_rows.take(places.combine_chunks())
+        return {name: rows[name] for name in _OF_LINE}
+
+    return Table(outcomes, title="Lines", keys=_KEYS, beside=own_columns)
 
 
 def require_tables(lines: object, expectations: object) -> None:

@@ -71,6 +71,8 @@ WITH_THE_BANK = "WITH THE BANK"
 """The bank has answered, and has neither rejected nor debited the payment yet."""
 REJECTED = "REJECTED"
 """The bank has finally rejected the payment, and no record shows a debit."""
+_REJECTED_UNPROVED: Final = "REJECTED, NOT PROVED"
+"""The bank has finally rejected the payment, and the statements do not reach to that day yet."""
 HASH_PROPOSED = "HASH PROPOSED"
 """A transaction hash was entered here, and the service does not have one yet."""
 
@@ -173,7 +175,9 @@ def _remarked_state(request: _Row, remark: _Row | None) -> str:
     if answer is not None and state in {"PAY", "RETURNED"}:
         # The payment is in no file now, but the statements must still cover the day of its
         # rejection.
-        state = state if _state_at_bank(request, answer) == REJECTED else "CHECK BANK"
+        at_bank = _state_at_bank(request, answer)
+        if at_bank != REJECTED:
+            state = _REJECTED_UNPROVED if at_bank == _REJECTED_UNPROVED else "CHECK BANK"
     return "WILL NOT FUND" if remark["mark"] == "will_not_fund" else state
 
 
@@ -215,7 +219,7 @@ def _state_at_bank(request: _Row, answer: OrderAnswer | None) -> str:
     """Return the state of a payment in a file from the bank's answer, while no line shows it.
 
     It is REJECTED, and may be paid again, only if the statements cover the day of the rejection and
-    show no debit, and nothing is pending.
+    show no debit, and nothing is pending. Before that it is rejected, but must not be paid.
     """
     if answer is None:
         return IN_FILE
@@ -223,13 +227,14 @@ def _state_at_bank(request: _Row, answer: OrderAnswer | None) -> str:
         return WITH_THE_BANK
     shown_to: date | None = request["evidence_to"]
     is_shown = (
-        answer.stage == "rejected"
-        and request["state"] in {"PAY", "RETURNED"}
+        request["state"] in {"PAY", "RETURNED"}
         and answer.at is not None
         and shown_to is not None
         and shown_to >= answer.at.date()
     )
-    return REJECTED if is_shown else "CHECK BANK"
+    if answer.stage != "rejected":
+        return "CHECK BANK"
+    return REJECTED if is_shown else _REJECTED_UNPROVED
 
 
 def _at_bank(answer: OrderAnswer | None) -> str:
@@ -344,7 +349,7 @@ def _next_step(
         case "RETURNED":
             reason = f" {request['return_reason']}" if request["return_reason"] else ""
             return f"RETURNED{reason}; fix, then pay again"
-        case "CHECK BANK":
+        case "CHECK BANK" | "REJECTED" | "REJECTED, NOT PROVED":
             return _check_bank(request)
         case "SENT" | "HASH GIVEN" if silent_since:
             days = days_word(silent_since, _rail(request))
@@ -363,7 +368,6 @@ def _next_step(
 
 
 _STEPS = {
-    "REJECTED": "Rejected by the bank; fix what it names, then pay again",
     "NOT LISTED": "The service no longer lists it: do not pay, ask the provider",
     "PAID BEFORE APPROVAL": "Paid before it was approved; have it approved, or recall the payment",
     "WILL NOT FUND": "Nothing; it stays open at the service",
@@ -410,6 +414,15 @@ _AT_BANK: Final = {
 
 def _check_bank(request: _Row) -> str:
     answer: OrderAnswer | None = request["answer"]
+    if answer is not None and answer.stage == "rejected":
+        # The words begin with the status code and its meaning, and the reasons follow.
+        reasons = answer.words.partition(", ")[2]
+        rejected = f"Rejected by the bank{f': {reasons}' if reasons else ''}"
+        if request["state"] == REJECTED:
+            return f"{rejected}; fix it, then pay again"
+        if request["state"] == _REJECTED_UNPROVED:
+            step = _add_statements(request)
+            return f"{rejected}; {step[:1].lower()}{step[1:]}"
     if answer is not None and answer.stage == "duplicate":
         return "Rejected as a duplicate: the bank may have it already; find it, do not pay twice"
     if answer is not None and answer.stage == "contradicted":
@@ -418,6 +431,10 @@ def _check_bank(request: _Row) -> str:
         return f"A debit of {request['maybe_on']:%-d %b} may be this one; decide it first"
     if request["pending"]:
         return "Pending at bank; wait for the booked statement, do not pay twice"
+    return _add_statements(request)
+
+
+def _add_statements(request: _Row) -> str:
     account = short_account(request["evidence_account"])
     if request["evidence_to"] is None:
         account_words = f" of {account}" if account else " of the paying account"

@@ -13,7 +13,10 @@ from treasury.matching.rules import Rules
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """A question about a company's month, at the time `as_of` and under these rules."""
+    """A question about a company's month, at the time `as_of` and under these rules.
+
+    `uses_services` is false for a company that has bank files alone.
+    """
 
     month: Month
     as_of: datetime
@@ -22,6 +25,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     zone: ZoneInfo
     accounts: tuple[BankAccount, ...]
     rules: Rules = Rules()
+    uses_services: bool = True
 
     @property
     def today(self) -> date:

@@ -19,7 +19,7 @@ from treasury.matching.reference_matching import rule_tables
 from treasury.matching.rules import ClassRule, Rules, is_text_alone
 from treasury.month.question import Question
 from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
-from treasury.statements.store.coverage import month_coverage
+from treasury.statements.store.coverage import daily_sums, month_coverage
 
 
 def question_terms(question: Question) -> dict[str, pa.Table]:
@@ -66,7 +66,10 @@ def coverage_table(connection: duckdb.DuckDBPyConnection, question: Question) ->
         connection.sql(f"SELECT * FROM {name} WHERE {COUNTING}").to_arrow_table()  # noqa: S608
         for name in (STATEMENTS.name, BALANCE_CONFIRMATIONS.name)
     )
-    return month_coverage(stored, question.accounts, confirmed, question.month)
+    moved = daily_sums(
+        lambda query: connection.sql(query).to_arrow_table(), question.accounts, confirmed
+    )
+    return month_coverage(stored, question.accounts, confirmed, question.month, moved)
 
 
 def class_rule_table(rules: Rules, accounts: tuple[BankAccount, ...]) -> pa.Table:

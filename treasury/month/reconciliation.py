@@ -156,13 +156,16 @@ class Basis(Tables, msgspec.Struct, frozen=True, eq=False):
 
 
 class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The reconciliation of one month. Tables are Arrow tables with exact decimal amounts.
+    """The reconciliation of one month, with exact decimal amounts.
 
-    `lines`: the month's booked bank lines with their outcome (amount in `currency`, direction CRDT
-    or DBIT). `awaiting_funds`: requests that wait for their funds, with state and next step.
+    `lines`: the month's booked bank lines of all accounts with their outcome; sums of
+    `signed_amount` count own transfers too, so group them by `statement_account`.
+    `awaiting_funds`: requests that wait for their funds, with state and next step.
     `virtual_accounts`: proved credits per virtual account, or NOT PROVABLE. `matches`: every stored
     line that no closed month has settled.
     """
+
+    printed: ClassVar[Sequence[str]] = ("lines", "differences")
 
     key_columns: ClassVar[Mapping[str, Sequence[str]]] = {
         "lines": _LINE_KEYS,

@@ -30,6 +30,7 @@ from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import Button, Heading, InputField, ListRow, Message, Text, cell
 from treasury.panels.frames.list_panel import Listing, view_buttons
 from treasury.panels.frames.panel import Press, Presses, status
+from treasury.panels.frames.panel_text import day
 from treasury.panels.frames.query_pages import SIZE
 from treasury.panels.frames.traced_list import LookingPanel
 from treasury.panels.panel_workspace import PanelWorkspace
@@ -91,7 +92,7 @@ class ExceptionsPanel(LookingPanel):
             searched=("state", "name", "direction", "amount", "currency", "next_step",
                       "item_id", "request_id", "entry_id", "transfer_id", "remark"),
             hint="Reference, state, amount or id",
-            columns=(Heading("What"), Heading("Amount", end=True), Heading("Age, owner"),
+            columns=(Heading("What"), Heading("Amount", end=True), Heading("Age, owner", wide=True),
                      Heading("Next step", wide=True)),
             row=_row,
             empty=self._unknown or "No item is open: every source was checked.",
@@ -244,8 +245,8 @@ def _row(row: Mapping[str, Any]) -> ListRow:
             cell(
                 Text(f"{row['age']} {unit}" if row["age"] else "new", "strong"),
                 Text(row["owner"] or OWNERS[row["turn"]], "quiet"),
-                row["since"] and Text(f"since {row['since']}", "quiet"),
-                row["due"] and Text(f"due {row['due']}", "quiet"),
+                row["since"] and Text(f"since {day(row['since'])}", "quiet"),
+                row["due"] and Text(f"due {day(row['due'])}", "quiet"),
             ),
             cell(Text(row["next_step"]), row["remark"] and Text(row["remark"], "quiet")),
         ),

@@ -85,6 +85,7 @@ _REMARKS: Final = {
 }
 """For each button of a remark: the method of `t.funding`, and the title of the result."""
 _DIFFERING: Final = step_sql("treasury.panels.queries", "differing_details")
+_BALANCES: Final = step_sql("treasury.panels.queries", "payer_balances")
 _ANSWERED: Final = step_sql("treasury.panels.queries", "answered_ids")
 
 
@@ -112,7 +113,7 @@ class _PendingFile(PendingDecision, frozen=True, kw_only=True):
             facts=(
                 detail("Total", Text(whole, "strong")),
                 detail("From", Text(payer.name), Text(payer.iban, "code")),
-                detail("To be executed on", Text(f"{self.execution:%d %b %Y}")),
+                detail("To be executed on", Text(f"{self.execution:%-d %b %Y}")),
                 detail("Read from the service", Text(instant(now))),
             ),
             buttons=confirm_buttons("Confirm and save file"),
@@ -179,6 +180,7 @@ class FundingPanel(ListPanel):
         self._changed: tuple[tuple[str, str], ...] = ()
         self._more_changed = 0
         self._unknown = ""
+        self._balances: dict[str, tuple[Decimal, date]] = {}
         super().__init__(desk, size=size)
 
     def summary(self) -> str:
@@ -210,6 +212,10 @@ class FundingPanel(ListPanel):
             waiting, self._unknown = FUNDING.empty_table(), str(unknown)
         else:
             self._unknown = ""
+            self._balances = {
+                row["account"]: (row["closing_balance"], row["closing_date"])
+                for row in snapshot.sql(_BALANCES).to_pylist()
+            }
         table = payable_table(waiting, snapshot)
         source = ArrowTables(funding=table)
         first = source.sql(_DIFFERING, [_NAMED_CHANGES]).to_pylist()
@@ -241,9 +247,17 @@ class FundingPanel(ListPanel):
 
     def fields(self) -> tuple[InputField, ...]:
         """Return the fields that the buttons need."""
-        pay_from = InputField("pay_from", "Pay from", "IBAN or its last digits")
+        payers = payers_of(self._desk.settings)
+        choices = []
+        for payer in payers:
+            balance = ", no balance"
+            if payer.iban in self._balances:
+                amount, on = self._balances[payer.iban]
+                balance = f", {format_amount(amount, 'EUR')} on {on:%-d %b %Y}"
+            choices.append((payer.iban, f"{payer.iban}{balance}"))
+        pay_from = InputField("pay_from", "Pay from", "Choose an account", choices=tuple(choices))
         return (
-            *((pay_from,) if len(payers_of(self._desk.settings)) > 1 else ()),
+            *((pay_from,) if len(payers) > 1 else ()),
             InputField("transaction_hash", "Transaction hash", "0x…"),
             InputField("reason", "Reason", "For a remark"),
         )

@@ -30,7 +30,7 @@ from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import Button, Heading, InputField, ListRow, Message, Text, cell
 from treasury.panels.frames.list_panel import Listing, view_buttons
 from treasury.panels.frames.panel import Press, Presses, alert
-from treasury.panels.frames.panel_text import instant
+from treasury.panels.frames.panel_text import day, instant
 from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource
 from treasury.panels.frames.traced_list import LookingPanel
 from treasury.panels.panel_workspace import PanelWorkspace
@@ -308,7 +308,9 @@ def list_tables(knowledge: Knowledge, decisions: Sequence[Decision]) -> dict[str
 def _line_label(row: Mapping[str, Any]) -> str:
     way = "credit on" if row["direction"] == "CRDT" else "debit on"
     amount = format_amount(row["amount"], row["currency"])
-    return f"{amount}, {way} {row['account'] or row['statement_account']}, {row['booking_date']}"
+    return (
+        f"{amount}, {way} {row['account'] or row['statement_account']}, {day(row['booking_date'])}"
+    )
 
 
 def _bank_texts(row: Mapping[str, Any]) -> tuple[Text, ...]:
@@ -331,7 +333,7 @@ def _open_row(row: Mapping[str, Any]) -> ListRow:
         label=f"{_line_label(row)}, {outcome}",
         cells=(
             cell(
-                Text(f"{row['booking_date']}", "strong"),
+                Text(day(row["booking_date"]), "strong"),
                 Text(outcome, "warn"),
                 row["assigned_to"] and Text(f"for {row['assigned_to']}", "quiet"),
                 Text(f"{way}, {row['account'] or row['statement_account']}", "quiet"),
@@ -394,7 +396,7 @@ def _decision_row(row: Mapping[str, Any]) -> ListRow:
     return ListRow(
         label=f"{row['verb']} {amount}, by {row['decided_by']}",
         cells=(
-            (Text(f"{row['booking_date'] or 'gone'}", "strong"), Text(row["entry_id"], "code")),
+            (Text(day(row["booking_date"], "gone"), "strong"), Text(row["entry_id"], "code")),
             (Text(amount),),
             cell(
                 Text(f"{VERBS[row['verb']].past_tense} {about}".strip()),

@@ -37,7 +37,7 @@ from treasury.panels.frames.blocks import (
 )
 from treasury.panels.frames.list_panel import Listing, PendingDecision, view_buttons
 from treasury.panels.frames.panel import Press, Presses, alert, status
-from treasury.panels.frames.panel_text import instant
+from treasury.panels.frames.panel_text import day, instant
 from treasury.panels.frames.query_pages import SIZE
 from treasury.panels.frames.traced_list import LookingPanel, answer_now
 from treasury.panels.panel_workspace import PanelWorkspace
@@ -313,8 +313,8 @@ def _leg_row(row: Mapping[str, Any]) -> ListRow:
         label=f"{amount}, {row['sent_from']} to {row['received_by']}, {state}",
         cells=(
             (Text(amount, "strong"), Text(row["kind"], "quiet")),
-            (Text(row["sent_from"]), Text(f"out {row['out_on'] or 'not seen'}", "quiet")),
-            (Text(row["received_by"]), Text(f"in {row['in_on'] or 'not seen'}", "quiet")),
+            (Text(row["sent_from"]), Text(f"out {day(row['out_on'], 'not seen')}", "quiet")),
+            (Text(row["received_by"]), Text(f"in {day(row['in_on'], 'not seen')}", "quiet")),
             cell(
                 Text(state, "plain" if fine else "warn"),
                 Text(row["evidence"], "quiet"),

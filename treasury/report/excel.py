@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 import pyarrow as pa
@@ -21,7 +21,14 @@ from treasury.close.fees.gas_costs import GAS_COSTS, GAS_PAYMENTS
 from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.ledger_comparison import LEDGER
 from treasury.close.ledger.transit_bridge import BRIDGE
-from treasury.close.result_words import outcome_word, title_words
+from treasury.close.month_proof import proof_of
+from treasury.close.result_words import (
+    count,
+    environment_words,
+    moment,
+    outcome_word,
+    title_words,
+)
 from treasury.close.roll_forward import ITEMS, ROLL_FORWARD
 from treasury.close.valuation.coins.coin_accounts import COIN_MOVEMENTS, COINS
 from treasury.close.valuation.coins.coin_events import COIN_UNPROVED
@@ -33,13 +40,13 @@ from treasury.close.valuation.exposure.provider_exposure import (
 )
 from treasury.core.decoding import convert
 from treasury.core.files.package_files import package_rows
-from treasury.core.tables.shown_values import with_own_words
-from treasury.core.tables.workbook import Sheet, SheetColumn, Workbook, sheet_of
+from treasury.core.tables.workbook import Cover, Sheet, SheetColumn, Workbook, sheet_of
 from treasury.core.tables.workbook_process import written_beside
 from treasury.core.text import clean
-from treasury.core.wording import DIRECTIONS, LINE_CLASSES
+from treasury.core.wording import DIRECTIONS, LINE_CLASSES, in_words
 from treasury.month.decisions.remark_rows import REQUEST_REMARKS
 from treasury.month.items import OPEN_ITEMS, acceptance_table
+from treasury.month.items.item_kinds import KINDS, OWNERS, Turn
 
 _TABLES: Final = (
     ("Checklist", "checklist", CHECKLIST),
@@ -78,6 +85,23 @@ A sheet has all columns of its schema. Without a schema, `sheets.csv` defines th
 titles.
 """
 _OF_LINES: Final = ("Lines", "Earlier lines")
+FRONT: Final = (
+    "Checklist", "Open items", "Balances", "Lines", "Awaiting funds", "In transit",
+    "Virtual accounts", "Fees", "Statements", "Roll-forward", "Ledger",
+)  # fmt: skip
+"""The sheets that a controller prints, at most eleven after the cover; the others are details."""
+_FIRST: Final = {
+    "Open items": (
+        "kind", "state", "name", "amount", "currency", "since", "age", "clock", "turn", "owner",
+        "next_step", "blocking", "due", "remark",
+    ),
+    "Balances": ("name", "of", "kind"),
+    "Requests rolled forward": ("code", "kind"),
+    "Late items": ("change", "month", "posts_to"),
+}  # fmt: skip
+"""The first columns of a sheet, if they are not the first of its table."""
+_CODED: Final = ("kind", "state", "status", "subject", "source", "turn", "standing", "change")
+"""Columns of codes, which sheets show as words."""
 
 
 def _sheets() -> Iterator[Sheet]:
@@ -93,10 +117,19 @@ def _sheets() -> Iterator[Sheet]:
                 msgspec.structs.replace(column, title=column.title.replace("_", " ").capitalize())
                 for column in sheet_of(name, schema).columns
             ]
-        yield Sheet(name, tuple(own))
+        first = _FIRST.get(name, ())
+        own.sort(key=lambda column: _place(column.field, first))
+        yield Sheet(name, tuple(own), fit=True, behind=name not in FRONT)
 
 
-SHEETS: Final = tuple(_sheets())
+def _place(field: str, first: Sequence[str]) -> tuple[int, int]:
+    """Return the place of a column: named first, else as declared, and ids last."""
+    if field in first:
+        return 0, first.index(field)
+    return (2 if field.endswith("_id") else 1), 0
+
+
+SHEETS: Final = tuple(sorted(_sheets(), key=lambda sheet: sheet.behind))
 LONGEST_SHEET: Final = 20_000
 """Maximum number of rows of a sheet. The sheet of a longer table only names the Parquet file."""
 FILES: Final = {sheet: table for sheet, table, _ in _TABLES if table}
@@ -161,7 +194,7 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         **answer_tables(closing),
     }
     remarks = None if r.basis is None else r.basis.remarks
-    tables = {sheet: with_own_words(whole[name]) for sheet, name in FILES.items()}
+    tables = {sheet: whole[name] for sheet, name in FILES.items()}
     tables["Remarks"] = REQUEST_REMARKS.empty_table() if remarks is None else remarks
     tables["Accruals"] = _in_words(tables["Accruals"], {"ramp_type": DIRECTIONS})
     long = {name for name in FILES if tables[name].num_rows > LONGEST_SHEET}
@@ -175,6 +208,7 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         for name in long
     }
     tables |= {name: _lines(tables[name]) for name in _OF_LINES if name not in long}
+    tables = {name: _without_codes(name, table) for name, table in tables.items()}
     alone = closing.period is not None and closing.period.close.alone
     title = f"{title_words(r, zone)} · {ALONE}" if alone else title_words(r, zone)
     book = Workbook(
@@ -183,8 +217,52 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         created=r.known_at,
         zone=zone.key,
         head=title,
+        cover=_cover(closing, title),
     )
     return written_beside(book, tables, path)
+
+
+def _cover(closing: Closing, title: str) -> Cover:
+    """Return the facts of the cover: the state of the close, and what its figures rest on."""
+    r, blocking = closing.r, len(closing.items.blocking)
+    proof = proof_of(r)
+    state = f"blocked by {count(blocking, 'item')}" if blocking else "ready to close"
+    if closing.period is not None:
+        state = f"closed by {closing.period.close.reviewed_by or closing.period.close.prepared_by}"
+    facts = (
+        ("Company", r.company),
+        ("Month", r.month.title),
+        ("Environment", environment_words(r.environment) or r.environment),
+        ("Close", state),
+        ("Accounts proved", f"{proof.proved} of {proof.accounts}"),
+        ("Known at", moment(r.known_at, closing.zone, r.month.year)),
+        ("Report", "report.html, in the same folder"),
+    )
+    return Cover(title, facts)
+
+
+def _without_codes(name: str, table: pa.Table) -> pa.Table:
+    """Return a sheet's table with words in place of the codes that it shows."""
+    for field in table.schema:
+        if field.name not in _CODED or not pa.types.is_string(field.type):
+            continue
+        words = [_word(name, field.name, code) for code in table[field.name].to_pylist()]
+        table = _with(table, field.name, words)
+    return table
+
+
+def _word(sheet: str, column: str, code: str | None) -> str | None:
+    """Return the word for a code; a code without one is shown with blanks."""
+    if code is None:
+        return None
+    if sheet == "Open items" and column == "kind":
+        return KINDS[code].label
+    if sheet == "Open items" and column == "turn":
+        return OWNERS[cast("Turn", code)]
+    word = str(in_words(column, code))
+    if word == code and "_" in code:
+        word = code.replace("_", " ")
+    return word.capitalize() if word.isupper() else word
 
 
 def _lines(table: pa.Table) -> pa.Table:
@@ -208,6 +286,6 @@ def _in_words(table: pa.Table, words: Mapping[str, Mapping[str, str]]) -> pa.Tab
     return table
 
 
-def _with(table: pa.Table, name: str, values: list[str]) -> pa.Table:
+def _with(table: pa.Table, name: str, values: Sequence[str | None]) -> pa.Table:
     at = table.schema.get_field_index(name)
     return table.set_column(at, name, pa.array(values, pa.string()))

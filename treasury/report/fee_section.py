@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pyarrow.compute as pc
 
-from treasury.close.close_words import UNREAD, fees_words
+from treasury.close.close_words import fees_words
 from treasury.close.fees.conversion_costs import ConversionCosts
 from treasury.close.fees.fee_checks import CHECK
 from treasury.close.fees.fee_table import Fees, FeeTotal
@@ -40,11 +40,11 @@ _LACK_A_RATE: Final = (_RATE_ABSENT, "not provable: no file has")
 """Beginnings of the reasons that mean only that a rate is missing."""
 
 
-def fees_section(r: Reconciliation, fees: Fees, *, is_unread: bool = False) -> Section:
+def fees_section(r: Reconciliation, fees: Fees, *, unread: str = "") -> Section:
     """Return the section on fees, with the figure `fees_and_rate`."""
     lead = f"{fees_words(fees)}, by the day of completion."
     if not len(fees.requests):
-        none = f"{UNREAD}." if is_unread else "No request completed in the month."
+        none = f"{unread}." if unread else "No request completed in the month."
         return Section("fees", "Fees", none, filled(_accruals(r)))
     totals = make_grid(
         "Fees by direction, pair and tier",
@@ -147,11 +147,11 @@ def _accruals(r: Reconciliation) -> Grid:
     )
 
 
-def conversion_costs_section(costs: ConversionCosts, *, is_unread: bool = False) -> Section:
+def conversion_costs_section(costs: ConversionCosts, *, unread: str = "") -> Section:
     """Return conversion costs by month and pair; the figure is `conversion_costs`."""
     title, name = "Conversion costs", "conversion-costs"
     if not len(costs.each):
-        none = f"{UNREAD}." if is_unread else "No conversion in the month."
+        none = f"{unread}." if unread else "No conversion in the month."
         return Section(name, title, none)
     grids = [
         make_grid(

@@ -54,7 +54,10 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 class Grid(msgspec.Struct, frozen=True):
-    """A table: its first column names the row; `widths` are in per cent, or left to the page."""
+    """A table: its first column names the row; `widths` are in per cent, or left to the page.
+
+    A row of one cell is the heading of the rows below it.
+    """
 
     caption: str
     heads: tuple[GridHead, ...]
@@ -66,7 +69,7 @@ class Grid(msgspec.Struct, frozen=True):
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A part of the report; `figure` is the name of its figure."""
+    """A part of the report; `figure` is the name of its figure. `behind` is one of the appendix."""
 
     anchor: str
     title: str
@@ -74,6 +77,7 @@ class Section(msgspec.Struct, frozen=True):
     grids: tuple[Grid, ...] = ()
     notes: tuple[str, ...] = ()
     figure: str = ""
+    behind: bool = False
 
 
 def make_cell(text: object, note: object = "", tone: str = "") -> Cell:
@@ -113,18 +117,24 @@ def make_grid(
 ) -> Grid:
     """Build a table with `heads` like `One | Two | >Number`; rows beyond `most` are only counted.
 
-    `cells` returns the cells of a row; a value that is not a `Cell` becomes its text.
+    `cells` returns the cells of a row; a value that is not a `Cell` becomes its text. A row that is
+    a `Cell` itself is a heading, which does not count.
     """
     first = rows.slice(0, most).to_pylist() if isinstance(rows, pa.Table) else rows[:most]
+    more = len(rows) - len(first)
+    if not isinstance(rows, pa.Table):
+        more -= sum(isinstance(row, Cell) for row in rows[most:])
     return Grid(
         caption=caption,
         heads=tuple(GridHead(h.lstrip(">"), h.startswith(">")) for h in heads.split(" | ")),
         rows=tuple(
-            tuple(cell if isinstance(cell, Cell) else make_cell(cell) for cell in cells(row))
+            (row,)
+            if isinstance(row, Cell)
+            else tuple(cell if isinstance(cell, Cell) else make_cell(cell) for cell in cells(row))
             for row in first
         ),
         foot=foot,
-        more=max(len(rows) - most, 0),
+        more=more,
         sheet=sheet,
         widths=widths,
     )

@@ -15,11 +15,12 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from treasury.close.close_words import (
-    UNREAD,
+    NOT_USED,
     fees_words,
     signature_words,
     statements_words,
     transit_words,
+    unread_words,
 )
 from treasury.close.closing import Closing
 from treasury.close.month_proof import in_transit, proof_of
@@ -62,18 +63,19 @@ def first_screen(
     to_read = clean(report) if report else f"treasury close {r.month}"
     late_words = f"{count(late, 'item')} since the close: treasury periods late"
     late_rows = [_row("LATE", late_words)] if late else []
-    close = close_words(closing.items)
+    close, unread = close_words(closing.items), unread_words(closing)
     if closing.period is not None:
         number = len(closing.items)
         carried = f", {count(number, 'open item')} carried" if number else ""
-        close = f"{signature_words(closing)}{carried}"
+        verdict = exception_words(closing.items)
+        close = f"{signature_words(closing)}{carried}{f'; {verdict}' if verdict else ''}"
     elif closing.preparation is not None:
         close = f"{close}; {signature_words(closing)}"
     lines = [
         *_head(r, zone),
         *_items_table(closing.items, width),
-        _row(f"IN TRANSIT {day(r.month.last)}", UNREAD if closing.is_unread else transit_words(r)),
-        _row("FEES", UNREAD if closing.is_unread else fees_words(closing.fees)),
+        _row(f"IN TRANSIT {day(r.month.last)}", unread or transit_words(r)),
+        _row("FEES", unread or fees_words(closing.fees)),
         _row("CLOSE", close),
         *late_rows,
         _row("REPORT", f"{to_read} · treasury notebook"),
@@ -102,7 +104,8 @@ def unknown_screen(
         question.month.title, clean(question.company), environment_words(question.environment),
         f"asked at {moment(question.as_of, zone, question.month.year)}",
     )  # fmt: skip
-    read = f"last read {moment(synced, zone)}" if synced else "not known: never read"
+    never = "not known: never read" if has_services else NOT_USED
+    read = f"last read {moment(synced, zone)}" if synced else never
     stored = f"{count(statements, 'statement')} stored, none for this month"
     steps = [] if synced is not None or not has_services else ["treasury sync"]
     steps += [] if statements else ["treasury statements add FILE"]
@@ -186,7 +189,7 @@ def close_words(items: OpenItems) -> str:
     """Return `ready`, or `BLOCKED by 27 of them` with the exceptions and the waiting items."""
     blocking = items.blocking
     if not blocking:
-        return "ready"
+        return ": ".join(filter(None, ("ready", exception_words(items))))
     words = (
         f"BLOCKED by {len(blocking):,} of them", exception_words(items), waiting_words(items),
     )  # fmt: skip
@@ -198,15 +201,21 @@ def waiting_words(items: OpenItems) -> str:
     waiting = sum(item.proposed_by is not None for item in items.blocking)
     verb = "waits" if waiting == 1 else "wait"
     return (
-        f"{waiting:,} proposed to be carried {verb} for a second person: treasury items list"
+        f"{waiting:,} proposed to be carried {verb} for a second person:"
+        f" treasury items list {items.month}"
         if waiting
         else ""
     )
 
 
 def exception_words(items: OpenItems) -> str:
-    """Return `reconciled except credits not provable` if only unproved items block."""
+    """Return `reconciled except credits not provable` if only unproved items block.
+
+    If nothing is expected of the accounts, their lines do not block, and are not reconciled.
+    """
     blocking = items.blocking
+    if not blocking and len(items.select(kind="not_reconciled")):
+        return "balances proved, lines not reconciled"
     if not blocking or any(item.kind not in _NOT_PROVED for item in blocking):
         return ""
     names = ", ".join(dict.fromkeys(group.words.label.lower() for group in blocking.groups))

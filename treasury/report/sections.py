@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.close.close_words import UNREAD, transit_words
+from treasury.close.close_words import transit_words, unread_words
 from treasury.close.closing import Closing
 from treasury.close.evidence import bank_files
 from treasury.close.ledger.ledger_comparison import AGREES, LedgerComparison
@@ -29,7 +30,7 @@ from treasury.core.tables.column_texts import value_text
 from treasury.core.text import clean
 from treasury.core.wording import EXPECTED_KINDS, LINE_CLASSES, OUTCOMES, state_words
 from treasury.month.funding import short_account
-from treasury.month.items import OpenItem
+from treasury.month.items import OpenItem, OpenItems
 from treasury.month.items.evidence_items import NOT_PROVABLE
 from treasury.month.items.item_kinds import OWNERS
 from treasury.month.reconciliation import Reconciliation
@@ -65,6 +66,8 @@ _ROLLED: Final = (
 _TONES: Final = {
     "PAY": "warn",
     "CHECK BANK": "warn",
+    "REJECTED": "warn",
+    "REJECTED, NOT PROVED": "warn",
     "SENT": "ok",
     "HASH GIVEN": "ok",
     "SEND CRYPTO": "warn",
@@ -75,23 +78,28 @@ _TONES: Final = {
 def sections(closing: Closing) -> list[Section]:
     """Return all sections that follow the verdict, in order."""
     r, zone = closing.r, closing.zone
-    return [
+    front = [
         _accounts(closing),
         _open(closing),
         _in_transit(closing),
         _awaiting(closing),
-        exceptions_section(r),
         _collections(r),
-        fees_section(closing.r, closing.fees, is_unread=closing.is_unread),
-        conversion_costs_section(closing.fees.costs, is_unread=closing.is_unread),
+        fees_section(closing.r, closing.fees, unread=unread_words(closing)),
+    ]
+    appendix = [
+        *_waiting(closing),
+        *_bridge_section(closing),
+        exceptions_section(r),
+        conversion_costs_section(closing.fees.costs, unread=unread_words(closing)),
         gas_section(closing.fees.gas),
         coins_section(closing.coins),
-        exposure_section(closing.exposure, is_unread=closing.is_unread),
+        exposure_section(closing.exposure, unread=unread_words(closing)),
         decisions_section(r, zone),
         earlier_section(r, closing.rolled.late.arrow, zone),
         _assumptions(closing),
         _evidence(closing),
     ]
+    return front + [msgspec.structs.replace(section, behind=True) for section in appendix]
 
 
 # The sections on accounts and open items.
@@ -190,10 +198,14 @@ def _account_row(row: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def _open(closing: Closing) -> Section:
-    """Return all open items, blocking ones first: item, amount, age, who acts, next step."""
+    """Return the open items, blocking ones first, under their kind and next step.
+
+    Requests that wait for the decision of a listed line are in the appendix.
+    """
     items, year = closing.items, closing.r.month.year
     blocking = items.blocking
-    not_blocking = items.where(lambda item: not item.is_blocking)
+    not_blocking = items.where(lambda item: not item.is_blocking and not _mirrors(item, items))
+    waiting = len(items) - len(blocking) - len(not_blocking)
     captions = {
         f"Blocks the close, {count(len(blocking), 'item')}": blocking,
         f"Open but not blocking, {count(len(not_blocking), 'item')}": not_blocking,
@@ -201,32 +213,73 @@ def _open(closing: Closing) -> Section:
     grids = tuple(
         make_grid(
             caption,
-            "What | Item | >Amount | Since | Who acts | Next step",
-            chosen.items,
+            "Item | >Amount | Since | Who acts",
+            _under_headings(chosen),
             lambda item: _item_row(item, year),
             sheet="Open items",
         )
         for caption, chosen in captions.items()
         if len(chosen)
     )
-    return Section("blocking", "Open items", f"{open_words(items)}.", grids, (), "open-items")
+    lead = f"{open_words(items)}."
+    if waiting:
+        verb = "waits" if waiting == 1 else "wait"
+        lead += f" {count(waiting, 'request')} {verb} for one of these lines: see the appendix."
+    return Section("blocking", "Open items", lead, grids, (), "open-items")
+
+
+def _mirrors(item: OpenItem, items: OpenItems) -> bool:
+    """Return whether an item only waits for the decision of another one in the list."""
+    return item.kind == "awaits_line" and item.counted_in in items.by_id
+
+
+def _under_headings(items: OpenItems) -> list[OpenItem | Cell]:
+    """Return the items in order, after a heading for each kind and next step."""
+    groups: dict[tuple[str, str], list[OpenItem]] = {}
+    for item in items:
+        groups.setdefault((item.kind, item.next_step), []).append(item)
+    rows: list[OpenItem | Cell] = []
+    for (_, next_step), members in groups.items():
+        tone = "bad" if members[0].is_blocking else "plain"
+        rows.append(make_cell(members[0].words.label, next_step, tone))
+        rows += members
+    return rows
 
 
 def _item_row(item: OpenItem, year: int) -> tuple[object, ...]:
-    age = count(item.age, item.clock) if item.age else ""
+    since, state = day(item.since, year) or "–", state_words(item.state)
+    age = f", {count(item.age, item.clock)}" if item.age else ""
     elsewhere = "counted with its line" if item.counted_in else ""
-    tone = "bad" if item.is_blocking else ""
-    accepted = carried_words(item, year)
+    state_note = state if state.casefold() != item.words.label.casefold() else ""
     return (
-        make_cell(item.words.label, state_words(item.state), tone),
-        make_cell(item.name, item.remark),
+        make_cell(item.name, "; ".join(filter(None, (state_note, item.remark)))),
         make_cell(
             "–" if item.amount is None else amount_words(item.amount, item.currency), elsewhere
         ),
-        make_cell(day(item.since, year) or "–", age),
-        make_cell(item.owner or OWNERS[item.turn], accepted),
-        item.next_step,
+        f"{since}{age}",
+        make_cell(item.owner or OWNERS[item.turn], carried_words(item, year)),
     )
+
+
+def _waiting(closing: Closing) -> Iterator[Section]:
+    """Yield the section on requests that wait for a line, if there are any."""
+    items, year = closing.items, closing.r.month.year
+    waiting = items.where(lambda item: _mirrors(item, items))
+    if not len(waiting):
+        return
+    grid = make_grid(
+        f"Counted with their lines, {count(len(waiting), 'request')}",
+        "Request | >Amount | Since | Line to decide first",
+        waiting.items,
+        lambda item: (
+            *_item_row(item, year)[:3],
+            make_cell(
+                items.by_id[item.counted_in].name, day(items.by_id[item.counted_in].since, year)
+            ),
+        ),
+        sheet="Open items",
+    )
+    yield Section("waiting", "Requests that wait for a line", "", (grid,))
 
 
 # The section on money in transit.
@@ -259,8 +312,15 @@ def _in_transit(closing: Closing) -> Section:
         for caption, rows in captions.items()
         if rows
     )
-    lead = UNREAD if closing.is_unread else transit_words(r)
-    return Section("transit", title, f"{lead}.", (*grids, *filled(_bridge(closing.bridge))))
+    lead = unread_words(closing) or transit_words(r)
+    return Section("transit", title, f"{lead}.", grids)
+
+
+def _bridge_section(closing: Closing) -> Iterator[Section]:
+    """Yield the section that ties money in transit to the journal, if there is any."""
+    grids = filled(_bridge(closing.bridge))
+    if grids:
+        yield Section("bridge", "Money in transit, tied to the journal", "", grids)
 
 
 def _bridge(bridge: TransitBridge) -> Grid:
@@ -306,8 +366,8 @@ def _awaiting(closing: Closing) -> Section:
     )
     rolled = _rolled(closing.rolled.roll_forward.arrow)
     lead = "" if awaiting.rows else "No request awaits funds."
-    if closing.is_unread:
-        lead = f"{UNREAD}."
+    if unread := unread_words(closing):
+        lead = f"{unread}."
     notes = NOTES["awaiting"] * bool(awaiting.rows) + NOTES["rolled"] * bool(rolled.rows)
     grids = filled(awaiting, rolled)
     return Section("awaiting", "Requests awaiting funds", lead, grids, notes, "funding")
@@ -321,7 +381,7 @@ def _rolled(totals: pa.Table) -> Grid:
         totals,
         lambda row: (
             make_cell(str(row["kind"]).replace("_", "-"), row["currency"]),
-            *(amount_cell(row, name) for name in _ROLLED),
+            *(bare_amount(row, name) for name in _ROLLED),
         ),
         sheet="Roll-forward",
     )

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -73,7 +73,7 @@ def read_in_processes(
     terms: FileTerms,
     workers: int | None,
     refused: list[StatementError] | None = None,
-) -> Iterator[StatementFile | Problem]:
+) -> Generator[StatementFile | Problem, None, None]:
     """Return the files in order, read but with `is_twin` not set yet.
 
     For a file in a folder that is not a bank statement the result has a Problem. Raises

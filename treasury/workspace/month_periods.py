@@ -47,6 +47,7 @@ from treasury.workspace.stores import WorkspaceStores, month_of
 
 if TYPE_CHECKING:
     from treasury.close.closing import Closing, VerifiedMonth
+    from treasury.close.ledger.provided_ledger import LedgerFile
     from treasury.close.sign_off import PreparedMonth
 
 
@@ -69,7 +70,8 @@ class Periods(Facade):
         month
             The month.
         ledger
-            A CSV file of account, currency and balance, which is compared and journaled.
+            A CSV file of ledger balances, which is compared, kept in the workspace's folder
+            `ledger`, and journaled; default: the month's last one.
         actor
             The person; default: the one at this desk.
 
@@ -103,21 +105,27 @@ class Periods(Facade):
         show: bool = True,
     ) -> PreparedMonth:
         """Prepare a month; with `show`, return an unpreparable month together with the refusal."""
-        from treasury.close.ledger.provided_ledger import read_ledger
+        from treasury.close.ledger.provided_ledger import keep_ledger
         from treasury.close.sign_off import prepare_month
 
         t = self._workspace
         require_present(t.as_of)
-        return prepare_month(
+        month = month_of(month)
+        is_prepared = str(month) in preparations(t.decided().entries)
+        ledger_file = None if is_prepared and ledger is None else self._ledger(month, ledger)
+        prepared = prepare_month(
             t.journal,
             t.lake,
             t.question(month),
             actor=actor or t.journal.who(),
             policy=t.policy,
             now=t.now(),
-            ledger=None if ledger is None else read_ledger(ledger, t.lake.workspace),
+            ledger=ledger_file,
             show=show,
         )
+        if ledger is not None:
+            keep_ledger(ledger, t.folder, month)
+        return prepared
 
     def sign(self, month: str | Month, *, actor: Actor | None = None) -> Closing:
         """Sign a colleague's preparation and lock the month.
@@ -215,7 +223,8 @@ class Periods(Facade):
         month
             The month; default: the last one that ended.
         ledger
-            A CSV file of account, currency and balance to compare; only for an open month.
+            A CSV file of ledger balances to compare; only for an open month. Default: the last one
+            that was given to its close.
 
         Returns
         -------
@@ -253,7 +262,7 @@ class Periods(Facade):
     ) -> Closing:
         """Return a month's balances, verdict and roll-forward under the given decisions."""
         from treasury.close.closing import closed_month, closing_from
-        from treasury.close.ledger.provided_ledger import read_ledger
+        from treasury.close.ledger.provided_ledger import journaled_ledger
 
         t = self._workspace
         month = t.month(month)
@@ -265,12 +274,26 @@ class Periods(Facade):
             )
         if period is not None:
             return closed_month(t.journal, t.lake, period)
+        preparation = preparations(decided.entries).get(str(month))
+        if preparation is not None and ledger is None:
+            ledger_file = journaled_ledger(decided.entries, preparation.close, preparation.entry)
+        else:
+            ledger_file = self._ledger(month, ledger)
         return closing_from(
             examine(t.journal, t.lake, self._basis(month, decided), decided),
             t.settings.zone,
-            ledger=None if ledger is None else read_ledger(ledger, t.lake.workspace),
-            preparation=preparations(decided.entries).get(str(month)),
+            ledger=ledger_file,
+            preparation=preparation,
         )
+
+    def _ledger(self, month: Month, path: Path | None) -> LedgerFile | None:
+        """Return the ledger at a path, or else the month's kept one; none of an earlier instant."""
+        from treasury.close.ledger.provided_ledger import kept_ledger, read_ledger
+
+        t = self._workspace
+        if path is not None:
+            return read_ledger(path, t.folder)
+        return kept_ledger(t.folder, month) if t.as_of is None else None
 
     def reopen(self, month: str | Month, reason: str, *, actor: Actor | None = None) -> Period:
         """Reopen the last closed month.

@@ -100,7 +100,7 @@ class WorkspaceMonths(WorkspacePayments):
         answers = (*ANSWERS, _AWAITING)
         tables = {name: answer_of(name) for name in answers if name in read}
         rows = self.snapshot().beside(tables, answers).sql(query, params)
-        return self._rows(rows, query, as_stored=True, queried=read)
+        return self._rows(rows, query, as_stored=True, queried=read, extent="selection")
 
     def reconcile(
         self,
@@ -125,7 +125,9 @@ class WorkspaceMonths(WorkspacePayments):
         Returns
         -------
         Reconciliation
-            The lines and their outcomes, amounts in the currency of the account.
+            The lines and their outcomes, amounts in the currency of the account. `lines` has all
+            accounts and own transfers; for the net of one account, group `signed_amount` by
+            `statement_account`.
 
         Raises
         ------
@@ -531,7 +533,8 @@ class WorkspaceMonths(WorkspacePayments):
         sign
             Sign a colleague's preparation instead of preparing the month.
         ledger
-            A CSV file of account, currency and balance to compare during preparation.
+            A CSV file of ledger balances to compare during preparation; default: the month's last
+            one.
         pdf, notebook
             True to also print the report to PDF with Chromium, or to also execute the close's
             notebook.

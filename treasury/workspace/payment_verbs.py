@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from treasury.core.calendar import parse_day
 from treasury.core.errors import SettingsError
 from treasury.core.settings import FILE_NAME, Services, is_pinned, pin_environment
 from treasury.core.settings.confirmed_addresses import Ask, confirm_first_use, require_confirmed
@@ -90,7 +91,7 @@ class WorkspacePayments(WorkspaceFiles):
         pinned = is_pinned(self.folder, self.settings)
         scope = Scope(
             tables=None if tables is None else frozenset(tables),
-            since=date.fromisoformat(since) if isinstance(since, str) else since,
+            since=parse_day(since) if isinstance(since, str) else since,
             full=full,
             details=details,
         )

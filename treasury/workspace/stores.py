@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from treasury.actions.policies.policy import Policy
     from treasury.core.tables.table import Table
+    from treasury.core.tables.table_view import Extent
     from treasury.journal import Journal, Signing
     from treasury.journal.decision_log import Decided
     from treasury.lake import Lake, Snapshot
@@ -192,7 +193,8 @@ class WorkspaceStores:
         --------
         >>> t.sql("SELECT count(*) FROM ramp_requests")
         """
-        return self._rows(self.snapshot().sql(query, params), query, as_stored=True)
+        rows = self.snapshot().sql(query, params)
+        return self._rows(rows, query, as_stored=True, extent="selection")
 
     def table(self, name: str) -> Table:
         """Return a whole table or history, for Arrow, pandas or Polars.
@@ -245,11 +247,18 @@ class WorkspaceStores:
         >>> t.tables("bank_lines")
         """
         from treasury.core.tables.table import Table
-        from treasury.workspace.upkeep.dictionary import column_rows, new_fields, table_rows
+        from treasury.workspace.upkeep.dictionary import (
+            COLUMN_KEYS,
+            TABLE_KEYS,
+            column_rows,
+            new_fields,
+            table_rows,
+        )
 
         if name is None:
-            return Table(table_rows())
-        return Table(column_rows(name, new_fields(self.snapshot())))
+            return Table(table_rows(), keys=TABLE_KEYS, extent="dictionary")
+        rows = column_rows(name, new_fields(self.snapshot()))
+        return Table(rows, keys=COLUMN_KEYS, extent="dictionary")
 
     def changes(
         self, name: str, *, since: str | datetime, until: str | datetime | None = None
@@ -321,6 +330,7 @@ class WorkspaceStores:
         title: str = "",
         as_stored: bool = False,
         queried: Sequence[str] = (),
+        extent: Extent = "summary",
     ) -> Table:
         """Return a table with the reporting time zone.
 
@@ -332,7 +342,8 @@ class WorkspaceStores:
 
         if queried:
             table = table.cast(with_units(table.schema, **amount_units(queried)))
-        return Table(table, sql, self.settings.zone, title=title, as_stored=as_stored)
+        zone = self.settings.zone
+        return Table(table, sql, zone, title=title, as_stored=as_stored, extent=extent)
 
     def _require_known(self, subject: str) -> None:
         """Raise NothingStored if nothing was stored up to this workspace's instant."""
@@ -457,6 +468,7 @@ class WorkspaceStores:
             zone=self.settings.zone,
             accounts=self.settings.accounts,
             rules=rules or rules_for(self.journal, self.rules_file, period, self.as_of),
+            uses_services=self.settings.services is not None,
         )
 
     def _decisions(self) -> pa.Table:

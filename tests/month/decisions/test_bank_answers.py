@@ -15,6 +15,7 @@ from pain_samples import payment, report
 from treasury.core.errors import ActionRefused, InputError
 from treasury.journal import Journal
 from treasury.month.items import OpenItem
+from treasury.month.states import PAYABLE
 from treasury.statements import AddReport
 from treasury.workspace import Workspace
 
@@ -126,27 +127,41 @@ def test_a_final_rejection_that_statements_do_not_contradict_is_payable_again(
 ) -> None:
     filed.answer("RJCT", "AC04", at="2026-10-30T09:00:00Z")
     assert filed.state == "REJECTED"
-    assert filed.row["next_step"] == "Rejected by the bank; fix what it names, then pay again"
+    words = "Rejected by the bank: AC04 account closed; fix it, then pay again"
+    assert filed.row["next_step"] == filed.item.next_step == words
     assert filed.row["answer"] == "RJCT: rejected, AC04 account closed, 30 Oct"
     item = filed.item
     assert (item.kind, item.turn) == ("rejected", "us")
 
 
-@pytest.mark.first_case
-@pytest.mark.parametrize(
-    ("reason", "at"),
-    [("AM05", "2026-10-30T09:00:00Z"), ("AC04", "2026-12-24T09:00:00Z"), ("AC04", "soon")],
-)
-def test_a_rejection_that_may_hide_a_payment_asks_for_the_bank(
-    filed: Filed, reason: str, at: str
-) -> None:
-    filed.answer("RJCT", reason, at=at)
+def test_a_rejection_as_a_duplicate_asks_for_the_bank(filed: Filed) -> None:
+    filed.answer("RJCT", "AM05", at="2026-10-30T09:00:00Z")
     assert filed.state == "CHECK BANK"
     assert "do not pay twice" in filed.row["next_step"]
 
 
 @pytest.mark.first_case
-@pytest.mark.parametrize(("hour", "state"), [(22, "REJECTED"), (23, "CHECK BANK")])
+@pytest.mark.parametrize("at", ["2026-12-24T09:00:00Z", "soon"])
+def test_a_rejection_on_a_day_without_a_statement_is_shown_and_not_payable(
+    filed: Filed, at: str
+) -> None:
+    filed.answer("RJCT", "AC04", at=at)
+    assert filed.state == "REJECTED, NOT PROVED"
+    assert filed.state not in PAYABLE
+    item = filed.item
+    assert (item.kind, item.words.label) == (
+        "rejected_unproved", "Rejected by the bank, not proved",
+    )  # fmt: skip
+    assert item.next_step == filed.row["next_step"]
+    assert item.next_step.startswith("Rejected by the bank: AC04 account closed; add the statement")
+    assert item.next_step.endswith("do not pay twice")
+    trace = filed.desk.trace(filed.reference)
+    assert trace.next_step == f"REJECTED, NOT PROVED: {item.next_step}"
+    assert "Please tell us where the money is" not in trace.provider_text()
+
+
+@pytest.mark.first_case
+@pytest.mark.parametrize(("hour", "state"), [(22, "REJECTED"), (23, "REJECTED, NOT PROVED")])
 def test_the_statements_reach_to_the_day_of_every_rejection_where_the_bank_is(
     filed: Filed, hour: int, state: str
 ) -> None:
@@ -158,7 +173,7 @@ def test_the_statements_reach_to_the_day_of_every_rejection_where_the_bank_is(
 
 
 @pytest.mark.acceptance
-@pytest.mark.parametrize(("hour", "state"), [(22, "PAY"), (23, "CHECK BANK")])
+@pytest.mark.parametrize(("hour", "state"), [(22, "PAY"), (23, "REJECTED, NOT PROVED")])
 def test_that_a_rejected_file_is_taken_back_shows_no_day_that_no_statement_covers(
     filed: Filed, hour: int, state: str
 ) -> None:
@@ -167,6 +182,7 @@ def test_that_a_rejected_file_is_taken_back_shows_no_day_that_no_statement_cover
     assert filed.state == state
 
 
+@pytest.mark.acceptance
 def test_a_rejection_withdrawn_by_the_bank_reads_check_bank(filed: Filed) -> None:
     filed.answer("RJCT", "AC04", at="2026-10-30T09:00:00Z")
     filed.answer("ACSP", at="2026-10-30T10:00:00Z")
@@ -190,6 +206,7 @@ def test_every_payment_of_a_request_counts_regardless_of_its_file(filed: Filed) 
     assert filed.state == "REJECTED"
 
 
+@pytest.mark.acceptance
 def test_a_response_to_another_file_does_not_count(filed: Filed) -> None:
     assert filed.answer("ACTC").problems == ()
     assert filed.state == "WITH THE BANK"
@@ -278,6 +295,7 @@ def test_a_file_is_taken_back_by_another_person_than_its_maker(filed: Filed) -> 
         void(FILE, "again", actor=BERT)
 
 
+@pytest.mark.acceptance
 def test_a_file_accepted_by_the_bank_cannot_be_taken_back(filed: Filed) -> None:
     filed.answer("RCVD")
     with pytest.raises(ActionRefused, match=r"payments-1\.xml, and reports about .* RCVD"):

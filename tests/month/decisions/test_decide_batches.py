@@ -75,6 +75,7 @@ def test_one_debit_pays_every_request_of_its_file(batch: Batch) -> None:
     assert again.seq == decision.seq
 
 
+@pytest.mark.acceptance
 def test_a_rejected_payment_is_not_paid_by_the_debit(batch: Batch, tmp_path: Path) -> None:
     line = batch.debited(batch.first["send"])
     with pytest.raises(ActionRefused, match="that are not rejected wait for"):
@@ -122,6 +123,7 @@ def test_no_payment_of_a_file_is_payable_while_its_debit_is_undecided(
     assert batch.state(batch.second) == "REJECTED"
 
 
+@pytest.mark.acceptance
 def test_a_debit_that_does_not_name_the_file_needs_a_reason(batch: Batch) -> None:
     line = batch.debited(batch.first["send"] + batch.second["send"], text="BATCH 17")
     with pytest.raises(ActionRefused, match="does not name"):

@@ -157,6 +157,7 @@ def test_a_debit_of_exactly_the_file_pays_all_of_it(filed: Filed, place: dict[st
         filed.desk.matches.accept_file(line, FILE, actor=BERT)
 
 
+@pytest.mark.acceptance
 def test_rejected_payments_are_excluded_from_the_sum(filed: Filed, tmp_path: Path) -> None:
     filed.answered(tmp_path, filed.second["reference"], "RJCT", "AC04")
     line = filed.debited(amount=filed.first["send"])
@@ -223,6 +224,7 @@ def test_two_debits_that_name_one_file_both_need_a_decision(filed: Filed) -> Non
     assert {filed.outcome(name)["outcome"] for name in (line, other)}.isdisjoint({"matched"})
 
 
+@pytest.mark.acceptance
 def test_a_payment_also_booked_separately_needs_a_decision(filed: Filed) -> None:
     line = filed.debited()
     alone = double(
@@ -312,24 +314,28 @@ def test_a_debit_without_an_id_is_a_files_by_its_whole_sum_after_it_was_made_alo
     assert rejected.states == {"REJECTED"}
 
 
+@pytest.mark.acceptance
 def test_a_banks_fee_for_a_file_is_not_the_files_debit(rejected: Filed) -> None:
     line = rejected.debited(amount=CENT, bank_transaction_code="PMNT/ICDT/CHRG")
     assert rejected.outcome(line)["line_class"] == "bank_charge"
     assert rejected.states == {"REJECTED"}
 
 
+@pytest.mark.acceptance
 def test_a_rule_of_classes_hides_no_debit_of_a_file(filed: Filed) -> None:
     line = filed.debited(**PAYROLL)
     assert (filed.outcome(line)["outcome"], filed.outcome(line)["line_class"]) == ("matched", None)
     assert filed.states == {"SENT"}
 
 
+@pytest.mark.acceptance
 def test_a_second_debit_that_has_the_id_cut_off_is_a_question_about_both(filed: Filed) -> None:
     lines = [filed.debited(), filed.debited(**CUT)]
     assert {filed.outcome(line)["outcome"] for line in lines}.isdisjoint({"matched"})
     assert "SENT" not in filed.states
 
 
+@pytest.mark.acceptance
 def test_a_debit_after_a_final_rejection_reads_sent_and_its_return_reads_returned(
     filed: Filed, tmp_path: Path
 ) -> None:
@@ -371,6 +377,7 @@ def test_only_the_returned_payment_of_a_debit_is_to_be_paid_again(
     assert (filed.state_of(mine), filed.state_of(other)) == ("RETURNED", "SENT")
 
 
+@pytest.mark.acceptance
 def test_payments_of_a_debit_returned_one_by_one_are_all_to_be_paid_again(
     filed: Filed,
 ) -> None:
@@ -400,6 +407,7 @@ def test_a_debit_returned_in_full_leaves_all_its_payments_to_be_paid_again(
     assert filed.states == {"RETURNED"}
 
 
+@pytest.mark.acceptance
 def test_a_withdrawn_file_needs_a_decision(filed: Filed) -> None:
     filed.desk.journal.append("payment_file.voided", FILE, {"reason": "not sent"}, actor=BERT)
     assert filed.outcome(filed.debited())["outcome"] != "matched"

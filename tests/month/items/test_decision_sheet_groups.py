@@ -53,6 +53,7 @@ def test_one_row_accepts_the_whole_group_each_for_its_own_request(
     assert [row.outcome for row in again.verdicts] == ["stands already"]
 
 
+@pytest.mark.acceptance
 def test_the_choice_filled_down_over_all_rows_is_the_same_decision(
     desk: Workspace, sheet: Path
 ) -> None:
@@ -62,6 +63,7 @@ def test_the_choice_filled_down_over_all_rows_is_the_same_decision(
     assert len(desk.journal.entries("match.accept")) == 3
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("place", [0, 2])
 def test_a_row_that_decides_a_line_otherwise_refuses_the_group(
     desk: Workspace, sheet: Path, place: int

@@ -85,6 +85,7 @@ def test_only_a_second_person_withdraws_a_file_in_a_sheet(
     assert (entry.actor.name, entry.body["alone"]) == ("bert", False)
 
 
+@pytest.mark.acceptance
 def test_a_desk_of_one_person_gives_a_reason_and_is_marked(
     month_end: Workspace, tmp_path: Path
 ) -> None:

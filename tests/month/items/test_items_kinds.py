@@ -63,6 +63,7 @@ LEDGER = {
     "name": "Operating",
     "currency": "EUR",
     "difference": Decimal(1),
+    "line": 2,
     "finding": "differs",
 }
 
@@ -80,6 +81,9 @@ BY_KIND: Mapping[str, Mapping[str, Any]] = {
     "contradicted": {"lines": [line(outcome="conflict")]},
     "paid_twice": {"lines": [line(outcome="duplicate")]},
     "no_reference": {"earlier_lines": [line(outcome="unreferenced")]},
+    "not_reconciled": {
+        "lines": [line(outcome="unreferenced")], "others": {"are_services_used": False},
+    },
     "overdue": {"awaiting_funds": [waiting(overdue=2)]},
     "to_pay": {"awaiting_funds": [waiting()]},
     "coins_overdue": {"awaiting_funds": [waiting("SEND CRYPTO", overdue=1)]},
@@ -91,6 +95,7 @@ BY_KIND: Mapping[str, Mapping[str, Any]] = {
     "bank_signature": {"awaiting_funds": [waiting("WITH THE BANK", at_bank="signature")]},
     "payee_in_doubt": {"awaiting_funds": [waiting("WITH THE BANK", at_bank="payee")]},
     "rejected": {"awaiting_funds": [waiting("REJECTED")]},
+    "rejected_unproved": {"awaiting_funds": [waiting("REJECTED, NOT PROVED")]},
     "file_not_debited": {"awaiting_funds": [waiting("IN FILE", overdue=1)]},
     "sent": {"awaiting_funds": [waiting("SENT")]},
     "silent": {"awaiting_funds": [waiting("SENT", silent=True)]},

@@ -216,9 +216,22 @@ def test_the_checklist_and_the_report_show_blocking_and_other_items(
         assert sum(group.items for group in under.groups) == len(under)
     (section,) = [one for one in sections(october) if one.anchor == "blocking"]
     blocking, rest = section.grids
-    shown = [[(row[0].text, row[1].text) for row in grid.rows] for grid in (blocking, rest)]
-    assert shown[0] == [(item.words.label, item.name) for item in items.blocking]
-    assert shown[1] == [(item.words.label, item.name) for item in items if not item.is_blocking]
+    (appendix,) = [one for one in sections(october) if one.anchor == "waiting"]
+    (waiting,) = appendix.grids
+    shown = [
+        sorted(row[0].text for row in grid.rows if len(row) > 1)
+        for grid in (blocking, rest, waiting)
+    ]
+    mirrors = {item.item_id for item in items if item.counted_in in items.by_id}
+    others = [item for item in items if not item.is_blocking and item.item_id not in mirrors]
+    assert shown[0] == sorted(item.name for item in items.blocking)
+    assert shown[1] == sorted(item.name for item in others)
+    assert shown[2] == sorted(items.by_id[one].name for one in mirrors)
+    headings = [row[0] for grid in (blocking, rest) for row in grid.rows if len(row) == 1]
+    said = [(cell.text, cell.note) for cell in headings]
+    assert len(set(said)) == len(said), "a next step is repeated"
+    assert set(said) == {(item.words.label, item.next_step) for item in (*items.blocking, *others)}
+    assert "12 requests wait for one of these lines" in section.lead
     page = render_html(october)
     assert f"{len(items)} items = " in page
     assert f"Blocked by {len(items.blocking)} items" in page

@@ -84,6 +84,7 @@ def test_under_other_rules_everything_is_matched(desk: Workspace) -> None:
     assert not left_out(Workspace(desk.folder))
 
 
+@pytest.mark.acceptance
 def test_a_closed_month_has_the_same_answer_regardless_of_its_settled_records(
     closed: Workspace,
 ) -> None:

@@ -416,6 +416,7 @@ def test_after_a_virtual_account_changed_everything_is_matched(world: DrawnMonth
     changed(world)
 
 
+@pytest.mark.acceptance
 def test_after_a_late_decision_everything_is_matched(world: DrawnMonths) -> None:
     world.judge("e2", "ignore", None)
     assert outcomes(changed(world))["e2"]["outcome"] == "ignored"
@@ -423,6 +424,7 @@ def test_after_a_late_decision_everything_is_matched(world: DrawnMonths) -> None
     assert outcomes(changed(world))["e2"]["outcome"] == "matched"
 
 
+@pytest.mark.acceptance
 def test_after_other_rules_everything_is_matched(world: DrawnMonths) -> None:
     world.rules = Rules(window_days=20)
     changed(world)

@@ -243,6 +243,24 @@ def test_the_message_to_the_provider_contains_their_facts_and_no_internal_file(
     assert "Please confirm that this agrees" in whole
 
 
+def test_the_message_asks_for_no_money_that_we_have_not_paid(month_end: Workspace) -> None:
+    rows = {row["state"]: row for row in month_end.awaiting_funds().arrow.to_pylist()}
+    ask = "Please tell us where the money is"
+    for state in ("PAY", "RETURNED", "SEND CRYPTO"):
+        message = month_end.trace(rows[state]["request"]).provider_text()
+        assert "Our records prove no payment of ours that you have" in message, state
+        assert ask not in message, state
+        assert "What we do not see" not in message, state
+    assert ask in month_end.trace(rows["SENT"]["request"]).provider_text()
+    waiting = request(month_end, status="AWAITING_APPROVAL", ramp_type="ON_RAMP")
+    assert ask not in month_end.trace(waiting["id"]).provider_text()
+    denied = request(month_end, status="DENIED", ramp_type="ON_RAMP")
+    assert ask not in month_end.trace(denied["id"]).provider_text()
+    paid_after_its_end = month_end.trace("PAY-2026-005191")
+    assert "CANCELLED" in paid_after_its_end.title
+    assert ask in paid_after_its_end.provider_text()
+
+
 @pytest.mark.acceptance
 def test_a_return_is_described_without_internal_ids_and_with_its_step_once(
     month_end: Workspace,

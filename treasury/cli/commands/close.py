@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--ledger",
     type=click.Path(exists=True, dir_okay=False),
-    help="The ledger, a CSV file: account, currency, balance.",
+    help="The ledger's balances, a CSV file of the accounting program; kept for this month.",
 )
 @click.option("--pdf", is_flag=True, help="Also print the report to PDF with Chromium.")
 @click.option("--notebook", is_flag=True, help="Also write the executed notebook of the close.")

@@ -17,6 +17,7 @@ from treasury.cli.command_view import CommandView, pass_view
 from treasury.cli.layout import echo_folded
 from treasury.cli.output import Choice
 from treasury.cli.settings_file import NewSettings
+from treasury.core.calendar import Month
 from treasury.core.errors import InputError, StatementError, TreasuryError
 from treasury.core.settings import (
     FILE_NAME,
@@ -87,7 +88,7 @@ def init(view: CommandView, /, **given: Any) -> None:
     """Create a workspace: its company, its services and its accounts.
 
     Each answer is tested at once: addresses and credentials at the services, accounts by reading a
-    bank file. Without the services, a workspace reads, proves and exports bank files.
+    bank file. Without the services, the bank files are stored too, and their last month is shown.
     """
     folder = view.folder
     if (folder / FILE_NAME).exists():
@@ -102,7 +103,25 @@ def init(view: CommandView, /, **given: Any) -> None:
     if not given["offline"]:
         confirm(folder, settings, secret_settings(settings), "treasury init")
     click.echo(f"wrote {folder / FILE_NAME}")
-    echo_folded(f"next: {Workspace(folder).doctor().next_step or 'all is in order'}")
+    workspace = Workspace(folder)
+    if settings.services is None:
+        _show_first_month(workspace, answers.files)
+    echo_folded(f"next: {workspace.doctor().next_step or 'all is in order'}")
+
+
+def _show_first_month(workspace: Workspace, files: dict[str, str | None]) -> None:
+    """Store the bank files, each with its account, and show the last month that they touch."""
+    for file, account in files.items():
+        try:
+            workspace.statements.add(file, account=account)
+        # The settings are written already, and the file can be added later.
+        except TreasuryError as error:
+            click.echo(f"treasury: {clean(str(error))}", err=True)
+    last = workspace.sql("SELECT max(booking_date) AS day FROM statement_entries").arrow["day"][0]
+    if last.is_valid:
+        month = min(workspace.month(), Month.of(last.as_py()))
+        echo_folded(f"the bank files are stored; the first month is {month.title}:")
+        click.echo(workspace.status(month))
 
 
 class _Answers:
@@ -110,6 +129,8 @@ class _Answers:
 
     def __init__(self, options: dict[str, Any]) -> None:
         self._given = options
+        self.files: dict[str, str | None] = {}
+        """The bank files that were read, each with its account if the file names none."""
         self._asks: bool = sys.stdin.isatty() if options["ask"] is None else options["ask"]
 
     def company(self) -> str:
@@ -132,16 +153,14 @@ class _Answers:
         options = self._given
         urls = [options[name] for name in ("token_url", "finance_url", "ramp_url")]
         if not any(urls) and not (
-            self._asks and click.confirm("Do you have the services' addresses?", default=True)
+            self._asks and click.confirm("Do you use the payment services?", default=False)
         ):
             if options["credentials"]:
                 raise InputError(
                     "credentials are given without the services' addresses",
                     do="give --token-url, --finance-url and --ramp-url too",
                 )
-            return msgspec.structs.replace(
-                new, environment=options["environment"] or new.environment
-            )
+            return msgspec.structs.replace(new, environment=self._environment(new))
         while True:
             try:
                 connected = self._addressed(new)
@@ -157,11 +176,7 @@ class _Answers:
 
     def _addressed(self, new: NewSettings) -> NewSettings:
         options = self._given
-        environment = options["environment"] or (
-            click.prompt("Environment", type=Choice(get_args(Environment)), default=new.environment)
-            if self._asks
-            else new.environment
-        )
+        environment = self._environment(new)
         token, finance, ramp = (
             self._url(options[name], words)
             for name, words in (
@@ -179,6 +194,17 @@ class _Answers:
                 name: Credential(client_id, place) for name, client_id, place in self._credentials()
             },
         )
+
+    def _environment(self, new: NewSettings) -> str:
+        """Return the environment; a default that nobody was asked about is printed."""
+        environment: str | None = self._given["environment"]
+        if environment is None and self._asks:
+            choices = Choice(get_args(Environment))
+            environment = click.prompt("Environment", type=choices, default=new.environment)
+        if environment is None:
+            environment = new.environment
+            click.echo(f"environment: {environment}; --environment chooses another")
+        return environment
 
     def _url(self, option: str | None, words: str) -> str:
         if option is None and not self._asks:
@@ -241,6 +267,7 @@ class _Answers:
             )
         if account is not None and currency is not None:
             reading = read_statements([file], account=account, currencies={account: currency})
+        self.files[file] = account
         checks = check_statements(reading).to_pylist()
         names = {row["account"]: row["account_name"] for row in reading.statements.to_pylist()}
         accounts = {}
@@ -253,8 +280,10 @@ class _Answers:
             of = [row for row in checks if (row["account"], row["currency"]) == (number, code)]
             for row in of:
                 word = "proved" if row["proved"] else "NOT PROVED"
+                days = (row["opening_date"], row["closing_date"])
+                period = "no balances" if None in days else f"{days[0]} to {days[1]}"
                 echo_folded(
-                    f"{clean(number)} {code}: {row['opening_date']} to {row['closing_date']},"
+                    f"{clean(number)} {code}: {period},"
                     f" {row['entry_count']:,} movements, {word}: {clean(row['proof'])}"
                 )
             name = clean(names.get(number) or "")

@@ -46,13 +46,16 @@ def items() -> None:
 @_names_argument
 @click.option("--owner", required=True, metavar="NAME", help="Who is responsible from now on.")
 @click.option(
-    "--by", required=True, metavar="DATE", help="Day to clear by, for example `2026-11-30`."
+    "--by",
+    required=True,
+    metavar="DATE",
+    help="Day to clear by: `2026-11-30`, `30/11/2026` or `30 Nov`.",
 )
 @click.option("--reason", required=True, help="Reason for carrying it; it is journaled.")
 @click.option(
     "--ledger",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The ledger with which the month is prepared, for items about differences from it.",
+    help="The ledger with which the month is prepared; default: the last one given to `close`.",
 )
 @deciding_options
 def items_carry(view: CommandView, names: tuple[str, ...], **terms: Any) -> None:

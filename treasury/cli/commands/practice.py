@@ -185,7 +185,7 @@ def demo(view: CommandView, scenario: str, seed: int) -> None:
         try:
             with TerminalProgress() as progress:
                 _step("sync", lambda: workspace.sync(progress=progress))
-            _play(workspace, company, requests, _step)
+            play(workspace, company, requests, _step)
             _step("close", lambda: workspace.close(month).report)
         finally:
             workspace.close_clients()
@@ -206,7 +206,7 @@ def practice(view: CommandView, scenario: str, seed: int, command: tuple[str, ..
         requests = begin_payments(folder, company)
         try:
             workspace.sync()
-            _play(workspace, company, requests, lambda _, work: work())
+            play(workspace, company, requests, lambda _, work: work())
         finally:
             workspace.close_clients()
         variables = os.environ | {"TREASURY_WORKSPACE": str(folder.resolve())}
@@ -219,7 +219,7 @@ def practice(view: CommandView, scenario: str, seed: int, command: tuple[str, ..
     sys.exit(code)
 
 
-def _play(
+def play(
     workspace: Workspace,
     company: Sandbox,
     requests: Sequence[str],

@@ -15,7 +15,8 @@ import click
 from treasury.cli.command_view import CommandView, pass_view, print_options, view_options
 from treasury.cli.layout import echo_folded
 from treasury.cli.progress import TerminalProgress
-from treasury.core.errors import NoticeError
+from treasury.core.calendar import parse_day
+from treasury.core.errors import InputError, NoticeError
 from treasury.core.text import clean
 from treasury.core.wording import instant_words
 
@@ -44,16 +45,16 @@ class Interval(click.ParamType[timedelta]):
 
 
 class Day(click.ParamType[date]):
-    """A day, for example 2026-10-01."""
+    """A day, for example 2026-10-01, 01/10/2026 or 1 Oct 2026."""
 
     name = "YYYY-MM-DD"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
         """Parse the day."""
         try:
-            return value if isinstance(value, date) else date.fromisoformat(str(value))
-        except ValueError:
-            self.fail(f"{value!r} is not a day like 2026-10-01", param, ctx)
+            return value if isinstance(value, date) else parse_day(str(value))
+        except InputError as error:
+            self.fail(f"{error.what}: {error.do}", param, ctx)
 
 
 @click.command()

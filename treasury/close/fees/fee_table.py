@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import cache, cached_property
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -129,6 +129,8 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
 
     >>> t.fees("2026-10").by("direction", "pair")
     """
+
+    printed: ClassVar[Sequence[str]] = ("totals", "trend")
 
     months: Months
     recorded: Table

@@ -58,6 +58,8 @@ class Tied(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     `totals` has a row per currency; `open` counts the lines that do not agree.
     """
 
+    printed: ClassVar[Sequence[str]] = ("totals",)
+
     fiat_columns: ClassVar[Mapping[str, Sequence[str]]] = {
         "lines": ("invoiced", "recorded", "difference", "vat"),
         "totals": ("invoiced", "recorded", "difference", "vat"),

@@ -1,5 +1,8 @@
 """The company's own ledger accounts: which account each role of the month's entries is posted to.
 
+The accounting export and the comparison with the ledger use the same mapping. Its optional table
+`[ledger]` says how to read the ledger's file.
+
 A role that is not in the mapping file is posted to an account with the role's name, so that an
 incomplete file hides no amount.
 """
@@ -9,11 +12,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
 from treasury.close.ledger.accounting import ROLES
+from treasury.core.decoding import convert
 from treasury.core.errors import InputError
 from treasury.core.files.regular_files import read_regular
 from treasury.core.toml_text import parse_toml
@@ -23,11 +27,34 @@ COIN_ROLES: Final = frozenset(
 )
 """The roles of measured coins: a mapping must name an account for each one that is used."""
 
+_BANKS: Final = ("bank ", "provider ")
+"""Bank accounts, which may have several ledger accounts; the first is the one we post to."""
+
+
+class LedgerTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How to read a ledger's file: its decimal sign, its currency, and its names of columns.
+
+    Empty for what the file itself shows.
+    """
+
+    decimal: Literal["", ",", "."] = ""
+    currency: str = ""
+    account: str = ""
+    balance: str = ""
+    debit: str = ""
+    credit: str = ""
+
 
 class LedgerAccounts(msgspec.Struct, frozen=True):
-    """The ledger account of each role, or of a role with its IBAN or asset: `bank BE45…`."""
+    """The ledger account of each role, or of a role with its IBAN or asset: `bank BE45…`.
+
+    `further_names` are a bank account's other ledger accounts, such as those for clearing: its
+    balance in the ledger is the sum of all. `terms` say how to read the ledger's file.
+    """
 
     ledger_names: Mapping[str, str] = {}
+    further_names: Mapping[str, tuple[str, ...]] = {}
+    terms: LedgerTerms = LedgerTerms()
 
     def of(self, role: str, of: str) -> str:
         """Return the account of the IBAN or asset, else of the role, else the role's own name."""
@@ -51,7 +78,7 @@ def accounts_of(mapping: str | Path | None) -> LedgerAccounts:
 
 
 def load_mapping(path: Path) -> LedgerAccounts:
-    """Read a TOML file with the table `[accounts]`; raise InputError naming a wrong key."""
+    """Read a TOML file with `[accounts]` and `[ledger]`; raise InputError naming a wrong key."""
     try:
         text = read_regular(path)
     except OSError as error:
@@ -69,16 +96,30 @@ def read_mapping(text: str, path: str) -> LedgerAccounts:
         mapping = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: {error}", do="correct that line") from None
-    strange = sorted(mapping.keys() - {"accounts"})
-    accounts = mapping.get("accounts")
+    strange = sorted(mapping.keys() - {"accounts", "ledger"})
+    accounts = mapping.get("accounts", {} if "ledger" in mapping else None)
     if strange or not isinstance(accounts, dict):
         raise InputError(
             f"{path}: {strange[0]!r:.40} is not known" if strange else f"{path}: no [accounts]",
             do='write a table [accounts] with lines like "bank" = "550000"',
         )
+    try:
+        terms = convert(mapping.get("ledger", {}), LedgerTerms)
+    except msgspec.ValidationError as error:
+        raise InputError(
+            f"{path}, [ledger]: {error}",
+            do=f"use {', '.join(LedgerTerms.__struct_fields__)}, each as text",
+        ) from None
+    names: dict[str, tuple[str, ...]] = {}
     for key, value in accounts.items():
         if not any(key == role or key.startswith(f"{role} ") for role in ROLES):
             raise InputError(f"{path}: {key!r:.60} is not a role", do=f"use {', '.join(ROLES)}")
-        if not isinstance(value, str) or not value.strip():
+        of_role = value if isinstance(value, list) and key.startswith(_BANKS) else [value]
+        if not of_role or not all(isinstance(name, str) and name.strip() for name in of_role):
             raise InputError(f"{path}: {key!r:.60} names no account", do="give it as text")
-    return LedgerAccounts({key: value.strip() for key, value in accounts.items()})
+        names[key] = tuple(name.strip() for name in of_role)
+    return LedgerAccounts(
+        {key: first for key, (first, *_) in names.items()},
+        {key: further for key, (_, *more_names) in names.items() if (further := tuple(more_names))},
+        terms,
+    )

@@ -25,6 +25,7 @@ from treasury.close.balances import month_balances
 from treasury.close.ledger.accounting import TRANSIT, accounting
 from treasury.close.ledger.coin_entries import CoinBooks
 from treasury.close.ledger.ledger_accounts import LedgerAccounts
+from treasury.close.ledger.ledger_lines import ledger_lines
 from treasury.close.ledger.transit import owed_payouts
 from treasury.close.result_words import amount_words, amounts_words, count, noted_html
 from treasury.core.errors import InputError
@@ -32,18 +33,11 @@ from treasury.core.files.package_files import step_sql
 from treasury.core.identifiers import plain_account
 from treasury.core.money import difference, total, totals
 from treasury.core.tables.column_types import INTEGER, TEXT
-from treasury.core.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
+from treasury.core.tables.csv_input import CsvLine, small_file
 from treasury.core.tables.schemas import amount_in, grouped_schema
 from treasury.core.tables.table import Table, Tables
 from treasury.core.text import clean
 from treasury.month.reconciliation import Reconciliation, matched_in_full
-
-COLUMNS: Final = (
-    CsvColumn("account", text),
-    CsvColumn("currency", text),
-    CsvColumn("balance", amount),
-)
-"""A ledger's columns; `account` is an IBAN, a wallet's address, or an account's id or name."""
 
 LEDGER: Final = grouped_schema(
     (TEXT, "account", "name", "currency"),
@@ -61,10 +55,12 @@ LEDGER: Final = grouped_schema(
 )
 """One row per account on either side, amounts in `currency`.
 
-`difference` is the ledger less the expected balance; `line` is the line in the ledger's file.
+`difference` is the ledger less the expected balance; `line` is the line in the ledger's file,
+missing for an account that the file does not name, which is not compared.
 """
 
 AGREES: Final = "agrees"
+NOT_COMPARED: Final = "not in the file: not compared"
 _WALLET: Final = "wallet"
 _ON_RAMPS, _OFF_RAMPS, _OWN_TRANSFERS = TRANSIT
 _NOTHING: Final = Decimal(0)
@@ -89,8 +85,9 @@ class LedgerComparison(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
 
     @property
     def agrees(self) -> bool:
-        """Whether all accounts are in the ledger with the expected amount, and all are proved."""
-        return all(finding == AGREES for finding in self.lines.arrow["finding"].to_pylist())
+        """Whether all accounts in the ledger's file agree with the balances, at least one."""
+        findings = self.lines.arrow["finding"].to_pylist()
+        return set(findings) - {NOT_COMPARED} == {AGREES}
 
     def __repr__(self) -> str:
         return f"<{self.title}>"
@@ -124,7 +121,8 @@ def compare_ledger(
 ) -> LedgerComparison:
     """Compare the ledger in the CSV file `path` with the month's balances on its last day.
 
-    The file has the columns account, currency and balance, debit positive. `balances` are those of
+    The file is as `ledger_lines` reads it; its `account` is an IBAN, a wallet's address, an
+    account's id or name, or the account of the mapping. `balances` are those of
     `month_balances`, if they are known already. `accounts` are the ledger's accounts for our roles,
     and `coins` the entries of measured coins. The provider's accounts are compared only if the
     ledger names them. Raise InputError, naming file and line, for a line that cannot be read or
@@ -133,32 +131,43 @@ def compare_ledger(
     r = matched_in_full(r)
     proved = month_balances(r, _zone(r)) if balances is None else balances
     rows, mapping = proved.to_pylist(), accounts or LedgerAccounts()
-    ledger_lines = _by_account(
-        path, read_csv(path, COLUMNS), _bank_names(r, mapping) | _names(rows)
+    bank_names, joined = _bank_names(r, mapping)
+    book_lines = _by_account(
+        path,
+        ledger_lines(path, small_file(path), mapping.terms),
+        _without_zeros(bank_names | _names(rows)),
+        joined,
     )
     accounts_held = {_key(row["of"], row["currency"]) for row in rows}
-    others = frozenset(ledger_lines.keys() - accounts_held)
+    others = frozenset(book_lines.keys() - accounts_held)
     books = _own_books(r, _zone(r), mapping, coins) if others else _OwnBooks({}, {})
-    posted_lines = {key: ledger_lines.pop(key) for key in sorted(others & books.posted.keys())}
+    by_name = _without_zeros({key: key for key in books.posted})
+    posted_lines = {
+        posted: book_lines.pop(key)
+        for key in sorted(others)
+        if (posted := _account_named(key, by_name)) is not None
+    }
     way = _on_the_way(r, books, frozenset(posted_lines))
-    covered = _covered(rows, ledger_lines, books, frozenset(posted_lines))
+    covered = _covered(rows, book_lines, books, frozenset(posted_lines))
     providers = {
         plain_account(row["account"])
         for row in r.statements.arrow.to_pylist()
         if row["source"] == "provider_report"
     }
     lines = [
-        _compared(row, ledger_lines.pop(key, None), way)
+        _compared(row, book_lines.pop(key, None), way)
         for row in rows
         for key in [_key(row["of"], row["currency"])]
-        if key in ledger_lines or (key[0] not in providers and key not in covered)
+        if key in book_lines or (key[0] not in providers and key not in covered)
     ]
     lines += [_posted(key, line, books, rows) for key, line in posted_lines.items()]
-    lines += [_unknown(line) for line in ledger_lines.values()]
-    apart = sum(line["finding"] != AGREES for line in lines)
+    lines += [_unknown(line) for line in book_lines.values()]
+    findings = [line["finding"] for line in lines if line["finding"] != NOT_COMPARED]
+    apart = sum(finding != AGREES for finding in findings)
+    of_all = "" if len(findings) == len(lines) else f"{len(findings)} of "
     return LedgerComparison(
-        title=f"Ledger on {r.month.last:%-d %B %Y}: {count(len(lines), 'account')},"
-        f" {apart} to look at",
+        title=f"Ledger on {r.month.last:%-d %B %Y}: {of_all}{count(len(lines), 'account')}"
+        f" compared, {apart} to look at",
         lines=pa.Table.from_pylist(lines, schema=LEDGER),
         notes=way.notes,
         sql=r.sql("statement_proofs"),
@@ -186,21 +195,49 @@ def _names(rows: Sequence[_Row]) -> dict[_Key, _Key]:
     return {name: key for name, (key, *others) in keys.items() if not others}
 
 
+def _without_zeros(names: Mapping[_Key, _Key]) -> dict[_Key, _Key]:
+    """Return the names, also without leading zeros, which exports add or drop, if unambiguous."""
+    shorter: defaultdict[_Key, set[_Key]] = defaultdict(set)
+    for (name, currency), key in names.items():
+        if name.isdecimal():
+            shorter[name.lstrip("0"), currency].add(key)
+    return {name: key for name, (key, *others) in shorter.items() if not others} | dict(names)
+
+
+def _account_named(written: _Key, names: Mapping[_Key, _Key]) -> _Key | None:
+    """Return the account that a line names, with or without its leading zeros."""
+    name, currency = written
+    short = (name.lstrip("0"), currency) if name.isdecimal() else written
+    return names.get(written) or names.get(short)
+
+
 def _by_account(
-    path: Path, lines: Iterable[CsvLine], names: Mapping[_Key, _Key]
+    path: Path,
+    lines: Iterable[CsvLine],
+    names: Mapping[_Key, _Key],
+    joined: Mapping[_Key, frozenset[_Key]],
 ) -> dict[_Key, CsvLine]:
-    ledger_lines: dict[_Key, CsvLine] = {}
+    """Return the line of each account; those of several `joined` ledger accounts are added up."""
+    book_lines: dict[_Key, CsvLine] = {}
+    names_used: defaultdict[_Key, set[_Key]] = defaultdict(set)
     for line in lines:
         written = _key(line.values["account"], line.values["currency"])
-        key = names.get(written, written)
-        if key in ledger_lines:
+        key = _account_named(written, names) or written
+        if key not in book_lines:
+            book_lines[key] = line
+        elif key in joined and written in joined[key] - names_used[key]:
+            amounts = (book_lines[key].values["balance"], line.values["balance"])
+            book_lines[key] = CsvLine(
+                book_lines[key].number, book_lines[key].values | {"balance": total(amounts)}
+            )
+        else:
             raise InputError(
                 f"{path}, line {line.number}: {clean(line.values['account'])!r:.60} in {key[1]}"
-                f" is on line {ledger_lines[key].number} already",
+                f" is on line {book_lines[key].number} already",
                 do="give each account one line per currency",
             )
-        ledger_lines[key] = line
-    return ledger_lines
+        names_used[key].add(written)
+    return book_lines
 
 
 # Comparison by ledger accounts that our own export posts to.
@@ -219,15 +256,27 @@ def _own_books(
     return _OwnBooks(posted, {key: tuple(names) for key, names in roles.items()})
 
 
-def _bank_names(r: Reconciliation, accounts: LedgerAccounts) -> dict[_Key, _Key]:
-    """Return the bank accounts by their names in the export, without ambiguous names."""
+def _bank_names(
+    r: Reconciliation, accounts: LedgerAccounts
+) -> tuple[dict[_Key, _Key], dict[_Key, frozenset[_Key]]]:
+    """Return the bank accounts by their names in the export, without ambiguous names.
+
+    The second mapping has the names of each account with several ledger accounts.
+    """
     accounts_by_name: defaultdict[_Key, set[_Key]] = defaultdict(set)
+    joined: dict[_Key, frozenset[_Key]] = {}
     for row in r.statements.arrow.to_pylist():
         role = "provider" if row["source"] == "provider_report" else "bank"
         currency = row["currency"].upper()
-        name = plain_account(accounts.of(role, row["account"]))
-        accounts_by_name[name, currency].add((plain_account(row["account"]), currency))
-    return {name: account for name, (account, *others) in accounts_by_name.items() if not others}
+        key = _key(row["account"], currency)
+        further = accounts.further_names.get(f"{role} {row['account']}", ())
+        names = [_key(name, currency) for name in (accounts.of(role, row["account"]), *further)]
+        for name in names:
+            accounts_by_name[name].add(key)
+        if further:
+            joined[key] = frozenset(names)
+    names_of = {name: key for name, (key, *others) in accounts_by_name.items() if not others}
+    return names_of, joined
 
 
 # Comparison by the balances of our accounts.
@@ -256,7 +305,7 @@ def _compared(row: _Row, line: CsvLine | None, way: _Way) -> _Row:
 
 def _finding(row: _Row, comparison: _Row) -> str:
     if comparison["line"] is None:
-        return "not in the ledger"
+        return NOT_COMPARED
     gap = comparison["difference"]
     if not row["proved"] or gap is None:
         reason = f": {row['problem']}" if row["problem"] else ""
@@ -272,7 +321,7 @@ def _finding(row: _Row, comparison: _Row) -> str:
 
 def _covered(
     rows: Sequence[_Row],
-    ledger_lines: Mapping[_Key, CsvLine],
+    book_lines: Mapping[_Key, CsvLine],
     books: _OwnBooks,
     posted: frozenset[_Key],
 ) -> set[_Key]:
@@ -283,7 +332,7 @@ def _covered(
     if not any(_WALLET in books.roles[key] for key in posted):
         return set()
     wallets = {_key(row["of"], row["currency"]) for row in rows if row["kind"] != "bank"}
-    return wallets - ledger_lines.keys()
+    return wallets - book_lines.keys()
 
 
 def _posted(key: _Key, line: CsvLine, books: _OwnBooks, rows: Sequence[_Row]) -> _Row:

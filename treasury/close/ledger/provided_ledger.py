@@ -15,20 +15,28 @@ import msgspec
 import pyarrow as pa
 
 from treasury.close.ledger.coin_entries import CoinBooks
-from treasury.close.ledger.ledger_accounts import load_mapping, read_mapping
-from treasury.close.ledger.ledger_comparison import COLUMNS, LedgerComparison, compare_ledger
+from treasury.close.ledger.ledger_accounts import LedgerAccounts, load_mapping, read_mapping
+from treasury.close.ledger.ledger_comparison import LedgerComparison, compare_ledger
+from treasury.close.ledger.ledger_lines import ledger_lines
+from treasury.core.calendar import Month
 from treasury.core.decoding import convert
 from treasury.core.errors import InputError
-from treasury.core.files.regular_files import read_regular, regular_bytes
-from treasury.core.tables.csv_input import read_csv
+from treasury.core.files.durable import make_folder, write_whole
+from treasury.core.files.regular_files import read_regular
+from treasury.core.tables.csv_input import small_file
 from treasury.journal import Actor
 from treasury.journal.chain import Entry, Head
 from treasury.journal.journal_store import Draft
 from treasury.journal.period_history import Close
 from treasury.month.reconciliation import Reconciliation
+from treasury.statements.text_encoding import utf_16
 
 _KIND: Final = "period.ledger"
 LARGEST: Final = 1024 * 1024
+_FIRST: Final = 4096
+"""Number of bytes that show whether a file is UTF-16."""
+_LEDGER_FOLDER: Final = "ledger"
+"""The workspace's folder of ledgers: one folder per month, with one file."""
 
 
 MAPPING: Final = "accounts.toml"
@@ -52,25 +60,48 @@ class LedgerFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_ledger(path: Path, workspace: Path | None = None) -> LedgerFile:
-    """Read a CSV file of account, currency and balance; raise InputError naming a wrong line.
+    """Read a ledger's file of accounts and balances; raise InputError naming a wrong line.
 
     The mapping `accounts.toml` of the workspace is included, if there is one.
     """
-    read_csv(path, COLUMNS)
-    mapping = ""
+    content = small_file(path, LARGEST)
+    mapping, accounts = "", LedgerAccounts()
     if workspace is not None and (workspace / MAPPING).is_file():
         # A mapping that cannot be read is refused here.
-        load_mapping(workspace / MAPPING)
+        accounts = load_mapping(workspace / MAPPING)
         mapping = read_regular(workspace / MAPPING)
-    content = regular_bytes(path)
-    if len(content) > LARGEST:
-        raise InputError(f"{path} is larger than 1 MB", do="give the balances, not the bookings")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        # Only the heads of columns and the names of accounts have letters beyond ASCII.
+        text = content.decode(utf_16(content[:_FIRST]) or "windows-1252", "replace")
+    # The pack has the text as UTF-8, with this hash.
+    content = text.encode()
+    if not ledger_lines(path, content, accounts.terms, ask=True):
+        raise InputError(f"{path} names no account", do="export the balances at the month's end")
     return LedgerFile(
         file_name=path.name,
-        content=content.decode("utf-8"),
+        content=text,
         sha256=hashlib.sha256(content).hexdigest(),
         mapping=mapping,
     )
+
+
+def keep_ledger(path: Path, workspace: Path, month: Month) -> None:
+    """Keep a month's ledger in the workspace, so that every list of open items includes it."""
+    folder = workspace / _LEDGER_FOLDER / str(month)
+    content = small_file(path, LARGEST)
+    make_folder(folder)
+    for former in folder.iterdir():
+        former.unlink()
+    write_whole(folder / path.name, content)
+
+
+def kept_ledger(workspace: Path, month: Month) -> LedgerFile | None:
+    """Return the ledger that was last given for a month; None without one."""
+    folder = workspace / _LEDGER_FOLDER / str(month)
+    files = sorted(folder.iterdir()) if folder.is_dir() else []
+    return read_ledger(files[0], workspace) if files else None
 
 
 def compare_with(

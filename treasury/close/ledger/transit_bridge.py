@@ -9,9 +9,9 @@ the three amounts and the reason why they differ. The rows add up to the three t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -64,6 +64,8 @@ _Figures = dict[str, Decimal]
 
 class TransitBridge(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Money in transit by three definitions: `rows` as in BRIDGE add up to each total."""
+
+    printed: ClassVar[Sequence[str]] = ("steps",)
 
     month: Month
     rows: Table

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from treasury.core.calendar import parse_day
 from treasury.core.errors import InputError, TreasuryError
 from treasury.core.files.regular_files import open_regular
 from treasury.core.money import parse_amount
@@ -50,13 +51,11 @@ def amount(cell: str, column: str) -> Decimal:
 
 
 def day(cell: str, column: str) -> date:
-    """Parse the cell as a date such as 2026-10-31."""
+    """Parse the cell as a date such as 2026-10-31, 31/10/2026 or 31 Oct 2026."""
     try:
-        return date.fromisoformat(cell)
-    except ValueError:
-        raise InputError(
-            f"{column}: {cell[:40]!r} is not a day", do="write it as 2026-10-31"
-        ) from None
+        return parse_day(cell)
+    except InputError as error:
+        raise InputError(f"{column}: {error.what}", do=error.do) from None
 
 
 def read_csv(path: Path, columns: Sequence[CsvColumn]) -> list[CsvLine]:
@@ -104,8 +103,11 @@ def small_file(path: Path, largest: int = LARGEST, name: str = "") -> bytes:
     return content
 
 
-def csv_rows(path: Path, bytes_read: bytes) -> list[tuple[int, list[str]]]:
-    """Return the line numbers and cells of a file's non-empty lines."""
+def csv_rows(path: Path, bytes_read: bytes, delimiter: str = "") -> list[tuple[int, list[str]]]:
+    """Return the line numbers and cells of a file's non-empty lines.
+
+    Without a `delimiter`, the first line decides between comma, semicolon and tab.
+    """
     try:
         content = io.TextIOWrapper(io.BytesIO(bytes_read), "utf-8-sig").read()
     except UnicodeDecodeError as error:
@@ -115,7 +117,7 @@ def csv_rows(path: Path, bytes_read: bytes) -> list[tuple[int, list[str]]]:
     if "\0" in content:
         raise InputError(f"{path} is not text", do="save it as CSV UTF-8")
     first = content.partition("\n")[0]
-    delimiter = max(_DELIMITERS, key=first.count)
+    delimiter = delimiter or max(_DELIMITERS, key=first.count)
     reader = csv.reader(content.splitlines(keepends=True), delimiter=delimiter, strict=True)
     try:
         return [(reader.line_num, cells) for cells in reader if any(map(str.strip, cells))]

@@ -15,7 +15,7 @@ analysts:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -32,7 +32,7 @@ from treasury.core.nearest_names import NearestNames
 from treasury.core.tables import duckdb_engine, query_checks
 from treasury.core.tables.schemas import keys_first, units_of
 from treasury.core.tables.shown_values import exact_frame, fiat_amounts, in_zone, presented
-from treasury.core.tables.table_view import html_table, text_table
+from treasury.core.tables.table_view import Extent, View, html_table, text_table
 from treasury.core.text import clean, is_it, nearest, one_of, safe_html, visible
 from treasury.core.wording import code_meant
 
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars  # noqa: ICN001 - `pl` is a property here
 
+_START: Final = 10
+"""Maximum number of rows of each table that `print` shows of a result with several tables."""
 _ROW: Final = "row of the table"
 """Name of the column in which a filter returns the numbers of the matching rows."""
 
@@ -56,7 +58,10 @@ class Table(NearestNames):
     >>> r.lines.where("signed_amount > 10000").sort("-amount").df
     """
 
-    __slots__ = ("_codes", "_fiat", "_keys", "_shown", "arrow", "as_stored", "sql", "title", "zone")
+    __slots__ = (
+        "_beside", "_codes", "_extent", "_fiat", "_keys", "_shown", "arrow", "as_stored", "sql",
+        "title", "zone",
+    )  # fmt: skip
     _advice = (
         'table["COLUMN"] is a column, .where filters, .sort orders, and .df is a pandas DataFrame'
     )
@@ -72,6 +77,8 @@ class Table(NearestNames):
         keys: Sequence[str] = (),
         fiat: Sequence[str] = (),
         codes: Mapping[str, Mapping[str, str]] | None = None,
+        beside: Callable[[], Mapping[str, pa.ChunkedArray]] | None = None,
+        extent: Extent = "summary",
     ) -> None:
         self.arrow = _uniquely_named(arrow)
         """The computed values, for code that computes, hashes or stores them."""
@@ -80,7 +87,9 @@ class Table(NearestNames):
         self.title = title
         self.as_stored = as_stored
         """True if columns and values are shown as in queries, not in words for analysts."""
+        self._beside = beside
         self._codes = codes or {}
+        self._extent = extent
         self._fiat = fiat
         self._keys = keys
         self._shown: pa.Table | None = None
@@ -135,7 +144,8 @@ class Table(NearestNames):
         if isinstance(names, str):
             series: pd.Series = exact_frame(self.to_arrow().select([names]))[names]
             return series
-        return self._of(self.to_arrow().select(names))
+        chosen = self.to_arrow().select(names)
+        return self._alike(chosen, chosen, "selection")
 
     def head(self, count: int = 5) -> Table:
         """Return the first rows.
@@ -312,7 +322,11 @@ class Table(NearestNames):
         >>> r.lines.to_arrow().schema
         """
         if self._shown is None:
-            self._shown = in_zone(self.arrow, self.zone)
+            table = self.arrow
+            # These columns explain each row, and are not part of the computed values.
+            for name, column in ({} if self._beside is None else self._beside()).items():
+                table = table.append_column(name, column)
+            self._shown = in_zone(table, self.zone)
             if not self.as_stored:
                 shown = fiat_amounts(self._shown, self._fiat, self.title)
                 shown = presented(shown)
@@ -426,14 +440,20 @@ class Table(NearestNames):
     # Display
 
     def __repr__(self) -> str:
-        return text_table(self.to_arrow(), self.units, clean(self.title), as_stored=self.as_stored)
+        return text_table(self.to_arrow(), self._view(clean(self.title)))
 
     def _repr_html_(self) -> str:
-        return html_table(self.to_arrow(), self.units, self.title, as_stored=self.as_stored)
+        return html_table(self.to_arrow(), self._view(self.title))
 
-    def _of(self, arrow: pa.Table) -> Table:
-        """Return a table from columns that are already in the form for analysts."""
-        return self._alike(arrow, arrow)
+    def _view(self, title: str, most_rows: int | None = None) -> View:
+        return View(
+            units=self.units,
+            title=title,
+            as_stored=self.as_stored,
+            keys=self._keys,
+            extent=self._extent,
+            most_rows=most_rows,
+        )
 
     def _taken(self, rows: slice | pa.Array) -> Table:
         """Return a table with only some of the rows."""
@@ -441,12 +461,20 @@ class Table(NearestNames):
         def kept(table: pa.Table) -> pa.Table:
             return table.slice(0, rows.stop) if isinstance(rows, slice) else table.take(rows)
 
-        return self._alike(kept(self.arrow), kept(self.to_arrow()))
+        return self._alike(kept(self.arrow), kept(self.to_arrow()), self._extent)
 
-    def _alike(self, arrow: pa.Table, shown: pa.Table) -> Table:
+    def _alike(self, arrow: pa.Table, shown: pa.Table, extent: Extent) -> Table:
         """Return a table like this one, with other values and the form in which they are shown."""
-        title, as_stored, codes = self.title, self.as_stored, self._codes
-        table = Table(arrow, "", self.zone, title=title, as_stored=as_stored, codes=codes)
+        table = Table(
+            arrow,
+            "",
+            self.zone,
+            title=self.title,
+            as_stored=self.as_stored,
+            keys=self._keys,
+            codes=self._codes,
+            extent=extent,
+        )
         table._shown = shown
         return table
 
@@ -512,6 +540,8 @@ class Tables(NearestNames):
     fiat_columns: ClassVar[Mapping[str, Sequence[str]]] = {}
     """The amount columns that are never in coins, by field, if their unit does not show this.
     """
+    printed: ClassVar[Sequence[str]] = ()
+    """The attributes with the tables that `print` shows; default: the first field."""
 
     def __post_init__(self) -> None:
         for name in _table_fields(cast("Any", type(self))):
@@ -600,8 +630,24 @@ class Tables(NearestNames):
         shown = (f"{name}={_counted(getattr(self, name))}" for name in self.__struct_fields__)
         return f"{type(self).__name__}({', '.join(shown)})"
 
+    def __str__(self) -> str:
+        fields = _table_fields(cast("Any", type(self)))
+        printed = self.printed or fields[:1]
+        tables = {name: getattr(self, name) for name in dict.fromkeys((*printed, *fields))}
+        sizes = {name: len(table) for name, table in tables.items() if table is not None}
+        parts = [repr(self).strip("<>")]
+        for name in printed:
+            if sizes.pop(name, 0):
+                table = tables[name]
+                view = table._view(f".{name}", _START)  # noqa: SLF001 - for this class only
+                parts.append(text_table(table.to_arrow(), view))
+        if others := [f".{name} ({size:,})" for name, size in sizes.items() if size]:
+            parts.append(f"Other tables, with their number of rows: {', '.join(others)}")
+        return "\n\n".join(parts)
+
     def _repr_html_(self) -> str:
-        lines = (safe_html(line) for line in str(self).strip("<>").splitlines())
+        own = str(self) if type(self).__str__ is not Tables.__str__ else repr(self)
+        lines = (safe_html(line) for line in own.strip("<>").splitlines())
         tables = (table._repr_html_() for table in self.sheets().values() if len(table))
         return f"<p class='tex2jax_ignore'>{'<br>'.join(lines)}</p>" + "".join(tables)
 

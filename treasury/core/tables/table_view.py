@@ -1,7 +1,8 @@
 """Shows tables in HTML and in a terminal, with the same rows, columns and texts.
 
-Text from outside is never rendered as markup, no number is cut, and ids come last. The notebook's
-own colours are used, so that a table is readable in light and dark themes.
+Text from outside is never rendered as markup, no number is cut, and ids come last. A selection
+keeps its columns and their order. The notebook's own colours are used, so that a table is readable
+in light and dark themes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final
+from itertools import zip_longest
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -28,15 +30,15 @@ HTML_ROWS: Final = 200
 """Maximum number of rows shown in a notebook."""
 TEXT_ROWS: Final = 20
 """Maximum number of rows shown in a terminal."""
-_LONGEST: Final = 48
-"""Maximum characters of a text in a terminal; a longer text is cut and ends in an ellipsis."""
-_REFERENCE: Final = 66
-"""Maximum characters of a word that a terminal never cuts; the longest is a transaction's hash."""
+_LONGEST: Final = (48, 40, 32, 24)
+"""Maximum characters of a text in a terminal, from the widest to the narrowest layout."""
+_LONGEST_WORD: Final = 80
+"""Maximum characters of a word that is never cut: a reference, an id, a hash."""
 _UNKNOWN_WIDTH: Final = 100
 """Characters of a line if the output is not a terminal, as in a notebook."""
 _GAP: Final = 2
-_WHOLE: Final = 36
-"""Maximum characters of the texts of a column that a notebook never wraps: an id, an IBAN."""
+_WHOLE: Final = 48
+"""Maximum characters of the texts of a column that a notebook never wraps: an entry id, an IBAN."""
 _CELL: Final = "padding:.2em .8em;border-bottom:1px solid rgba(128,128,128,.35)"
 """Cell style, inline so that a notebook's style sheet (as in marimo) cannot override it."""
 
@@ -53,6 +55,14 @@ _BLANK: Final = "\u00a0"
 """
 
 
+Extent: TypeAlias = Literal["summary", "selection", "dictionary"]
+"""The part of a table that is shown.
+
+A summary has the first rows, and in a terminal the columns that fit. A selection has the first rows
+with all columns, in their order. A dictionary has all rows with whole texts.
+"""
+
+
 class ShownRows(msgspec.Struct, frozen=True):
     """A table's first rows as texts, by column, and the alignment of each column."""
 
@@ -62,22 +72,46 @@ class ShownRows(msgspec.Struct, frozen=True):
     unbroken: Sequence[bool]
 
 
-def grid(table: pa.Table, units: Mapping[str, str], limit: int, *, as_stored: bool) -> ShownRows:
-    """Return the first rows as texts, without list columns if there are others.
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """The way to show a table: the unit of each amount, the key columns and the extent.
 
-    Amounts are shown with their currency, so currency columns come later, as do empty columns. Ids
-    are last.
+    With `as_stored`, codes are not replaced by words. `most_rows` replaces the usual number of
+    rows.
     """
-    fields = [field for field in table.schema if not pa.types.is_nested(field.type)]
-    fields = fields or list(table.schema)
+
+    units: Mapping[str, str]
+    title: str = ""
+    as_stored: bool = False
+    keys: Sequence[str] = ()
+    extent: Extent = "summary"
+    most_rows: int | None = None
+
+    def row_limit(self, table: pa.Table, usual: int) -> int:
+        """Return the maximum number of rows to show."""
+        if self.extent == "dictionary":
+            return max(table.num_rows, usual)
+        return usual if self.most_rows is None else self.most_rows
+
+
+def grid(table: pa.Table, view: View, limit: int) -> ShownRows:
+    """Return the first rows as texts.
+
+    Unless the columns are a selection, list columns are left out if there are others. Amounts are
+    shown with their currency, so currency columns come later, as do empty columns. Ids are last.
+    """
+    fields, units = list(table.schema), view.units
     aside = {*units.values(), "credit_debit"}
 
     def place(field: pa.Field) -> int:
         column = table.column(field.name).slice(0, limit)
         is_empty = column.null_count == len(column) or column.unique().to_pylist() == [""]
-        return 3 if is_id(field.name) else 2 if is_empty else 1 if field.name in aside else 0
+        if is_id(field.name) and field.name not in view.keys:
+            return 3
+        return 2 if is_empty else 1 if field.name in aside else 0
 
-    fields.sort(key=place)
+    if view.extent != "selection":
+        fields = [field for field in fields if not pa.types.is_nested(field.type)] or fields
+        fields.sort(key=place)
     kind = pa.types
     to_right = [
         kind.is_decimal(field.type) or kind.is_integer(field.type) or kind.is_floating(field.type)
@@ -89,7 +123,7 @@ def grid(table: pa.Table, units: Mapping[str, str], limit: int, *, as_stored: bo
     ]
     names = [field.name for field in fields]
     rows = [
-        [cell_text(row, name, units, as_stored=as_stored) for name in names]
+        [cell_text(row, name, units, as_stored=view.as_stored) for name in names]
         for row in table.slice(0, limit).to_pylist()
     ]
     return ShownRows(names, rows, to_right, unbroken)
@@ -110,15 +144,15 @@ def cell_text(
     return value_text(value if as_stored else in_words(name, value))
 
 
-def html_table(
-    table: pa.Table, units: Mapping[str, str], title: str = "", *, as_stored: bool = False
-) -> str:
+def html_table(table: pa.Table, view: View) -> str:
     """Return the first rows as HTML, in which text from outside is never markup."""
-    shown = grid(table, units, HTML_ROWS, as_stored=as_stored)
+    limit = view.row_limit(table, HTML_ROWS)
+    shown = grid(table, view, limit)
     names = [name.replace("_", " ") for name in shown.names]
     to_right = [at for at, right in enumerate(shown.to_right) if right]
-    cells = html_grid(shown.rows, names, title, to_right=to_right)
-    return f"{cells}<p>{size_words(table, HTML_ROWS)}</p>"
+    cells = html_grid(shown.rows, names, view.title, to_right=to_right)
+    notes = map(safe_html, size_notes(table, shown.names, limit))
+    return f"{cells}<p>{'<br>'.join(notes)}</p>"
 
 
 def html_grid(
@@ -150,7 +184,9 @@ def html_grid(
         return f"<tr>{cells}</tr>"
 
     body = (line(head, is_head=True) if head else "") + "".join(map(line, lines))
-    named = f"<caption style='text-align:left'>{safe_html(caption)}</caption>" if caption else ""
+    # A caption may be wider than a table of two short columns.
+    style = "text-align:left;white-space:nowrap"
+    named = f"<caption style='{style}'>{safe_html(caption)}</caption>" if caption else ""
     # Jupyter would render "$5 and $6" as mathematics.
     return (
         "<div class='tex2jax_ignore' style='overflow-x:auto'>"
@@ -159,65 +195,130 @@ def html_grid(
     )
 
 
-def size_words(table: pa.Table, limit: int) -> str:
-    """Return a sentence that states the number of rows, and how many are shown."""
-    count = table.num_rows
+def size_notes(table: pa.Table, columns: Collection[str], limit: int) -> list[str]:
+    """Return the number of rows, and the columns that are not shown, as one sentence each."""
+    count, names = table.num_rows, table.column_names
     if count > limit:
-        return f"{limit:,} of {count:,} rows; .df has them all"
-    return f"{count:,} row{'s' * (count != 1)}"
+        notes = [f"{limit:,} of {count:,} rows; .df has them all"]
+    else:
+        notes = [f"{count:,} row{'s' * (count != 1)}"]
+    if left_out := [name for name in names if name not in columns]:
+        notes.append(
+            f"{len(left_out)} of {len(names)} columns are not shown; to see them, select them by"
+            f' name, as in table[["{left_out[0]}"]]: {", ".join(left_out)}'
+        )
+    return [clean(note) for note in notes]
 
 
-def text_table(
-    table: pa.Table, units: Mapping[str, str], title: str = "", *, as_stored: bool = False
-) -> str:
+def text_table(table: pa.Table, view: View) -> str:
     """Return the first rows as aligned text that fits the terminal.
 
-    Columns that do not fit are named below the table. Amounts, dates and references are never cut.
+    The columns of a selection continue in further blocks, with the number of each row. Of other
+    tables, the columns that do not fit are named below. Amounts, dates and references are never
+    cut.
     """
-    shown = grid(table, units, TEXT_ROWS, as_stored=as_stored)
+    limit = view.row_limit(table, TEXT_ROWS)
+    grid_rows = grid(table, view, limit)
     columns = [
-        [clean(text) for text in column] for column in zip(shown.names, *shown.rows, strict=True)
+        [clean(text) for text in column]
+        for column in zip(grid_rows.names, *grid_rows.rows, strict=True)
     ]
-    widths = [
-        _column_width(column, is_whole=whole)
-        for column, whole in zip(columns, shown.unbroken, strict=True)
-    ]
-    kept = _fitting(widths, shown.to_right)
-    lines = [title] if title else []
-    for row in zip(*columns, strict=True):
-        cells = (_filled(row[at], widths[at], shown.to_right[at]) for at in kept)
-        lines.append((" " * _GAP).join(cells).rstrip())
-    notes = size_words(table, TEXT_ROWS)
-    if left_out := [name for at, name in enumerate(shown.names) if at not in kept]:
-        notes += f"; not shown: {', '.join(left_out)}"
-    return "\n".join([*lines, clean(notes)])
-
-
-def _column_width(texts: Sequence[str], *, is_whole: bool) -> int:
-    """Return a column's width, which is large enough for each amount, date and reference."""
-    longest = max(map(text_width, texts))
-    if is_whole or longest <= _LONGEST:
-        return longest
-    words = (text_width(word) for text in texts for word in pieces(text))
-    unbroken = max((width for width in words if width <= _REFERENCE), default=0)
-    return min(longest, max(_LONGEST, unbroken + _GAP))
-
-
-def _fitting(widths: Sequence[int], to_right: Sequence[bool]) -> list[int]:
-    """Return the indices of the columns that fit; the first column and numbers have priority."""
+    numbers = ["", *map(str, range(len(grid_rows.rows)))]
     room = (terminal_width() or _UNKNOWN_WIDTH) + _GAP
+    layouts = [_widths(columns, grid_rows.unbroken, longest) for longest in _LONGEST]
+    if view.extent == "selection":
+        widths = min(layouts, key=lambda widths: len(_blocks(widths, room)))
+        blocks = _blocks(widths, room)
+        if len(blocks) > 1:
+            blocks = _blocks(widths, room - len(numbers[-1]) - _GAP)
+    else:
+        is_money = [pa.types.is_decimal(table.schema.field(name).type) for name in grid_rows.names]
+        important = [
+            at
+            for at, column in enumerate(columns)
+            if grid_rows.names[at] in view.keys and any(column[1:])
+        ]
+        widths, fitting = _fitting(layouts, important, is_money, room)
+        blocks = [fitting]
+    fit = folded if view.extent == "dictionary" else _cut
+    lines = [view.title] if view.title else []
+    for block in blocks:
+        if block is not blocks[0]:
+            lines.append("")
+        for number, row in zip(numbers, zip(*columns, strict=True), strict=True):
+            for texts in zip_longest(*(fit(row[at], widths[at]) for at in block), fillvalue=""):
+                cells = [
+                    padded(text, widths[at], grid_rows.to_right[at])
+                    for at, text in zip(block, texts, strict=True)
+                ]
+                if len(blocks) > 1:
+                    cells.insert(0, number.rjust(len(numbers[-1])))
+                lines.append((" " * _GAP).join(cells).rstrip())
+    names = [grid_rows.names[at] for block in blocks for at in block]
+    return "\n".join([*lines, *size_notes(table, names, limit)])
+
+
+def _widths(columns: Sequence[Sequence[str]], unbroken: Sequence[bool], longest: int) -> list[int]:
+    """Return the width of each column, in which a text is cut only between words."""
+
+    def width(text: str, *, is_whole: bool) -> int:
+        natural = text_width(text)
+        if is_whole or natural <= longest:
+            return natural
+        first_word = min(text_width(pieces(text)[0]), _LONGEST_WORD)
+        return min(natural, max(longest, first_word + _GAP))
+
+    return [
+        max(width(text, is_whole=is_whole) for text in column)
+        for column, is_whole in zip(columns, unbroken, strict=True)
+    ]
+
+
+def _blocks(widths: Sequence[int], room: int) -> list[list[int]]:
+    """Return the indices of the columns of each block, in order; each block fits the terminal."""
+    blocks: list[list[int]] = []
+    free = 0
+    for at, width in enumerate(widths):
+        if not blocks or width + _GAP > free:
+            blocks.append([])
+            free = room
+        blocks[-1].append(at)
+        free -= width + _GAP
+    return blocks
+
+
+def _fitting(
+    layouts: Sequence[list[int]],
+    important: Sequence[int],
+    is_money: Sequence[bool],
+    room: int,
+) -> tuple[list[int], list[int]]:
+    """Return the widths and the indices of the columns that fit.
+
+    The layout is the widest in which all important columns fit, or else the narrowest. The first
+    column and the first amount have priority.
+    """
+    every = important or range(len(is_money))
+    widths = next(
+        (each for each in layouts if sum(each[at] + _GAP for at in every) <= room), layouts[-1]
+    )
+    first_amount = is_money.index(True) if any(is_money) else 0
     kept: list[int] = []
-    for at in sorted(range(len(widths)), key=lambda at: (at > 0, not to_right[at], at)):
+    for at in sorted(range(len(widths)), key=lambda at: (at > 0, at != first_amount, at)):
         if not kept or widths[at] + _GAP <= room:
             kept.append(at)
             room -= widths[at] + _GAP
-    return sorted(kept)
+    return widths, sorted(kept)
 
 
-def _filled(text: str, width: int, to_right: bool) -> str:
+def _cut(text: str, width: int) -> list[str]:
+    """Return the only line of a text in a column; a part of a reference would be misleading."""
     text = shortened(text, width)
-    if text_width(text) > width:
-        text = set_cell_size(text, width - 1) + "…"
+    return [text if text_width(text) <= width else set_cell_size(text, width - 1) + "…"]
+
+
+def padded(text: str, width: int, to_right: bool) -> str:
+    """Return a text with blanks up to this width, before it or after it."""
     blanks = " " * (width - text_width(text))
     return f"{blanks}{text}" if to_right else f"{text}{blanks}"
 

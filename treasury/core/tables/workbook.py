@@ -1,8 +1,8 @@
 """Writes Excel workbooks with one sheet per table, exact amounts, and texts that stay texts.
 
-A sheet is declared by its columns. Excel stores fifteen significant digits. So an amount with more
-digits is written as a text with every digit, and any other amount as a number with the decimals of
-its currency.
+A sheet is declared by its columns. Excel stores fifteen significant digits. So a column with an
+amount of more digits is written as texts with every digit, and any other column of amounts as
+numbers with the decimals of their currencies.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import chain, repeat
@@ -20,6 +20,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import xlsxwriter
 
 from treasury.core.errors import InputError, StorageError
@@ -40,6 +41,17 @@ LONGEST: Final = 32_000
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """Default creation time of a workbook; constant, so that equal workbooks are identical files."""
 
+COVER: Final = "Cover"
+"""Name of the sheet with the cover."""
+_A4: Final = 9
+"""Excel's number for this paper."""
+_NARROWEST: Final = 8
+_WIDEST: Final = 60
+"""Widths of columns, in characters; texts in the widest columns are wrapped."""
+_FILTER: Final = 3
+"""Room for the button of a column's filter, in characters."""
+_SAMPLE: Final = 2_000
+"""Number of rows that decide on the widths of a sheet."""
 _BATCH: Final = 5_000
 """Number of rows for which cells are created at once."""
 _DAY_ZERO: Final = date(1899, 12, 30)
@@ -84,20 +96,31 @@ class Sheet(msgspec.Struct, frozen=True):
     """A sheet: its name and its columns.
 
     On a `locked` sheet, only entry columns can be changed; the protection has no password. An
-    `aside` sheet is hidden and holds the lists of allowed values.
+    `aside` sheet is hidden and holds the lists of allowed values. With `fit`, the columns are as
+    wide as their values. `behind` marks a sheet of details: the cover lists it last, and its tab is
+    grey.
     """
 
     name: str
     columns: tuple[SheetColumn, ...]
     locked: bool = False
     aside: bool = False
+    fit: bool = False
+    behind: bool = False
+
+
+class Cover(msgspec.Struct, frozen=True):
+    """The first sheet of a workbook: a title, facts, and a link to each sheet with its rows."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
 
 
 class Workbook(msgspec.Struct, frozen=True, kw_only=True):
     """A workbook: its sheets in order, and its properties.
 
     `head` is printed at the top of every page; the default is the sheet's name. Instants are in the
-    time zone `zone`.
+    time zone `zone`. A `cover` is the first sheet.
     """
 
     properties: dict[str, str]
@@ -105,6 +128,7 @@ class Workbook(msgspec.Struct, frozen=True, kw_only=True):
     created: datetime = _EPOCH
     zone: str = "UTC"
     head: str = ""
+    cover: Cover | None = None
 
 
 def write_book(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> None:
@@ -125,6 +149,9 @@ def write_book(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> No
         created = book.created.astimezone(UTC).replace(tzinfo=None)
         workbook.set_properties({**book.properties, "created": created})
         writer = _SheetWriter(workbook, ZoneInfo(book.zone))
+        if book.cover is not None:
+            rows = {sheet.name: tables[sheet.name].num_rows for sheet in book.sheets}
+            writer.write_cover(book.cover, book.sheets, rows)
         for sheet in book.sheets:
             writer.write(sheet, tables[sheet.name], book.head or sheet.name)
 
@@ -180,6 +207,7 @@ def sheet_of(name: str, schema: pa.Schema) -> Sheet:
     return Sheet(
         name,
         tuple(SheetColumn(f.name, f.name, *_kind(f.type), unit.get(f.name, "")) for f in schema),
+        fit=True,
     )
 
 
@@ -207,14 +235,46 @@ class _SheetWriter:
         self._instant = book.add_format({"num_format": "yyyy-mm-dd hh:mm", "align": "left"})
         self._entry = book.add_format({"locked": False, "bg_color": "#FFF8DC", "valign": "top"})
         self._amounts: dict[int, Any] = {}
-        self._long = book.add_format({"align": "right"})
+        self._long = book.add_format({"align": "right", "valign": "top"})
+        self._wrapped = book.add_format({"valign": "top", "text_wrap": True})
+        self._as_text: frozenset[str] = frozenset()
+
+    def write_cover(self, cover: Cover, sheets: Sequence[Sheet], rows: Mapping[str, int]) -> None:
+        """Write the cover: its facts, then a link to each sheet, the sheets of details last."""
+        page = self._book.add_worksheet(COVER)
+        page.set_paper(_A4)
+        page.fit_to_pages(1, 0)
+        page.hide_gridlines(2)
+        page.set_column(0, 0, 28)
+        page.set_column(1, 1, 80)
+        line = 0
+        page.write_string(line, 0, cover.title, self._book.add_format({"bold": True, "size": 16}))
+        for name, text in cover.facts:
+            line += 1
+            page.write_string(line, 0, name, self._text)
+            page.write_string(line, 1, _fitting(clean(text)), self._wrapped)
+        link = self._book.get_default_url_format()
+        for title, chosen in (
+            ("Sheets", [sheet for sheet in sheets if not sheet.behind]),
+            ("Details", [sheet for sheet in sheets if sheet.behind]),
+        ):
+            line += 2
+            page.write_string(line, 0, title, self._head)
+            page.write_string(line, 1, "Rows", self._head)
+            for sheet in chosen:
+                line += 1
+                page.write_url(line, 0, f"internal:'{sheet.name}'!A1", link, sheet.name)
+                page.write_string(line, 1, f"{rows[sheet.name]:,}", self._text)
 
     def write(self, sheet: Sheet, table: pa.Table, title: str) -> None:
         """Write one sheet: a header that stays visible and has filters, then the rows."""
         page = self._book.add_worksheet(sheet.name)
         page.freeze_panes(1, 0)
         page.set_landscape()
+        page.set_paper(_A4)
         page.fit_to_pages(1, 0)
+        if sheet.behind:
+            page.set_tab_color("#808080")
         page.repeat_rows(0)
         page.set_header(f"&L{title[:180].replace('&', '&&')}&R&A")
         last = max(table.num_rows, 1)
@@ -223,8 +283,10 @@ class _SheetWriter:
             page.protect("", _MAY_CHANGE)
         if sheet.aside:
             page.hide()
+        self._as_text = _long_columns(table)
+        widths = self._widths(sheet, table)
         for at, column in enumerate(sheet.columns):
-            page.set_column(at, at, column.width)
+            page.set_column(at, at, widths[at], self._wrapped if widths[at] >= _WIDEST else None)
             if column.choices:
                 page.data_validation(1, at, last, at, {**_FROM_LIST, "source": column.choices})
             zone_note = f" ({self._zone.key})" if column.kind == "instant" else ""
@@ -237,7 +299,24 @@ class _SheetWriter:
         for line, row in enumerate(rows, start=1):
             for at, cell in enumerate(row):
                 if cell is not None:
-                    _put(page, line, at, *cell)
+                    value, form = cell
+                    wraps = form is self._text and widths[at] >= _WIDEST
+                    _put(page, line, at, value, self._wrapped if wraps else form)
+
+    def _widths(self, sheet: Sheet, table: pa.Table) -> list[int]:
+        """Return the width of each column: as declared, or as its values and its title need."""
+        if not sheet.fit:
+            return [column.width for column in sheet.columns]
+        batches = table.slice(0, _SAMPLE).to_batches()
+        widths = []
+        for column in sheet.columns:
+            cells = chain.from_iterable(self._cells(column, batch) for batch in batches)
+            longest = max(map(_shown_length, cells), default=0)
+            title = max(map(len, column.title.split())) + _FILTER
+            if column.kind == "instant":
+                title = max(title, len(self._zone.key) + _FILTER)
+            widths.append(min(max(longest + 1, title, _NARROWEST), _WIDEST))
+        return widths
 
     def _cells(self, column: SheetColumn, batch: pa.RecordBatch) -> list[_Cell | None]:
         """Return the cells of a column; repeated values are converted once."""
@@ -249,7 +328,11 @@ class _SheetWriter:
             has_unit = column.unit in batch.schema.names
             units = batch.column(column.unit).to_pylist() if has_unit else repeat(None, len(values))
             pairs = zip(values, units, strict=True)
-            return [None if value is None else self._amount(value, unit) for value, unit in pairs]
+            is_text = column.field in self._as_text
+            return [
+                None if value is None else self._amount(value, unit, is_text=is_text)
+                for value, unit in pairs
+            ]
         if pa.types.is_nested(array.type):
             return [None if value is None else self._cell(value) for value in values]
         cells: dict[Any, _Cell | None] = {None: None}
@@ -275,12 +358,12 @@ class _SheetWriter:
             case _:
                 return _fitting(clean(value)), self._text
 
-    def _amount(self, amount: Decimal, currency: str | None) -> _Cell:
-        """Return a decimal as a number if Excel can store all its digits, else as text."""
-        digits, decimals = _digits(amount)
-        if digits > DIGITS:
-            return f"{amount:f}", self._long
+    def _amount(self, amount: Decimal, currency: str | None, *, is_text: bool) -> _Cell:
+        """Return a decimal as a number, or as a text with every digit."""
+        _, decimals = _digits(amount)
         places = max(decimals, exponent(currency) if currency else 0)
+        if is_text:
+            return f"{amount:.{places}f}", self._long
         # xlsxwriter formats the Decimal directly, so it never becomes a float.
         return amount, self._places(places)
 
@@ -289,6 +372,35 @@ class _SheetWriter:
             pattern = "#,##0" + ("." + "0" * decimals if decimals else "")
             self._amounts[decimals] = self._book.add_format({"num_format": pattern})
         return self._amounts[decimals]
+
+
+def _long_columns(table: pa.Table) -> frozenset[str]:
+    """Return the columns with an amount of which Excel cannot store all digits."""
+    return frozenset(
+        field.name
+        for field in table.schema
+        if pa.types.is_decimal(field.type)
+        and any(
+            value is not None and _digits(value)[0] > DIGITS
+            for value in pc.unique(table[field.name]).to_pylist()
+        )
+    )
+
+
+def _shown_length(cell: _Cell | None) -> int:
+    """Return about how many characters a cell shows."""
+    match cell:
+        case None | (None, _):
+            return 0
+        case (str() as text, _):
+            return len(text)
+        case (datetime(), _):
+            return len("2026-11-02 09:00")
+        case (Decimal() as amount, form):
+            places = form.num_format.partition(".")[2]
+            return len(f"{amount:,.0f}") + (1 + len(places) if places else 0) + 1
+        case (number, form):
+            return len("2026-11-02") if form is not None else len(f"{number:,}")
 
 
 def _put(page: Any, line: int, at: int, value: Any, form: Any) -> None:

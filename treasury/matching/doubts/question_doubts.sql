@@ -1,21 +1,11 @@
 -- One row per combination of a line, a question, and a reason why a person has to decide about the line. The
--- question is null for three reasons: very many expectations have the code, an earlier line names the code
--- together with others and is their exact sum, or a text is too long. `line_doubts` adds requests that are
--- already fully paid.
+-- question is null for three reasons: two of `text_doubts`, and an earlier line that names the code together
+-- with others and is their exact sum. `line_doubts` adds requests that are already fully paid.
 SELECT DISTINCT o.entry_id, o.question, 'the text may also read ' || e.code AS why
 FROM other_readings AS o
 JOIN expectations AS e ON e.expectation_id = o.expectation_id
 UNION
-SELECT m.entry_id, 3 AS question, 'its digits are grouped otherwise than in ' || e.code AS why
-FROM moved_groups AS m
-JOIN expectations AS e ON e.expectation_id = m.expectation_id
-UNION
-SELECT entry_id, 2 AS question, 'a second number stands next to its number' AS why
-FROM second_serials
-UNION
-SELECT r.entry_id, CAST(NULL AS INTEGER) AS question, 'very many expectations have its code' AS why
-FROM code_readings AS r
-JOIN shared_codes AS s ON s.code = r.code
+SELECT entry_id, question, why FROM text_doubts
 UNION
 SELECT s.entry_id, 4 AS question, e.code || ', one slip away, expects exactly this amount' AS why
 FROM slip_candidates AS s
@@ -42,14 +32,6 @@ JOIN line_parties AS l ON l.entry_id = u.entry_id
 LEFT JOIN known_payers AS k
     ON k.expectation_id = u.expectation_id AND k.party = l.party AND k.since < l.booking_date
 WHERE k.party IS NULL
-UNION
-SELECT entry_id, 2 AS question, 'a sign in its text stands for several letters' AS why
-FROM reference_fields
-WHERE NOT is_plain AND contains(text, '⃝')
-UNION
-SELECT f.entry_id, CAST(NULL AS INTEGER) AS question, 'its text is longer than the ' || CAST(u.max_text AS VARCHAR) || ' characters that are searched' AS why
-FROM reference_fields AS f
-JOIN rules AS u ON length(f.text) > u.max_text
 UNION
 SELECT r.entry_id, 7 AS question, e.code || ', ' || r.tie || ', expects exactly this amount' AS why
 FROM rival_requests AS r

@@ -93,6 +93,7 @@ class TermsVerbs(Facade):
     >>> t.limits.accept()
     """
 
+    _offers = ("propose", "accept", "list")
     kind: ClassVar[TermsKind]
     terms: ClassVar[pa.Schema]
     """The columns of the terms in force."""

@@ -8,10 +8,10 @@ attributed to the line itself, to its expectations or to other lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import Final
+from typing import ClassVar, Final
 
 import msgspec
 import pyarrow as pa
@@ -64,6 +64,8 @@ _Within = Callable[[date], bool]
 
 class Comparison(Tables, msgspec.Struct, frozen=True, eq=False):
     """The changes between two answers: `moves` as in MOVES, `totals` as in TOTALS."""
+
+    printed: ClassVar[Sequence[str]] = ("totals", "moves")
 
     title: str
     moves: Table

@@ -7,11 +7,11 @@ effect, so that an answer for an earlier time uses the rules in force then.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -49,6 +49,8 @@ class Preview(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     due date or delay. `closed` are lines of closed months that the new rules would match
     differently; they keep the rules of their close.
     """
+
+    printed: ClassVar[Sequence[str]] = ("totals",)
 
     rules: Rules
     before: Rules

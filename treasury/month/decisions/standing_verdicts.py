@@ -40,6 +40,11 @@ OPEN_LINES: Final = grouped_schema(
     (AMOUNT, "amount"),
     (TEXT, "currency", "outcome", "suggestion", "reason", "counterparty_name", "assigned_to"),
 )
+OPEN_LINE_KEYS: Final = (
+    "booking_date", "direction", "amount", "signed_amount", "currency", "outcome", "suggestion",
+    "counterparty_name", "reason",
+)  # fmt: skip
+"""The columns of OPEN_LINES to show first."""
 
 
 def standing_table(stand: Iterable[Decision], knowledge: Knowledge) -> pa.Table:

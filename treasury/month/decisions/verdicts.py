@@ -27,7 +27,7 @@ from treasury.journal.decision_history import Decision, decision_table, read_dec
 from treasury.journal.decision_log import Decided, decide, read_decided
 from treasury.matching.reference_matching import read_decisions
 from treasury.month.decisions.batch_debits import orders_paid
-from treasury.month.decisions.standing_verdicts import open_lines, standing_table
+from treasury.month.decisions.standing_verdicts import OPEN_LINE_KEYS, open_lines, standing_table
 from treasury.month.decisions.verdict_checks import (
     Body,
     Check,
@@ -441,7 +441,7 @@ class Deciding(Facade):
                 "the lines that need a decision are not known: no bank line is stored",
                 do="add statements with `treasury statements add FILE…`",
             )
-        return Table(open_lines(knowledge, stand), zone=self._zone)
+        return Table(open_lines(knowledge, stand), zone=self._zone, keys=OPEN_LINE_KEYS)
 
     def _decide_lines(
         self,

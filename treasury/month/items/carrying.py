@@ -7,7 +7,8 @@ item's amount and state, its owner, and the day by which it should clear.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
@@ -18,15 +19,14 @@ import msgspec
 import pyarrow as pa
 
 from treasury.actions.policies.policy import Policy
-from treasury.core.calendar import Month
+from treasury.core.calendar import Month, parse_day
 from treasury.core.errors import ActionRefused, InputError
 from treasury.core.nearest_names import Facade
 from treasury.core.tables.column_types import TEXT
 from treasury.core.tables.table import Table
-from treasury.core.text import clean
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
-from treasury.journal.period_history import closed_periods
+from treasury.journal.period_history import closed_periods, preparations
 from treasury.journal.person_names import same_person
 from treasury.month.items.carry_proposals import (
     ACCEPTANCES,
@@ -43,6 +43,8 @@ from treasury.month.items.open_items import OpenItems
 CARRIED: Final = pa.schema([("standing", TEXT), ("name", TEXT), *ACCEPTANCES])
 """One row per proposal to carry an item; `standing` is accepted, waiting, lapsed or settled."""
 _WAITS: Final = "waits for a second person"
+_OF_A_MONTH: Final = re.compile(r"/(\d{4}-(?:0[1-9]|1[0-2]))$", re.ASCII)
+"""The end of an item's id if the item concerns a single month."""
 _LONGEST_REMARK: Final = 500
 
 ListItems = Callable[[str | Month | None, Decided, Path | None], OpenItems]
@@ -102,14 +104,14 @@ class Carrying(Facade):
         owner
             The person who follows the items up.
         by
-            The day by which they should clear, as a date or `2026-11-30`.
+            The day by which they should clear, as a date, `2026-11-30`, `30/11/2026` or `30 Nov`.
         reason
             Why they are still open.
         month
             The month; default: the last one that ended.
         ledger
-            The ledger's CSV file that the month will be prepared with; required for items that are
-            ledger differences.
+            The ledger's CSV file that the month will be prepared with; default: the last one that
+            was given to its close.
         actor
             The deciding person; default: the person at the login.
         dry_run
@@ -230,18 +232,27 @@ class Carrying(Facade):
     def list(self, month: str | Month | None = None) -> Table:
         """Return every proposal to carry an item, with its standing; columns as in CARRIED.
 
+        A proposal that concerns another month, such as a prepared one, has its standing there.
+
         >>> t.items.list("2026-10")
         """
         decided = read_decided(self._journal, until=self._until)
         items = self._list_items(month, decided, None)
-        rows = [
-            {
-                **msgspec.structs.asdict(acceptance),
-                "name": item.name if (item := items.by_id.get(item_id)) else None,
-                "standing": _standing(acceptance, item, self._today()),
-            }
-            for item_id, acceptance in acceptances(decided.entries).items()
-        ]
+        standing = acceptances(decided.entries)
+        elsewhere: dict[str, tuple[Month, OpenItem]] = {}
+        if absent := standing.keys() - items.by_id.keys():
+            for open_month in _other_months(items.month, decided, absent):
+                listed = self._list_items(open_month, decided, None).by_id
+                elsewhere |= {of: (open_month, listed[of]) for of in absent & listed.keys()}
+        rows = []
+        for item_id, acceptance in standing.items():
+            of, item = elsewhere.get(item_id, (items.month, items.by_id.get(item_id)))
+            words = f"not open in {of}"
+            if item is not None:
+                words = _standing(acceptance, item, self._today())
+                words += f", in {of}" if of != items.month else ""
+            row = {"standing": words, "name": None if item is None else item.name}
+            rows.append(msgspec.structs.asdict(acceptance) | row)
         return Table(pa.Table.from_pylist(rows, schema=CARRIED), zone=self._zone)
 
     def plan_proposal(
@@ -277,12 +288,7 @@ class Carrying(Facade):
         """Return the owner, the day to clear by and the reason, after checking them."""
         _require(owner, "an owner", "owner")
         _require(reason, "a reason", "reason")
-        try:
-            expected = by if isinstance(by, date) else date.fromisoformat(by.strip())
-        except ValueError:
-            raise InputError(
-                f"{clean(by)[:40]!r} is not a day", do="write it as 2026-11-30"
-            ) from None
+        expected = by if isinstance(by, date) else parse_day(by, self._today())
         if expected < self._today():
             raise InputError(
                 f"{expected} is past", do="give the day by which the items should clear"
@@ -339,7 +345,8 @@ class Carrying(Facade):
                 )
             if not names:
                 raise InputError(
-                    "no item is named", do="`treasury exceptions --blocking` lists them"
+                    "no item is named",
+                    do=f"`treasury exceptions --month {items.month} --blocking` lists them",
                 )
             chosen = {item.item_id: item for item in map(items.find, names)}
             standing = acceptances(decided.entries)
@@ -390,9 +397,18 @@ def _proposed(
     return {"amount": item.amount, "currency": item.currency, "state": item.state} | terms
 
 
-def _standing(acceptance: Acceptance, item: OpenItem | None, today: date) -> str:
-    if item is None:
-        return "settled, or not in this month"
+def _other_months(month: Month, decided: Decided, item_ids: Iterable[str]) -> list[Month]:
+    """Return the months, other than `month` and closed ones, in which these items may be open.
+
+    They are the prepared months and those that an item's id ends with, such as `…/2026-09`.
+    """
+    names = set(preparations(decided.entries))
+    names |= {end[1] for item_id in item_ids if (end := _OF_A_MONTH.search(item_id))}
+    names -= {str(month), *closed_periods(decided.entries)}
+    return [Month.parse(name) for name in sorted(names)]
+
+
+def _standing(acceptance: Acceptance, item: OpenItem, today: date) -> str:
     lapse = acceptance.lapse(item, today)
     if lapse:
         return f"lapsed: {lapse}"

@@ -7,9 +7,9 @@ decision is confirmed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 import pyarrow as pa
@@ -57,6 +57,8 @@ class Effects(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     `unknown` is the reason if the effects cannot be computed, and empty otherwise.
     """
+
+    printed: ClassVar[Sequence[str]] = ("table",)
 
     month: Month
     effects: tuple[Effect, ...]

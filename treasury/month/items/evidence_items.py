@@ -61,8 +61,9 @@ def _statement_step(row: Mapping[str, Any], month: Month) -> str:
     """Return the next step that completes an account's statements."""
     if row.get("not_provable"):
         return (
-            f"{clean(row['problem'])}: its lines match and prove no balance; ask the bank for "
-            "statements with balances, or for a format that has them"
+            f"{clean(row['problem'])}: its lines match and prove no balance; confirm its balance "
+            f"before and after them: treasury statements confirm {row['account']} --date "
+            f"{month.previous.last} --balance … --source …, then the same for {month.last}"
         )
     if row["problem"]:
         statement = (row.get("problem_statement") or "ID")[:8]
@@ -81,7 +82,7 @@ def _statement_step(row: Mapping[str, Any], month: Month) -> str:
 def source_items(facts: Facts) -> Iterator[OpenItem]:
     """Yield an item if the services were not read after the month's end, or not recently."""
     at, read_on = facts.synced_at, facts.day(facts.synced_at)
-    if facts.r.basis is None:
+    if facts.r.basis is None or not facts.are_services_used:
         return
     if at is None or at < facts.end:
         kind, since = "not_synced", read_on
@@ -89,6 +90,9 @@ def source_items(facts: Facts) -> Iterator[OpenItem]:
         kind, since = "stale", facts.month.last
     else:
         return
+    step = KINDS[kind].next_step
+    if not facts.r.basis.question.uses_services:
+        step = "They were read before: put [services] back into treasury.toml, then sync"
     yield make_item(
         facts,
         kind,
@@ -96,6 +100,7 @@ def source_items(facts: Facts) -> Iterator[OpenItem]:
         name="Services",
         state="MISSING" if at is None else "STALE",
         since=since,
+        next_step=step,
         evidence_to=read_on,
     )
 
@@ -147,9 +152,9 @@ def unprovable_accounts(r: Reconciliation) -> list[dict[str, Any]]:
 
 
 def ledger_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per account on which the ledger differs."""
+    """Yield an item per account in the ledger's file that differs."""
     for row in table_rows(facts.ledger):
-        if row["finding"] == _AGREES:
+        if row["finding"] == _AGREES or row["line"] is None:
             continue
         sides = (row["difference"], row["expected"], row["ledger"])
         amount = next((side for side in sides if side is not None), None)

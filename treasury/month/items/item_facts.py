@@ -36,6 +36,7 @@ class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
     ACTIONS; `coins`, `exposure` and `corrections` those of COINS, EXPOSURE_TOTALS and CORRECTIONS.
     `moved` are decisions with changed facts, as in STANDING. `synced_at` is when the services were
     last read, or None for never. `journal_problem` is why the journal does not verify, or empty.
+    `are_services_used` is false for a company that has bank files alone.
     """
 
     r: Reconciliation
@@ -50,6 +51,12 @@ class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
     coins: pa.Table | None = None
     exposure: pa.Table | None = None
     journal_problem: str = ""
+    are_services_used: bool = True
+
+    @property
+    def expects_nothing(self) -> bool:
+        """Whether no payment is expected on any account: only the services announce payments."""
+        return not self.are_services_used
 
     @property
     def month(self) -> Month:

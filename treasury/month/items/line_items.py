@@ -32,7 +32,9 @@ def line_items(facts: Facts) -> Iterator[OpenItem]:
     """
     differences = {row["entry_id"]: row for row in facts.differences if row["state"] in LINE_STATES}
     for line in facts.open_lines.to_pylist():
-        state = _LINES[line["outcome"]]
+        # A line without a reference needs a person only if the account expects payments.
+        is_expected = line["outcome"] != "unreferenced" or not facts.expects_nothing
+        state = _LINES[line["outcome"] if is_expected else "not_reconciled"]
         particulars: dict[str, Any] = {"state": state.screen, "since": line["booking_date"]}
         if (difference := differences.get(line["entry_id"])) is not None:
             particulars |= {name: difference[name] for name in ("state", "next_step", "request_id")}

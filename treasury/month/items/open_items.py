@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from typing import Final, Literal, TypeAlias, get_args
+from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
 import msgspec
 import pyarrow as pa
@@ -55,6 +55,8 @@ _MOST_NAMES: Final = 5
 _OF_MONEY: Final = ("line", "request", "transfer", "conversion")
 """Subjects that always have an amount of money; other subjects may have none."""
 _OF_ANY_MONTH: Final = ("unknown_outcome", "done_twice")
+_KEYS: Final = ("kind", "name", "amount", "signed_amount", "currency", "age", "next_step")
+"""The columns to show first."""
 _FILTERS: Final = ("kind", "turn", "month", "blocks", "subject")
 """The arguments of `OpenItems.select`."""
 _TITLE: Final = "Open items"
@@ -134,6 +136,8 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
     `sql` is the SQL that computes the outcomes behind the items about bank lines.
     """
 
+    printed: ClassVar[Sequence[str]] = ("table",)
+
     month: Month
     items: tuple[OpenItem, ...]
     sql: str = ""
@@ -141,7 +145,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def table(self) -> Table:
         """The items as a table; columns as in OPEN_ITEMS."""
-        return Table(items_table(self.items), title=_TITLE, codes=_CODES)
+        return Table(items_table(self.items), title=_TITLE, keys=_KEYS, codes=_CODES)
 
     def sheets(self) -> Mapping[str, Table]:
         """Return the items by sheet name."""

@@ -24,7 +24,9 @@ from treasury.month.states import FUNDING_STATES, states_of
 
 _Row = Mapping[str, Any]
 
-_BY_A_LINE: Final = ("check_bank", "sent_wrong", "paid_early", "awaits_line", "settled_since")
+_BY_A_LINE: Final = (
+    "check_bank", "rejected_unproved", "sent_wrong", "paid_early", "awaits_line", "settled_since",
+)  # fmt: skip
 """Kinds of items with money that may also be in an open line."""
 _DIFFERENCES: Final = states_of("difference")
 _DOUBTS: Final = states_of("doubt")

@@ -77,6 +77,8 @@ class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     company: str
     known_at: datetime
     zone: ZoneInfo
+    is_sent: bool = True
+    """Whether a record proves that our money or coins have left for the provider."""
     sql: str = ""
     """The SQL of all records that can be traced."""
 
@@ -93,7 +95,10 @@ class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return {"Hops": Table(pa.Table.from_pylist(rows, schema=HOPS), zone=self.zone)}
 
     def provider_text(self) -> str:
-        """Return a question for the provider about the payment, without our own files."""
+        """Return a question for the provider about the payment, without our own files.
+
+        It asks for money only if a record proves that we have sent it.
+        """
         if not self.hops:
             return ""
         known_at = clock_words(self.known_at, self.zone)
@@ -108,10 +113,13 @@ class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         lines += [
             f"- {self._provider_line(hop)}"
             for hop in self.hops
-            if hop.is_for_provider and hop.state not in GAPS
+            if hop.is_for_provider and (hop.state not in GAPS or self._is_recorded(hop))
         ]
         missing = [f"- {self._provider_line(hop)}" for hop in self.gaps if hop.is_for_provider]
-        if missing:
+        if not self.is_sent:
+            lines += ["", "Our records prove no payment of ours that you have, so none is missing."]
+            lines += ["Please confirm that this agrees with your records."]
+        elif missing:
             lines += ["", "What we do not see, or what contradicts:", *missing]
             lines += ["", "Please tell us where the money is, and when the rest follows."]
         else:
@@ -151,6 +159,10 @@ class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         head = ("", "Where", "When", "What", "Evidence")
         step = f"<p><b>Next:</b> {safe_html(self.next_step)}</p>" if self.next_step else ""
         return html_grid(rows, head, self.title, has_row_heads=True) + step
+
+    def _is_recorded(self, hop: Hop) -> bool:
+        """Return whether an unsent payment's hop is a record, such as a debit that came back."""
+        return not self.is_sent and (hop.on is not None or hop.at is not None)
 
     def _when(self, hop: Hop) -> str:
         if hop.at is not None:

@@ -6,13 +6,14 @@ hop.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from typing import Any, Final
 
 from treasury.core.money import total
 from treasury.month.differences import TELLERS, Today, difference_rows
-from treasury.month.funding import REMARK_WORDS, funding_rows
+from treasury.month.funding import REMARK_WORDS, FundingRow, funding_rows
+from treasury.month.states import waiting_on
 from treasury.month.trace.hops import (
     bank_line,
     event_hop,
@@ -32,6 +33,12 @@ _DELIVERY: Final = (
     "completed_at",
 )  # fmt: skip
 """The columns of a delivery: where, which coins, and when."""
+_SENT: Final = waiting_on("service's") | {
+    "SENT WRONG", "HASH USED TWICE", "PAID BEFORE APPROVAL",
+}  # fmt: skip
+"""The funding states in which a record proves that we have paid."""
+_FUNDED: Final = ("PROCESSING", "BLOCKED", "SUCCEEDED")
+"""The service's statuses after it has received the money or coins."""
 _ENDED: Final = {
     "CANCELLED": "cancelled",
     "REJECTED": "rejected",
@@ -65,10 +72,14 @@ class RequestHops(Records):
         currency = request["fiat_currency"] if on_ramp else request["crypto_currency"]
         way = "on-ramp" if on_ramp else "off-ramp"
         name = request["payment_reference"] or request_id
+        waiting = self.rows("SELECT * FROM funding WHERE request_id = ?", request_id)
+        terms = self.question.rules, self.question.today
+        funding = next(iter(funding_rows(waiting, *terms, self.remarks)), None)
         return TraceParts(
             title=f"{name}, {way} of {words(gross, currency)}, {request['status']}",
             hops=tuple(hops),
-            next_step=self._step_of(request_id),
+            next_step=self._step_of(request_id, funding),
+            is_sent=_is_sent(request, funding, hops),
             names=(
                 ("Payment reference", request["payment_reference"] or ""),
                 ("Ramp request", request_id),
@@ -235,7 +246,7 @@ class RequestHops(Records):
         yield from self._on_chain(request)
         yield from self._hash_problem(request["id"])
 
-    def _step_of(self, request_id: str) -> str:
+    def _step_of(self, request_id: str, funding: FundingRow | None) -> str:
         """Return the next step of a request, from the month's differences or its funding state."""
         question = self.question
         today = Today(question.today, question.month.last, question.zone, question.rules)
@@ -246,9 +257,21 @@ class RequestHops(Records):
         differences = difference_rows(steps, (), (), today)
         if differences:
             return _state_and_step(differences[0].state, differences[0].next_step)
-        waiting = self.rows("SELECT * FROM funding WHERE request_id = ?", request_id)
-        rows = funding_rows(waiting, question.rules, question.today, self.remarks)
-        return _state_and_step(rows[0].state, rows[0].next_step) if rows else ""
+        return "" if funding is None else _state_and_step(funding.state, funding.next_step)
+
+
+def _is_sent(request: Row, funding: FundingRow | None, hops: Sequence[Hop]) -> bool:
+    """Return whether a record proves that our money or coins for a request have left.
+
+    While the request waits for its funds, its funding state shows it. Otherwise the service shows
+    it by the request's status or its event, and else the bank's line or the transaction's hash.
+    """
+    if funding is not None:
+        return funding.state in _SENT
+    place = "Bank line" if request["ramp_type"] == "ON_RAMP" else "Blockchain"
+    return request["status"] in _FUNDED or any(
+        hop.place in {"Service", place} and hop.state in {"seen", "conflict"} for hop in hops
+    )
 
 
 def _coins(request: Row) -> dict[str, Any]:

@@ -17,12 +17,16 @@ Row = Mapping[str, Any]
 
 
 class TraceParts(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of a trace; `names` are the names by which the provider knows the payment."""
+    """The parts of a trace; `names` are the names by which the provider knows the payment.
+
+    `is_sent` is false if no record proves that our money or coins have left for the provider.
+    """
 
     title: str
     hops: tuple[Hop, ...] = ()
     next_step: str = ""
     names: tuple[tuple[str, str], ...] = ()
+    is_sent: bool = True
 
 
 def sql_of(name: str) -> str:

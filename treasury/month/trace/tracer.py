@@ -12,6 +12,7 @@ import pyarrow as pa
 from treasury.lake import Snapshot
 from treasury.matching.engine.pipeline import compose, in_order, needed, steps_of
 from treasury.month.funding import remarks_by_request
+from treasury.month.funding_words import with_answers
 from treasury.month.question import Question
 from treasury.month.reconciliation import STEPS, _known_at, run_on_question
 from treasury.month.trace.line_trace import LineHops
@@ -55,8 +56,8 @@ def trace(
                 listed = f"{count} payments, latest first"
             parts = TraceParts(title=f"{listed}: choose one")
         else:
-            way = _WAYS[subject.kind](connection, question, remarks_by_request(remarks))
-            parts = way.read(subject.id)
+            remarked = with_answers(connection, remarks_by_request(remarks), question.zone)
+            parts = _WAYS[subject.kind](connection, question, remarked).read(subject.id)
         return Trace(
             asked=typed,
             **msgspec.structs.asdict(parts),

@@ -84,12 +84,16 @@ def confirm_buttons(
 
 
 class InputField(msgspec.Struct, frozen=True):
-    """A line to type in; its content is sent with the next press. `error` is shown next to it."""
+    """A line to type in, or a choice; it is sent with the next press, and `error` shown next to it.
+
+    `choices` are pairs of a value and its words; without any, the line takes text.
+    """
 
     name: str
     label: str
     hint: str = ""
     error: str = ""
+    choices: tuple[tuple[str, str], ...] = ()
 
 
 class Pager(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from typing import Any, Final
 
 import msgspec
@@ -47,10 +47,15 @@ def desk_clock(zone: tzinfo) -> Iterator[None]:
 
 
 def instant(moment: datetime | None) -> str:
-    """Return `2026-11-02 09:00:05 CET`, in the workspace's time zone; empty for None."""
+    """Return `2 Nov 2026 09:00:05 CET`, in the workspace's time zone; empty for None."""
     if moment is None:
         return ""
-    return instant_words(moment.astimezone(_CLOCK.get()), "%Y-%m-%d %H:%M:%S")
+    return instant_words(moment.astimezone(_CLOCK.get()), "%-d %b %Y %H:%M:%S")
+
+
+def day(on: date | None, absent: str = "") -> str:
+    """Return `2 Nov 2026`; `absent` for None."""
+    return absent if on is None else f"{on:%-d %b %Y}"
 
 
 def _mapped(value: Any) -> Any:

@@ -24,7 +24,7 @@ from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import Button, Detail, Letter, StepBlock, Text
 from treasury.panels.frames.list_panel import ListPanel, PendingDecision
 from treasury.panels.frames.panel import Press, Presses
-from treasury.panels.frames.panel_text import instant
+from treasury.panels.frames.panel_text import day, instant
 from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource
 from treasury.panels.panel_workspace import PanelWorkspace
 
@@ -171,11 +171,11 @@ def trace_step(trace: Trace) -> StepBlock:
 
 
 def _fact(number: int, hop: Hop) -> Detail:
-    when = f"since {hop.since}" if hop.since is not None else ""
+    when = f"since {day(hop.since)}" if hop.since is not None else ""
     if hop.at is not None:
         when = instant(hop.at)
     elif hop.on is not None:
-        when = str(hop.on)
+        when = day(hop.on)
     state = Text(hop.state.upper(), "warn") if hop.state in GAPS else Text(hop.state, "quiet")
     lines = [Text(hop.says), state]
     lines += [Text(when, "quiet")] if when else []

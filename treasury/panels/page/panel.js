@@ -96,6 +96,9 @@ function patch(parent, wanted) {
 
 // ---- blocks
 
+// A date, an age or an amount stays on one line.
+const WHOLE = 18;
+
 const line = ({ text, look, copy: what }) =>
   what
     ? h(
@@ -104,7 +107,7 @@ const line = ({ text, look, copy: what }) =>
         h("span", { dir: "auto", text }),
         copy(what, text),
       )
-    : h("div", { class: `tp-line tp-${look}`, dir: "auto", text });
+    : h("div", { class: `tp-line tp-${look}${text.length > WHOLE ? "" : " tp-whole"}`, dir: "auto", text });
 
 const copy = (what, text) =>
   h("button", {
@@ -133,25 +136,27 @@ const button = ({ name, label, look, enabled, pressed, takes }, props) =>
   });
 
 // A field of another `form` is a new field: it is empty.
-const field = ({ name, label, hint, error }, view, form = 0) =>
-  h(
+const field = ({ name, label, hint, error, choices = [] }, view, form = 0) => {
+  const shared = {
+    "data-field": name,
+    id: `${view}-${name}`,
+    ...(error ? { "aria-invalid": "true", "aria-describedby": `${view}-${name}-error` } : {}),
+    ...OWN_KEYS,
+  };
+  const typing = { type: "text", placeholder: hint, autocomplete: "off", spellcheck: "false" };
+  const options = [["", hint], ...choices].map(([value, words]) =>
+    h("option", { key: `option-${value}`, value, text: words }),
+  );
+  return h(
     "label",
     { key: `field-${name}-${form}`, class: "tp-field" },
     h("span", { class: "tp-label", text: label }),
-    h("input", {
-      type: "text",
-      "data-field": name,
-      placeholder: hint,
-      autocomplete: "off",
-      spellcheck: "false",
-      id: `${view}-${name}`,
-      ...(error ? { "aria-invalid": "true", "aria-describedby": `${view}-${name}-error` } : {}),
-      ...OWN_KEYS,
-    }),
+    choices.length ? h("select", shared, options) : h("input", { ...typing, ...shared }),
     when(error, () =>
       h("span", { key: "error", id: `${view}-${name}-error`, class: "tp-error", dir: "auto", text: error }),
     ),
   );
+};
 
 function row(one, table, view) {
   const choice = h("input", {

@@ -20,11 +20,11 @@ _VALUE: Final = ("value", "value_currency", "no reference rate")
 _Row = Mapping[str, Any]
 
 
-def exposure_section(exposure: ProviderExposure, *, is_unread: bool = False) -> Section:
+def exposure_section(exposure: ProviderExposure, *, unread: str = "") -> Section:
     """Return the section on exposure, with the figure `exposure_by_day`."""
     title = "With the provider"
-    if is_unread:
-        return Section("exposure", title, "Unknown: the services have not been read.")
+    if unread:
+        return Section("exposure", title, f"{unread[:1].upper()}{unread[1:]}.")
     if not len(exposure.positions) and exposure.whole["peak"] is None:
         return Section("exposure", title, f"The provider held nothing at {exposure.instant}.")
     grids = filled(

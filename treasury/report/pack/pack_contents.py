@@ -176,6 +176,7 @@ def _evidence(
         inputs=inputs,
         code=code_of(),
         files={},
+        uses_services=question.uses_services,
     )
 
 
@@ -186,7 +187,8 @@ def _bank_files(closing: Closing) -> dict[str, str]:
         files = connection.execute(
             "SELECT DISTINCT file_name, file_sha256 FROM statements"
             " WHERE vanished_at IS NULL AND file_name IS NOT NULL"
-            " AND closing_date >= $first AND opening_date <= $last"
+            " AND coalesce(closing_date, to_date) >= $first"
+            " AND coalesce(opening_date, from_date) <= $last"
             " ORDER BY file_name, file_sha256",
             {"first": closing.r.month.previous.last, "last": closing.r.month.last},
         ).fetchall()

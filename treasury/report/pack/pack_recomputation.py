@@ -146,6 +146,7 @@ def question_of(evidence: Evidence) -> Question:
         zone=ZoneInfo(evidence.time_zone),
         accounts=evidence.accounts,
         rules=convert(evidence.rules, Rules),
+        uses_services=evidence.uses_services,
     )
 
 

@@ -8,6 +8,7 @@ pending, proved instead of not proved, or different content in a later statement
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from datetime import date, datetime
 from pathlib import Path
 
@@ -162,8 +163,9 @@ def add_statements(
     declared_in = currencies or {}
     only_currencies = declared_currencies(declared, declared_in)
     terms = FileTerms(load_profiles(lake.folder.parent / FOLDER), account, only_currencies)
-    with Staging() as staging:
-        reading = read_in_processes(documents(paths, kept_input), terms, workers)
+    # If a file is refused, closing the reading removes its temporary folder at once.
+    reading_files = closing(read_in_processes(documents(paths, kept_input), terms, workers))
+    with Staging() as staging, reading_files as reading:
         files, skipped = _staged(staging, reading)
         if not files:
             raise StatementError(

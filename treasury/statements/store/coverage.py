@@ -8,19 +8,24 @@ the bank writes none. A balance confirmed by a person bridges the days of a dorm
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from typing import Final
 
+import msgspec
 import pyarrow as pa
 
 from treasury.core.calendar import Month, is_target_day
+from treasury.core.files.package_files import step_sql
+from treasury.core.money import total
 from treasury.core.settings import WEEKDAYS, BankAccount, StatementDays
 from treasury.core.tables.column_types import BOOL, DATE, INTEGER, TEXT, TEXTS
 from treasury.core.tables.schemas import amount_in, grouped_schema
 from treasury.lake import Snapshot
+from treasury.statements.balance_proof import is_provable
 from treasury.statements.field_values import account_number
 from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
 from treasury.statements.store.statement_facts import FACT_COLUMNS, StatementFacts, facts_of
@@ -40,18 +45,27 @@ MONTH_COVERAGE: Final = grouped_schema(
     (DATE, "covered_from", "covered_to"),
     (BOOL, "is_covered"),
     (DATE, "missing_from"),
-    (amount_in("currency"), "balance"),
+    (amount_in("currency"), "balance", "opening_balance", "closing_balance"),
 )
 """One row per account and currency: whether a month is covered, and its first uncovered day.
 
-`balance` is the constant balance during a month without a statement.
+`balance` is the constant balance during a month without a statement. `opening_balance` and
+`closing_balance` are set if two confirmed balances and the lines between them prove that end.
 """
+
+DAILY_SUMS: Final = grouped_schema(
+    (TEXT, "account", "currency"), (DATE, "booking_date"), (amount_in("currency"), "moved")
+)
+"""One row per account, currency and day: the sum of its booked lines; debits are negative."""
 
 _LONGEST_WEEKEND: Final = 5  # The days go from the Thursday before Easter to the Tuesday after it.
 _DAY: Final = timedelta(days=1)
 
 _CONFIRMED: Final = "confirmed balance"
 """Value of `format` in the facts of a balance that a person confirmed."""
+
+_CONNECTED: Final = "connected balances"
+"""Value of `format` in the facts of the days between two confirmed balances that lines connect."""
 
 _Key = tuple[str, str | None]
 
@@ -63,6 +77,7 @@ def coverage(
     *,
     undeclared: Iterable[str] = (),
     today: date | None = None,
+    moved: pa.Table | None = None,
 ) -> pa.Table:
     """Return how far the proved statements of each account and currency reach.
 
@@ -79,6 +94,9 @@ def coverage(
         not declared.
     today
         If given, the gaps include the days without a statement up to yesterday.
+    moved
+        The sums of the accounts' lines by day, as in DAILY_SUMS, for the days between two confirmed
+        balances.
 
     Returns
     -------
@@ -89,7 +107,7 @@ def coverage(
     --------
     >>> coverage(reading.statements, settings.accounts, today=date(2026, 11, 3))
     """
-    groups = _Groups(statements, accounts, confirmations)
+    groups = _Groups(statements, accounts, confirmations, moved)
     strangers = {(account_number(account), None) for account in undeclared}
     listed = {account for account, _ in groups.keys}
     keys = (*groups.keys, *sorted(key for key in strangers if key[0] not in listed))
@@ -125,7 +143,37 @@ def stored_coverage(
         snapshot.sql(f"SELECT * FROM {table.name} WHERE {COUNTING}")  # noqa: S608 - our own names
         for table in (STATEMENTS, BALANCE_CONFIRMATIONS)
     )
-    return coverage(stored, accounts, confirmed, undeclared=undeclared, today=today)
+    moved = daily_sums(snapshot.sql, accounts, confirmed)
+    return coverage(stored, accounts, confirmed, undeclared=undeclared, today=today, moved=moved)
+
+
+def daily_sums(
+    read: Callable[[str], pa.Table], accounts: Iterable[BankAccount], confirmations: pa.Table
+) -> pa.Table | None:
+    """Return the sums of booked lines by day of accounts with confirmed balances; as DAILY_SUMS.
+
+    `read` returns the rows of a query. Return None if no account has two confirmed balances, which
+    saves reading the lines.
+    """
+    confirmed = Counter(confirmations["account"].to_pylist())
+    accounts_with_two = [account for account, count in confirmed.items() if count > 1]
+    if not accounts_with_two:
+        return None
+    only = {account_number(declared.account): declared.currency for declared in accounts}
+    rows = read(_BOOKED).to_pylist()
+    sums: dict[tuple[str, str | None, date | None], Decimal] = defaultdict(Decimal)
+    for row in rows:
+        account = account_number(row["account"] or "")
+        if account in accounts_with_two:
+            key = account, row["currency"] or only.get(account), row["booking_date"]
+            sums[key] = total((sums[key], row["moved"]))
+    return pa.Table.from_pylist(
+        [dict(zip(DAILY_SUMS.names, (*key, moved), strict=True)) for key, moved in sums.items()],
+        schema=DAILY_SUMS,
+    )
+
+
+_BOOKED: Final = step_sql("treasury.statements.store.steps", "booked_daily_sums")
 
 
 def month_coverage(
@@ -133,9 +181,10 @@ def month_coverage(
     accounts: Iterable[BankAccount],
     confirmations: pa.Table | None,
     month: Month,
+    moved: pa.Table | None = None,
 ) -> pa.Table:
     """Return for each account whether proved statements cover a month; as MONTH_COVERAGE."""
-    groups = _Groups(statements, accounts, confirmations)
+    groups = _Groups(statements, accounts, confirmations, moved)
     rows = []
     for key in groups.keys:
         chain, _ = groups.chain(key)
@@ -151,6 +200,8 @@ def month_coverage(
             "is_covered": missing is None,
             "missing_from": missing,
             "balance": _standing_balance(chain, month) if missing is None else None,
+            "opening_balance": groups.connected_balance(key, chain, month.first - _DAY),
+            "closing_balance": groups.connected_balance(key, chain, month.last),
         })  # fmt: skip
     return pa.Table.from_pylist(rows, schema=MONTH_COVERAGE)
 
@@ -159,7 +210,11 @@ class _Groups:
     """Statements, confirmations and settings by account and currency, declared accounts first."""
 
     def __init__(
-        self, statements: pa.Table, accounts: Iterable[BankAccount], confirmations: pa.Table | None
+        self,
+        statements: pa.Table,
+        accounts: Iterable[BankAccount],
+        confirmations: pa.Table | None,
+        moved: pa.Table | None,
     ) -> None:
         self.declared: dict[_Key, BankAccount] = {
             (account_number(declared.account), declared.currency): declared for declared in accounts
@@ -168,9 +223,14 @@ class _Groups:
         for account, currency in self.declared:
             self._currencies[account].append(currency)
         self.statements: dict[_Key, list[StatementFacts]] = defaultdict(list)
-        for row in statements.select(list(FACT_COLUMNS)).to_pylist():
+        self._failing: set[StatementFacts] = set()
+        proofs = statements["proof"].to_pylist()
+        rows = statements.select(list(FACT_COLUMNS)).to_pylist()
+        for row, proof in zip(rows, proofs, strict=True):
             facts = facts_of(row)
             self.statements[self._key(facts)].append(facts)
+            if not facts.proved and is_provable(proof or ""):
+                self._failing.add(facts)
         self.confirmed: dict[_Key, list[StatementFacts]] = defaultdict(list)
         for row in () if confirmations is None else confirmations.to_pylist():
             # A confirmed balance does not show the movements of its day.
@@ -187,6 +247,9 @@ class _Groups:
                 closing=row["balance"],
             )
             self.confirmed[self._key(facts)].append(facts)
+        self._moved: dict[_Key, dict[date | None, Decimal]] = defaultdict(dict)
+        for row in () if moved is None else moved.to_pylist():
+            self._moved[row["account"], row["currency"]][row["booking_date"]] = row["moved"]
         others = (self.statements.keys() | self.confirmed.keys()) - self.declared.keys()
         self.keys = (*self.declared, *sorted(others, key=lambda key: (key[0], key[1] or "")))
 
@@ -199,16 +262,80 @@ class _Groups:
     def chain(self, key: _Key) -> tuple[list[StatementFacts], list[str]]:
         """Return the statements of the latest unbroken chain in order, and the gaps before it."""
         proved = (facts for facts in self.statements[key] if facts.proved)
-        spans = [facts for facts in (*proved, *self.confirmed[key]) if facts.last > date.min]
+        stated = (*proved, *self.confirmed[key], *self._connected(key))
+        spans = [facts for facts in stated if facts.last > date.min]
         spans.sort(
             key=lambda facts: (facts.since, facts.last, facts.sequence or 0, _is_confirmed(facts))
         )
         return _chain(spans, self.days(key))
 
+    def _connected(self, key: _Key) -> Iterator[StatementFacts]:
+        """Yield the days between two confirmed balances that the account's lines connect exactly.
+
+        No statement with balances of its own, or whose proof fails, may touch these days, nor state
+        another balance at either end. A line without a day prevents the proof, because it could
+        belong anywhere.
+        """
+        moved = self._moved.get(key, {})
+        if None in moved:
+            return
+        stated = [
+            facts
+            for facts in self.statements[key]
+            if facts.states_a_balance or facts in self._failing
+        ]
+        ordered = sorted(self.confirmed[key], key=lambda facts: facts.last)
+        for before, after in pairwise(ordered):
+            lines = [
+                amount
+                for day, amount in moved.items()
+                if day is not None and before.last < day <= after.last
+            ]
+            # A confirmed balance is its own closing balance.
+            assert before.closing is not None
+            if not lines or total((before.closing, *lines)) != after.closing:
+                continue
+            first = before.last + _DAY
+            if any(_speaks_against(facts, before, after) for facts in stated):
+                continue
+            yield msgspec.structs.replace(
+                after,
+                format=_CONNECTED,
+                first=first,
+                since=first,
+                opening=before.closing,
+            )
+
+    def connected_balance(
+        self, key: _Key, chain: Sequence[StatementFacts], day: date
+    ) -> Decimal | None:
+        """Return the balance at the end of a day, if it is at or between connected balances."""
+        # The balance does not change on later days without a due statement.
+        day = min(day, chain[-1].last) if chain else day
+        for facts in chain:
+            if facts.format == _CONNECTED and facts.first - _DAY <= day <= facts.last:
+                lines = self._moved[key].items()
+                assert facts.opening is not None
+                moved = (amount for on, amount in lines if on and facts.first <= on <= day)
+                return total((facts.opening, *moved))
+        return None
+
     def days(self, key: _Key) -> StatementDays | None:
         """Return the account's `statement_days`: the days for which the bank writes a statement."""
         declared = self.declared.get(key)
         return None if declared is None else declared.statement_days
+
+
+def _speaks_against(facts: StatementFacts, before: StatementFacts, after: StatementFacts) -> bool:
+    """Return whether a statement's own balances touch the days between two confirmed balances."""
+    if facts.last == date.min or facts.first == date.max:
+        return True
+    if facts.first <= after.last and facts.last > before.last:
+        return True
+    # A statement that ends or begins at a confirmed balance must state the same balance.
+    return (facts.last == before.last and facts.closing != before.closing) or (
+        facts.first == after.last + _DAY and facts.opening != after.closing
+    )
 
 
 def _since(chain: Sequence[StatementFacts], last: date, days: StatementDays | None) -> list[str]:
@@ -227,6 +354,10 @@ def _missing_from(
     """Return the first day from `first` to `last` without a due statement; None without a gap."""
     if not chain:
         return first if first <= last else None
+    is_connected = any(facts.format == _CONNECTED for facts in chain)
+    if is_connected and _is_confirmed(chain[0]) and first <= chain[0].last:
+        # The first confirmed balance does not show the movements up to the end of its day.
+        return first
     before = _statement_day(first, min(chain[0].since - _DAY, last), days)
     return before or _statement_day(max(chain[-1].last + _DAY, first), last, days)
 

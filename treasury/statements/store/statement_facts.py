@@ -61,6 +61,11 @@ class StatementFacts(msgspec.Struct, frozen=True):
         return self.proved and not self.is_provisional
 
     @property
+    def states_a_balance(self) -> bool:
+        """Return whether the statement has a balance, which other evidence may contradict."""
+        return self.opening is not None or self.closing is not None
+
+    @property
     def is_csv(self) -> bool:
         """Return whether the statement is a CSV export, whose days and time a person chose."""
         return self.format.startswith("CSV")

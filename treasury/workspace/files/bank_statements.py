@@ -236,9 +236,10 @@ class Statements(Facade, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
         self._require_now("confirm a balance")
         declared = self._declared(account, currency)
-        on = day if isinstance(day, date) else parse_day(day)
         now = self.settings.now()
-        if on > now.astimezone(self.settings.zone).date():
+        today = now.astimezone(self.settings.zone).date()
+        on = day if isinstance(day, date) else parse_day(day, today)
+        if on > today:
             raise InputError(f"{on} has not ended", do="give a day that has ended")
         if not source.strip():
             raise InputError(
@@ -255,7 +256,8 @@ class Statements(Facade, msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 source=source.strip(),
                 by=(actor or self.journal.who()).name,
             ),
-            f"treasury statements confirm {declared.account} {balance} {on} --source …",
+            f"treasury statements confirm {declared.account} --balance {balance} --date {on}"
+            " --source …",
         )
         return Table(
             stated.drop_columns(["raw"]), _CONFIRMED, self.settings.zone, fiat=("balance",)

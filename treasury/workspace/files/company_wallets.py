@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from treasury.core.calendar import parse_instant
+from treasury.core.calendar import parse_day, parse_instant
 from treasury.core.errors import InputError
 from treasury.core.money import typed_amount
 from treasury.core.nearest_names import Facade
@@ -98,7 +98,8 @@ class WalletProofs(Facade, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
         now = self._present()
         until = None if last is None else _instant(last, self.zone, end=True)
-        if until is not None and last == now.astimezone(self.zone).date().isoformat():
+        today = now.astimezone(self.zone).date()
+        if until is not None and until == _instant(today.isoformat(), self.zone, end=True):
             # The current day is covered only until now.
             until = now
         covered_assets = tuple(assets)
@@ -201,9 +202,9 @@ class WalletProofs(Facade, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def _instant(text: str, zone: ZoneInfo, *, end: bool = False) -> datetime:
-    """Parse an instant, or a day like 2026-10-31 as its start or end."""
+    """Parse an instant, or a day like 2026-10-31 or 31/10/2026 as its start or end."""
     try:
-        day = date.fromisoformat(text)
-    except ValueError:
+        day = parse_day(text)
+    except InputError:
         return parse_instant(text)
     return datetime.combine(day + timedelta(days=end), time(), zone)

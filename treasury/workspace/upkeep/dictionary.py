@@ -130,6 +130,9 @@ _TABLES: Final = pa.schema(
     [(name, TEXT) for name in ("table", "title", "origin", "key", "history")]
     + [("columns", INTEGER)]
 )
+COLUMN_KEYS: Final = ("column", "type", "unit", "meaning")
+TABLE_KEYS: Final = ("table", "title", "origin", "columns")
+"""The columns that `t.tables` shows first."""
 
 
 def codes() -> dict[str, dict[str, str]]:

@@ -65,6 +65,7 @@ _REPAIR: Final = "run `treasury doctor --repair`"
 OLD: Final = timedelta(days=1)
 """Age of the last sync at which the doctor advises a new one."""
 
+_SYNCED: Final = "SELECT count(*) > 0 AS synced FROM commits WHERE kind LIKE 'sync%'"
 _NEEDED: Final = ("damaged", "missing")
 _FIRST: Final = (*_NEEDED, "optional")
 """The states that have a next step, the most urgent first."""
@@ -162,6 +163,15 @@ def examine(
     if whole:
         if has_services:
             findings += _sync(lake, settings, now)
+        elif lake.snapshot().sql(_SYNCED)["synced"][0].as_py():
+            findings.append(
+                HealthFinding(
+                    "environment",
+                    "missing",
+                    "the services were read before, and are not in the settings now",
+                    f"put [services] back into {FILE_NAME}, then run `treasury sync`",
+                )
+            )
         findings += [*_accounts(lake, settings), *_wallets(lake)]
     findings += [
         HealthFinding(
@@ -206,13 +216,8 @@ def _settings_findings(folder: Path, settings: Settings) -> Iterator[HealthFindi
     """Check the environment, the credentials, and the confirmed addresses for secrets."""
     desk, services = settings.workspace, settings.services
     if services is None:
-        yield HealthFinding(
-            "environment",
-            "optional",
-            f"{desk.environment}, without the services' addresses: bank files are read, proved"
-            " and exported, but the purpose of their lines is unknown",
-            f"add [services] with token_url, finance.base_url and ramp.base_url to {FILE_NAME}",
-        )
+        sentence = f"{desk.environment}; the payment services are not used here"
+        yield HealthFinding("environment", "ok", f"{sentence}: bank files alone")
     else:
         writes = "may be written to" if services.may_write else "is only read"
         hosts = ascii_escaped(", ".join(sorted(set(services.hosts))))
@@ -455,7 +460,7 @@ def _accounts(lake: Lake, settings: Settings) -> Iterator[HealthFinding]:
             "statements", "missing", "no account is declared", f"add [[accounts]] to {FILE_NAME}"
         )
     for row in stored_coverage(snapshot, settings.accounts).to_pylist():
-        yield _covered(row["account"], row["source"], row["covered_to"])
+        yield _covered(row["account"], row["source"], row["covered_to"], row["statements"])
     query = (
         "SELECT iban, name FROM company_bank_accounts"
         " WHERE iban IS NOT NULL AND vanished_at IS NULL ORDER BY iban"
@@ -472,7 +477,7 @@ def _accounts(lake: Lake, settings: Settings) -> Iterator[HealthFinding]:
         yield HealthFinding("statements", "missing", f"{sentence} without a provider report", do)
 
 
-def _covered(account: str, source: str | None, to: date | None) -> HealthFinding:
+def _covered(account: str, source: str | None, to: date | None, statements: int) -> HealthFinding:
     if source is None:
         sentence, do = (
             "has statements but is not declared",
@@ -481,6 +486,11 @@ def _covered(account: str, source: str | None, to: date | None) -> HealthFinding
         return HealthFinding("statements", "missing", f"{account} {sentence}", do)
     if to is None:
         do = "run `treasury statements add FILE…`"
+        if statements:
+            do = (
+                f"run `treasury statements confirm {account} --date … --balance … --source …` for"
+                " the day before its lines and for their last day, if its files have no balances"
+            )
         return HealthFinding(
             "statements", "missing", f"{account} ({source}) has no proved statement", do
         )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -135,6 +135,8 @@ class ProviderExposure(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
     `positions` as in EXPOSURE, `totals` as in EXPOSURE_TOTALS, `days` as in EXPOSURE_DAYS, `ages`
     as in EXPOSURE_AGES. `cleared_to` is the time up to which cleared amounts are known.
     """
+
+    printed: ClassVar[Sequence[str]] = ("totals",)
 
     month: Month
     at: datetime

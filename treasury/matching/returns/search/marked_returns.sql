@@ -1,7 +1,7 @@
--- One row per booked line that the bank marks as a return or reversal, or that a person accepted as money
--- coming back. Ignored lines and lines with a class are excluded. `reference` is the reference of the original
--- line. It is empty if the return states none, and null if it states only a placeholder such as NOTPROVIDED.
--- `reference_letters` and `name_letters` have only letters and digits.
+-- One row per line of `returning_lines`, with the reference and the name that it may share with the original
+-- line. `reference` is the reference of the original line. It is empty if the return states none, and null if it
+-- states only a placeholder such as NOTPROVIDED. `reference_letters` and `name_letters` have only letters and
+-- digits.
 SELECT
     entry_id, account, currency, direction, amount, booking_date, return_reason, counterparty_account,
     counterparty_name, charges,
@@ -14,11 +14,7 @@ FROM (
         SELECT *, regexp_replace(reference, '[^\p{L}\p{N}]+', '', 'g') AS letters
         FROM (
             SELECT *, upper(trim(coalesce(original_reference, end_to_end_id, ''))) AS reference
-            FROM lines
-            WHERE (is_reversal OR return_reason IS NOT NULL
-                OR entry_id IN (SELECT entry_id FROM accepted_pairs WHERE brings_back))
-                AND line_class IS NULL AND coalesce(entry_status, 'BOOK') = 'BOOK'
-                AND entry_id NOT IN (SELECT entry_id FROM ignored_lines)
+            FROM returning_lines
         ) AS stated
     ) AS lettered
 ) AS m

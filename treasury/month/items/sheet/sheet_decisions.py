@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import ClassVar, Final, Literal, TypeAlias
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -104,6 +104,8 @@ class SheetPlan(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     `effects` are the open items that change outside the sheet; None if they were not requested.
     `sql` is the SQL that computes the outcomes behind the items about bank lines.
     """
+
+    printed: ClassVar[Sequence[str]] = ("totals", "table")
 
     file: str
     month: Month

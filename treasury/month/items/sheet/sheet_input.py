@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from treasury.core.calendar import Month, parse_day
 from treasury.core.errors import InputError
 from treasury.core.tables.workbook import DIGITS
 from treasury.core.tables.workbook_input import (
@@ -129,30 +130,31 @@ def _filled_row(
             problem = problem or f"{TITLES[field]} is longer than {_LONGEST:,} characters"
         if cell is not None and cell.kind == "formula":
             problem = problem or f"{cell_name(number, at)} holds a formula: type the value"
-    try:
-        expected_by = _day(texts["expected_by"], book.day_zero)
-    except (ValueError, OverflowError):
-        expected_by = None
-        problem = problem or (
-            f"Clear by: {texts['expected_by'][:40]!r} is not a day: type 2026-11-30"
-        )
     seen = _MONTH_AND_HASH.fullmatch(texts["seen"])
     month, shown = ("", "") if seen is None else seen.groups()
+    try:
+        expected_by = _day(texts["expected_by"], book.day_zero, month)
+    except (InputError, ValueError, OverflowError):
+        expected_by = None
+        problem = problem or (
+            f"Clear by: {texts['expected_by'][:40]!r} is not a day: type 2026-11-30 or 30/11/2026"
+        )
     typed: dict[str, Any] = {**texts, "expected_by": expected_by, "seen": shown}
     return FilledRow(number=number, month=month, problem=problem, **typed)
 
 
-def _day(text: str, day_zero: date) -> date | None:
+def _day(text: str, day_zero: date, month: str) -> date | None:
     """Return a day from a spreadsheet's day number or from text.
 
-    Raise ValueError for other text, and for a number with another meaning: `30.11` is not a day.
+    A day without a year is the nearest one to the end of the sheet's month. Raise InputError for
+    other text, and ValueError for a number with another meaning: `30.11` is not a day.
     """
     if not text:
         return None
     if text.replace(".", "", 1).isdecimal():
         day = day_zero + timedelta(days=int(text.partition(".")[0]))
     else:
-        day = date.fromisoformat(text.partition("T")[0])
+        day = parse_day(text.partition("T")[0], Month.parse(month).last if month else None)
     if day < _EARLIEST:
         raise ValueError(text)
     return day

@@ -1,0 +1,105 @@
+"""A ledger's file is read as accounting programs export it, or asked about."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from treasury.close.ledger.ledger_accounts import LedgerTerms, read_mapping
+from treasury.close.ledger.ledger_lines import ledger_lines
+from treasury.close.ledger.provided_ledger import read_ledger
+from treasury.core.errors import InputError
+
+HELD = Decimal("251686.06")
+
+
+def read(text: str, *, ask: bool = True, **terms: str) -> list[tuple[str, str, Decimal]]:
+    lines = ledger_lines(Path("ledger.csv"), text.encode(), LedgerTerms(**terms), ask=ask)
+    return [
+        (line.values["account"], line.values["currency"], line.values["balance"]) for line in lines
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "account,currency,balance\n1200,EUR,251686.06\n",
+        'account,currency,balance\n1200,EUR,"251,686.06"\n',
+        'account,currency,balance\n1200,EUR,"251.686,06"\n',
+        "Konto;Währung;Saldo\n1200;EUR;251.686,06\n",
+        "Konto;Währung;Saldo\n1200;EUR;251.686,06 S\n",
+        "Konto;Saldo (EUR);S/H\n1200;251.686,06;S\n",
+        "Compte;Devise;Débit;Crédit\n1200;EUR;251 686,06;\n",
+        "Salden\n\nKonto;WKZ;Soll;Haben;Saldo\n1200;EUR;2,00;3,00;251.686,06\nSumme;;;;7,00\n",
+        "Konto\tBezeichnung\tWhg\tSaldo\n1200\tBank\tEUR\t251686,06\n\tTotal\tEUR\t251686,06\n",
+    ],
+)
+def test_the_formats_of_accounting_programs_give_the_same_balance(text: str) -> None:
+    assert read(text) == [("1200", "EUR", HELD)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Konto;Währung;Saldo\n1200;EUR;251.686,06-\n",
+        "Konto;Währung;Saldo\n1200;EUR;-251.686,06\n",
+        "Konto;Währung;Saldo\n1200;EUR;251.686,06 H\n",
+        "Konto;Währung;Saldo;Soll/Haben\n1200;EUR;251.686,06;H\n",
+        "account,currency,debit,credit\n1200,EUR,,251686.06\n",
+    ],
+)
+def test_a_credit_balance_is_negative(text: str) -> None:
+    assert read(text) == [("1200", "EUR", -HELD)]
+
+
+def test_an_ambiguous_amount_is_asked_about_and_answered_in_the_mapping() -> None:
+    text = "Konto;Währung;Saldo\n1200;EUR;1.234\n"
+    with pytest.raises(InputError, match=r"'1\.234' may have decimals or thousands") as asked:
+        read(text)
+    assert asked.value.do == ('add decimal = "," or decimal = "." below [ledger] in accounts.toml')
+    assert read(text, decimal=",") == [("1200", "EUR", Decimal(1234))]
+    assert read(text, decimal=".") == [("1200", "EUR", Decimal("1.234"))]
+    # A ledger that was journaled before it was asked about keeps its amounts.
+    assert read(text, ask=False) == [("1200", "EUR", Decimal("1.234"))]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("Konto;Saldo\n1200;2,00\n", "line 1: no column has the currency"),
+        ("Konto;Saldo;Endsaldo\n1200;2,00;3,00\n", "'Saldo' and 'Endsaldo' may both be"),
+        ("a;b\n1;2\n", "no line names the columns of account and balance"),
+        ("account,currency,balance\n1200,EUR,1.000,00\n", "line 2: 4 cells for 3 columns"),
+        ("Konto;Währung;Saldo\n1200;EUR;2,00\n1300;EUR;3.00\n1400;EUR;4,00\n", "line 3: "),
+        ("Konto;Währung;Saldo\n1200;EUR;-2,00 S\n", "line 2: 'S' and '-2,00' disagree"),
+        ("Konto;Währung;Saldo;S/H\n1200;EUR;2,00;X\n", "line 2: 'X' is no mark"),
+        ("Konto;Währung;Saldo\n;EUR;2,00\n", "line 2: account is empty"),
+        ("Konto;Währung;Saldo\n1200;EUR;\n", "line 2: balance is empty"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_by_its_place(text: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        read(text)
+
+
+def test_the_mapping_names_the_files_own_columns_and_currency() -> None:
+    text = "Nummer;Stand\n1200;2,00\n"
+    assert read(text, account="Nummer", balance="stand", currency="EUR") == [
+        ("1200", "EUR", Decimal(2))
+    ]
+    mapping = read_mapping('[ledger]\ncurrency = "EUR"\n', "accounts.toml")
+    assert mapping.terms == LedgerTerms(currency="EUR")
+    with pytest.raises(InputError, match="unknown field `colour`") as wrong:
+        read_mapping('[ledger]\ncolour = "red"\n', "accounts.toml")
+    assert "decimal, currency" in (wrong.value.do or "")
+
+
+def test_a_file_in_the_windows_encoding_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.csv"
+    path.write_bytes("Konto;Währung;Saldo\n1200;EUR;2,00\n".encode("windows-1252"))
+    assert "Währung" in read_ledger(path).content
+    path.write_text("Konto;Währung;Saldo\n", "utf-8")
+    with pytest.raises(InputError, match="names no account"):
+        read_ledger(path)
