@@ -1,9 +1,10 @@
 """The balances of a month: opening + in - out - fees - gas = closing, and the proof of each end.
 
-A bank account is proved by its statements. The balance of a custodial wallet at a cut-off is exact
-if no unexplained movement lies between the observations before and after. The wallet is proved if
-both ends are exact, and transfers and proved conversions explain the difference between them. The
-services show no balance of a company wallet: see `wallet_balances`.
+A bank account is proved by its statements, or by confirmed balances that its lines connect. The
+balance of a custodial wallet at a cut-off is exact if no unexplained movement lies between the
+observations before and after. The wallet is proved if both ends are exact, and transfers and proved
+conversions explain the difference between them. The services show no balance of a company wallet:
+see `wallet_balances`.
 """
 
 from __future__ import annotations
@@ -148,7 +149,7 @@ def _bank_rows(r: Reconciliation) -> Iterator[_Row]:
 
 
 def _way(statements: _Row) -> str:
-    """Return what proves the balances of an account whose month is complete."""
+    """Return what proves the balances of an account with a complete month."""
     by_lines = statements["statements"] and not statements["proved"]
     return _CONFIRMED if by_lines else "statements"
 

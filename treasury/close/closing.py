@@ -163,7 +163,7 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
 
     @property
     def is_unread(self) -> bool:
-        """Whether the services were never read, so that there is no record of theirs."""
+        """Whether the services were never read, so that there are no records of them."""
         return self.r.basis is not None and self.synced_at is None
 
     @property
@@ -215,8 +215,8 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
 def are_services_used(r: Reconciliation, synced: datetime | None) -> bool:
     """Return whether the company uses the services.
 
-    Removing them from the settings is not enough: if they were ever read, records of theirs may be
-    open.
+    Removing them from the settings is not enough: if they were ever read, their records may still
+    be open.
     """
     return r.basis is None or r.basis.question.uses_services or synced is not None
 

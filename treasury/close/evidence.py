@@ -124,7 +124,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     files: dict[str, str]
     apart: dict[str, str] = {}
     uses_services: bool = True
-    """False for a company that has bank files alone."""
+    """False for a company that has only bank files."""
     seal: str = ""
 
     def sealed(self) -> Evidence:

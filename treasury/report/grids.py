@@ -69,7 +69,7 @@ class Grid(msgspec.Struct, frozen=True):
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A part of the report; `figure` is the name of its figure. `behind` is one of the appendix."""
+    """A part of the report; `figure` names its figure, and `behind` puts it in the appendix."""
 
     anchor: str
     title: str

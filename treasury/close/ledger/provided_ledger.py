@@ -88,7 +88,10 @@ def read_ledger(path: Path, workspace: Path | None = None) -> LedgerFile:
 
 
 def keep_ledger(path: Path, workspace: Path, month: Month) -> None:
-    """Keep a month's ledger in the workspace, so that every list of open items includes it."""
+    """Store a month's ledger in the workspace, in place of an earlier one.
+
+    Every list of open items then includes its comparison.
+    """
     folder = workspace / _LEDGER_FOLDER / str(month)
     content = small_file(path, LARGEST)
     make_folder(folder)

@@ -96,7 +96,7 @@ function patch(parent, wanted) {
 
 // ---- blocks
 
-// A date, an age or an amount stays on one line.
+// Maximum length of a text that stays on one line, such as a date, an age or an amount.
 const WHOLE = 18;
 
 const line = ({ text, look, copy: what }) =>
