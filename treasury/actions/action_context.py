@@ -22,7 +22,7 @@ from treasury.lake import Snapshot
 
 
 class Present:
-    """The person who uses this process; identified anew for each decision.
+    """The person who uses this process; identified again for each decision.
 
     The result of a call is journaled under the sender's name. The name is remembered, because the
     hub or the policy may be unreachable when the result arrives.
@@ -38,7 +38,7 @@ class Present:
         return self._last
 
     def last(self) -> Actor:
-        """Return the person who was identified last."""
+        """Return the person who was identified last; identify the person if there is none."""
         return self._last or self()
 
 

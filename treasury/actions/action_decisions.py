@@ -245,8 +245,8 @@ class ActionDecisions(ActionReader):
         InputError
             No id was passed, or an id is unknown.
         ActionRefused
-            This person made or approved one of the actions before, or the policy does not allow
-            the approval; nothing was approved.
+            An action does not wait for approval or differs from `shown`, this person made or
+            approved it before, or the policy does not allow the approval; nothing was approved.
         JournalError
             The journal cannot be written, or was altered.
 
@@ -277,7 +277,7 @@ class ActionDecisions(ActionReader):
         return tuple(self._book.get(action_id) for action_id in ids)
 
     def reject(self, action_id: str, reason: str) -> Action:
-        """Reject an open action. Anyone who may approve it may reject it.
+        """Reject an open action. Anyone who may approve actions of its kind may reject it.
 
         Parameters
         ----------

@@ -19,7 +19,7 @@ from treasury.journal import Actor, Draft, Entry, Head, Journal
 
 _EMPTY: Final = Head(0, "0" * 64)
 MAKES: Final = frozenset({"ramp_request.create", "ramp_request.change_amount"})
-"""Kinds of action whose author becomes a maker of the request and may never approve it."""
+"""Kinds of action whose author becomes a maker of the request, and so does not approve it."""
 
 
 class ActionBook:
@@ -52,7 +52,7 @@ class ActionBook:
     def decide(
         self, build: Callable[[], Sequence[Draft]], *, thorough: bool = False
     ) -> list[Entry]:
-        """Append the entries that `build` makes from the current state.
+        """Append the entries that `build` makes from the current state, and return them.
 
         `thorough` is passed to `Journal.decide`, and its errors are raised. If `build` raises an
         error, no entry is appended.
@@ -114,7 +114,7 @@ class ActionBook:
             return list(self.fold.actions.values())
 
     def next_id(self, ahead: int = 0) -> str:
-        """Return the id that the next proposed action gets."""
+        """Return the id of the next proposed action, or of one that is `ahead` places later."""
         return f"A-{self.fold.proposals + 1 + ahead}"
 
     def twins(self, fingerprint: str, *, but: str = "") -> Iterator[Action]:
@@ -142,9 +142,9 @@ class ActionBook:
     def wished_since(self, fingerprint: str, moment: datetime) -> datetime:
         """Return the earliest time at which a record for the same purpose may have been created.
 
-        The time is `WINDOW` before `moment`. If the same content was proposed shortly before and
-        dropped, the time is `WINDOW` before that proposal. A journal restored from an older copy
-        may lack such proposals.
+        The time is `WINDOW` before `moment`. If an equal action is open, or was dropped after that
+        time, the time is `WINDOW` before its proposal: if the journal was restored from an older
+        copy, that action may have been carried out without an entry.
         """
         earlier = [twin for twin in self.twins(fingerprint) if twin.state in OPEN | DROPPED]
         since = moment - WINDOW

@@ -182,7 +182,7 @@ class Action(ProposedContent, frozen=True, kw_only=True):
     The first call may have been executed, so the outcome is unknown until it is settled.
     """
     is_settled: bool = False
-    """Whether a person settled it as not carried out, so that its twin may have been sent."""
+    """Whether it was settled as not carried out, so that a twin of it may have been sent."""
     doubled: str = ""
     """Why the action may have been carried out twice; empty if not, or once a person settled it."""
 

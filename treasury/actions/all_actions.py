@@ -275,8 +275,8 @@ class Actions(ActionDecisions):
         InputError
             No action has this id.
         ActionRefused
-            It is too early to settle a named action; the message states the time. All others were
-            settled.
+            It is too early to settle a named action; the message states the time. The other
+            actions were looked at.
         ServiceError
             The service refused the call or could not be reached.
         JournalError
@@ -320,15 +320,16 @@ class Actions(ActionDecisions):
         Returns
         -------
         Action
-            The action, in its state afterwards: `done` if it was carried out, else `refused`.
+            The action: `done` if it was carried out, else `refused`. An action that may have been
+            carried out twice keeps its state if it is settled as not carried out.
 
         Raises
         ------
         InputError
             No action has this id, or the reason or a needed record is missing.
         ActionRefused
-            The action is settled already, this person made it, or it is too early; the message
-            states the time.
+            The action is settled already, this person made it, the policy does not allow the
+            decision, or it is too early; the message then states the time.
         JournalError
             The journal cannot be written, or was altered.
 

@@ -49,7 +49,11 @@ def draft(
     live: bool = False,
     without_key: bool = False,
 ) -> Confirmation:
-    """Draft the action; raise InputError for a wrong field, ActionRefused if not allowed."""
+    """Draft the action.
+
+    Raise InputError for a wrong field, ActionRefused if the facts or the policy do not allow it,
+    and ServiceError if the service is needed and cannot be read.
+    """
     kind = kind_of(name)
     if without_key and not kind.has_key:
         raise InputError(
@@ -146,7 +150,7 @@ def proposal(confirmed: Confirmation, action_id: str, nonce: str | None = None) 
 
 
 def lapse_draft(action: Action, actor: Actor, why: str, moved: Sequence[Moved] = ()) -> Draft:
-    """Return the draft entry that lets an action lapse because a fact has changed."""
+    """Return the draft entry that lets an action lapse; `moved` are the changed facts."""
     return action.draft("lapsed", actor, why=why, moved=moved)
 
 
@@ -206,10 +210,10 @@ def _alike(
     *,
     live: bool,
 ) -> Fact | None:
-    """Return equal records at the service that did not come from our actions.
+    """Return a fact about equal records at the service that did not come from our actions.
 
-    An unreachable service is no error in this check, because the service is read again before
-    sending.
+    Return None if there are none, or if this kind of action has no such check. An unreachable
+    service is no error in this check, because the service is read again before sending.
     """
     fields, body = call
     if kind.twins is None or body is None:

@@ -79,8 +79,9 @@ def pain001(
 ) -> str:
     """Return the payment file of these orders as XML, with amounts in EUR.
 
-    `attempt` is the number of files with one of these orders that the bank already rejected. Raise
-    InputError, naming the order and the field, for content that SEPA cannot carry.
+    `attempt` makes the message id differ from those of earlier files of these orders that the bank
+    has answered. Raise InputError, naming the order and the field, for content that SEPA cannot
+    carry.
     """
     if not transfers:
         raise InputError("there is nothing to pay", do="choose the items to pay")
@@ -244,7 +245,10 @@ EEA: Final = frozenset(
 
 
 def _check_address(payer: Payer, transfers: Sequence[CreditTransfer]) -> None:
-    """Raise InputError if a payee's bank is outside the EEA and the payer's address is missing."""
+    """Raise InputError if the payer's address is invalid.
+
+    It may be missing, unless a payee's bank is outside the EEA.
+    """
     _check_place("company", payer, "[workspace] in treasury.toml")
     if payer.town:
         return

@@ -121,7 +121,7 @@ def facts_of(request: RampSeen) -> tuple[Fact, ...]:
 
 
 def moved(agreed: RampSeen, fresh: RampSeen) -> tuple[Moved, ...]:
-    """Return the facts that differ, except the version."""
+    """Return the facts that differ, except the version and the maker."""
     return changed(facts_of(agreed), facts_of(fresh))
 
 

@@ -40,7 +40,7 @@ _TABLE: Final = (
 
 
 def sepa_letters(text: str) -> str:
-    """Transliterate a text to SEPA's letters; keep characters that are not in the table."""
+    """Transliterate a text to SEPA's letters; keep characters that have no such letter."""
     return "".join(map(_converted, unicodedata.normalize("NFC", text)))
 
 

@@ -59,7 +59,7 @@ def uses_fact(names: Sequence[str]) -> Fact | None:
 
 
 def new_uses(names: Iterable[str], facts: Iterable[Fact]) -> Moved | None:
-    """Return the requests with this hash that the approvers did not see."""
+    """Return the requests with this hash that the approvers did not see, or None."""
     agreed = next((fact.value for fact in facts if fact.name == STANDS_ON), "")
     fresh = [name for name in names if name not in agreed.split(", ")]
     return Moved(STANDS_ON, agreed or "no other request", ", ".join(fresh)) if fresh else None

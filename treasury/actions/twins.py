@@ -80,7 +80,7 @@ def twin_fact(twins: Iterable[Twin]) -> Fact | None:
 
 
 def new_among(twins: Iterable[Twin], facts: Iterable[Fact]) -> Moved | None:
-    """Return the twins that the approvers did not see."""
+    """Return the twins that the approvers did not see, or None."""
     agreed = next((fact.value for fact in facts if fact.name == LIKE), "")
     ids = {words.partition(" ")[0] for words in agreed.split(", ")}
     fresh = [twin for twin in twins if clean(twin.id) not in ids]

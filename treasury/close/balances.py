@@ -1,9 +1,10 @@
 """The balances of a month: opening + in - out - fees - gas = closing, and the proof of each end.
 
-A bank account is proved by its statements. A custodial wallet is proved if, at both ends of the
-month, no unexplained movement lies between the observations before and after. Its balance at the
-cut-off is then known exactly. The services show no balance of a company wallet: see
-`wallet_balances`.
+A bank account is proved by its statements, or by confirmed balances that its lines connect. The
+balance of a custodial wallet at a cut-off is exact if no unexplained movement lies between the
+observations before and after. The wallet is proved if both ends are exact, and transfers and proved
+conversions explain the difference between them. The services show no balance of a company wallet:
+see `wallet_balances`.
 """
 
 from __future__ import annotations
@@ -52,11 +53,11 @@ BALANCES: Final = grouped_schema(
 
 Amounts are in `currency`; `of` is the IBAN, account id or address. `gas` is paid by a company
 wallet in its chain's native coin; it is null for other rows and without an export that lists gas.
-`unexplained` is the closing less opening + in - out - fees - gas; null if an end is unknown.
-`in_doubt` is the amount that may belong to the time before or after an end of the month.
-`undecided` is the sum of the account's unexplained lines of the month, in both directions; the
-balance contains them. `blocks` is true if the balance is not proved and should be; `next_step` is
-what would prove it.
+`unexplained` is closing - (opening + in - out - fees - gas); null if an end is unknown. `in_doubt`
+is the amount that may belong to the time before or after an end of the month. `undecided` is the
+sum of the bank account's lines that need a person, in both directions; the balance contains them.
+`undecided_lines` is their number. `blocks` is true if the row itself prevents the close. An account
+with incomplete statements does not: it has an open item. `next_step` says how to prove the balance.
 """
 
 _ZERO: Final = Decimal(0)
@@ -65,7 +66,7 @@ PROVED: Final = ("proved", "proved_as_group")
 _CONFIRMED: Final = "confirmed balances"
 _CHARGE: Final = "bank_charge"
 _LEVELS: Final = needed(STEPS, "balance_levels")
-"""The steps for balances of custodial wallets; usually they ran for the month's answer."""
+"""The steps for balances of custodial wallets; usually they already ran for the month."""
 _SYNC: Final = "run `treasury sync`: it reads the balance after the month's end"
 _ASK: Final = (
     "ask the provider for the balance at the cut-off and close with its answer as the reason;"
@@ -166,9 +167,9 @@ def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Deci
 class _End(msgspec.Struct, frozen=True):
     """A balance at one end of the month.
 
-    It has the known movements up to that time, and `level`, the balance less these movements. If
-    the level is unknown, `problem` and `next_step` explain why. `in_doubt` is then the amount that
-    may belong to the time before or after.
+    It has the known movements up to that time, the number of transfers without an amount
+    (`unstated`), and `level`, the balance less the known movements. If the level is unknown,
+    `problem` says why. `in_doubt` is set if a known amount may belong to the time before or after.
     """
 
     known_in: Decimal
@@ -278,7 +279,7 @@ def _converted(
 
 
 def _explained(first: _End, last: _End, converted: Decimal) -> _Row:
-    """Return the incoming coins, and the part that no transfer or proved conversion explains."""
+    """Return the columns for incoming coins, the unexplained amount and the proof."""
     money_in = total((difference(last.known_in, first.known_in), converted))
     unclear = [end for end in (first, last) if end.problem]
     problem = "; ".join(dict.fromkeys(end.problem for end in unclear))

@@ -38,7 +38,7 @@ CHECKLIST: Final = grouped_schema(
     (AMOUNT, "amount"),
     (TEXT, "currency", "owner", "since", "next_step"),
 )
-"""One row per step, or per blocker of the step; `amount` in `currency`."""
+"""One row per blocker, or per step without blockers; `amount` is in `currency`."""
 
 
 class Blocker(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +69,7 @@ class ChecklistStep(msgspec.Struct, frozen=True, kw_only=True):
     found: str
     blockers: tuple[Blocker, ...] = ()
     is_asked: bool = True
-    """Whether the condition was checked; a ledger that was not provided does not block."""
+    """False if it could not be checked (no ledger, no records) or, for the lock, is not met yet."""
     carried: int = 0
     """The number of unproved balances that do not block."""
 

@@ -15,7 +15,7 @@ from treasury.month.reconciliation import Reconciliation
 ALONE: Final = "signed alone, not reviewed"
 UNREAD: Final = "not known: the services were never read"
 NOT_USED: Final = "not used here"
-"""The result of a step that needs the services, for a company that has bank files alone."""
+"""The result of a step that needs the services, for a company that has only bank files."""
 
 
 def unread_words(closing: Closing) -> str:

@@ -1,9 +1,9 @@
 """A month as its close shows it: the answer with all inputs of the checklist and the report.
 
 An open month is computed from the current records. A closed month is computed from the records at
-the commit that its close names. If a different version of the models closed it, the stored answers
-are read instead. In all cases the result is a `Closing`, so checklist, page, workbook and evidence
-pack need no distinction.
+the commit that its close names. If a different version of the models closed it, and this version
+gives a different result, the stored answers are read instead. In all cases the result is a
+`Closing`, so checklist, page, workbook and evidence pack need no distinction.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     CORRECTIONS. `moved` are decisions with changed facts, as in STANDING; `actions` are the
     unfinished actions at the service, as in ACTIONS. `accepted` are the agreements to carry, by
     item; `limits` the amounts below which an item does not block, as in LIMITS; `remarks` as in
-    ITEM_REMARKS: all by the entries up to `agreed_to`. `coins` are the opening coins, and
-    `exposure_limits` the limits on money with the provider, as in EXPOSURE_LIMITS. `decisions`
-    counts the journal's decisions up to `head`. `journal_problem` is why the journal does not
-    verify, or empty.
+    ITEM_REMARKS. These three use the journal's entries up to `agreed_to`. `coins` are the opening
+    coins, and `exposure_limits` the limits on money with the provider, as in EXPOSURE_LIMITS.
+    `decisions` counts the journal's decisions up to `head`. `journal_problem` is why the journal
+    does not verify, or empty.
     """
 
     printed: ClassVar[Sequence[str]] = ("roll_forward",)
@@ -119,8 +119,9 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
     on demand. The coins are computed on demand too, unless one is measured: `measured_coins` then
     exist from the start. The same applies to `limited_exposure` if money with the provider has a
     limit. `period` is the close that locked the month, None while it is open; `preparation` waits
-    for a second person's signature. `stored_by` is set for a month that a different version of the
-    models closed: it says which part differs, so that the stored answers are used.
+    for a second person's signature. `stored_by` is set if a different version of the models closed
+    the month and this version gives a different result. The stored answers are then used, and
+    `stored_by` names the first table or input that differs.
     """
 
     r: Reconciliation
@@ -162,7 +163,7 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
 
     @property
     def is_unread(self) -> bool:
-        """Whether the services were never read, so that there is no record of theirs."""
+        """Whether the services were never read, so that there are no records of them."""
         return self.r.basis is not None and self.synced_at is None
 
     @property
@@ -202,7 +203,7 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
 
     @cached_property
     def bridge(self) -> TransitBridge:
-        """Money in transit by the report, the journal and the roll-forward."""
+        """Money in transit as the report, the book entries and the roll-forward each compute it."""
         return transit_bridge(self.r, self.rolled.items.arrow, self.zone)
 
     @cached_property
@@ -214,8 +215,8 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
 def are_services_used(r: Reconciliation, synced: datetime | None) -> bool:
     """Return whether the company uses the services.
 
-    Removing them from the settings is not enough: if they were ever read, records of theirs may be
-    open.
+    Removing them from the settings is not enough: if they were ever read, their records may still
+    be open.
     """
     return r.basis is None or r.basis.question.uses_services or synced is not None
 
@@ -284,8 +285,8 @@ def closing_from(
 ) -> Closing:
     """Return the closing of an examined month.
 
-    `agreed` are the journal entries with agreements to carry items; default: those that the month
-    was examined with.
+    `agreed` are the journal entries from which limits, remarks and agreements to carry items are
+    read; default: those that the month was examined with.
     """
     agreed = examined.decided.entries if agreed is None else agreed
     rolled = Rolled(
@@ -367,7 +368,7 @@ def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
 
 
 class VerifiedMonth(msgspec.Struct, frozen=True, eq=False):
-    """A closed month that still has the result of its close, and how this was verified."""
+    """A closed month that was verified: recomputed with the same result, or read as stored."""
 
     closing: Closing
 
@@ -390,9 +391,10 @@ class VerifiedMonth(msgspec.Struct, frozen=True, eq=False):
 
 
 def verify_period(journal: Journal, lake: Lake, period: Period) -> VerifiedMonth:
-    """Compare a closed month with the results that its close journaled and stored.
+    """Verify the journal entry of a close, then return the month as `closed_month` does.
 
-    Raise JournalError if it differs, and WorkspaceDamaged if the stored answers were changed.
+    Raise JournalError if the entry is not valid or the same models give another result, and
+    WorkspaceDamaged if the stored answers were changed.
     """
     journal.verify(period.entry)
     return VerifiedMonth(closed_month(journal, lake, period))
@@ -404,7 +406,7 @@ def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> 
     assert closing.period is not None
 
     def as_stored(name: str, present: pa.Table) -> pa.Table:
-        """Return the stored table with today's columns; columns that it lacks are empty."""
+        """Return the stored table with today's columns; columns that it lacks are null."""
         return shaped(stored[name], present.schema)
 
     rolled = closing.rolled

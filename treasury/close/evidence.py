@@ -115,7 +115,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     preparation: Preparation | None
     """The preparation that waits for a signature, if the pack was written before the signature."""
     agreed_to: int
-    """The journal's last entry with an agreement to carry items."""
+    """The last journal entry that was read for agreements to carry items."""
     bank_files: dict[str, str]
     ledger: dict[str, str] | None
     answer: tuple[Fingerprint, ...]
@@ -124,7 +124,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     files: dict[str, str]
     apart: dict[str, str] = {}
     uses_services: bool = True
-    """False for a company that has bank files alone."""
+    """False for a company that has only bank files."""
     seal: str = ""
 
     def sealed(self) -> Evidence:
@@ -147,7 +147,7 @@ def encode(evidence: Evidence) -> bytes:
 
 @cache
 def code_of() -> Code:
-    """Return the version of the running code."""
+    """Return the version, the source hash and the libraries of the running code."""
     digest = hashlib.sha256()
     package = resources.files(_PACKAGE)
     sources = [source for room in _ROOMS for source in _sources(package / room, f"/{room}")]
@@ -193,7 +193,10 @@ def bank_files(r: Reconciliation) -> list[str]:
 
 
 def table_hash(table: pa.Table) -> str:
-    """Return SHA-256 of the values in order; decimals are written without trailing zeros."""
+    """Return the SHA-256 of the row count, the column names and the values in order.
+
+    Decimals are written without trailing zeros.
+    """
     digest = hashlib.sha256(msgspec.json.encode([table.num_rows, table.column_names]))
     for column in table.columns:
         for start in range(0, len(column), _STEP):
@@ -202,7 +205,10 @@ def table_hash(table: pa.Table) -> str:
 
 
 def _as_json(column: pa.ChunkedArray) -> bytes:
-    """Return the values of a column as one JSON list, without a Python object per value."""
+    """Return the values of a column as one JSON list.
+
+    Common types need no Python object per value.
+    """
     if pa.types.is_timestamp(column.type):
         return _as_json(column.cast(pa.int64()))
     values = column.combine_chunks()
@@ -216,7 +222,10 @@ def _as_json(column: pa.ChunkedArray) -> bytes:
 
 
 def _quoted_texts(values: pa.Array) -> pa.Array | None:
-    """Return each value's JSON text without quotes; None for other types or if it needs escapes."""
+    """Return decimals, dates or texts as JSON without quotes.
+
+    Return None for other types, or if a text needs escapes.
+    """
     kind = values.type
     if not (pa.types.is_decimal(kind) or pa.types.is_date32(kind) or pa.types.is_string(kind)):
         return None

@@ -1,7 +1,8 @@
 """Late items: facts about a closed month that became known later and post to an open month.
 
-Late items are lines booked in a closed month that were added later, lines that a later statement
-changed or left out, returns of payments of a closed month, and later decisions on its lines.
+Late items are lines booked in a closed month that were added or withdrawn later, lines that a later
+statement changed or left out, returns of payments of a closed month, and later decisions on its
+lines.
 """
 
 from __future__ import annotations
@@ -33,9 +34,11 @@ LATE_ITEMS: Final = grouped_schema(
     (INSTANT, "closed_at"),
     (INTEGER, "close_entry"),
 )
-"""`month` is the closed month of the item's date, `close_entry` its close in the journal.
+"""One row per late item. `posts_to` is the open month to which it posts.
 
-`change` is `new`, `changed`, `gone`, `returned` (`original_id` came back) or `decided`.
+`month` is the closed month of the line, or of the returned payment; `close_entry` is the journal
+entry of its close. `change` is `new`, `changed`, `gone`, `returned` (`original_id` came back) or
+`decided`.
 """
 
 _FIELDS: Final = frozenset(
@@ -51,7 +54,7 @@ _SUPERSEDED: Final = ("entry_status", "SUPERSEDED")
 def late_items(
     knowledge: Knowledge, closed: Mapping[str, Period], entries: Iterable[Entry]
 ) -> pa.Table:
-    """Return every late item, by month and date; columns as in LATE_ITEMS."""
+    """Return every late item, by month and time of knowledge; columns as in LATE_ITEMS."""
     if not closed:
         return LATE_ITEMS.empty_table()
     rows = [
@@ -68,7 +71,7 @@ def late_items(
 
 
 def _since_close(knowledge: Knowledge, closed: Mapping[str, Period]) -> Iterable[dict[str, Any]]:
-    """Yield the lines of closed months that were added, changed or removed since the close."""
+    """Yield the lines of closed months that were added, changed or removed since their close."""
     first = min(period.close.known_at for period in closed.values())
     changed_fields: dict[tuple[str, datetime], list[dict[str, Any]]] = {}
     for change in changes(knowledge.snapshot, "statement_entries", first).to_pylist():

@@ -11,7 +11,10 @@ from treasury.month.reconciliation import Reconciliation
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
-    """The number of declared and of proved accounts, and the day up to which all are proved."""
+    """The number of declared and of proved accounts.
+
+    `proved_to` is the last day of the month that all accounts with statements are covered to.
+    """
 
     accounts: int
     proved: int

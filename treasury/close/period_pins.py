@@ -138,7 +138,7 @@ def _corrections(
 
     @cache
     def lines_of(booked: str, known_in: str) -> pa.Table:
-        """Return a month's lines as they were known when a later month was closed."""
+        """Return the lines of the month `booked` as known at the close of `known_in`, or now."""
         period = closed.get(known_in)
         if period is not None and period.month == booked:
             return read_answers(lake.workspace, period.close)["lines"]
@@ -156,7 +156,11 @@ def _corrections(
 
 
 def reopen_period(journal: Journal, month: Month, reason: str, *, actor: Actor) -> Period:
-    """Reopen the last closed month; earlier months stay closed, as later ones open with them."""
+    """Reopen the last closed month and return it.
+
+    An earlier month stays closed, because the next month opens with its closing. Raise InputError
+    without a reason, and ActionRefused if the month is not the last closed one.
+    """
     if not reason.strip():
         raise InputError("reopening a month needs a reason", do="give the reason")
 
@@ -225,7 +229,7 @@ def outcomes_hash(lines: pa.Table) -> str:
 def roll_forward_of(lake: Lake, basis: Basis, decided: Decided) -> RollForward:
     """Return the roll-forward of open items from the previous month's end to this one's.
 
-    Raise InputError if the month has not begun.
+    Raise InputError if the month has not begun, and TreasuryError if the open items do not tie.
     """
     require_begun(basis.question)
     knowledge = run_knowledge(basis)
@@ -285,7 +289,7 @@ def _totals_apart(close: Close, end: MonthEnd) -> str:
 
 
 def not_as_closed(period: Period, differing: str) -> JournalError:
-    """Return the error for a closed month that gives a different result with the same models."""
+    """Return the error for a close whose stored or recomputed result is not the journaled one."""
     return JournalError(
         f"the close of {period.month} cannot be reproduced: {differing} differs from entry "
         f"{period.entry.seq} of the journal",

@@ -93,7 +93,7 @@ def read_decided_tables(folder: Path) -> dict[str, pa.Table]:
 
 
 def _read_or(path: Path, schema: pa.Schema) -> pa.Table:
-    """Return a stored table; columns that the file lacks are empty."""
+    """Return a stored table, or an empty one without a file; missing columns are null."""
     empty = schema.empty_table()
     if not path.is_file():
         return empty
@@ -120,7 +120,7 @@ def read_tables() -> dict[str, tuple[str, ...]]:
 def _write(
     connection: duckdb.DuckDBPyConnection, name: str, order: tuple[str, ...], path: Path
 ) -> int:
-    """Write one table in order, a batch of rows at a time."""
+    """Write one table in order, a batch of rows at a time, and return the number of rows."""
     relation = connection.table(name)
     columns = ", ".join(f'"{column}"' for column in relation.columns if column != _RAW)
     ordered = relation.project(columns).order(", ".join(f'"{column}"' for column in order))

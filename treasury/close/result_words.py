@@ -49,7 +49,10 @@ def count(number: int, noun: str) -> str:
 
 
 def day(value: date | None, year: int | None = None) -> str:
-    """Return a day such as `30 Oct`, with its year unless that is `year`; empty for None."""
+    """Return a day such as `30 Oct`; empty for None.
+
+    The year is added if `year` is given and differs.
+    """
     if value is None:
         return ""
     words = f"{value.day} {_MONTHS[value.month - 1]}"
@@ -57,7 +60,7 @@ def day(value: date | None, year: int | None = None) -> str:
 
 
 def moment(instant: datetime | None, zone: ZoneInfo, year: int | None = None) -> str:
-    """Return a time such as `29 Oct 09:20 CET`, in the reporting time zone."""
+    """Return a time such as `29 Oct 09:20 CET` in the zone; empty for None."""
     if instant is None:
         return ""
     local = instant.astimezone(zone)
@@ -83,9 +86,10 @@ def amounts_words(amounts: Iterable[tuple[Decimal | None, str]]) -> str:
 
 
 def carried_words(item: OpenItem, year: int) -> str:
-    """Return `carried: anna and bert for carla, by 30 Nov`, or who proposed it.
+    """Return words such as `carried: anna and bert for carla, by 30 Nov`.
 
-    For an item below the agreed limits, return words that say so.
+    Before the second person agrees, return who proposed to carry the item; empty without a
+    proposal. For an item below the agreed limits, return words that say so.
     """
     if not item.is_material:
         return "below the agreed limit"

@@ -90,7 +90,7 @@ _EXPECTATION_STEPS: Final = needed(END_STEPS, "month_end_expectations")
 class MonthEnd(Tables, msgspec.Struct, frozen=True, eq=False):
     """Every expectation with an amount, in its state at the end of `month`.
 
-    `positions` are as in POSITIONS, and the lines' shares in them as in SHARES.
+    `positions` are as in POSITIONS, and the lines' shares in them as in `_SHARES`.
     """
 
     month: Month

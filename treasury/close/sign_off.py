@@ -54,9 +54,10 @@ def prepare_month(
 ) -> PreparedMonth:
     """Prepare a month for a second person, or return the refusal without writing anything.
 
-    If the month is prepared already, that preparation is returned. Raise TreasuryError if its open
-    items do not roll forward. Raise JournalError if the journal does not verify, unless the month
-    is only to be shown.
+    If the month is prepared already, that preparation is returned; raise ActionRefused if it has a
+    different ledger. Raise NothingStored before the first sync, and TreasuryError if the open items
+    do not roll forward. Raise JournalError if the journal does not verify, unless the month is only
+    to be shown.
     """
 
     def build(decided: Decided) -> tuple[list[Draft], PreparedMonth]:
@@ -99,7 +100,7 @@ def prepare_month(
                 "accounts": msgspec.to_builtins(question.accounts),
             }
             | ({} if question.uses_services else {"uses_services": False}),
-            # Amounts are written as decimal text.
+            # The journal stores amounts as decimal text.
             roll_forward=[
                 {
                     name: value_text(value) if isinstance(value, Decimal) else value
@@ -140,8 +141,9 @@ def sign_month(
 ) -> tuple[period_history.Period, Closing | None]:
     """Sign a prepared month and lock it; the closing is None if it was signed before.
 
-    Raise ActionRefused if the signer prepared it, if an item blocks without acceptance, or if the
-    prepared result cannot be reproduced. An interrupted signature can simply be repeated.
+    Raise ActionRefused if the signer prepared it and the policy asks for two people, if an item
+    blocks without acceptance, or if the prepared result cannot be reproduced. An interrupted
+    signature can simply be repeated.
     """
     policy.check_identity(actor)
 
@@ -186,7 +188,10 @@ def sign_month(
 def withdraw_preparation(
     journal: Journal, month: Month, reason: str, *, actor: Actor
 ) -> period_history.Preparation:
-    """Withdraw a preparation, with a reason, so that the month can be prepared again."""
+    """Withdraw and return a preparation, so that the month can be prepared again.
+
+    Raise InputError without a reason, and ActionRefused if the month is not prepared.
+    """
     if not reason.strip():
         raise InputError("withdrawing a preparation needs a reason", do="give the reason")
 

@@ -38,6 +38,8 @@ def write_answers(
 ) -> tuple[AnswerFile, ...]:
     """Write a close's tables into the folder `name`, and sync them to disk.
 
+    Return the name, the number of rows and the SHA-256 of each table's file.
+
     Files of an interrupted run are replaced, because no close refers to them.
     """
     folder = workspace / CLOSES / name

@@ -119,7 +119,7 @@ class _Wallet(msgspec.Struct):
 
 
 def company_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Row]:
-    """Yield a row of BALANCES per asset of a company wallet with movements or evidence."""
+    """Yield a row of BALANCES per wallet and asset with deliveries or evidence in the month."""
     if r.basis is None:
         return
     start, end = r.month.start(zone), r.month.end(zone)
@@ -165,7 +165,7 @@ def _wallets(r: Reconciliation, snapshot: Snapshot) -> dict[_Key, _Wallet]:
 
 
 def _place(wallets: dict[_Key, _Wallet], movements: Iterable[_Row], gas: Iterable[_Row]) -> None:
-    """Add movements and gas to the wallets that already have evidence."""
+    """Add movements and gas to the wallets in the dictionary; those of others are left out."""
     for row in movements:
         for address in {row["from_address"].lower(), row["to_address"].lower()}:
             key = (row["chain"].upper(), address, row["asset"])

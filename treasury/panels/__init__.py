@@ -5,7 +5,7 @@ How to write a panel. The module `blocks` has the elements of the screen, and th
 button and shows the next frame, which describes the whole screen. `start(label, task, failed,
 cancelled)` runs a slow task in another thread, `tell(message)` shows a result, and
 `hand_over(press, name, type, text)` downloads a file. `fail(title, error)` shows an error in the
-panel, and at the field with whose name the error begins (`"reason: is missing"`).
+panel, and next to the field that it names at its beginning (`"reason: is missing"`).
 
 Most panels are a `ListPanel`: it pages and searches by SQL, keeps the selection on all pages, syncs
 and downloads. A subclass defines

@@ -102,19 +102,20 @@ class Panels(Facade):
         Parameters
         ----------
         month
-            The month of the items; default: the current state.
+            The month of the items; default: the last one that ended.
         size
             The number of rows on a page.
 
         Returns
         -------
         ExceptionsPanel
-            The panel; amounts in their own currency.
+            The panel; amounts in their own currency. If nothing is stored about the month, the
+            panel shows a message.
 
         Raises
         ------
-        NothingStored
-            If nothing is stored about the month.
+        InputError
+            If `month` is not a month.
 
         Examples
         --------

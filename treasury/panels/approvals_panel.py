@@ -39,7 +39,7 @@ class ApprovalsPanel(ListPanel):
     title: ClassVar[str] = "Approvals"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # In a read-only workspace, this raises the error now, before any button is pressed.
+        # In a view at an earlier instant, this raises InputError before any button is pressed.
         self._actions = desk.actions
         self._of_actions = False
         self._updates_at_service: dict[str, RequestUpdate] = {}
@@ -120,7 +120,7 @@ class ApprovalsPanel(ListPanel):
     # Handlers of button presses.
 
     def presses(self) -> Presses:
-        """Return the handlers of the decisions, the two steps, and the buttons of the lists."""
+        """Return the handlers of the decisions, and of the buttons that choose the list."""
         return {
             **{verb: partial(self._ask, verb) for verb in VERBS},
             "requests": lambda _: self._show_list(of_actions=False),
@@ -231,7 +231,7 @@ class ApprovalsPanel(ListPanel):
         self._updates_at_service.clear()
 
     def _update_of(self, row: Mapping[str, Any]) -> RequestUpdate | None:
-        """Return the newest update of a request if it is newer than the row in the lake."""
+        """Return an update that is newer than the row in the lake, preferably a settled one."""
         updates = (self._updates.get(row["id"]), self._updates_at_service.get(row["id"]))
         newer = [update for update in updates if update is not None and update.is_newer_than(row)]
         return next((update for update in newer if update.settled), newer[0] if newer else None)

@@ -59,7 +59,7 @@ class ExceptionsPanel(LookingPanel):
         super().__init__(desk, size=size)
 
     def summary(self) -> str:
-        """Return the number of rows of the list."""
+        """Return the number of open items."""
         return f"{self._tables['items'].num_rows} items"
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
@@ -123,7 +123,7 @@ class ExceptionsPanel(LookingPanel):
         return (Text(f"Open in {month.title}; {words}", "quiet"),)
 
     def presses(self) -> Presses:
-        """Return the handlers for the sides and the orders, in addition to those of every list."""
+        """Return the handlers for trace, sides, orders, the decision sheet and remarks."""
         sides = {turn: partial(self._list_by, turn=turn) for turn in (_EVERYBODY, *TURNS)}
         orders = {order: partial(self._list_by, order=order) for order in _ORDERS}
         own = {"sheet": self._hand_sheet, "decide": self._take_sheet}

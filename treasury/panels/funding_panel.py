@@ -175,7 +175,7 @@ class FundingPanel(ListPanel):
     title: ClassVar[str] = "Funding"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # In a read-only workspace, this raises the error now, before any button is pressed.
+        # In a view at an earlier instant, this raises InputError before any button is pressed.
         self._actions = desk.actions
         self._changed: tuple[tuple[str, str], ...] = ()
         self._more_changed = 0
@@ -265,7 +265,7 @@ class FundingPanel(ListPanel):
     # Handlers of button presses.
 
     def presses(self) -> Presses:
-        """Return the handlers of the buttons whose action must be confirmed in a second step."""
+        """Return the handlers of the buttons with an action to confirm in a second step."""
         return {"export": self._export, "submit": self._submit, "payee": self._ask_payee}
 
     def handlers(self) -> Presses:
@@ -428,7 +428,7 @@ class FundingPanel(ListPanel):
     # Changes to the panel's state.
 
     def _attempt(self, order: _PendingFile) -> int:
-        """Return the first number of a file of these orders whose file no bank has answered.
+        """Return the lowest attempt with a message id that no bank has answered.
 
         Otherwise the new file would have the id of an answered file, and count as answered too.
         """

@@ -64,7 +64,7 @@ class MatchesPanel(LookingPanel):
     not_worked_out: ClassVar[str] = "Not matched again"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # In a read-only workspace, this raises the error now, before any button is pressed.
+        # In a view at an earlier instant, this raises InputError before any button is pressed.
         self._actions = desk.actions
         self._list_name: _ListName = "lines"
         self._line: dict[str, Any] | None = None
@@ -72,7 +72,7 @@ class MatchesPanel(LookingPanel):
         super().__init__(desk, size=size)
 
     def summary(self) -> str:
-        """Return the number of rows of the list."""
+        """Return the number of lines to settle."""
         return f"{self._tables['open_lines'].num_rows} lines to settle"
 
     # Display: the list, its notes, buttons and fields.
@@ -141,7 +141,7 @@ class MatchesPanel(LookingPanel):
         return tuple(verbs)
 
     def fields(self) -> tuple[InputField, ...]:
-        """Return the fields for the reason and the assignee."""
+        """Return the field for the reason; for lines, also the expectation and the assignee."""
         reason = InputField("reason", "Reason", "Kept in our journal")
         if self._list_name != "lines":
             return (reason,)
@@ -152,7 +152,7 @@ class MatchesPanel(LookingPanel):
     # Handlers of button presses.
 
     def presses(self) -> Presses:
-        """Return the handlers of the decisions, the two steps, and the buttons of the lists."""
+        """Return the handlers of the decisions, and of the buttons that choose the list."""
         return {
             **{verb: partial(self._ask, verb) for verb in VERBS},
             "group": partial(self._ask, "group"),
@@ -257,7 +257,7 @@ class MatchesPanel(LookingPanel):
         self.carry_out("Checking for changes", task, "Not decided", _NOTHING_WRITTEN)
 
     def finish(self, message: Message) -> Message:
-        """Close the step after any outcome; before taking the lock, run matching again."""
+        """Close the step after any outcome; then run matching again without holding the lock."""
         with self.turn:
             self._pending = None
             self._chosen.clear()

@@ -42,7 +42,7 @@ class PanelWorkspace(Protocol):
         """The facade for verdicts on bank lines."""
 
     def snapshot(self) -> Snapshot:
-        """Return the last commit of the lake."""
+        """Return a snapshot of the lake's last commit."""
 
     def client(self, credential: str) -> Client:
         """Return the client with the named credential."""
@@ -80,7 +80,7 @@ class PanelWorkspace(Protocol):
         agreed: SheetPlan | None = None,
         dry_run: bool = False,
     ) -> SheetPlan:
-        """Journal the decisions of a sheet, all or none."""
+        """Journal the decisions of a sheet, all or none; with `dry_run`, only plan them."""
 
     def trace(self, name: str) -> Trace:
         """Follow one payment from end to end."""

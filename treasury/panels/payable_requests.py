@@ -21,8 +21,6 @@ from treasury.lake import Snapshot
 from treasury.month.states import PAYABLE
 from treasury.panels.frames.query_pages import ArrowTables, QuerySource
 
-"""The states in which our side has to pay. CHECK BANK is not among them, because the payment may
-already be at the bank."""
 _DETAILS: Final = package_rows("treasury.panels", "deposit_details.csv")
 DETAILS: Final = {row["column"]: row["name"] for row in _DETAILS}
 """Every column of the deposit details, and its name on screen."""
@@ -31,7 +29,7 @@ SHOWN_DETAILS: Final = {
     for row in _DETAILS
     if row["use"] != "compared"
 }
-"""The name of each detail's Copy button; the bank's name has none, because nobody types it."""
+"""The label of each detail's Copy button; empty for a bank's name, which no form asks for."""
 _ACCOUNTS: Final = frozenset(row["column"] for row in _DETAILS if row["use"] == "account")
 _COLUMNS: Final = ", ".join(DETAILS)
 

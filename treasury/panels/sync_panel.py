@@ -40,7 +40,7 @@ class SyncPanel(ListPanel):
     title: ClassVar[str] = "Sync"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # In a read-only workspace, this raises the error now, before any button is pressed.
+        # In a view at an earlier instant, this raises InputError before any button is pressed.
         self._actions = desk.actions
         self._synced_at: datetime | None = None
         self._failure: Message | None = None
@@ -160,7 +160,7 @@ class SyncPanel(ListPanel):
 
 
 def _span(span: timedelta) -> str:
-    """Return a time span like `3 h 12 min`, in days from the second day on."""
+    """Return a time span like `3 h 12 min`, or in days if it is two days or more."""
     minutes = max(0, int(span.total_seconds() // 60))
     hours, days = minutes // 60, minutes // (24 * 60)
     if days >= 2:

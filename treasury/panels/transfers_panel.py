@@ -84,14 +84,14 @@ class TransfersPanel(LookingPanel):
     title: ClassVar[str] = "Transfers"
 
     def __init__(self, desk: PanelWorkspace, *, size: int = SIZE) -> None:
-        # In a read-only workspace, this raises the error now, before any button is pressed.
+        # In a view at an earlier instant, this raises InputError before any button is pressed.
         self._actions = desk.actions
         self._list_name: _ListName = "transfers"
         self._waiting = 0
         super().__init__(desk, size=size)
 
     def summary(self) -> str:
-        """Return the number of rows of the list."""
+        """Return the number of transfers."""
         return f"{self._tables['transfers'].num_rows} transfers"
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
@@ -108,7 +108,7 @@ class TransfersPanel(LookingPanel):
     # Display: the list, its notes, buttons and fields.
 
     def listing(self) -> Listing:
-        """Return the transfers, the legs, or the accounts while a form is open."""
+        """Return the transfers, the legs or the accounts."""
         return _LISTINGS[self._list_name]
 
     def tools(self) -> tuple[Button, ...]:
@@ -120,7 +120,7 @@ class TransfersPanel(LookingPanel):
         )
 
     def views(self) -> tuple[Button, ...]:
-        """Return a button for each list, with the accounts while a form is open."""
+        """Return a button for each list."""
         legs = self._tables.get("legs")
         labels = {
             "transfers": f"Transfers ({self._tables['transfers'].num_rows:,})",
@@ -140,7 +140,7 @@ class TransfersPanel(LookingPanel):
         )
 
     def bar(self) -> tuple[Button, ...]:
-        """Return the buttons to trace a transfer, or to check a form."""
+        """Return the buttons to trace a transfer, or to check or close a form."""
         if self._form:
             return (Button("check", "Check…", "primary"), Button("leave", "Close form"))
         return () if self._list_name == "accounts" else super().bar()
@@ -160,7 +160,7 @@ class TransfersPanel(LookingPanel):
     # Handlers of button presses.
 
     def presses(self) -> Presses:
-        """Return the handlers of the lists, of the forms, and of the two steps."""
+        """Return the handlers of the lists, of the forms, and of the trace."""
         lists: tuple[_ListName, ...] = ("transfers", "accounts")
         return (
             super().presses()

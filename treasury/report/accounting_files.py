@@ -49,7 +49,7 @@ class ExportedBooks(Accounting, frozen=True, eq=False, kw_only=True):
         Raises
         ------
         InputError
-            If the mapping file lacks a role.
+            If the mapping file is invalid, or lacks an account that measured coins use.
 
         Examples
         --------
@@ -58,7 +58,7 @@ class ExportedBooks(Accounting, frozen=True, eq=False, kw_only=True):
         return write_csv(self, Path(path), accounts_of(mapping))
 
     def write_beancount(self, path: str | Path, mapping: str | Path | None = None) -> Path:
-        """Write the postings as a Beancount file, which asserts the statements' balances.
+        """Write the postings as a Beancount file, which asserts the proved balances.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class ExportedBooks(Accounting, frozen=True, eq=False, kw_only=True):
         Raises
         ------
         InputError
-            If the mapping file lacks a role.
+            If the mapping file is invalid, or lacks an account that measured coins use.
 
         Examples
         --------
@@ -136,7 +136,7 @@ def _names_of_postings(postings: pa.Table, name: Callable[[str, str], str]) -> p
 
 
 def write_beancount(books: Accounting, path: Path, accounts: LedgerAccounts | None = None) -> Path:
-    """Write the entries as a Beancount file that asserts the statements' balances.
+    """Write the entries as a Beancount file that asserts the balances of statements and coins.
 
     The account names follow from the roles (`beancount.toml`); the metadata `ledger` has the ledger
     account from `accounts`.

@@ -90,7 +90,8 @@ class Drawing(Figure):
 def records(frame: Frame, columns: Sequence[str]) -> list[dict[str, Any]]:
     """Return the rows of a DataFrame, an Arrow table or a list as dictionaries.
 
-    Raises InputError if one of `columns` is missing. Missing values of pandas become None.
+    Raises InputError if one of `columns` is missing; an empty list is accepted. Missing values of
+    pandas become None.
     """
     rows, names = _rows(frame, columns)
     missing = [name for name in columns if name not in names]
@@ -102,9 +103,9 @@ def records(frame: Frame, columns: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def together(frame: Frame, amount: str, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Return `records`, but sum up table rows that differ only in their amount.
+    """Return `records`, but sum up rows of an Arrow table that differ only in their amount.
 
-    The column `rows` has the number of rows in a sum. Rows without an amount are not summed.
+    The column `rows` has the number of rows in a sum. Rows without an amount are counted apart.
     """
     if isinstance(frame, Table):
         frame = frame.arrow

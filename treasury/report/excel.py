@@ -123,7 +123,7 @@ def _sheets() -> Iterator[Sheet]:
 
 
 def _place(field: str, first: Sequence[str]) -> tuple[int, int]:
-    """Return the place of a column: named first, else as declared, and ids last."""
+    """Return the sort key of a column: those in `first`, then others as declared, ids last."""
     if field in first:
         return 0, first.index(field)
     return (2 if field.endswith("_id") else 1), 0
@@ -140,7 +140,7 @@ _WORD_COLUMNS: Final = ("outcome", "line_class", "reason", "account", "statement
 
 
 def answer_tables(closing: Closing) -> dict[str, pa.Table]:
-    """Return all tables of the reconciliation, by the names of their files."""
+    """Return all tables of a close, by the names of their files in the pack."""
     tables = {name: getattr(closing.r, name).arrow for name in TABLES} | {
         "checklist": checklist(closing).arrow,
         "balances": closing.balances.arrow,
@@ -227,7 +227,7 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
 
 
 def _cover(closing: Closing, title: str) -> Cover:
-    """Return the facts of the cover: the state of the close, and what its figures rest on."""
+    """Return the cover, with the state of the close and the evidence behind its figures."""
     r, blocking = closing.r, len(closing.items.blocking)
     proof = proof_of(r)
     state = f"blocked by {count(blocking, 'item')}" if blocking else "ready to close"
@@ -246,7 +246,7 @@ def _cover(closing: Closing, title: str) -> Cover:
 
 
 def _word(sheet: str, column: str, code: str | None) -> str | None:
-    """Return the word for a code; a code without one is shown with blanks."""
+    """Return the word for a code; a code without a word gets blanks for its underscores."""
     if code is None:
         return None
     if sheet == "Open items" and column == "kind":

@@ -1,8 +1,8 @@
 """The figures of one or several months, each drawn from rows, and each with a description.
 
 Each figure has two functions. The first takes a DataFrame, an Arrow table or a list of rows and
-returns a `Figure` with one panel per currency, with axes from zero. The second, `…_words`, returns
-a description for people who cannot see the figure.
+returns a `Figure`; amounts in several currencies have a panel each, and bars begin at zero. The
+second, `…_words`, returns a description for people who cannot see the figure.
 """
 
 from __future__ import annotations
@@ -266,7 +266,10 @@ def _pair_label(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> st
 
 
 def aged_items(items: Iterable[OpenItem], at: date) -> list[dict[str, Any]]:
-    """Return the items that totals include, with their age in calendar days on a given day."""
+    """Return the items that totals include, with their age in calendar days on a given day.
+
+    Items without a first day, balances and ledger differences are left out.
+    """
     return [
         {
             "currency": item.currency,

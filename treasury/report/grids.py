@@ -16,7 +16,7 @@ from treasury.core.files.package_files import package_toml
 from treasury.core.text import clean
 
 MOST_ROWS_SHOWN: Final = 200
-"""Maximum number of rows of a table on the page; all rows are in the Excel file."""
+"""Maximum number of rows of a table on the page; the Excel file or the pack has all rows."""
 
 
 NOTES: Final = {
@@ -69,7 +69,7 @@ class Grid(msgspec.Struct, frozen=True):
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A part of the report; `figure` is the name of its figure. `behind` is one of the appendix."""
+    """A part of the report; `figure` names its figure, and `behind` puts it in the appendix."""
 
     anchor: str
     title: str

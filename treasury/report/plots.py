@@ -59,7 +59,7 @@ def cash(lines: Reconciliation | Frame, month: str | Month | None = None) -> Fig
     Raises
     ------
     InputError
-        If a column is missing.
+        If a column is missing, or the month of a frame.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def fees_of_month(requests: Fees | Frame, month: str | Month | None = None) -> F
     Raises
     ------
     InputError
-        If a column is missing.
+        If a column is missing, or the month of a frame.
 
     Examples
     --------

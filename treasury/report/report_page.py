@@ -1,8 +1,7 @@
 """The close report as one HTML page, which loads no other files and escapes all outside text.
 
-The template draws sections, tables and cells. `sections` has their content, and `words` their
-texts. Figures are inlined as SVG with the page's colours, so that they follow its light, dark and
-print styles.
+The template draws sections, tables and cells; the module `sections` makes their content. Figures
+are inlined as SVG with the page's colours, so that they follow its light, dark and print styles.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ def funding_totals(rows: pa.Table) -> str:
 
 
 def close_words(items: OpenItems) -> str:
-    """Return `ready`, or `BLOCKED by 27 of them`; without proof a month is not `reconciled`."""
+    """Return `ready` or `BLOCKED by 27 of them`, with the exceptions and the waiting items."""
     blocking = items.blocking
     if not blocking:
         return ": ".join(filter(None, ("ready", exception_words(items))))
@@ -211,7 +211,8 @@ def waiting_words(items: OpenItems) -> str:
 def exception_words(items: OpenItems) -> str:
     """Return `reconciled except credits not provable` if only unproved items block.
 
-    If nothing is expected of the accounts, their lines do not block, and are not reconciled.
+    If nothing blocks, but lines of accounts without expectations are not reconciled, return
+    `balances proved, lines not reconciled`; otherwise an empty text.
     """
     blocking = items.blocking
     if not blocking and len(items.select(kind="not_reconciled")):
@@ -355,7 +356,7 @@ FACTS: Final = grouped_schema(
     (INTEGER, "blocking", "oldest"),
     (TEXT, "clock", "command"),
 )
-"""The columns of the facts. `items` and `blocking` count all items and blocking items.
+"""One row per fact of the first screen; `items` and `blocking` count all and blocking items.
 
 `amount` is null if there is money in and money out; then `coming` and `going` have the amounts.
 """

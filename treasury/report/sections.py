@@ -481,7 +481,7 @@ def _assumptions(closing: Closing) -> Section:
 
 
 def _left_out(r: Reconciliation) -> list[dict[str, Any]]:
-    """Return the lines left out of matching by class and rule; an own transfer is counted once."""
+    """Return the lines left out of matching by class and rule; own transfers are summed once."""
     names = ["entry_id", "line_class", "rule_name", "amount", "currency"]
     apart = r.lines.arrow.filter(pc.is_valid(r.lines.arrow["line_class"])).select(names).to_pylist()
     listed = {line["entry_id"] for line in apart}

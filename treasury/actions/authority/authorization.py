@@ -67,7 +67,7 @@ def refuse_maker(
     *,
     so: str = "nothing was decided",
 ) -> None:
-    """Raise ActionRefused if this person made the request to approve."""
+    """Raise ActionRefused if this person made the request and the policy asks for two people."""
     makers = context.book.makers(fields.request_id)
     if policy.one_person or not any(same_person(maker.name, actor.name) for maker in makers):
         return
@@ -98,7 +98,7 @@ def _decided_on(
     *,
     before: int | None = None,
 ) -> list[AssetAmount]:
-    """Return the amounts that a person decided on the day of `at`, up to a journal entry."""
+    """Return the amounts that a person decided on the day of `at`, before a journal entry."""
     rule, zone = policy.rule(kind), context.settings.zone
     if rule.per_day is None:
         return []

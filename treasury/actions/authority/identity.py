@@ -53,7 +53,7 @@ class Identity:
         self._answer = ("", 0.0)
 
     def who(self) -> Actor:
-        """Return the person at this process; raise JournalError if the hub names nobody."""
+        """Return the person at this process; raise JournalError if the required hub names none."""
         hub, token = self._load_policy().hub, os.environ.get(HUB_TOKEN, "").strip()
         if hub is None:
             return current_actor()

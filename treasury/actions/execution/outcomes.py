@@ -159,7 +159,7 @@ class OutcomeRecorder:
         return self._refusal_in_doubt(action, error) or self._turned_away(action, error)
 
     def _turned_away(self, action: Action, error: ServiceError) -> End:
-        """Return a refusal, in which the service itself states that it did not execute the call."""
+        """Return a refusal: the call did not leave, or the service states that it did nothing."""
         if not isinstance(error, errors.Forbidden):
             return self.refused(action, error, again=isinstance(error, _NEVER_LEFT))
         verb = kind_of(action.kind).verb.lower()
@@ -223,7 +223,7 @@ class OutcomeRecorder:
         return msgspec.structs.replace(refused, bumped=True)
 
     def _refusal_in_doubt(self, action: Action, error: ServiceError) -> End | None:
-        """Return an unknown outcome if only a repeat may have been refused; None otherwise."""
+        """Return an unknown outcome if the call may have had its effect before; None otherwise."""
         try:
             record = self.find(action)
         except OutcomeUnknown as several:

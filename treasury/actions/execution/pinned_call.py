@@ -104,7 +104,7 @@ def sent_of(action: Action, foreign_ids: Sequence[str] = ()) -> Sent:
         body=body,
         key=action.key,
         version=sending.version,
-        # Entry times never decrease.
+        # The time of an entry is never before that of the last one, so it may be after the clock's.
         at=min(sending.at, sending.left_at),
         foreign_ids=(*sending.foreign_ids, *foreign_ids),
     )

@@ -9,7 +9,7 @@ the term, the transport's deadline and the allowed clock skew have passed. Then 
 - Versioned: the record is read. If it does not show the effect and still has the version that was
   sent, the call is repeated, because only one of the two calls can take effect.
 - Neither keyed nor versioned: the call is never repeated. After the settling time, a single listed
-record that can only be ours settles the action. Otherwise a person settles it.
+  record that can only be ours settles the action. Otherwise a person settles it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,10 @@ class ActionRecovery:
         return [action for action in self._book.all() if action.state in UNSETTLED]
 
     def recover(self, action_id: str) -> Action:
-        """Settle one action as far as possible now; raise ServiceError if the service is down."""
+        """Settle one action as far as possible now.
+
+        Raise EarlyRecovery if it is too early, and ServiceError if the service cannot be read.
+        """
         self._book.refresh()
         action = self._book.get(action_id)
         if action.state not in UNSETTLED:
@@ -313,7 +316,10 @@ class ActionRecovery:
         return client, self._book.leave(entries)
 
     def _refused_again(self, action: Action, error: ServiceError) -> Action:
-        """Apply a refusal of the repeat; it is final only if the first call cannot arrive later."""
+        """Apply a refusal of the repeat.
+
+        It is final only if the service examined the content and the first call cannot arrive later.
+        """
         sending = action.departure
         arrived_by = sending.first_left_at + sending.term + self._settling_time()
         late = self._context.wall() >= arrived_by
@@ -361,7 +367,7 @@ class ActionRecovery:
     def settle(
         self, action_id: str, *, carried_out: bool, reason: str, record: str | None
     ) -> Action:
-        """Settle the action as decided by a person who is not its maker."""
+        """Settle the action as decided by a person; its maker may only if one person is enough."""
         if not reason.strip():
             raise InputError("reason: is missing", do="give the source of your information")
         actor, policy = self._context.who(), self._context.load_policy()

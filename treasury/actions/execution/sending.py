@@ -252,7 +252,7 @@ class Sender:
     def _lapsed(
         self, action: Action, moved: Sequence[Moved], refusal: ActionRefused | None = None
     ) -> NoReturn:
-        """Journal that an approved fact has changed, and raise the refusal."""
+        """Journal that the action has lapsed, and raise the refusal."""
         error = refusal or _lapse(action.id, moved)
 
         def entries() -> list[Draft]:

@@ -231,7 +231,7 @@ ACCOUNT_KINDS: Final = (
         ids=("account_id",),
         body=body_from(bodies.NewWallet),
         has_key=True,
-        # Account addresses have no chain, and company wallets have none of the other fields.
+        # Only custodial wallets have an address and one of the other fields.
         shows=lambda wallet, sent: (
             bool(wallet.address and (wallet.account_id or wallet.type or wallet.status))
             and is_created(wallet, sent)

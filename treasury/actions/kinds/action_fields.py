@@ -25,7 +25,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 LONGEST: Final = 500
 _WORDS: Final = re.compile(r"\w+")
 
-# Unicode is normalised, so that equal identifiers are equal texts.
+# Account numbers lose their blanks, so that equal numbers are equal texts.
 _WITHOUT_BLANKS: Final = frozenset(
     {"iban", "bic", "intermediary_bic", "intermediary_account_number"}
 )

@@ -150,7 +150,7 @@ def _versioned(version: int | None, field: str) -> Fact:
 
 
 def _alike(fields: bodies.Invitation, user: models.CompanyUser) -> str:
-    """Describe the user that the invited address resembles; empty if there is none."""
+    """Describe how the invited address resembles that of a user; empty if it does not."""
     email = user.email or ""
     if fields.is_like(user):
         return f"{email} is already a user, as {user.role}"

@@ -92,15 +92,15 @@ def describe(facts: Iterable[Fact], says: Callable[[bool], str], **more: Any) ->
 
 
 def ending(text: str, masked: bool, otherwise: str = "") -> str:
-    """Return a number or address, or its end if `masked`; `otherwise` if it is empty."""
+    """Return a number or address, or its end if `masked`; an empty one becomes `otherwise`."""
     return f"…{text[-4:]}" if masked else clean(text) or otherwise
 
 
 def body_from(model: type[Body], **renamed: str) -> Callable[[Any, Findings, str], Body]:
     """Return a function that builds a body from fields of the same names, or `renamed` ones.
 
-    The version and the resolved ids come from the findings. If `key` is empty, the body has no key
-    or its own, unless the key is what makes a repeat safe.
+    The version and the resolved ids come from the findings. An empty key is left out, unless the
+    key makes repeats of this body safe. Fields that already are a `model` are returned unchanged.
     """
     names = {name: renamed.get(name, name) for name in model.__struct_fields__}
     required = {field.name for field in msgspec.structs.fields(model) if field.required}
@@ -119,7 +119,7 @@ def body_from(model: type[Body], **renamed: str) -> Callable[[Any, Findings, str
 
 
 def exact_facts(amount: Decimal, unit: str, field: str = "amount") -> list[Fact]:
-    """Return a fact with a problem if an amount has more decimals than its unit."""
+    """Return a fact with a problem if an amount has more decimals than its unit, else none."""
     if is_exact_in(amount, unit):
         return []
     problem = f"{amount} has more decimals than {unit}, which has {exponent(unit)}"
@@ -316,7 +316,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     refuses_repeat: frozenset[int] = frozenset({409})
     """Statuses with which the service refuses to repeat a successful call."""
     event: str = ""
-    """The ramp request's event that shows the effect, and the user that the event names."""
+    """The ramp request's event that shows the effect and names the user."""
     look_up: Callable[[Client, Sent], Record[Any] | None] | None = None
     """Finds the record that shows the effect, or None if there is none (yet).
 
@@ -334,7 +334,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     second_person: bool = True
     """Whether a second person has to approve the action if no rule of the policy applies."""
     decides_on_maker: bool = False
-    """Whether the action approves a request; the maker of the request may never do this."""
+    """Whether the action approves a request; its maker may only if the company has one person."""
 
     def ids_of(self, fields: Any) -> tuple[str, ...]:
         """Return the values of the ids in the route."""

@@ -225,7 +225,7 @@ def _name(party: Party, masked: bool) -> str:
 
 
 def _address(fields: _About, now: Mapping[str, str]) -> PostalAddress | None:
-    """Return the complete new address, because the service always replaces the whole address."""
+    """Return the whole new address, because the service replaces it; None without a change."""
     changes = {name: value for name in _ADDRESS if (value := getattr(fields, name))}
     return PostalAddress(**(dict(now) | changes)) if changes else None
 

@@ -1,7 +1,8 @@
 """Actions on ramp requests: create, approve, reject, cancel, change the amount, submit a hash.
 
 The service ignores the key of a new request, and a new request has no version, so it is sent at
-most once. All other calls name the version that was read. Nobody may approve their own request.
+most once. All other calls name the version that was read. Nobody approves their own request, unless
+the company has only one person.
 """
 
 from __future__ import annotations

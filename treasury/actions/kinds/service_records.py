@@ -110,9 +110,9 @@ class ServiceRecords:
     def lately(self, feed: RecordFeed[T], record_id: str = "") -> Sequence[T]:
         """Return the records of a list created since the instant passed to the constructor.
 
-        `record_id` is the account's id if the list belongs to one account. Raises Forbidden or
-        NotOffered if the service does not show the list, ActionRefused if it is too long to be read
-        back that far.
+        Records without a creation time are included. `record_id` is the account's id if the list
+        belongs to one account. Raises Forbidden or NotOffered if the service does not show the
+        list, ActionRefused if it is too long to be read back that far.
         """
         lists = (source.latest(feed, record_id, self._since) for source in self._sources)
         return next(filter(None, lists), ())
@@ -159,7 +159,7 @@ class StoredSource:
         records = [decode_json(raw, record_type.model) for raw in rows]
         if record_type is _ROLES:
             return [role for role in records if role.party is not None] or None
-        # Every sync stores all balances again, so only those of the last sync are read.
+        # Every sync stores all balances again, so only the newest one per asset is read.
         if record_type is WALLETS:
             return self._with_balances(records)
         if record_type is RAMP_REQUEST:
@@ -168,7 +168,7 @@ class StoredSource:
         return (records or None) if is_list else next(iter(records), None)
 
     def latest(self, feed: RecordFeed[Any], record_id: str, since: datetime) -> Sequence[Any]:
-        """Return the records of the last sync."""
+        """Return the last sync's records created since a time, or without a creation time."""
         if self._snapshot.commit is None:
             return ()
         query = (
@@ -305,7 +305,7 @@ PARTIES: Final = RecordFeed(
     lambda c, _: c.finance.parties.pages(sort_order="DESC"),
 )  # fmt: skip
 MOST_RECORDS: Final = 20_000
-"""Maximum number of records read from a list; a longer list raises ActionRefused."""
+"""Maximum number of recent records read from a list; more raise ActionRefused."""
 
 
 class LiveSource:
@@ -360,7 +360,7 @@ class LiveSource:
             del self._records[key]
 
     def draw(self, account_id: str, asset: str, amount: Decimal) -> None:
-        """Subtract an amount that was just sent from the cached balance."""
+        """Subtract an amount that is about to be sent from the cached balance."""
         key = (WALLETS.words, account_id)
         if key not in self._records:
             return

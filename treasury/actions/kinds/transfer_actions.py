@@ -35,7 +35,7 @@ from treasury.core.text import clean
 
 
 class _Outward(msgspec.Struct, frozen=True, kw_only=True):
-    """Fields of all transfers: sender, amount, and one receiver by the service's id or by ours."""
+    """Fields of crypto and fiat transfers; the receiver has the service's id or ours."""
 
     sender_account_id: str
     amount: Decimal
@@ -159,7 +159,7 @@ def account_name(account: models.Account, masked: bool = False) -> str:
 
 
 def active(account: models.Account, side: str, field: str) -> Fact:
-    """Return the status of an account as a fact, with a problem unless it is ACTIVE."""
+    """Return an account's status as a fact; a known status other than ACTIVE is a problem."""
     wrong = account.status not in {"ACTIVE", None}
     problem = f"account {account_name(account)} is {account.status}, not ACTIVE" if wrong else ""
     return fact(f"{side} status", account.status, field=field, problem=clean(problem))

@@ -75,7 +75,7 @@ def with_coin_amounts(coins: Any) -> None:
 
 
 def check_coins(coins: CoinPolicy | None, text: str) -> None:
-    """Raise InputError for a missing choice, and for an invalid opening."""
+    """Raise InputError for an invalid coin name, a missing choice or an invalid opening."""
     if coins is None:
         return
     for coin, terms in coins.measured.items():

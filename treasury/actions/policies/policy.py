@@ -1,14 +1,15 @@
 """Who may propose and approve which actions, up to which amount, and how many people must agree.
 
 The file is `policy.toml` in the workspace; docs/actions.md shows one. The first rule that names a
-kind of action applies. Without such a rule, or without the file, the default applies: every action
-that moves money, or decides where it can go, needs a second person. The maker is never the checker.
-A workspace with one person has to declare that in the file, and every decision then states it too.
+kind of action applies. Without such a rule, or without the file, the kind's default applies: most
+actions that move money, or decide where it can go, need a second person. The maker is never the
+checker. A workspace with one person has to declare that in the file, and every decision then states
+it too.
 
 A limit allows only the currencies that it names. An amount in a currency that `two_people_from`
 does not name always needs two people. `per_day` limits the amounts that one person may approve (or
-propose, if no approval is needed) in a day of the reporting time zone, under all rules that name
-the kind. An unverified name is treated as a name from the environment. With `signed = true`, every
+propose, if no approval is needed) in a day of the reporting time zone, for all kinds of the rule
+together. An unverified name is treated as a name from the environment. With `signed = true`, every
 journal entry after number `signed_after` has to be signed by a key of its author.
 
 Two people put the following tables in force: `materiality` (the largest open items that do not
@@ -133,7 +134,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def people(self, kind: Kind, money: AssetAmount | None, facts: Iterable[Fact] = ()) -> int:
         """Return the number of people who have to agree, including the maker.
 
-        A fact may require a second person even if the rule does not.
+        A fact may require a second person even if the rule does not. In a workspace with one
+        person, the number is always 1.
         """
         if self.one_person:
             return 1

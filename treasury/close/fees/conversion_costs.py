@@ -4,8 +4,8 @@ Both sides of a conversion are valued on its day. Their difference is the stated
 difference from the reference rate. That difference contains the provider's spread and the market's
 movement since the rate was published. Only a rate with a time near the conversion excludes the
 movement: the difference is then called *in the rate*, otherwise it is named after the publisher.
-Values are kept as integer numerators over one denominator until they are shown. A month has many
-conversions, and each figure is rounded once (`benchmarks.close`).
+Values are integer numerators over the denominator of their rates until they are shown. So each
+figure is rounded once, and a month with many conversions is fast (see `benchmarks.close`).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ TO_REFERENCE: Final = f"difference to the ECB reference {_MARKET}"
 TO_OWN_RATE: Final = f"difference to the company's rate {_MARKET}"
 TO_ASSUMED_RATE: Final = f"difference to the assumed rate {_MARKET}"
 TO_SEVERAL: Final = f"difference to the reference {_MARKET}"
-"""The name of a difference from crossed company and ECB rates, and of mixed sums."""
+"""The name of a difference from company and ECB rates together, and of a sum of several kinds."""
 
 _BY_PUBLISHER: Final = {
     frozenset[str](): TO_ASSUMED_RATE,
@@ -108,8 +108,9 @@ COSTS_BY_PAIR: Final = grouped_schema(
 )
 """One row per month, pair and kind of difference: the sums of the `conversions` with a value.
 
-`lowest_bp` and `highest_bp` are the smallest and largest difference in basis points. `not_valued`
-counts conversions without a value, which the sums exclude.
+A pair without any value has one row without sums. `lowest_bp` and `highest_bp` are the smallest and
+largest difference in basis points. `not_valued` counts the pair's conversions without a value,
+which the sums exclude; it is in the pair's first row only.
 """
 NOT_VALUED: Final = [
     "converted_on", "source", "reference", "pair", "given", "given_currency", "received",
@@ -141,7 +142,7 @@ _Asked = tuple[str, str, date, datetime | None]
 class CostSum(msgspec.Struct, frozen=True):
     """The sums of conversions with a value, in the reporting currency.
 
-    `difference_is` is the kind of difference, if it is the same for all conversions.
+    `difference_is` is the kind of difference, or TO_SEVERAL if the conversions have several kinds.
     """
 
     conversions: int
@@ -174,7 +175,7 @@ class ConversionCosts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
 
     @property
     def title(self) -> str:
-        """`EUR 120.00 on 5 conversions: EUR 80.00 stated fee, EUR 40.00 (35.00 bp) …`."""
+        """`EUR 120.00 on 5 conversions: stated fee EUR 80.00, in the rate EUR 40.00 (35.00 bp)`."""
         parts = [
             f"{amount_words(sums.cost, REPORTING)} on {count(sums.conversions, 'conversion')}:"
             f" stated fee {amount_words(sums.stated_fee, REPORTING)}, {sums.difference_is}"
@@ -212,11 +213,11 @@ def request_conversions(requests: pa.Table) -> pa.Table:
 
 
 def account_conversions(r: Reconciliation, *, is_last: bool = True) -> pa.Table:
-    """Return the conversions of virtual accounts up to the month's end, including unproved ones.
+    """Return the month's conversions of virtual accounts, including unproved ones, as in RECORDED.
 
-    The columns are those of RECORDED. An interval between two balances counts in the month in which
-    it ends. An interval around the end of the last requested month is included as unproved; in
-    earlier months it is left out, because it counts in the next one.
+    An interval between two balances counts in the month in which it ends. `is_last` says whether
+    this is the last requested month. An interval around its end is included as unproved; in earlier
+    months such an interval is left out, because it counts in the next month.
     """
     zone = ZoneInfo("UTC") if r.basis is None else r.basis.question.zone
     start, end = r.month.start(zone), r.month.end(zone)
@@ -357,7 +358,7 @@ class _Appraisal:
         return values
 
     def _asked(self, recorded: pa.Table) -> tuple[list[_Asked], list[int]]:
-        """Return the distinct pairs, days and times that need rates; each conversion's index."""
+        """Return the distinct pairs, days and times that need rates; index them by conversion."""
         pair = ["fiat_currency", "crypto_currency"]
         codes = {code for name in pair for code in recorded[name].unique().to_pylist()}
         with_instants = set(filter(self._rates.has_instants, codes))
@@ -452,7 +453,7 @@ class _Sum:
         self.differences += [difference for difference in points if difference is not None]
 
     def include(self, other: _Sum) -> None:
-        """Add another sum."""
+        """Add another sum, without its list of differences."""
         self.conversions += other.conversions
         for denominator, part in other._parts.items():
             self._parts[denominator] = list(map(add, self._parts[denominator], part))
@@ -553,7 +554,10 @@ def _pair_rows(
 
 
 def _basis_points(part: int, whole: int) -> int | None:
-    """Return `part` of `whole` in hundredths of a basis point; None if no column can hold it."""
+    """Return `part` of `whole` in hundredths of a basis point.
+
+    Return None if `whole` is not positive, or if no column can hold the result.
+    """
     is_told = whole > 0 and abs(part) < 10**30 * whole
     return half_up(part * 1_000_000, whole) if is_told else None
 

@@ -1,8 +1,8 @@
 """Fees recalculated by the tier's percentage or the service's calculator, and compared.
 
-A difference of one minor unit is shown with the rounding that explains it. A larger difference is
-marked for a check. The conversion rate is compared with those of the pair's other requests on the
-same day.
+A difference of at most one minor unit is shown with the rounding that explains it. Any other
+difference is marked for a check. The conversion rate is compared with those of the pair's other
+requests on the same day.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _OTHERS: Final = grouped_schema(
     (INTEGER, "others_that_day"), (AMOUNT, "rate_of_others"), (RATE, "rate_deviation_bp")
 )
 _RATED: Final = ["ramp_type", "fiat_currency", "crypto_currency", "completed_on", "exchange_rate"]
-"""The columns that requests must share for their rates to be compared."""
+"""The columns for comparing rates: requests are compared if all but the last are equal."""
 
 _COMPARED: Final = [
     "request_id", "fiat_gross", "fee", "fee_percentage", "crypto", "tier", *_RATED,
 ]  # fmt: skip
-"""The columns from which a request's fee is calculated."""
+"""The columns from which a request's fee is calculated and compared."""
 _NO_TIER: Final = "tier not determinable"
 _PERCENTAGE: Final = "recorded percentage"
 _FITTING: Final = pa.decimal256(28, 18)
@@ -93,7 +93,7 @@ def _findings(table: pa.Table, places: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return each fee's finding for its variance; `places` are the currencies' decimals."""
     variance = table["variance"]
     size = pc.abs(variance)
-    # Arrow formats only these amounts as `finding` does: two decimals, a cent to a thousand.
+    # Arrow formats only amounts above a cent and below a thousand, with two decimals, as `finding`.
     is_short = pc.and_(pc.greater(size, Decimal("0.01")), pc.less(size, 1000))
     size = pc.if_else(pc.and_(is_short, pc.equal(places, 2)), size, None)
     size = pc.if_else(pc.equal(size, pc.round(size, 2)), size, None).cast(pa.decimal128(5, 2))
@@ -132,8 +132,8 @@ def expected_fee(
 ) -> tuple[Decimal | None, str]:
     """Return the expected fee of a request in its fiat currency, and its source.
 
-    The source is the tier's name, "recorded percentage" or "calculated", and empty if no fee is
-    known. `calculated` has the calculator's fees by request id.
+    The source is the tier's name, "recorded percentage" or "calculated". It is empty if neither the
+    calculator nor a percentage gives a fee. `calculated` has the calculator's fees by request id.
     """
     answer = calculated.get(row["request_id"])
     currency = row["fiat_currency"]
@@ -179,9 +179,10 @@ def _rounding(row: Mapping[str, Any], fee: Decimal) -> str:
 
 
 def rates_of_others(requests: pa.Table) -> dict[str, pa.ChunkedArray]:
-    """Return the number of the pair's other requests that day, their median rate, and a distance.
+    """Return columns that compare each request's rate with the pair's other requests of the day.
 
-    It is the distance of the request's own rate from the median, in basis points.
+    They are the number of other requests, their median rate, and the deviation of the request's own
+    rate from it in basis points.
     """
     rated, places = distinct_rows(requests, _RATED)
     days: defaultdict[tuple[Any, ...], list[Decimal]] = defaultdict(list)

@@ -83,9 +83,9 @@ TREND: Final = grouped_schema(
 class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):
     """Sums over requests in one fiat currency; `rate_bp` is over the requests with a fee.
 
-    `expected` and `variance` are over the requests with a calculable fee; `without_expected` counts
-    the others. `to_check` counts the fees that no rounding explains. The fields are in the order of
-    SUMS.
+    `expected` is over the requests with a calculable fee, and `variance` over those that also have
+    a recorded fee. `without_expected` counts the requests without a calculable fee. `to_check`
+    counts the variances that no rounding explains. The fields are in the order of SUMS.
     """
 
     currency: str
@@ -124,8 +124,8 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
     `reference_difference`. `not_valued` is why a request has no value. `costs` sums them by month
     and pair, with the proved conversions of virtual accounts. `gas` is the gas that company wallets
     paid in these months, for requests, for transfers and for neither. `recorded` are the requests
-    without costs. `answers` returns the reconciled months in order; it is called when costs are
-    needed.
+    without costs. `answers` returns the reconciled months in order; it is called when costs or gas
+    are needed.
 
     >>> t.fees("2026-10").by("direction", "pair")
     """
@@ -196,12 +196,13 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
         ----------
         names
             Columns to group by, from `GROUPS`: month, direction, pair, chain, bank_account, tier.
+            `network` means chain.
 
         Returns
         -------
         Table
-            A row per group with the columns of SUMS; amounts are in `fiat_currency`, rates in basis
-            points.
+            A row per group with these columns and those of SUMS; amounts are in `fiat_currency`,
+            rates in basis points.
 
         Raises
         ------
@@ -238,9 +239,10 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
 
     @cached_property
     def trend(self) -> Table:
-        """The sums of each month, even without requests, and the change from the month before.
+        """The sums of each month by currency, and the change from the month before.
 
-        `fee_change` is in the fiat currency, `rate_change_bp` in basis points.
+        A month without requests has zero sums. `fee_change` is in the fiat currency,
+        `rate_change_bp` in basis points.
         """
         groups = dict(_summed(self.recorded.arrow, ("fiat_currency", "month")))
         rows: list[dict[str, Any]] = []
@@ -254,7 +256,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
 
     @property
     def to_check(self) -> Table:
-        """The requests with a recorded fee that no rounding explains."""
+        """The requests with a fee that differs from the expected one beyond rounding."""
         findings = self.recorded.arrow["finding"]
         return Table(self.requests.arrow.filter(pc.starts_with(findings, CHECK)))
 
@@ -333,10 +335,11 @@ def fees_between(
 def calculated_fees(
     fees: Fees, ask: Callable[[Decimal, str], Decimal | None]
 ) -> dict[str, Decimal]:
-    """Return the calculator's fee for each request, by request id and today's fee table.
+    """Return the calculator's fees by request id, according to today's fee table.
 
-    `ask` returns the fee for a gross amount in the same unit: fiat for ON_RAMP, crypto for
-    OFF_RAMP. It is called once per amount and direction.
+    `ask` gets a gross amount and the direction. It returns the fee in the unit of the amount (fiat
+    for ON_RAMP, crypto for OFF_RAMP) or None, and is called once per amount and direction. Requests
+    without a gross amount or a fee are left out.
     """
     fee_of_question = cache(ask)
     answers: dict[str, Decimal] = {}
@@ -392,7 +395,7 @@ _SUMMED: Final = ("fiat_gross", "fee", "fiat_net", "expected_fee", "variance")
 
 
 def _summed(requests: pa.Table, names: tuple[str, ...]) -> list[tuple[tuple[str, ...], FeeTotal]]:
-    """Return the requests' sums grouped by fiat currency, then by `names`, and sorted by them."""
+    """Return the sums grouped and sorted by `names`, of which the first is the fiat currency."""
     keys = {name: pc.fill_null(requests[name], "") for name in names}
     has_fee = pc.is_valid(requests["fee"])
     nothing = pa.scalar(None, AMOUNT)

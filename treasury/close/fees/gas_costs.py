@@ -34,7 +34,7 @@ from treasury.rates.reference_rates import RateSources
 PACKAGE: Final = "treasury.close.fees.steps"
 STEPS: Final = tuple(steps_of(PACKAGE)[name] for name in ("gas_hashes", "gas_uses"))
 NEITHER: Final = "no request or transfer"
-"""The use of gas whose hash belongs to neither a request nor a transfer."""
+"""The use of gas with a hash of neither a request nor a transfer."""
 GAS_PAYMENTS: Final = grouped_schema(
     (TEXT, "month"),
     (DATE, "paid_on"),
@@ -50,10 +50,10 @@ GAS_PAYMENTS: Final = grouped_schema(
 )
 """One row per transaction paid by a company wallet: `gas` in `coin`.
 
-`gas_value` is the value of the gas in `value_currency` by the reference rate of the day. `used_for`
-is request, transfer or neither. `source_id` and `reference` are those of the first of the
-`shared_by` requests or transfers with its hash. `not_valued` is why it has no value, and empty
-otherwise.
+`gas_value` is the value of the gas in `value_currency` by the reference rate of the day or time.
+`used_for` is `request`, `transfer` or NEITHER. `source_id` and `reference` are those of the first
+of the `shared_by` requests or transfers with its hash. `not_valued` is why the gas has no value,
+and empty otherwise.
 """
 GAS_COSTS: Final = grouped_schema(
     (TEXT, "month", "used_for", "coin"),
@@ -99,7 +99,7 @@ class GasCosts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def months_asked(months: Months, zone: ZoneInfo) -> pa.Table:
-    """Return the start and end of a month range as a one-row table, which the steps read."""
+    """Return a one-row table for the steps: the zone, and the start and end of the months."""
     row = (zone.key, months.first.start(zone), months.last.end(zone))
     return table_of([row], grouped_schema((TEXT, "zone"), (INSTANT, "month_start", "month_end")))
 
@@ -117,7 +117,7 @@ def paid_gas(snapshot: Snapshot, months: Months, zone: ZoneInfo) -> pa.Table:
 
 
 def gas_payments(uses: pa.Table, rates: ReferenceRates) -> Iterator[dict[str, Any]]:
-    """Yield each payment once, valued by the rates; as in GAS_PAYMENTS, plus the exact value."""
+    """Yield each payment once: as in GAS_PAYMENTS, with its exact value and its reference rate."""
     for _, sharing in groupby(uses.to_pylist(), key=lambda row: row["payment_id"]):
         payment, *others = sharing
         sharers = [payment, *(row for row in others if row["turn"] == payment["turn"])]

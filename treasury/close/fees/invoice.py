@@ -53,10 +53,9 @@ _NO_FEE: Final = "the service recorded no fee"
 class Tied(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """An invoice compared with the recorded fees.
 
-    `lines` has a row per invoice line, and per recorded fee without an invoice line.
-
-    `invoiced` (without VAT), `recorded`, `difference` (invoiced less recorded) and `vat` are in
-    `currency`. `totals` has a row per currency; `open` counts the lines that do not agree.
+    `lines` has a row per invoice line, and per recorded fee without an invoice line. `invoiced`
+    (without VAT), `recorded`, `difference` (invoiced less recorded) and `vat` are in `currency`.
+    `totals` has a row per currency; `open` counts the lines that do not agree.
     """
 
     printed: ClassVar[Sequence[str]] = ("totals",)
@@ -74,7 +73,7 @@ class Tied(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def agrees(self) -> bool:
-        """Whether every line of the invoice agrees with a recorded fee."""
+        """Whether all invoice lines agree with recorded fees, and no recorded fee lacks a line."""
         return all(finding == _AGREES for finding in self.lines.arrow["finding"].to_pylist())
 
     def sheets(self) -> Mapping[str, Table]:

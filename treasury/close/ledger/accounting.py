@@ -1,4 +1,4 @@
-"""A month as double entry: postings for every bank line and every completed request.
+"""A month as double entry: bank lines, completed requests, coin transfers and conversions.
 
 Each entry balances to zero in each currency. If one currency becomes another, both legs are posted
 against `conversion`, so that no rate is invented. Unexplained lines are posted to `suspense`; no
@@ -42,7 +42,7 @@ ROLES: Final = {
     "off-ramp in transit": "fiat owed to us for coins that were sold",
     "collections": "credits to virtual accounts, which customers paid",
     "conversion": "one currency given for another, both legs",
-    "ramp fees": "a currency given for another, both legs",
+    "ramp fees": "fees of completed requests",
     "payment differences": "amounts by which completed on-ramp requests were underpaid",
     "bank charges": "charges taken by banks",
     "own transfers": "money in transit between own accounts",
@@ -52,8 +52,8 @@ ROLES: Final = {
     "opening": "balances at the beginning of the month",
     "suspense": "lines without an explanation so far",
     "coins": "the carrying amount of one asset's coins",
-    "coin gains": "proceeds of coin disposals above the carrying amount",
-    "coin losses": "proceeds of coin disposals below the carrying amount",
+    "coin gains": "excess of disposal proceeds over the carrying amount of the coins",
+    "coin losses": "excess of the carrying amount of disposed coins over the proceeds",
     "gas": "coins that company wallets paid for gas, at their value",
     "coin impairment": "coins carried at cost, with a lower value",
     "coin reserve": "differences between coins and their value, posted to reserves",
@@ -70,7 +70,10 @@ POSTINGS: Final = grouped_schema(
     (TEXT, "text"),
     (TEXTS, "source_ids"),
 )
-"""`amount` is signed, debit positive, in `currency`; `of` is the IBAN or asset of the role."""
+"""One row per leg. `amount` is in `currency`, with debits positive.
+
+`of` is the IBAN or asset of the role, or empty.
+"""
 
 _CONTRA: Final = {
     "bank_charge": "bank charges",
@@ -88,7 +91,7 @@ _SOURCES: Final = {"provider_report": "provider"}
 _PROVED: Final = ("proved", "proved_as_group")
 
 PACKAGE: Final = "treasury.close.ledger.books"
-"""The steps that book lines and requests; entries from Python are their inputs `other_…`."""
+"""The steps that book lines and requests; their inputs `other_…` are entries built in Python."""
 _LINE: Final = "bank line"
 """The name of a line without any text."""
 _SHARES: Final = ["entry_id", "expectation_id", "amount"]
@@ -118,7 +121,10 @@ _LEGS: Final = grouped_schema(
 
 
 class KnownBalance(msgspec.Struct, frozen=True):
-    """An account's balance at the end of a day, by its proved statements."""
+    """A balance at the end of a day: of an account by its proved statements, or of a coin.
+
+    A coin's balance is its carrying amount.
+    """
 
     role: str
     of: str
@@ -246,7 +252,7 @@ def _booked(
     *wanted: str,
     pairs: Mapping[str, str] | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a connection with the entries of lines and requests, and these other entries."""
+    """Yield a connection on which the steps `wanted` booked the lines, requests and `others`."""
     lines = _numbered(r.lines.arrow.select(_READ_OF_LINES))
     requests = _numbered(r.fee_requests.arrow, lines.num_rows)
     pairs = pairs or {}
@@ -266,7 +272,7 @@ def _booked(
 
 @contextmanager
 def _stepped(tables: Mapping[str, pa.Table], *wanted: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a connection on which the wanted steps have run over the tables, read in place.
+    """Yield a connection on which the wanted steps have run; the tables are not copied.
 
     One thread handles a hundred thousand lines in two seconds; several would need more memory.
     """
@@ -278,7 +284,10 @@ def _stepped(tables: Mapping[str, pa.Table], *wanted: str) -> Iterator[duckdb.Du
 
 
 def _line_tables(lines: pa.Table, shares: pa.Table, standing: pa.Table) -> dict[str, pa.Table]:
-    """Return the tables of bank lines for the steps; `shares` are those of several expectations."""
+    """Return the tables of bank lines for the steps.
+
+    `shares` are the parts of lines that pay several expectations, `standing` the virtual accounts.
+    """
     return {
         "booked_lines": lines,
         "line_shares": _numbered(shares.select(_SHARES), name="place"),
@@ -298,7 +307,7 @@ def _counted(rows: int) -> pa.Array:
 
 
 def _tables(entries: Sequence[BookEntry], first: int) -> dict[str, pa.Table]:
-    """Return single entries as tables."""
+    """Return entries built in Python as the tables `other_…`."""
     numbered = tuple(enumerate(entries, first))
     heads = [(at, entry.entry, entry.on, entry.text) for at, entry in numbered]
     legs = [
@@ -317,7 +326,7 @@ def _tables(entries: Sequence[BookEntry], first: int) -> dict[str, pa.Table]:
 
 
 def _entries(connection: duckdb.DuckDBPyConnection) -> pa.Table:
-    """Return the entries in order, with the columns of their postings."""
+    """Return the entries in order, with the columns that all postings of an entry share."""
     entries = connection.table("book_entries").order("turn").to_arrow_table()
     counts = connection.table("source_counts").order("turn").to_arrow_table()["sources"]
     source_ids = connection.sql(_SOURCES_IN_ORDER).to_arrow_table()["source_id"]
@@ -379,8 +388,8 @@ def _statement_balances(
 def _corrections(r: Reconciliation, corrections: pa.Table | None) -> Iterator[BookEntry]:
     """Yield the entries for late decisions about lines that a closed month has posted.
 
-    The closed month's books do not have the corrected part in transit, so an opening entry takes it
-    out of the opening balance.
+    The opening entries of money in transit already contain the correction, but the closed month's
+    books do not. So another opening entry takes the corrected part out again.
     """
     if corrections is None or not corrections.num_rows:
         return
@@ -443,7 +452,7 @@ def _negated(leg: BookLeg) -> BookLeg:
 
 
 def _conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[BookEntry]:
-    """Yield entries of coins from proved conversions; `conversion_sweep` lines book the euros."""
+    """Yield entries of coins from proved conversions; `conversion_sweep` lines book the fiat."""
     for row in r.conversions.arrow.to_pylist():
         if row["state"] not in _PROVED or not row["converted"] or row["closed_at"] is None:
             continue

@@ -42,7 +42,7 @@ class CoinPrice(msgspec.Struct, frozen=True):
 class CoinBooks(msgspec.Struct, frozen=True):
     """The postings of a month's coins: entries, balances at both ends, and prices.
 
-    `opening` and `closing` are the carrying amounts by coin.
+    `opening` and `closing` are the carrying amounts by coin. `notes` say why a coin is not posted.
     """
 
     entries: tuple[BookEntry, ...] = ()
@@ -98,7 +98,7 @@ def _carried(rows: list[dict[str, Any]], name: str) -> tuple[BookLeg, ...]:
 
 
 def _entries(movement: Mapping[str, Any]) -> Iterator[BookEntry]:
-    """Yield the entry of a movement; a movement between pools of one coin has none."""
+    """Yield the entry of a movement; zero amounts and moves between pools of a coin have none."""
     coin, carrying = movement["coin"], movement["carrying_amount"]
     legs = [BookLeg("coins", REPORTING, carrying, coin)]
     match movement["kind"]:

@@ -1,7 +1,7 @@
 """The company's own ledger accounts: which account each role of the month's entries is posted to.
 
 The accounting export and the comparison with the ledger use the same mapping. Its optional table
-`[ledger]` says how to read the ledger's file.
+`[ledger]` states how to read the ledger's file.
 
 A role that is not in the mapping file is posted to an account with the role's name, so that an
 incomplete file hides no amount.
@@ -25,16 +25,16 @@ from treasury.core.toml_text import parse_toml
 COIN_ROLES: Final = frozenset(
     {"coins", "coin gains", "coin losses", "coin impairment", "coin reserve", "coin revaluation"}
 )
-"""The roles of measured coins: the mapping names an account for each of them, or for none."""
+"""The roles of measured coins: a mapping must name an account for each one that is used."""
 
 _BANKS: Final = ("bank ", "provider ")
-"""Bank accounts, which may have several ledger accounts; the first is the one we post to."""
+"""Roles of bank accounts, which may have several ledger accounts; we post to the first one."""
 
 
 class LedgerTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How to read a ledger's file: its decimal sign, its currency, and its names of columns.
+    """How to read a ledger's file: its decimal separator, its currency and its column names.
 
-    Empty for what the file itself shows.
+    A term is empty if the file itself shows it.
     """
 
     decimal: Literal["", ",", "."] = ""
@@ -49,7 +49,7 @@ class LedgerAccounts(msgspec.Struct, frozen=True):
     """The ledger account of each role, or of a role with its IBAN or asset: `bank BE45…`.
 
     `further_names` are a bank account's other ledger accounts, such as those for clearing: its
-    balance in the ledger is the sum of all. `terms` say how to read the ledger's file.
+    balance in the ledger is the sum of all. `terms` state how to read the ledger's file.
     """
 
     ledger_names: Mapping[str, str] = {}
@@ -62,7 +62,7 @@ class LedgerAccounts(msgspec.Struct, frozen=True):
         return self.ledger_names.get(own) or self.ledger_names.get(role) or own
 
     def require(self, used: Iterable[tuple[str, str]]) -> None:
-        """Raise InputError if the mapping lacks the account of a role that measured coins use."""
+        """Raise InputError if a mapping lacks the account of a role that measured coins use."""
         for role, of in sorted(set(used)) if self.ledger_names else ():
             own = f"{role} {of}".strip()
             if role in COIN_ROLES and not {own, role} & self.ledger_names.keys():

@@ -55,8 +55,8 @@ LEDGER: Final = grouped_schema(
 )
 """One row per account on either side, amounts in `currency`.
 
-`difference` is the ledger less the expected balance; `line` is the line in the ledger's file,
-missing for an account that the file does not name, which is not compared.
+`difference` is the ledger less the expected balance; `line` is the line in the ledger's file. It is
+null for an account that the file does not name; such an account is not compared.
 """
 
 AGREES: Final = "agrees"
@@ -85,7 +85,7 @@ class LedgerComparison(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
 
     @property
     def agrees(self) -> bool:
-        """Whether all accounts in the ledger's file agree with the balances, at least one."""
+        """Whether the ledger's file names an account, and all that it names agree with balances."""
         findings = self.lines.arrow["finding"].to_pylist()
         return set(findings) - {NOT_COMPARED} == {AGREES}
 
@@ -121,12 +121,11 @@ def compare_ledger(
 ) -> LedgerComparison:
     """Compare the ledger in the CSV file `path` with the month's balances on its last day.
 
-    The file is as `ledger_lines` reads it; its `account` is an IBAN, a wallet's address, an
-    account's id or name, or the account of the mapping. `balances` are those of
-    `month_balances`, if they are known already. `accounts` are the ledger's accounts for our roles,
-    and `coins` the entries of measured coins. The provider's accounts are compared only if the
-    ledger names them. Raise InputError, naming file and line, for a line that cannot be read or
-    occurs twice.
+    `ledger_lines` reads the file; an account in it is an IBAN, a wallet's address, an account's id
+    or name, or a ledger account of the mapping. `balances` are those of `month_balances`, if they
+    are known already. `accounts` are the ledger's accounts for our roles, and `coins` the entries
+    of measured coins. The provider's accounts are compared only if the ledger names them. Raise
+    InputError, naming file and line, for a line that cannot be read or occurs twice.
     """
     r = matched_in_full(r)
     proved = month_balances(r, _zone(r)) if balances is None else balances
@@ -196,7 +195,10 @@ def _names(rows: Sequence[_Row]) -> dict[_Key, _Key]:
 
 
 def _without_zeros(names: Mapping[_Key, _Key]) -> dict[_Key, _Key]:
-    """Return the names, also without leading zeros, which exports add or drop, if unambiguous."""
+    """Return the names, and each number without its leading zeros, unless it is ambiguous.
+
+    Exports of ledgers add or drop leading zeros.
+    """
     shorter: defaultdict[_Key, set[_Key]] = defaultdict(set)
     for (name, currency), key in names.items():
         if name.isdecimal():
@@ -205,7 +207,7 @@ def _without_zeros(names: Mapping[_Key, _Key]) -> dict[_Key, _Key]:
 
 
 def _account_named(written: _Key, names: Mapping[_Key, _Key]) -> _Key | None:
-    """Return the account that a line names, with or without its leading zeros."""
+    """Return the account that a line names, with or without leading zeros, or None."""
     name, currency = written
     short = (name.lstrip("0"), currency) if name.isdecimal() else written
     return names.get(written) or names.get(short)
@@ -217,7 +219,10 @@ def _by_account(
     names: Mapping[_Key, _Key],
     joined: Mapping[_Key, frozenset[_Key]],
 ) -> dict[_Key, CsvLine]:
-    """Return the line of each account; those of several `joined` ledger accounts are added up."""
+    """Return the line of each account; add up the lines of accounts in `joined`.
+
+    These have several ledger accounts. Raise InputError if another account has two lines.
+    """
     book_lines: dict[_Key, CsvLine] = {}
     names_used: defaultdict[_Key, set[_Key]] = defaultdict(set)
     for line in lines:
@@ -246,7 +251,7 @@ def _by_account(
 def _own_books(
     r: Reconciliation, zone: ZoneInfo, accounts: LedgerAccounts, coins: CoinBooks | None = None
 ) -> _OwnBooks:
-    """Return the sums of the month's postings by ledger account and currency."""
+    """Return the month's postings summed by ledger account and currency, and their roles."""
     rows = accounting(r, zone, coins=coins).balances().arrow.to_pylist()
     keys = [_key(accounts.of(row["role"], row["of"]), row["currency"]) for row in rows]
     roles: defaultdict[_Key, dict[str, None]] = defaultdict(dict)
@@ -325,7 +330,10 @@ def _covered(
     books: _OwnBooks,
     posted: frozenset[_Key],
 ) -> set[_Key]:
-    """Return the wallets without a ledger line that a line of the role `wallet` covers."""
+    """Return the wallets that have no ledger line of their own and need none.
+
+    They need none if the ledger has an account of the role `wallet`.
+    """
     if not any(_WALLET in books.roles[key] for key in posted):
         return set()
     wallets = {_key(row["of"], row["currency"]) for row in rows if row["kind"] != "bank"}

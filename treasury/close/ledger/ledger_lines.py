@@ -1,9 +1,9 @@
 """Reads the balances in a ledger's file, as accounting programs export them.
 
-The columns are found by their words, also below a title; amounts have either decimal sign, a minus
-on either side, a mark for debit or credit, or one column for each. Debits are positive. Rows with
-totals are left out. What a file does not show is asked for, and answered in `[ledger]` of
-`accounts.toml`.
+The columns are found by their names in several languages, also below a title. Amounts may have a
+decimal point or comma, a minus before or behind, a mark for debit or credit, or separate columns
+for both. Debits are positive. Rows with totals are left out. If a file is ambiguous, an error asks
+for a term, which `[ledger]` of `accounts.toml` then states.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _MARKED: Final = re.compile(r"(.*?[0-9.,])\s*(S|H|DR|CR|D|C)", re.IGNORECASE | r
 _AMOUNTS: Final = ("balance", "debit", "credit")
 _DELIMITERS: Final = ";\t,"
 _TITLE_LINES: Final = 20
-"""Number of lines in which the columns are looked for."""
+"""Number of first lines in which the names of the columns are looked for."""
 
 
 def ledger_lines(
@@ -63,9 +63,9 @@ def ledger_lines(
 ) -> list[CsvLine]:
     """Return the account, the currency and the balance of each line; debits are positive.
 
-    With `ask`, raise InputError if a sign in the amounts may separate decimals or group thousands;
-    otherwise it separates decimals. Raise InputError naming the file and the line that cannot be
-    read.
+    With `ask`, raise InputError if commas and points in the amounts may separate decimals or group
+    thousands; without it, a point then separates decimals. Raise InputError naming the file and the
+    line that cannot be read.
     """
     rows, at = _columns(path, content, terms)
     number, head = rows[0]
@@ -160,7 +160,7 @@ def _cell(cells: Sequence[str], at: _Places, name: str) -> str:
 
 
 def _is_total(cells: Sequence[str], at: _Places) -> bool:
-    """Return whether a row is a total: it says so instead of naming an account."""
+    """Return whether a row is a total: it has the label of a total instead of an account."""
     account = _cell(cells, at, "account")
     if account:
         return _TOTAL.fullmatch(account) is not None
@@ -168,7 +168,7 @@ def _is_total(cells: Sequence[str], at: _Places) -> bool:
 
 
 def _decimal_sign(path: Path, rows: _Rows, at: _Places, terms: LedgerTerms, *, ask: bool) -> str:
-    """Return the decimal sign of the file's amounts."""
+    """Return the decimal separator of the file's amounts, a comma or a point."""
     if terms.decimal:
         return terms.decimal
     texts = [_cell(cells, at, name) for name in _AMOUNTS for _, cells in rows]
@@ -176,7 +176,7 @@ def _decimal_sign(path: Path, rows: _Rows, at: _Places, terms: LedgerTerms, *, a
     if not sign and ask:
         example = next(text for text in texts if {",", "."} & set(text))
         raise InputError(
-            f"{path}: {example!r:.40} may have decimals or thousands after its sign",
+            f"{path}: {example!r:.40} may have decimals or thousands after its comma or point",
             do='add decimal = "," or decimal = "." below [ledger] in accounts.toml',
         )
     return sign if sign in {",", "."} else "."

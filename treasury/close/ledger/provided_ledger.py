@@ -1,6 +1,6 @@
-"""The company's ledger file for a close; the journal stores its content.
+"""The company's ledger file for a close.
 
-A file on a person's disk may be gone a year later.
+The journal stores its content, because a file on a person's disk may be gone a year later.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class LedgerFile(msgspec.Struct, frozen=True, kw_only=True):
     mapping: str = ""
 
     def draft(self, month: str, actor: Actor) -> Draft:
-        """Return the journal entry with the ledger, which is written when the month is closed."""
+        """Return the draft entry with the ledger; it is journaled when the month is prepared."""
         return Draft(_KIND, month, msgspec.structs.asdict(self), actor)
 
 
@@ -88,7 +88,10 @@ def read_ledger(path: Path, workspace: Path | None = None) -> LedgerFile:
 
 
 def keep_ledger(path: Path, workspace: Path, month: Month) -> None:
-    """Keep a month's ledger in the workspace, so that every list of open items includes it."""
+    """Store a month's ledger in the workspace, in place of an earlier one.
+
+    Every list of open items then includes its comparison.
+    """
     folder = workspace / _LEDGER_FOLDER / str(month)
     content = small_file(path, LARGEST)
     make_folder(folder)

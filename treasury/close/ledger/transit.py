@@ -1,4 +1,4 @@
-"""Money in transit in the books, by one rule for the journal and for the ledger comparison.
+"""Money in transit in the books, by one rule for the entries and for the ledger comparison.
 
 An on-ramp's debits are in transit until it completes. An off-ramp's net amount is owed to us, and
 so in transit, from its completion until the bank shows it. Before its completion no amount is owed,

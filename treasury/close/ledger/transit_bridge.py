@@ -1,10 +1,10 @@
-"""Money in transit by the report, the journal and the roll-forward, bridged row by row.
+"""Money in transit as the report, the journal and the roll-forward define it, row by row.
 
-The three differ by definition. The report has amounts that left one side and did not reach the
-other. The journal has amounts that are paid in advance or owed; for sent coins, fiat is owed from
-the completion on. The roll-forward has amounts that requests still expect. Each request, credit or
-transfer in one of them has a row with the three amounts and the reason why they differ. The rows
-add up to the three totals.
+The journal here is the month's double entry. The three differ by definition. The report has amounts
+that left one side and did not reach the other. The journal has amounts that are paid in advance or
+owed; for sent coins, fiat is owed from the completion of the request. The roll-forward has amounts
+that requests still expect. Each request, credit or transfer in at least one of them has a row with
+the three amounts and the reason why they differ. The rows add up to the three totals.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ BRIDGE: Final = grouped_schema(
     (amount_in("currency"), "report", "journal", "roll_forward"),
     (TEXT, "why", "subject_id"),
 )
-"""One row per request, credit or transfer in one of the three; amounts are in `currency`.
+"""One row per request, credit or transfer in at least one of them; amounts are in `currency`.
 
-`kind` is on_ramp, off_ramp, off_ramp_coins, credit or own_transfer; `subject_id` is the request or
-the bank line.
+`kind` is on_ramp, off_ramp, off_ramp_coins, credit or own_transfer. `subject_id` is the id of the
+request or the bank line; for a credit it is its reference and day.
 """
 STEPS: Final = grouped_schema(
     (TEXT, "kind", "currency", "why"),

@@ -84,9 +84,10 @@ def confirm_buttons(
 
 
 class InputField(msgspec.Struct, frozen=True):
-    """A line to type in, or a choice; it is sent with the next press, and `error` shown next to it.
+    """A field for text or a choice; its content is sent with the next press.
 
-    `choices` are pairs of a value and its words; without any, the line takes text.
+    `choices` are pairs of a value and its words; a field without choices takes text. `error` is
+    shown next to the field.
     """
 
     name: str

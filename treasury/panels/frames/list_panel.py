@@ -159,7 +159,7 @@ class ListPanel(Panel):
         return self._source
 
     def csv(self) -> str:
-        """Return the whole list as CSV: decimal text, and no text that a spreadsheet runs."""
+        """Return the whole list as CSV, without `raw` and without text that runs as a formula."""
         table = self.rows.arrow
         table = table.drop_columns([name for name in table.column_names if name == "raw"])
         return csv_text(table.column_names, rows_of(table))
@@ -259,7 +259,7 @@ class ListPanel(Panel):
         self._chosen.update(dict.fromkeys(press.chosen))
 
     def _greet(self, _: Press) -> None:
-        """Refresh when a view appears, unless a step is open."""
+        """Refresh outdated data when a view appears, unless a step is open or work runs."""
         if self.is_idle and self._pending is None:
             head = self._desk.journal.head()
             if (self._desk.snapshot().commit, head) != (self._commit, self._head):
@@ -316,7 +316,7 @@ class ListPanel(Panel):
         failed: str | Callable[[TreasuryError], Message],
         cancelled: str,
     ) -> None:
-        """Carry out the confirmed decision; the step closes even if that fails."""
+        """Carry out the confirmed decision; the step closes unless the work is cancelled."""
 
         def fail(error: TreasuryError) -> Message:
             if isinstance(failed, str):
@@ -326,7 +326,7 @@ class ListPanel(Panel):
         self.start(label, lambda work: self.finish(task(work)), fail, cancelled)
 
     def finish(self, message: Message) -> Message:
-        """Close the step after any outcome, and refresh the list."""
+        """Close the step after any outcome, refresh the list, and return the message."""
         with self.turn:
             self._pending = None
             self._chosen.clear()

@@ -136,7 +136,7 @@ class Panel(anywidget.AnyWidget):
         return self._pressed(Press(name=name, chosen=rows, step=step, typed=typed))
 
     def wait(self, seconds: float = 60.0) -> bool:
-        """Wait until the current work has ended; return whether it has."""
+        """Wait until the current work has ended, at most `seconds`; return whether it has."""
         thread = self._thread
         if thread is not None:
             thread.join(seconds)

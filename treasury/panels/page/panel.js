@@ -15,7 +15,8 @@ const CARDS = 640;
 // From this number of fields on they form a separate block below the buttons.
 const FORM = 4;
 
-// Bytes of a file that travel with a press: a notebook server takes messages of up to ten million.
+// Maximum size of a file sent with a press: a notebook server accepts messages of up to ten million
+// bytes.
 const LARGEST = 4 << 20;
 
 // A restarted kernel loses a press and a busy one delays it; only the page can show that.
@@ -95,7 +96,7 @@ function patch(parent, wanted) {
 
 // ---- blocks
 
-// A date, an age or an amount stays on one line.
+// Maximum length of a text that stays on one line, such as a date, an age or an amount.
 const WHOLE = 18;
 
 const line = ({ text, look, copy: what }) =>

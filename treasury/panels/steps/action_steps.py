@@ -64,7 +64,7 @@ class PendingRequests(PendingDecision, frozen=True, kw_only=True):
             detail("Credential", Text(f"{confirmed.credential} ({confirmed.client_id})")),
             detail("Read from the service", Text(instant(self.read_at))),
         )
-        # The title is like `3 requests: 2 with EUR 40,000.00 in all, USDC 7,500.000000.`.
+        # The text is like `3 requests: 2 with EUR 40,000.00 in all, USDC 7,500.000000.`.
         total_text = f"{self.name}: {', '.join(totals) or 'no amounts shown'}."
         buttons = confirm_buttons("Confirm rejection", "danger")
         if self.kind == APPROVE:
@@ -95,7 +95,10 @@ class PendingRequests(PendingDecision, frozen=True, kw_only=True):
 
 
 class BatchResult(msgspec.Struct, frozen=True):
-    """The actions that were tried, and the others; `cancelled` if a person stopped it."""
+    """The actions that were tried, wait for approval, or are untried and still ready.
+
+    `cancelled` is true if a person stopped the run.
+    """
 
     ran: tuple[Ran, ...]
     waiting: tuple[Action, ...] = ()
@@ -178,7 +181,7 @@ def decide(desk: PanelWorkspace, pending: PendingRequests, work: Work) -> BatchR
 
 
 def execute(desk: PanelWorkspace, ids: Iterable[str], work: Work) -> BatchResult:
-    """Carry out ready actions, fifty at a time; Cancel leaves the untried ones ready."""
+    """Carry out ready actions one by one; Cancel leaves the untried ones ready."""
     ids, cancelled = list(ids), False
 
     def progress(count: int, total: int) -> None:

@@ -25,13 +25,13 @@ class RequestUpdate(msgspec.Struct, frozen=True):
     settled: bool
 
     def is_newer_than(self, row: Mapping[str, Any]) -> bool:
-        """Return True if the row in the lake is older than this update."""
+        """Return True if the row in the lake is older than this update, or if that is unknown."""
         version = row["version"]
         return self.version is None or version is None or self.version > version
 
 
 def journal_updates(entries: Iterable[Entry]) -> dict[str, RequestUpdate]:
-    """Return the last decision of this workspace by request."""
+    """Return the last decision that was sent from this workspace, by request."""
     updates: dict[str, RequestUpdate] = {}
     for entry in entries:
         request_id = entry.body.get("target") or entry.subject

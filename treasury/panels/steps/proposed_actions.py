@@ -75,7 +75,7 @@ class PendingActions(PendingDecision, frozen=True, kw_only=True):
     batch: Batch
     reason: str | None
     decided_by: str
-    """The person who decides, and how the person was identified."""
+    """The name of the person who decides."""
 
     def step(self, now: datetime) -> StepBlock:
         """Return the step: totals by currency, and each sentence as it is journaled."""
@@ -164,7 +164,7 @@ def ask_about(
 
 
 def batch_message(result: BatchResult, verb: str) -> Message:
-    """Return the message about a batch of actions: done, refused, unknown, and not tried."""
+    """Return the message about a batch: actions done, failed, waiting for approval, not tried."""
     executed = [attempt.action for attempt in result.ran if attempt.action.state == "done"]
     failed = [attempt for attempt in result.ran if attempt.action.state != "done"]
     lines = [

@@ -49,7 +49,7 @@ def ask_sheet(desk: PanelWorkspace, name: str, content: bytes) -> PendingSheet |
 
 
 def settle_sheet(desk: PanelWorkspace, pending: PendingSheet) -> Message:
-    """Journal the confirmed decisions; raise ActionRefused if any part of the plan has changed."""
+    """Journal the confirmed decisions; raise ActionRefused if the plan or the person changed."""
     if desk.journal.who().name != pending.actor:
         raise ActionRefused(
             f"the sheet was shown to {pending.actor}; nothing was journaled",

@@ -116,7 +116,7 @@ def _sum_row(row: _Row, exposure: ProviderExposure) -> tuple[object, ...]:
 
 
 def _since(row: _Row, exposure: ProviderExposure) -> str:
-    """Return the day of arrival; None for a virtual account without a provider's report."""
+    """Return the day of arrival, or `not known` for a gap in the evidence without a beginning."""
     if row["since"] is None:
         return "not known"
     local = row["since"].astimezone(exposure.zone)

@@ -1,4 +1,4 @@
-"""Execute the notebook of a close for a month, with the rows of each figure, for its pack.
+"""Execute the notebook of a month's close for its pack; it shows the rows of each figure.
 
 It is the notebook in which people work, executed by papermill. It reads the workspace without
 writing to it. Its output differs between runs, so the pack guarantees only its hash.
@@ -34,7 +34,7 @@ def run_notebook(workspace: Path, month: Month, to: Path, *, ledger: Path | None
     """Execute the close's notebook on a workspace and write it with outputs to `to`.
 
     `ledger` is the ledger that the notebook compares; a closed month uses the ledger of its close.
-    Raises InputError if papermill is missing, StorageError if a cell fails.
+    Raises InputError if papermill is missing, StorageError if the notebook fails.
     """
     require_papermill()
     import papermill
@@ -73,7 +73,7 @@ def notebook_names() -> tuple[str, ...]:
 
 
 def stored_notebook(name: str) -> Path:
-    """Return a notebook of the package, or of the checkout."""
+    """Return a notebook of the package or the checkout; raise InputError if it is missing."""
     path = _folder() / f"{name}.ipynb"
     if not path.is_file():
         raise InputError(

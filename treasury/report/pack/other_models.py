@@ -106,8 +106,8 @@ def proved_by_journal(tables: Sequence[str]) -> str:
     """Return the note on a pack that was compared with the journal."""
     if not tables:
         return (
-            "the journal has no hashes of a month that is neither prepared nor closed: only"
-            " the pack's own seal proves its files"
+            "the month was not closed, so the journal has no hashes of stored tables: only the"
+            " pack's own seal proves its files"
         )
     return (
         f"the journal's hashes prove {', '.join(tables)}; only the pack's own seal proves its other"
@@ -118,7 +118,10 @@ def proved_by_journal(tables: Sequence[str]) -> str:
 def compare_with_journal(
     folder: Path, evidence: Evidence, lake: Lake
 ) -> tuple[list[Finding], list[str]]:
-    """Compare a pack made by other models with the tables that have hashes in the journal."""
+    """Compare a pack made by other models with the tables that the close stored.
+
+    Return the differences, and notes on what the journal's hashes prove.
+    """
     close = close_in(evidence)
     notes = [version_needed(evidence.code)]
     if close is None:

@@ -7,7 +7,8 @@
     inputs/                          every input of the computation
     evidence.json                    the origin of the results, and the hash of every file
 
-Writing the same month again produces the same bytes, except for the PDF and the notebook.
+Writing the same month again produces the same bytes, except for the PDF and the notebook. On
+another machine, PNG files may differ too.
 """
 
 from __future__ import annotations
@@ -50,7 +51,10 @@ _APART: Final = (".png", ".pdf", ".ipynb")
 
 
 def write_files(closing: Closing, folder: Path) -> Evidence:
-    """Write everything except the evidence into the empty `folder`; return the evidence."""
+    """Write everything except the evidence into the empty `folder`; return the evidence.
+
+    The evidence still lacks the hashes of the files. Raises InputError if the answer has no basis.
+    """
     basis = closing.r.basis
     if basis is None or basis.snapshot.commit is None:
         raise InputError(
@@ -116,7 +120,7 @@ def named_files(folder: Path) -> set[str]:
 
 
 def is_apart(name: str) -> bool:
-    """Return True for a file whose bytes differ each time it is made."""
+    """Return True for a file whose bytes may differ when it is made again."""
     return name.endswith(_APART)
 
 

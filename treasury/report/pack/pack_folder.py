@@ -70,8 +70,8 @@ def write_close(
     """Write a month's pack into `folder`; after a StorageError the previous one is unchanged.
 
     `notebook` is the workspace for executing the close's notebook, which is put in the pack. Raises
-    InputError if the folder holds files that do not belong to a pack, or if the answer does not
-    contain its basis.
+    InputError if the folder holds files that do not belong to a pack, if the answer does not
+    contain its basis, or if the PDF or the notebook needs a program that is not installed.
     """
     # Imported here, because other commands need neither drawing nor Excel.
     from treasury.report.pack import pack_contents, pdf_printing

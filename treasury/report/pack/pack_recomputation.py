@@ -57,7 +57,7 @@ _MOST_NAMED: Final = 5
 
 
 def compare_with_inputs(folder: Path) -> Recomputed:
-    """Recompute an unchanged sealed pack from its own inputs in this process, and compare it."""
+    """Recompute a pack from its own inputs in this process, unless its files were changed."""
     evidence, findings = read_sealed(folder)
     if findings:
         return Recomputed(tuple(findings))
@@ -160,7 +160,10 @@ def _ledger(folder: Path, evidence: Evidence) -> LedgerFile | None:
 
 
 def compare_again(evidence: Evidence, closing: Closing, notes: list[str]) -> list[Finding]:
-    """Return files that are not reproduced; for packs made by other code, tables that differ."""
+    """Return what is not reproduced: files, tables and fields of the evidence.
+
+    For a pack made by other code, only tables are compared.
+    """
     same_code = evidence.code == code_of()
     if not same_code:
         notes.append(

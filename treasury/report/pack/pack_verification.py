@@ -78,7 +78,7 @@ class Verified(Tables, msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify_pack(folder: Path) -> Verified:
-    """Verify a pack alone; raise InputError if the folder has no valid evidence."""
+    """Verify a pack alone; raise InputError if its path or its evidence is not valid."""
     path = str(folder.absolute())
     if utf8_text(path) != path:
         raise InputError(
@@ -143,7 +143,7 @@ def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing
 
 
 def _journaled(evidence: Evidence, journal: Journal) -> Iterator[Finding]:
-    """Check that the journal agrees with the evidence, with its chain unbroken up to there."""
+    """Yield a finding if the journal contradicts the evidence, or its chain is broken before."""
     period = evidence.period
     signed = period or evidence.preparation or None
     head = evidence.journal if signed is None else signed.entry

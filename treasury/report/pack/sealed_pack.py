@@ -90,7 +90,7 @@ def read_sealed(folder: Path) -> tuple[Evidence, list[Finding]]:
 
 
 def _implausible(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding for each field whose number or instant is too large to compute with."""
+    """Yield a finding for each field with an implausible number or date, or another month."""
     facts = msgspec.to_builtins(evidence, builtin_types=(datetime, date))
     for name, value in facts.items():
         if not _is_plausible(value):

@@ -49,7 +49,7 @@ def recompute(folder: Path) -> Recomputed:
 
 
 def memory_bound() -> int:
-    """Return the memory limit for verifying a pack in bytes: half of the machine's memory."""
+    """Return the memory limit for a pack: half of the machine's bytes; 0 (none) on Windows."""
     if sys.platform == "win32":
         return 0
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2

@@ -41,7 +41,7 @@ MEASURED: Final = grouped_schema(
 COIN_OPENINGS: Final = grouped_schema(
     (TEXT, "coin", "pool"), (DATE, "day"), (AMOUNT, "quantity", "carrying_amount")
 )
-"""One row per pool: quantity and carrying amount at the end of a day, as stated by the company."""
+"""One row per coin and pool: quantity and carrying amount at a day's end, as the company states."""
 _COINS: Final = EXPONENTS.keys() - CURRENCIES
 """The coins that the services name; a workspace may know more."""
 

@@ -55,7 +55,7 @@ COINS: Final = grouped_schema(
 """One row per measured coin and pool, and one per balance of a coin that is not measured.
 
 Quantities are in `coin`, amounts in `currency`: opening + reversed + acquired + transferred -
-disposed + remeasured = closing. `gain` is the proceeds of disposals above the carrying amount.
+disposed + remeasured = closing. `gain` is the proceeds of disposals less their carrying amount.
 `value` is the value of the closing quantity by the month's last reference rate.
 """
 COIN_MOVEMENTS: Final = grouped_schema(
@@ -80,8 +80,8 @@ COIN_LOTS: Final = grouped_schema(
 )
 """One row per lot of a pool at a month's end; the next month opens with these lots.
 
-A row without `acquired_on` is the carrying amount above the pool's lots, to be reversed on the
-first of the next month. A pool without coins has one row with zero amounts.
+A row without `acquired_on` is the difference of the carrying amount from the pool's lots, to be
+reversed on the first of the next month. A pool without coins has one row with zero amounts.
 """
 DISCLOSED: Final = "not set: disclosure only"
 _ASSUMED: Final = "an assumption, not a fair value"
@@ -104,7 +104,7 @@ class CoinHistory(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The openings of a month's coins.
 
     `measured` and `openings` are terms that two people put in force. `lots` are the closing lots of
-    the last closed month, and `events` the events that it counted. Other events until then are
+    the last closed month, and `events` the events that it counted. Other events up to its end are
     counted in the following month.
     """
 
@@ -202,10 +202,11 @@ def coin_accounts(
 
 
 class _Start(msgspec.Struct, frozen=True):
-    """The start of a coin's calculation: an earlier month, its closing lots, and later events.
+    """The start of a coin's calculation: its first month, opening lots, and events from then on.
 
-    The pools are compared with the balances of `holders`, the holders with an event, adjusted by
-    `crossings` as in COIN_CROSSINGS.
+    `vanished` and `changed` are the ids of events that a closed month counted and that are now
+    missing or different. The pools are compared with the balances of `holders`, the holders with an
+    event, adjusted by `crossings` as in COIN_CROSSINGS.
     """
 
     first: Month
@@ -288,7 +289,7 @@ class _Draft:
         self._state_lots(terms, walk)
 
     def _pools(self, terms: CoinTerms) -> tuple[str, ...]:
-        """Return the pools with a proved balance, which must exist even without events."""
+        """Return the pools that exist without events: the company, or wallets proved to hold it."""
         if terms.pool == "entity":
             return (ENTITY,)
         return tuple(
@@ -298,7 +299,7 @@ class _Draft:
         )
 
     def _block(self, terms: CoinTerms, problem: str) -> None:
-        """Mark all pools of a coin as incomplete; if the coin has none, add an empty pool."""
+        """Add a problem to the coin's pools without one; if there is no pool, add an empty one."""
         rows = [row for row in self.coins if row["coin"] == terms.coin]
         if not rows:
             empty = msgspec.structs.asdict(terms) | {
@@ -474,7 +475,7 @@ class _Draft:
     # Rows of disclosed coins.
 
     def disclose(self, measured: set[str]) -> None:
-        """Add a row per balance of a coin that is not measured, at the last reference rate."""
+        """Add a row per proved balance of a coin that is not measured, and list the unproved."""
         for row in self._balances:
             coin, quantity = row["currency"], row["closing"]
             if coin in measured:

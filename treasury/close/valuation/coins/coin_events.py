@@ -1,8 +1,8 @@
 """Proved events by which coins came to the company or left it, each listed once.
 
 SQL steps read requests, transfers and movements on the chain; the coins of a virtual account come
-from proved conversions between two balances. As in the journal, a conversion counts in the month of
-the second balance. Within that month its coins count from the first balance on.
+from proved conversions between two balances. As in the accounting, a conversion counts in the month
+of the second balance. Within that month its coins count from the first balance on.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _ASK: Final = "ask the provider; next month sync shortly before and after its en
 
 
 def coin_events(r: Reconciliation, zone: ZoneInfo, snapshot: Snapshot) -> tuple[pa.Table, pa.Table]:
-    """Return every event up to the month's end in counting order, and those that cross the end.
+    """Return every event up to the month's end in counting order, and the differences at its end.
 
     Columns as in COIN_EVENTS and COIN_CROSSINGS.
     """

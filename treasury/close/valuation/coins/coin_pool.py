@@ -27,7 +27,7 @@ class Lot(msgspec.Struct, frozen=True):
 
 
 class AveragePool:
-    """Moving weighted average: all coins have the same carrying amount, which acquisitions change.
+    """Moving weighted average: one carrying amount per coin, which acquisitions change.
 
     The carrying amount is `_amount * quantity / (_divisor * _base)`, where `_base` is the quantity
     after the last acquisition. A disposal changes only the quantity, so the integers grow only if
@@ -56,7 +56,7 @@ class AveragePool:
         self._base = self.quantity
 
     def release(self, quantity: int, day: date) -> tuple[Lot, ...]:
-        """Remove coins at the average carrying amount."""
+        """Remove coins at the average carrying amount, and return them as one lot of the day."""
         before = self.carrying
         self.quantity -= quantity
         return (Lot(day, quantity, before - self.carrying),)
@@ -94,8 +94,8 @@ class _Layer(msgspec.Struct):
 class FifoPool:
     """First in, first out: coins acquired first leave first, at their acquisition cost.
 
-    A lot from another pool keeps its acquisition day. `_whole` is the sum of the lots without
-    disposals, `_parts` that of the few other lots.
+    A lot from another pool keeps its acquisition day. `_whole` is the carrying amount of the lots
+    without disposals, `_parts` that of the few other lots.
     """
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class FifoPool:
         self._whole += lot.carrying
 
     def release(self, quantity: int, day: date) -> tuple[Lot, ...]:  # noqa: ARG002 - lots have days
-        """Remove coins from the oldest lots, each with its day and carrying amount."""
+        """Remove coins from the oldest lots; return the removed part of each lot."""
         released = []
         before = self.carrying
         while quantity:

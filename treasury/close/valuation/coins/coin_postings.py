@@ -67,7 +67,8 @@ class StartingLot(msgspec.Struct, frozen=True):
 class Movement(msgspec.Struct, frozen=True, kw_only=True):
     """The movement of a pool by an event; amounts in the reporting currency, signed by direction.
 
-    `proceeds` and `gain` are set for a disposal. `contra` is the role against which it is posted.
+    `proceeds` and `gain` are set for a disposal with a known price. `contra` is the role against
+    which the movement is posted.
     """
 
     pool: str
@@ -85,9 +86,10 @@ class Movement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PoolMonth(msgspec.Struct, kw_only=True):
-    """A pool over a month: opening + reversed + acquired + transferred - disposed + remeasured.
+    """A pool over a month, from its opening to its closing.
 
-    Quantities are in the unit of `CoinPostings`, amounts in cents.
+    opening + reversed + acquired + transferred - disposed + remeasured = closing. Quantities are in
+    the unit of `CoinPostings`, amounts in cents.
     """
 
     pool: str
@@ -121,7 +123,7 @@ class PoolMonth(msgspec.Struct, kw_only=True):
 
 
 class _Problem(msgspec.Struct, frozen=True):
-    """A pool's problem, the next step, and the last month it affects; None if it stays."""
+    """A pool's problem and next step; `until` is the last month it affects, None if it stays."""
 
     words: str
     next_step: str
@@ -129,7 +131,10 @@ class _Problem(msgspec.Struct, frozen=True):
 
 
 class _Holding(msgspec.Struct):
-    """A pool, the difference to be reversed on the first of the month, and its problems."""
+    """A pool, the difference to be reversed on the first of the month, and its problems.
+
+    `lacking` is the quantity that left and that no record shows coming.
+    """
 
     pool: CoinPool
     difference: int = 0
@@ -173,7 +178,7 @@ class CoinPostings:
                 holding.pool.acquire(Lot(lot.acquired_on, units, _cents(lot.carrying_amount)))
 
     def through(self, first: Month, last: Month) -> CoinPostings:
-        """Process the months from the first to the last."""
+        """Process the months from the first to the last, and return self."""
         place, month = 0, first
         while month <= last:
             after = place
@@ -184,7 +189,7 @@ class CoinPostings:
         return self
 
     def closing_lots(self, day: date) -> tuple[StartingLot, ...]:
-        """Return the pools as lots for the month after the day; empty pools have none."""
+        """Return the pools' lots and differences to be reversed, for the month after the day."""
         rows: list[StartingLot] = []
         for name, holding in self._holdings.items():
             for lot in holding.pool.lots(day):
@@ -199,7 +204,7 @@ class CoinPostings:
     def _walk(self, month: Month, events: Iterable[_Row]) -> None:
         self.months, self.movements = {}, []
         for name, holding in self._holdings.items():
-            # Each opening lot has the stated amount, in cents.
+            # The lots are in whole cents, so that the opening equals the closing before.
             row = self._month(name)
             row.opening_quantity = holding.pool.quantity - holding.lacking
             row.opening = holding.pool.carrying + holding.difference
@@ -336,7 +341,7 @@ class CoinPostings:
     # Functions that several steps use.
 
     def _consideration(self, name: str, event: _Row) -> Valued | None:
-        """Return an event's price in the reporting currency, or else the value of its coins."""
+        """Return an event's price, else its coins' value; note a problem if there is no rate."""
         amount, unit = event["consideration"], event["currency"]
         if amount is None:
             amount, unit = event["quantity"], self._terms.coin

@@ -56,7 +56,7 @@ class Unclear(msgspec.Struct, frozen=True):
 def custody_spans(
     balance_levels: Iterable[_Row], names: Mapping[str, str], zone: ZoneInfo
 ) -> tuple[list[HeldAmount], dict[_Balance, list[Unclear]]]:
-    """Return every custodial balance over time, and the unclear periods of each account.
+    """Return every custodial balance over time, and the unclear periods of each balance.
 
     `names` are the accounts' names by id.
     """
@@ -166,9 +166,10 @@ def credit_spans(
     rules: Rules,
     zone: ZoneInfo,
 ) -> Iterator[HeldAmount]:
-    """Yield every credit of a virtual account, from its booking to the balance with its coins.
+    """Yield every credit of a virtual account, from its booking on.
 
-    `steps` has the rows of `balance_levels`, `conversion_credits` and `credits_back`.
+    It ends when a balance contains its coins, or when it is sent back. `steps` has the rows of
+    `balance_levels`, `conversion_credits` and `credits_back`.
     """
     named, unnamed = _named(conversions), _unnamed(conversions)
     observed: dict[_Balance, list[datetime]] = defaultdict(list)
@@ -205,7 +206,8 @@ class _Named(msgspec.Struct):
     """The evidence about a credit from conversions.
 
     It has the balance that certainly contains the coins of the credit, the first balance that may
-    contain them, and the credit's waiting state.
+    contain them, and the credit's waiting state. `not_shown` is true if a person assigned the
+    credit to the account, and its balances do not show it.
     """
 
     converted: datetime | None = None
@@ -242,7 +244,7 @@ def _unnamed(conversions: Iterable[Conversion]) -> dict[_Balance, list[datetime]
 
 
 def _once(credits_: Iterable[_Row]) -> list[_Row]:
-    """Return each share of a line once; a share assigned to another account counts for that one."""
+    """Return each share of a line once, with the surest outcome; matched shares all count."""
     ordered = sorted(
         credits_,
         key=lambda row: (row["entry_id"], _RANK.get(row["outcome"], len(_RANK)), row["account_id"]),

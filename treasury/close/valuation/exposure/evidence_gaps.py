@@ -88,7 +88,7 @@ def _services(
 
 
 def _missing_from(row: _Row, first: date, last: date, *, is_past: bool) -> date | None:
-    """Return the first day up to `last` without a proved statement of the account."""
+    """Return the first day up to `last` without a proved statement of the account, or None."""
     if row["complete"]:
         return None
     missing: date = row["missing_from"] or first

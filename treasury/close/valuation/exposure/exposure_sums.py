@@ -93,7 +93,7 @@ def doubted(span: HeldAmount, problem: str, next_step: str) -> HeldAmount:
 
 
 class Peak(msgspec.Struct, frozen=True):
-    """The largest amount, and when it was first reached: right after a change, or at the end."""
+    """The largest amount, and the time at which it was first reached."""
 
     amount: Decimal | Fraction
     at: datetime
@@ -200,7 +200,7 @@ _LEAST: Final = timedelta(microseconds=1)
 def _levels(
     moves: Sequence[Move], begin: datetime, end: datetime, also: Sequence[datetime]
 ) -> Iterator[tuple[datetime, Mapping[str, Decimal]]]:
-    """Yield sums by currency right after each change from `begin` on, and the sums at `end`.
+    """Yield the sums by currency from `begin` to `end`: right after each change, and at `also`.
 
     Money that arrives at `end` is not counted then, but money that continues is.
     """

@@ -115,7 +115,10 @@ EXPOSURE_AGES: Final = grouped_schema(
     (amount_in("value_currency"), "value"),
     (TEXT, "value_currency"),
 )
-"""One row per age and currency of the amounts at the given time; custodial balances have none."""
+"""One row per age and currency of the amounts at the given time.
+
+Custodial balances have one row per currency instead, because they are available at call.
+"""
 _AGES: Final = (
     (1, "0 to 1 day"), (5, "2 to 5 days"), (10, "6 to 10 days"), (30, "11 to 30 days"),
 )  # fmt: skip
@@ -217,7 +220,7 @@ class ProviderExposure(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
 def provider_exposure(
     r: Reconciliation, zone: ZoneInfo, limits: pa.Table | None = None
 ) -> ProviderExposure:
-    """Return the money with the provider at the month's end, or at the question if that is earlier.
+    """Return the money with the provider at the month's end or, if earlier, at the question's time.
 
     `limits` is as in EXPOSURE_LIMITS. The rates are those of the answer's records.
     """
@@ -273,8 +276,8 @@ def _told(
 ) -> tuple[list[exposure_sums.HeldAmount], list[exposure_sums.Move]]:
     """Return the spans and plain moves of the money with the provider from an answer's records.
 
-    A request without exceptions has no spans but plain moves: a month has many such requests, and
-    none of their money is left at its end.
+    A request without exceptions has plain moves instead of spans: a month has many such requests,
+    and none of their money is left at its end.
     """
     assert r.basis is not None
     question = r.basis.question
@@ -322,7 +325,7 @@ class _Draft:
         self._zone = zone
         self._rates = rates
         self._day = (at - timedelta(microseconds=1)).astimezone(zone).date()
-        """The day of the time; midnight belongs to the day that it ends."""
+        """The day of `at`; midnight belongs to the day that it ends."""
 
     # The rows of the positions table.
 

@@ -273,7 +273,7 @@ class _Teller:
     # The state of an amount by the service's status at that time.
 
     def _by_status(self, whole: HeldAmount) -> Iterator[HeldAmount]:
-        """Yield the span in parts: in transit, in process, stuck, blocked."""
+        """Yield the span in parts, each with its kind and state by the status at that time."""
         if whole.until is not None and whole.until <= whole.since:
             return
         bounds = [whole.since]
