@@ -83,7 +83,10 @@ class Knowledge:
         return {row["entry_id"]: row["known_from"] for row in rows}
 
     def find_line(self, name: str) -> str:
-        """Return the id of the line with this id, or with an id that begins with it."""
+        """Return the id of the line with this id, or with an id that begins with it.
+
+        Raise InputError if there is no such line, or more than one.
+        """
         return _find_id(name, self.bank_lines["entry_id"].to_pylist(), "bank line", _LINES)
 
     def find_expectation(self, name: str) -> str:

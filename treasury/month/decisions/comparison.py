@@ -43,9 +43,10 @@ MOVES: Final = grouped_schema(
         "why",
     ),
 )
-"""One row per bank line with a different outcome or expectation.
+"""One row per bank line whose outcome, expectation, matched amount or class changes.
 
-`from_outcome` is null for a new line, `to_outcome` for a line that was removed.
+`from_outcome` is null for a new line, `to_outcome` for a line that was removed. For a classed line
+they are its class.
 
 `cause`: new statement, line changed, record changed, another line, decision, rule; several are
 joined by `+`.

@@ -35,7 +35,7 @@ def journal_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def statement_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per account without proved statements, or one if no account is declared."""
+    """Yield an item per account without complete statements, or one if no account is declared."""
     rows = facts.r.statements.arrow.to_pylist()
     if not rows:
         yield make_item(

@@ -17,12 +17,12 @@ from treasury.month.states import states_of
 
 _CONVERSIONS: Final = states_of("conversion")
 _TRANSFERS: Final = states_of("transfer")
-"""The states of an own transfer that lacks a leg; other states need no action."""
+"""The states of an own transfer that has an open item."""
 _PAYMENTS: Final = step_sql("treasury.month.items.steps", "open_payments")
 
 
 def conversion_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per credit without a proved conversion."""
+    """Yield an item per row of credits without a proved conversion."""
     for row in _in_states(facts.r.conversions.arrow, tuple(_CONVERSIONS)):
         due = facts.day(row["due"])
         began = facts.day(row["opened_at"])

@@ -69,7 +69,7 @@ class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_accepted(self) -> bool:
-        """Whether two people agreed to carry the item past the close."""
+        """Whether the proposal to carry the item past the close was accepted."""
         return self.accepted_by is not None
 
     @property

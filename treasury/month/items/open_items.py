@@ -53,7 +53,7 @@ _SHORTEST: Final = 4
 _MOST_NAMES: Final = 5
 """Maximum number of ids in an error."""
 _OF_MONEY: Final = ("line", "request", "transfer", "conversion")
-"""Subjects that always have an amount of money; other subjects may have none."""
+"""Subjects with an amount of money, unless their record states none; others may have none."""
 _OF_ANY_MONTH: Final = ("unknown_outcome", "done_twice")
 _FILTERS: Final = ("kind", "turn", "month", "blocks", "subject")
 """The arguments of `OpenItems.select`."""
@@ -108,7 +108,7 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def amount(self) -> Decimal | None:
-        """The sum of the group; None if it is zero, or if money goes in both directions."""
+        """The sum of the group; None without any amount, or with sums in several directions."""
         return self.sums[0][1] if len(self.sums) == 1 else None
 
     @property
