@@ -101,7 +101,8 @@ NULLABLE = {"amount": "expectations", "code": "expectations"}
 def read_table(source: TableLike | None, fields: tuple[Field, ...], *, name: str) -> pa.Table:
     """Return `source` as an Arrow table of exactly `fields`.
 
-    Raises TableError with the table and the column if a value does not fit.
+    None gives an empty table. Raises TableError with the table and the column if a value does not
+    fit.
     """
     table = _arrow(source, name) if source is not None else pa.table({})
     if table.num_rows == 0 and table.num_columns == 0:
