@@ -71,7 +71,7 @@ class Periods(Facade):
         ledger
             A CSV file of account, currency and balance, which is compared and journaled.
         actor
-            The person; default: the one at this desk.
+            The person; default: the one at the login.
 
         Returns
         -------
@@ -81,7 +81,8 @@ class Periods(Facade):
         Raises
         ------
         ActionRefused
-            If an item blocks the close and is not proposed to be carried.
+            If an item blocks the close and is not proposed to be carried, or the month cannot be
+            prepared now.
         TreasuryError
             If the open items do not roll forward.
 
@@ -131,7 +132,7 @@ class Periods(Facade):
         month
             The month.
         actor
-            The person; default: the one at this desk.
+            The person; default: the one at the login.
 
         Returns
         -------
@@ -141,7 +142,8 @@ class Periods(Facade):
         Raises
         ------
         ActionRefused
-            If the same person prepared the month, unless the policy allows this.
+            If the same person prepared the month, unless the policy allows this, or if no valid
+            preparation awaits a signature.
         StorageError
             If the head cannot be published. The month is closed nevertheless.
 
@@ -183,7 +185,7 @@ class Periods(Facade):
         reason
             The reason, which is journaled.
         actor
-            The person; default: the one at this desk.
+            The person; default: the one at the login.
 
         Returns
         -------
@@ -282,7 +284,7 @@ class Periods(Facade):
         reason
             The reason, which is journaled.
         actor
-            The person; default: the one at this desk.
+            The person; default: the one at the login.
 
         Returns
         -------

@@ -118,7 +118,7 @@ class WorkspaceMonths(WorkspacePayments):
             of its close, without later facts (`periods.late`).
         engine
             A Spark session, its address, or "duckdb"; default: `[engine]` in the settings. Spark
-            reads the files of the lake directly; the result is the same.
+            reads the files of the lake directly; the month's tables are the same.
         into
             A folder or schema to which Spark writes all results of matching.
 
@@ -132,7 +132,7 @@ class WorkspaceMonths(WorkspacePayments):
         NothingStored
             If nothing is stored about the month.
         InputError
-            If `into` is given without Spark.
+            If the month has not begun, or `into` is given without Spark.
 
         Examples
         --------

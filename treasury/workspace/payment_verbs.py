@@ -244,8 +244,10 @@ class WorkspacePayments(WorkspaceFiles):
 
         Raises
         ------
+        InputError
+            If `what` is empty.
         NothingStored
-            If nothing is stored yet.
+            If no stored record has that name.
 
         Examples
         --------
@@ -328,7 +330,7 @@ class WorkspacePayments(WorkspaceFiles):
 
 
 def _as_action(operation: str) -> str:
-    """Return the error for a write with a read-only client, which names the action to propose."""
+    """Return the advice for a write with a read-only client: the action to propose, if any."""
     from treasury.actions import KINDS
 
     kind = next((kind.name for kind in KINDS.values() if kind.operation == operation), None)

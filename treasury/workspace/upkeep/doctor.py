@@ -569,7 +569,9 @@ def watch_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
         if secret is None:
             missing.append(f"{setting.key}: {why}")
     for problem in missing:
-        yield HealthFinding("notices", "missing", problem, "set it there")
+        yield HealthFinding(
+            "notices", "missing", problem, "set it at the place that this setting names"
+        )
     if not missing:
         told = [*terms.people, *(f"webhook {name}" for name in terms.webhooks)]
         who = ", ".join(told) or "nobody"
