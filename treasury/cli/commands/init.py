@@ -1,7 +1,8 @@
 """`treasury init`: ask for the settings of a new workspace, and test each answer.
 
 On a terminal it prompts for missing options; a script gives all as options. treasury.toml is
-written only when each setting was tested, or kept although a test failed or was skipped.
+written only after each setting was tested; `--offline` skips the tests of addresses and
+credentials.
 """
 
 from __future__ import annotations
