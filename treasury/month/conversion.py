@@ -552,7 +552,11 @@ _Sets: TypeAlias = list[tuple[frozenset[int], Decimal]]
 def _stretches(
     pool: Sequence[Pending], window: tuple[Decimal, Decimal], edge: int, at_least: int
 ) -> _Sets:
-    """Return, for each first credit, the shortest and the longest run with a sum in the window."""
+    """Return, for each first credit, the shortest and the longest run with a sum in the window.
+
+    A run has at least one credit and contains all credits before the place `at_least`, from its
+    first one on.
+    """
     sums = [Decimal(0), *accumulate((c.amount for c in pool), lambda a, b: total((a, b)))]
     sets: _Sets = []
     for first in range(edge + 1):

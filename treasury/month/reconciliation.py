@@ -243,7 +243,7 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
 
     @property
     def provable(self) -> bool:
-        """Return whether the credits of every virtual account can be proved."""
+        """Whether the credits of every virtual account can be proved."""
         proofs = self.virtual_accounts.arrow["proof"].to_pylist()
         return not any(proof.startswith("NOT PROVABLE") for proof in proofs)
 

@@ -99,7 +99,7 @@ def init(view: CommandView, /, **given: Any) -> None:
     new = answers.connected(NewSettings(company=answers.company(), time_zone=given["time_zone"]))
     new = msgspec.structs.replace(new, accounts=answers.accounts())
     settings = new.write(folder)
-    # The person has just typed the addresses, and they were tested, so they count as confirmed.
+    # The person has just stated the addresses, and they were tested, so they count as confirmed.
     if not given["offline"]:
         confirm(folder, settings, secret_settings(settings), "treasury init")
     click.echo(f"wrote {folder / FILE_NAME}")

@@ -209,7 +209,7 @@ def _cause_of_move(entry: str, cause: str, first: Knowledge, last: Knowledge) ->
     changes = moved(facts, line_facts(after), {}, last.rules)
     if changes:
         return "line changed", "; ".join(changes)
-    # The line's former record or its present record may have changed.
+    # The line's earlier expectation or its current one may have changed.
     records = (run.outcomes[entry]["expectation_id"] for run in (first, last))
     for name in dict.fromkeys(record for record in records if record):
         before, after = (run.expectation_rows.get(name) for run in (first, last))

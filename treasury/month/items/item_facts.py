@@ -104,7 +104,7 @@ class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
 
     @cached_property
     def is_stale(self) -> bool:
-        """Whether the services were last read too long ago."""
+        """Whether the services were last read longer ago than STALE_AFTER."""
         return self.synced_at is not None and self.r.as_of - self.synced_at > STALE_AFTER
 
     def is_alike(self, other: Facts) -> bool:

@@ -74,7 +74,6 @@ def own_transfer_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def _in_states(table: pa.Table, states: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return the rows in these states as dictionaries."""
     rows: list[dict[str, Any]] = table.filter(
         pc.is_in(table["state"], pa.array(states, pa.string()))
     ).to_pylist()

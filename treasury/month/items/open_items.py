@@ -336,7 +336,7 @@ def _counted(facts: Facts) -> list[OpenItem]:
     items: dict[str, OpenItem] = {}
     for build in _BUILDERS:
         for item in build(facts):
-            # Items of these kinds may have moved money in any month.
+            # Items of these kinds are listed in every month: they may have moved money in any.
             begun = item.since is None or item.since <= facts.month.last
             if begun or item.kind in _OF_ANY_MONTH:
                 items.setdefault(item.item_id, item)

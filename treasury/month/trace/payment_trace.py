@@ -82,7 +82,7 @@ class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def gaps(self) -> tuple[Hop, ...]:
-        """The hops with missing, impossible, undecided or contradictory evidence."""
+        """The hops with evidence that is missing, undecided, contradictory or cannot exist."""
         return tuple(hop for hop in self.hops if hop.state in GAPS)
 
     def sheets(self) -> Mapping[str, Table]:

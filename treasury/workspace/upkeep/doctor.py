@@ -108,7 +108,7 @@ class Examination(Tables, msgspec.Struct, frozen=True):
         return next((steps[state] for state in _FIRST if state in steps), "")
 
     def __str__(self) -> str:
-        """Return a line per finding, followed by its step, and the most urgent step last."""
+        """Return a line per finding with its step, and last the most urgent step, if any."""
         lines = []
         for finding in self.findings:
             lines.append(f"{finding.state:<8} {finding.topic}: {finding.what}")
@@ -535,7 +535,7 @@ def _rules(folder: Path) -> Iterator[HealthFinding]:
 
     path = folder / "rules.toml"
     if not path.is_file():
-        sentence = "no rules.toml: payroll, tax and bank charges stay unexplained"
+        sentence = "no rules.toml: your own other business, such as rent, stays unexplained"
         yield HealthFinding("rules", "optional", sentence, f"write {path} with [[classes]]")
         return
     try:
