@@ -176,7 +176,7 @@ _IDLE_RUNS: dict[Hashable, Run] = {}
 
 
 def forget_runs() -> None:
-    """Discard the cached run, so that the next question reads the records."""
+    """Discard the cached run, so that the next question runs all its steps."""
     _keep_only({})
 
 

@@ -69,7 +69,7 @@ def view_of(connection: duckdb.DuckDBPyConnection, question: Question) -> dict[s
 def conversions_of(
     connection: duckdb.DuckDBPyConnection, question: Question, credit_rows: _Rows | None = None
 ) -> list[Conversion]:
-    """Return the conversions of all accounts in any month, and their credits that wait.
+    """Return the conversions of all accounts in any month, and credits not converted yet.
 
     `credit_rows` are the rows of the step `conversion_credits`; they are read if it is None.
     """

@@ -1,4 +1,4 @@
-"""Changes to the rules: their effect on all stored records is shown before they are saved.
+"""Changes to the rules: their effect on all stored records can be previewed before a save.
 
 The file `rules.toml` contains the rules in force. The journal contains every saved version with its
 effect, so that an answer for an earlier time uses the rules in force then.

@@ -327,6 +327,8 @@ class Deciding(Facade):
     ) -> Decision:
         """Undo the last decision on a line, or on its pair with one expectation.
 
+        The previous decision, if there is one, applies again.
+
         Parameters
         ----------
         entry_id

@@ -147,7 +147,7 @@ def unprovable_accounts(r: Reconciliation) -> list[dict[str, Any]]:
 
 
 def ledger_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per account on which the ledger differs."""
+    """Yield an item per account with a ledger balance that differs from ours."""
     for row in table_rows(facts.ledger):
         if row["finding"] == _AGREES:
             continue
