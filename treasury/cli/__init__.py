@@ -36,7 +36,7 @@ class _Guarded(click.Group):
             formatter.write_dl(rows)
 
     def main(self, *arguments: Any, **options: Any) -> Any:
-        """Run a command like click, with control characters removed from the output."""
+        """Run a command as click does, with control characters removed from the output."""
         with guarded_output():
             return super().main(*arguments, **options)
 

@@ -351,7 +351,8 @@ _MATCHED: Final[Memo[Matched]] = Memo()
 def _answer_key(basis: Basis, knowledge: Hashable | None) -> Hashable | None:
     """Return the cache key of an answer: the inputs of matching, and the answer's other inputs.
 
-    The key contains the day of the question in the reporting time zone, not its time.
+    The key contains the day of the question in the reporting time zone, not its time. Return None
+    if one of the inputs has no key.
     """
     question = basis.question
     remarked = None if basis.remarks is None else fingerprint(basis.remarks)
@@ -615,6 +616,6 @@ def _decision_tables(decisions: TableLike | None) -> dict[str, pa.Table]:
 
 
 def _known_at(connection: duckdb.DuckDBPyConnection) -> datetime | None:
-    """Return the time of the last commit that the snapshot shows."""
+    """Return the time of the last commit that the snapshot shows, or None without a commit."""
     last = connection.sql('SELECT max("at") AS known_at FROM commits').to_arrow_table()
     return last["known_at"][0].as_py()

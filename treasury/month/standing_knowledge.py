@@ -69,7 +69,7 @@ class Knowledge:
         return _ById(rows, "expectation_id")
 
     def line_rows(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
-        """Return these lines with class and position in the bank's file; unknown ids are skipped."""
+        """Return these lines with class and position in the bank's file; skip unknown ids."""
         chosen = pc.is_in(self.bank_lines["entry_id"], pa.array(list(ids), pa.string()))
         classes = pc.is_in(self.lines["entry_id"], pa.array(list(ids), pa.string()))
         line_rows = {row["entry_id"]: row for row in self.bank_lines.filter(chosen).to_pylist()}

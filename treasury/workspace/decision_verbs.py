@@ -244,12 +244,12 @@ class WorkspaceDecisions(WorkspaceStores):
         return effects_of_remark(self, planned)
 
     def rests_on(self, withdrawal: Withdrawal) -> tuple[str, ...]:
-        """Return the lines, decisions and months that depend on a statement to be withdrawn.
+        """Return sentences about the lines, decisions and months that depend on a statement.
 
         Parameters
         ----------
         withdrawal
-            A withdrawal planned with `dry_run=True`.
+            The statement's withdrawal, planned with `dry_run=True`.
 
         Returns
         -------

@@ -68,7 +68,7 @@ def effects_of_drafts(
 
 
 def rests_on(t: WorkspaceStores, matches: Deciding, withdrawal: Withdrawal) -> tuple[str, ...]:
-    """Return what depends on a statement to be withdrawn, one sentence each.
+    """Return sentences about the records that depend on a statement to be withdrawn.
 
     The sentences count its lines by outcome and the decisions on them, and name the closed months
     that keep the statement.

@@ -35,7 +35,7 @@ class Answered(ReceivedRecord, frozen=True, kw_only=True):
 
 
 def _id(answer: ReceivedRecord) -> str | None:
-    """Return the id in the answer, or the id that a person looked up."""
+    """Return the id in the answer, else the id that a person looked up, or None."""
     assert isinstance(answer, Answered)
     return getattr(answer.value, "id", None) or answer.entry.body.get("record")
 

@@ -102,7 +102,7 @@ def match_open(view: CommandView, assigned_to: str | None) -> None:
 
 
 def with_short_ids(table: pa.Table) -> pa.Table:
-    """Add the column `line`: the shortest unique prefixes of ids that `treasury match` accepts."""
+    """Add the column `line`: the ids' beginnings, as long as needed to differ in this table."""
     ids = table["entry_id"].to_pylist()
     length = 8
     while len({name[:length] for name in ids}) < len(set(ids)):

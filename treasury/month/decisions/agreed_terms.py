@@ -66,7 +66,7 @@ class AgreedTerms(msgspec.Struct, frozen=True):
 def agreed_terms(
     entries: Iterable[Entry], kind: TermsKind
 ) -> tuple[AgreedTerms | None, AgreedTerms | None]:
-    """Return the terms in force, and the terms waiting for a second person."""
+    """Return the terms in force and the terms waiting for a second person, each or None."""
     in_force: AgreedTerms | None = None
     proposal: AgreedTerms | None = None
     for entry in entries:

@@ -82,7 +82,7 @@ class Check:
         return answers
 
     def _granting(self, ids: Sequence[str]) -> Callable[[Wish], Body | None]:
-        """Return a function that checks a decision on these lines and returns its content."""
+        """Return a function that checks a decision on these lines and returns its body or None."""
         lines = self._knowledge.line_rows(ids)
         known_from = self._knowledge.known_from(ids) if self._closed else {}
 

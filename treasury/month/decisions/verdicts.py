@@ -540,7 +540,10 @@ def _require_readable(stand: _Standing, plans: _Plans) -> None:
 
 
 def typed_expectations(typed: Sequence[str]) -> tuple[str, ...] | dict[str, str]:
-    """Return the expectations that a person typed, with their shares if CODE=AMOUNT was typed."""
+    """Return the expectations that a person typed, with their shares if CODE=AMOUNT was typed.
+
+    Raise InputError if only some have an amount, or if one with an amount is named twice.
+    """
     parts = [text.partition("=") for text in typed]
     if not any(equals for _, equals, _ in parts):
         return tuple(typed)

@@ -117,7 +117,7 @@ class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         )
 
     def day(self, instant: datetime | None) -> date | None:
-        """Return the day of a time in the reporting time zone."""
+        """Return the day of a time in the reporting time zone, or None."""
         return None if instant is None else instant.astimezone(self.zone).date()
 
 

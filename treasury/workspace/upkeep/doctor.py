@@ -190,7 +190,7 @@ def examine_settings(folder: Path, settings: Settings, error: SettingsError) -> 
 
 
 def _installation() -> Iterator[HealthFinding]:
-    """Return a finding if another project's package with the same import name is installed."""
+    """Yield a finding if another project's package with the same import name is installed."""
     with suppress(metadata.PackageNotFoundError):
         other = metadata.version("treasury")
         yield HealthFinding(
@@ -394,7 +394,7 @@ def _answers(lake: Lake, journal: Journal) -> Iterator[HealthFinding]:
 
 
 def _to_fetch(lake: Lake) -> Iterator[HealthFinding]:
-    """Return findings about rows that a repair could not recover, and how to restore them."""
+    """Yield findings about rows that a repair could not recover, and how to restore them."""
     snapshot = lake.snapshot()
     statements, files = missing_statements(snapshot)
     if statements:
@@ -447,7 +447,7 @@ def _sync(lake: Lake, settings: Settings, now: datetime) -> Iterator[HealthFindi
 
 
 def _accounts(lake: Lake, settings: Settings) -> Iterator[HealthFinding]:
-    """Return findings about the coverage of declared accounts, and about undeclared accounts."""
+    """Yield findings about the coverage of declared accounts, and about undeclared accounts."""
     snapshot = lake.snapshot()
     declared = {plain_account(account.account): account.source for account in settings.accounts}
     if not declared:
@@ -552,7 +552,7 @@ def _rules(folder: Path) -> Iterator[HealthFinding]:
 
 
 def watch_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
-    """Return findings about the inbox and the notices, if they are configured."""
+    """Yield findings about the inbox and the notices, if they are configured."""
     if settings.inbox is not None:
         yield _inbox_finding(folder, settings.inbox)
     terms = settings.notices

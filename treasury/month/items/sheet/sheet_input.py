@@ -143,7 +143,7 @@ def _filled_row(
 
 
 def _day(text: str, day_zero: date) -> date | None:
-    """Return a day from a spreadsheet's day number or from text.
+    """Return a day from a spreadsheet's day number or from text; None for an empty cell.
 
     Raise ValueError for other text, and for a number with another meaning: `30.11` is not a day.
     """
