@@ -253,7 +253,10 @@ class Periods(Facade):
     def closing_on(
         self, month: str | Month | None, decided: Decided, *, ledger: Path | None = None
     ) -> Closing:
-        """Return a month's balances, verdict and roll-forward under the given decisions."""
+        """Return a month's balances, verdict and roll-forward under the given decisions.
+
+        Raise the errors of `month`.
+        """
         from treasury.close.closing import closed_month, closing_from
         from treasury.close.ledger.provided_ledger import read_ledger
 

@@ -545,8 +545,12 @@ class WorkspaceMonths(WorkspacePayments):
 
         Raises
         ------
-        ActionRefused, NothingStored
-            If this person may not sign; if nothing is stored about the month.
+        ActionRefused
+            If this person may not sign.
+        InputError
+            If a ledger is given together with `sign`, or for a closed month.
+        NothingStored
+            If nothing is stored about the month.
 
         Examples
         --------

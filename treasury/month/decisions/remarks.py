@@ -186,6 +186,8 @@ class Marking(Facade):
 
         Raises
         ------
+        InputError
+            If the reason is missing.
         ActionRefused
             If the bank has given any answer but a rejection for a payment, the file is not in
             force, or the author may not withdraw it alone.
@@ -252,6 +254,8 @@ class Marking(Facade):
 
         Raises
         ------
+        InputError
+            If the request is unknown, or the reason is missing.
         ActionRefused
             If the bank did not report a close match, if IBAN or names differ from `agreed`, or if
             the file's author may not accept it alone.

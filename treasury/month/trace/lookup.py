@@ -46,7 +46,7 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 def as_typed(typed: object) -> str:
-    """Return the input as text; an amount may be an exact number."""
+    """Return the input as text; raise InputError for anything but text or an exact number."""
     if isinstance(typed, str):
         return typed
     if isinstance(typed, Decimal | int) and not isinstance(typed, bool):
