@@ -141,13 +141,13 @@ def _example(field: Field) -> str:
 
 
 def require_columns(given: Sequence[str], fields: tuple[Field, ...], name: str) -> None:
-    """Raise TableError if a column is repeated, or a required column is missing."""
+    """Raise TableError if a column is repeated, or a required one or all references are missing."""
     for error in _column_errors(given, fields, name):
         raise error
 
 
 def _column_errors(given: Sequence[str], fields: tuple[Field, ...], name: str) -> list[TableError]:
-    """Return an error for each repeated column and each missing required column."""
+    """Return an error per repeated and missing required column, and one without references."""
     errors = []
     for field in fields:
         count = given.count(field.name)
