@@ -339,7 +339,7 @@ def test_a_payees_name_is_shown_next_to_the_banks_and_accepted(
     shown = run(desk, *accept, "--dry-run").stdout
     assert "ordered:  Ramp Operator BV, NL05TEST0417164300" in shown
     assert "the bank: R. Operator" in shown
-    assert "bears the loss where it was the wrong payee" in shown
+    assert "bears the loss if it went to the wrong payee" in shown
     assert desk.journal.head().seq == 1
     assert "the payee's name is accepted\n" in run(desk, *accept).stdout
     (entry,) = desk.journal.entries("payment_file.payee_accepted")

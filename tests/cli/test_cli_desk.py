@@ -221,7 +221,7 @@ def test_the_demo_refuses_the_folder_of_a_real_desk(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_text(text)
     done = shell(tmp_path, "demo")
     assert done.returncode == 2
-    assert "real desk" in done.stderr
+    assert "real workspace" in done.stderr
     assert (tmp_path / FILE_NAME).read_text() == text
 
 

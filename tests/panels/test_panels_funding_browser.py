@@ -143,7 +143,7 @@ def test_the_banks_answer_is_shown_and_a_close_match_accepted_in_two_steps(
     button(panel, "Accept payee").click()
     step = panel.get_by_role("region", name=f"Accept the payee of {request['reference']}?")
     expect(step).to_contain_text("Ramp Operator BV")
-    expect(step).to_contain_text("bears the loss where it was the wrong payee")
+    expect(step).to_contain_text("bears the loss if it went to the wrong payee")
     button(step, "Confirm name").click()
     expect(row(panel, "WITH THE BANK")).to_contain_text("Wait for the debit")
     (entry,) = paying.journaled("payment_file.payee_accepted")

@@ -36,7 +36,7 @@ class _Guarded(click.Group):
             formatter.write_dl(rows)
 
     def main(self, *arguments: Any, **options: Any) -> Any:
-        """Run a command like click, with control characters removed from the output."""
+        """Run a command as click does, with control characters removed from the output."""
         with guarded_output():
             return super().main(*arguments, **options)
 
@@ -94,7 +94,7 @@ def _show_log(context: click.Context) -> None:
 
 
 def main() -> None:
-    """Run a command; print any error as one line and set the exit code."""
+    """Run a command; print a usage error or TreasuryError as one line, and set the exit code."""
     guard_output()
     try:
         sys.exit(treasury(prog_name="treasury", standalone_mode=False))

@@ -77,8 +77,8 @@ def print_rows(
     """Print all rows; for a person with the columns of the `layout`, in its order, or all columns.
 
     `without` are columns to omit from the layout. For a program, codes and directions are those of
-    `treasury.Table`; for a person, codes are replaced by words (both unless `as_stored`), and
-    instants are in `zone`.
+    `treasury.Table`; for a person, codes are replaced by words, and instants are in `zone`. With
+    `as_stored`, codes and directions stay as they are stored.
     """
     if form != "table" and not as_stored:
         table = presented(table)

@@ -64,7 +64,7 @@ class NewSettings(msgspec.Struct, frozen=True, kw_only=True):
         """Check the settings, then write them to a new or existing folder.
 
         Raises SettingsError if they are invalid, InputError if the folder already has settings or
-        cannot hold a lake. In both cases nothing is written.
+        cannot hold a lake, and StorageError if the file cannot be written.
         """
         require_plain_path(folder)
         path = folder / FILE_NAME

@@ -101,7 +101,8 @@ NULLABLE = {"amount": "expectations", "code": "expectations"}
 def read_table(source: TableLike | None, fields: tuple[Field, ...], *, name: str) -> pa.Table:
     """Return `source` as an Arrow table of exactly `fields`.
 
-    Raises TableError with the table and the column if a value does not fit.
+    None gives an empty table. Raises TableError with the table and the column if a value does not
+    fit.
     """
     table = _arrow(source, name) if source is not None else pa.table({})
     if table.num_rows == 0 and table.num_columns == 0:
@@ -140,13 +141,13 @@ def _example(field: Field) -> str:
 
 
 def require_columns(given: Sequence[str], fields: tuple[Field, ...], name: str) -> None:
-    """Raise TableError if a column is repeated, or a required column is missing."""
+    """Raise TableError if a column is repeated, or a required one or all references are missing."""
     for error in _column_errors(given, fields, name):
         raise error
 
 
 def _column_errors(given: Sequence[str], fields: tuple[Field, ...], name: str) -> list[TableError]:
-    """Return an error for each repeated column and each missing required column."""
+    """Return an error per repeated and missing required column, and one without references."""
     errors = []
     for field in fields:
         count = given.count(field.name)

@@ -59,7 +59,7 @@ def latin_shapes() -> dict[str, str]:
 
 
 def plain_forms() -> Iterator[tuple[str, str]]:
-    """Yield each character with its plain form."""
+    """Yield each character that has another plain form, with this form."""
     yield from zip(string.ascii_lowercase, string.ascii_uppercase, strict=True)
     for digit in filter(str.isdecimal, map(chr, range(0x80, _SCRIPTS_END))):
         yield digit, str(unicodedata.decimal(digit))

@@ -1,7 +1,8 @@
 """The matching function: it takes bank lines and expectations, and returns one outcome per line.
 
-The steps are SQL over four tables (lines, expectations, decisions, rules) and use no clock, no
-workspace and no network. Steps that several later steps read are stored as temporary tables.
+The steps are SQL over lines, expectations, decisions and the tables of the rules, and use no clock,
+no workspace and no network. A step becomes a temporary table, or a view if storing its rows costs
+more than reading them.
 """
 
 from __future__ import annotations
@@ -79,8 +80,9 @@ class Matches(Tables, msgspec.Struct, frozen=True, eq=False):
 
         Returns
         -------
-        dict[str, pa.Table]
-            The tables `lines`, `expectations`, `allocations` and `candidates`.
+        dict[str, Table]
+            The tables `lines`, `expectations`, `allocations` and `candidates`, under `Lines`,
+            `Expectations`, `Allocations` and `Candidates`.
         """
         return {
             "Lines": self.lines,
@@ -127,7 +129,7 @@ class Matches(Tables, msgspec.Struct, frozen=True, eq=False):
 
 
 FEW = 20_000
-"""Number of lines and expectations up to which one thread is as fast as several."""
+"""Number of lines and expectations below which one thread is as fast as several."""
 _NEXT_TO_NOTHING: Final = 1_000
 """Number of lines and expectations below which opening a database costs more than matching."""
 _KEPT: Final = 4
@@ -333,8 +335,9 @@ def _kept_database(
 def read_decisions(decisions: TableLike | None) -> pa.Table:
     """Read and check people's decisions.
 
-    A line is either ignored by one decision, with a reason, or accepted or rejected at most once
-    for each expectation.
+    A line is either ignored by one decision, with a reason, or accepted at most once for each
+    expectation. An expectation that was rejected for the line cannot be accepted too. Raise
+    TableError otherwise.
     """
     table = read_table(decisions, DECISIONS, name="decisions")
     is_ignored = pc.equal(table["verdict"], "ignore")

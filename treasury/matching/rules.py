@@ -41,9 +41,10 @@ class ClassRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     `bank_transaction_code` is an RE2 pattern that matches from the start of the ISO 20022 code
     (`PMNT/ICDT/SALA`). `remittance` and `counterparty_name` are RE2 patterns that are searched
-    without regard to case. `account` and `counterparty_account` are whole accounts. `source` and
-    `direction` are values of the statement. A rule with only text conditions never applies to a
-    credit, because the payer wrote the text, and no rule applies to a return.
+    without regard to case. `account` and `counterparty_account` are whole accounts. `source` is a
+    value of the statement, `direction` of the line. A rule that tests texts, but neither the code
+    nor the counterparty's account, never applies to a credit, because the payer wrote the text. No
+    rule applies to a return.
     """
 
     name: str
@@ -68,7 +69,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """A code with fewer letters and digits proves a match only in a structured field, after a
     label, with the exact amount or from a known payer. It is never read from an RF reference."""
     min_code: Size = 5
-    """Least number of letters and digits for a code between slashes to be read."""
+    """Minimum number of letters and digits of a code that is read between slashes."""
     labels: tuple[_Written, ...] = (
         "REF", "REFERENCE", "REFERENZ", "REFERENTIE", "REFERENCIA", "REFERENS", "INVOICE", "INV",
         "PAY", "PAYMENT", "ORDER", "CODE", "RECHNUNG", "RECHNUNGSNR", "RECHNUNGSNUMMER", "RECHN",
@@ -310,13 +311,13 @@ def _require_par(pairs: tuple[str, ...], where: str) -> None:
 
 
 def is_text_alone(rule: ClassRule) -> bool:
-    """Return whether a class has only conditions on texts, so that it never applies to a credit."""
+    """Return whether a class relies on texts that payers write, so it never applies to a credit."""
     by_text = rule.remittance is not None or rule.counterparty_name is not None
     return by_text and rule.bank_transaction_code is None and rule.counterparty_account is None
 
 
 def met_by_none(rules: Rules) -> tuple[str, ...]:
-    """Return the names of classes that never apply: they are for credits and test only texts."""
+    """Return the names of classes that never apply: they are for credits and rely on texts."""
     return tuple(
         rule.name for rule in rules.classes if rule.direction == "CRDT" and is_text_alone(rule)
     )

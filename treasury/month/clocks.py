@@ -64,7 +64,7 @@ def end_of(day: date, zone: ZoneInfo) -> datetime:
 
 
 def stage_of(due: date | None, today: date, rules: Rules, rail: Rail) -> Stage:
-    """Return `expected` until the end of `due`, then `late` for some days, then `missing`."""
+    """Return `expected` until the end of `due` or without one, then `late`, then `missing`."""
     if due is None or today <= due:
         return "expected"
     return "late" if rail.between(due, today) <= rules.late_target_days else "missing"

@@ -1,10 +1,10 @@
-"""Conversions of euros to coins that no endpoint lists, inferred from balances.
+"""Conversions of fiat money to coins that no endpoint lists, inferred from balances.
 
 The part of a balance change that no known transfer explains was converted. Booking dates and the
-service's processing times decide which credits must or may belong to it. A credit is certain only
-if every explanation contains it. If there are few credits, every combination of them is tried; if
-there are many, only consecutive runs in the order of their due times. The implied rate is fiat
-divided by coins. It contains rate and fee together, because the service states neither.
+service's processing times decide which credits must or may belong to the change. A credit is
+certain only if every explanation contains it. If there are few credits, every combination of them
+is tried; if there are many, only consecutive runs in the order of their due times. The implied rate
+is fiat divided by coins. It contains rate and fee together, because the service states neither.
 
 A credit that a person assigned to an account joins that account's queue only if the results for the
 other credits do not change. Otherwise it is reported as not shown in any balance, so that a wrong
@@ -47,12 +47,13 @@ _Row = Mapping[str, Any]
 
 
 class Conversion(msgspec.Struct, frozen=True, kw_only=True):
-    """Euros converted to coins, or waiting for it, between two observations of a balance.
+    """Fiat money converted to coins, or waiting for it, between two observations of a balance.
 
     `converted` and the balances are in `asset`, `fiat` is in `currency`. `credits` is the number of
-    bank lines that may be converted; `edge_credits` of them may belong to a neighbouring interval.
-    `fiat` is the sum of all credits. The implied rate is fiat per coin. It ranges from
-    `implied_rate`, with the fewest credits, to `implied_rate_to`, with the most.
+    bank lines in the row; `edge_credits` of them may or may not belong to it. `fiat` is the sum of
+    the credits, and in a proved row the largest sum that explains the change. The implied rate is
+    fiat per coin. It ranges from `implied_rate`, for the smallest such sum, to `implied_rate_to`,
+    for the largest.
     """
 
     state: str
@@ -78,9 +79,9 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     next_step: str
     entry_ids: list[str] = []
-    """The ids of bank lines with a proved conversion."""
+    """The ids of the bank lines that certainly belong to the row."""
     edge_ids: list[str] = []
-    """The ids of further bank lines that may have been converted."""
+    """The ids of further bank lines that may belong to the row."""
 
 
 CONVERSIONS: Final = with_units(
@@ -108,7 +109,7 @@ class _Explained(msgspec.Struct, frozen=True):
 
     An explanation is a set of credits with matching fiat. The credits `sure` are in every
     explanation, `maybe` in some. `least` and `most` are the smallest and the largest fiat sum of an
-    explanation.
+    explanation. `late` is true if no explanation contains every credit that was due.
     """
 
     sure: list[Pending]
@@ -129,7 +130,7 @@ def conversion_rows(
     rules: Rules,
     zone: ZoneInfo,
 ) -> list[Conversion]:
-    """Return the conversions of every account with virtual accounts, oldest first for each account.
+    """Return each account's conversions, oldest first, then its credits that are not converted.
 
     The rows are those of the steps `conversion_accounts`, `conversion_intervals`,
     `conversion_credits`, `recorded_rates` and `provider_coverage`. Credits booked up to `until`
@@ -197,9 +198,9 @@ def _all_proved(standing: Mapping[str, int], queue: Iterable[Pending]) -> bool:
 
 
 def _standing(rows: Iterable[Conversion]) -> dict[str, int]:
-    """Map each credit to 2 if its conversion is proved; leave out credits of unknown state.
+    """Map each credit to 2 if a proved conversion contains it, certainly or possibly.
 
-    Credits that certainly have not been converted yet map to 0.
+    Credits that certainly have not been converted yet map to 0. Others are left out.
     """
     standing: dict[str, int] = {}
     for row in rows:
@@ -440,7 +441,7 @@ class _Balance(msgspec.Struct):
         measured: dict[str, Any],
         step: str = "Ask the provider",
     ) -> Conversion:
-        """Return an unproved row; afterwards each of its credits counts as possibly converted."""
+        """Return an unproved row; each credit in `pool` then counts as possibly converted."""
         self._settle(pool, [], pool)
         return self._row("not_provable", reason, step, **measured)
 
@@ -473,7 +474,8 @@ class _Balance(msgspec.Struct):
         """Return the lowest and the highest plausible fiat per coin.
 
         They are the rates recorded around the interval, or the nearest one, widened by the band
-        that the rules allow. If the rules declare the pair one to one, both are 1.
+        that the rules allow. If the rules declare the pair one to one, both are 1. Return None if
+        no rate is recorded.
         """
         if f"{self.account['currency']}/{self.account['asset']}" in self.rules.one_to_one:
             return Decimal(1), Decimal(1)
@@ -550,7 +552,11 @@ _Sets: TypeAlias = list[tuple[frozenset[int], Decimal]]
 def _stretches(
     pool: Sequence[Pending], window: tuple[Decimal, Decimal], edge: int, at_least: int
 ) -> _Sets:
-    """Return, for each first credit, the shortest and the longest run with a sum in the window."""
+    """Return, for each first credit, the shortest and the longest run with a sum in the window.
+
+    A run has at least one credit and contains all credits before the place `at_least`, from its
+    first one on.
+    """
     sums = [Decimal(0), *accumulate((c.amount for c in pool), lambda a, b: total((a, b)))]
     sets: _Sets = []
     for first in range(edge + 1):

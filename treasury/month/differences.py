@@ -1,7 +1,7 @@
 """Differences between the bank and the services, each with its age and its next step.
 
 The SQL steps find the records. This module adds due dates and writes the sentences. A payment is
-never called missing before the statement that would show it has been added.
+reported as NOT AT BANK only after the statement that would show it was added.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def difference_rows(
     transfers: Iterable[InternalTransfer],
     today: Today,
 ) -> list[Difference]:
-    """Return every difference that began by the end of the month, the most overdue first."""
+    """Return every difference that began by the month's end: missing, late, open, expected."""
     differences = [
         _difference(row, today, **columns_of(row, today))
         for step, columns_of in TELLERS.items()

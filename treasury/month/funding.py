@@ -3,8 +3,9 @@
 The SQL step `funding` finds what the bank shows. This module adds our due dates, the service's due
 dates, and the next step. Bank details stay hidden until a request is approved. A colleague's remark
 ("marked sent", "will not fund") is shown with the state, but is not evidence. A request that a
-payment file contains is IN FILE, and must not be paid, until the bank shows it or a person decides
-otherwise. A request with a transaction hash entered here is HASH PROPOSED until the service has it.
+payment file contains is IN FILE, and must not be paid, until the bank answers or shows it, or a
+person decides otherwise. A request with a transaction hash entered here is HASH PROPOSED until the
+service has it.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ _Row = Mapping[str, Any]
 class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
     """A waiting request; `send` is in `currency`, `overdue` counts `overdue_unit` since `due`.
 
-    `file` is the payment file that contains it, journaled at `file_seq`. `answer` is the bank's
-    answer to it. `at_bank` is the stage of `OrderAnswer`, or `payee` if the bank could not confirm
-    the payee's name as ordered.
+    `file` is the payment file that contains the request, journaled at `file_seq`. `answer` is the
+    bank's answer to the payment. `at_bank` is the stage of `OrderAnswer`, or `payee` if the bank
+    could not confirm the payee's name as ordered; it is empty without an answer.
     """
 
     state: str
@@ -101,13 +102,13 @@ def remarks_by_request(remarks: pa.Table | None) -> dict[str, dict[str, Any]]:
 
 
 def short_account(account: str | None) -> str:
-    """Return the last digits, as in `…8901`, by which people recognise an account."""
+    """Return the last four characters, as in `…8901`, by which people recognise an account."""
     return f"…{account[-4:]}" if account else ""
 
 
 def _row(request: _Row, rules: Rules, today: date, remark: _Row | None) -> FundingRow:
     if remark is not None and remark.get("debited") and request["state"] in _UNPAID:
-        # Whatever the bank answered, a debit of the whole file may have paid it.
+        # A debit of the whole file may have paid the request, whatever the bank answered.
         request = {**request, "state": "CHECK BANK", "maybe_on": remark["debited"]}
     on_ramp = request["ramp_type"] == "ON_RAMP"
     currency = request["fiat_currency"] if on_ramp else request["crypto_currency"]

@@ -50,9 +50,10 @@ def with_answers(
 ) -> dict[str, dict[str, Any]]:
     """Return the remarks by request, each with `answers`, the bank's answers to its payments.
 
-    An answer comes with the time at which the payment's file was made; it is None without an
-    answer. Times are in `zone`, in which bank days are counted. `debited` is the day of a debit of
-    one of its files that no person has assigned to a payment yet.
+    `answers` has a pair per payment: the time at which its file was made, and the bank's answer or
+    None. Times are in `zone`, in which bank days are counted. `debited` is the last day of a debit
+    that may belong to one of the files and that no person has assigned yet. If no payment file has
+    an id, the remarks are returned unchanged.
     """
     messages = {name for row in remarks.values() for name in row["order_messages"] or () if name}
     if not messages:
@@ -100,9 +101,9 @@ def debit_days(
     """Return for each payment file, by its id, the last day of a debit that may belong to it.
 
     A debit may belong to a file if it contains the id or parts of the id. A debit without any other
-    explanation may also belong if it has exactly the file's total and is not earlier than the file.
-    A line that a class rule excluded does not belong to a file if it is smaller than each of the
-    file's payments: banks name a file in the fees they charge for it.
+    explanation may also belong if it has exactly the file's total and is at most a day earlier than
+    the file. A line that a class rule excluded does not belong to a file if it is smaller than each
+    of the file's payments: banks name a file in the fees they charge for it.
     """
     ordered: dict[str, list[Decimal | None]] = {}
     made: dict[str, date] = {}

@@ -52,8 +52,8 @@ class Run:
     def may_go_on(self, snapshot: Snapshot, keys: Keys) -> bool:
         """Return whether the run can continue on another snapshot.
 
-        `keys` are the other snapshot's.
-        Tables that differ there are copied, so they must be small.
+        The tables that its steps have read must be the same there. Other tables that differ are
+        copied, so they must be small. `keys` are the other snapshot's.
         """
         read = {name.removesuffix(HISTORY) for name in self._stored}
         return (
@@ -106,7 +106,7 @@ class Run:
         """Run, in order, each step that has not run on its current inputs.
 
         `last` are the steps that the caller reads. With it, other large tables are dropped as soon
-        as no later step reads them, and the run is not kept.
+        as no later step reads them; a run with large tables is not cached afterwards.
         """
         spent = spent_steps(steps, last) if last else {}
         for place, step in enumerate(steps):
@@ -176,7 +176,7 @@ _IDLE_RUNS: dict[Hashable, Run] = {}
 
 
 def forget_runs() -> None:
-    """Discard the cached run, so that the next question reads the records."""
+    """Discard the cached run, so that the next question runs all its steps."""
     _keep_only({})
 
 
@@ -193,7 +193,7 @@ def _keep_only(runs: Mapping[Hashable, Run]) -> None:
 def kept_run(snapshot: Snapshot) -> Iterator[Run]:
     """Yield a run on a snapshot: the cached run if it fits, or a new one.
 
-    One caller uses it at a time. A run that ends in an error is not cached.
+    A run has one caller at a time. A run that has large tables or ends in an error is not cached.
     """
     key = snapshot.key()
     with _LOCK:

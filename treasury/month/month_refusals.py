@@ -1,6 +1,6 @@
 """Checks before a month is reconciled: it has begun, records are stored, currencies are known.
 
-Each check needs one short query, so that DuckDB and Spark can run it.
+Each check needs at most two short queries, so that DuckDB and Spark can run it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _COVERED_OR_COMPLETED: Final = step_sql("treasury.month.queries", "covered_or_co
 
 
 def require_month(first_row: _FirstRow, month: Month) -> None:
-    """Raise NothingStored if no line, balance or completed request covers the month."""
+    """Raise NothingStored without a line by the month's end, a balance or a completed request."""
     first_booked, first, last = first_row(_BOOKED_DAYS) or (None, None, None)
     if first_booked is not None and first_booked <= month.last:
         return

@@ -161,8 +161,8 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
     `lines`: the month's booked bank lines of all accounts with their outcome; sums of
     `signed_amount` count own transfers too, so group them by `statement_account`.
     `awaiting_funds`: requests that wait for their funds, with state and next step.
-    `virtual_accounts`: proved credits per virtual account, or NOT PROVABLE. `matches`: every stored
-    line that no closed month has settled.
+    `virtual_accounts`: proved credits per virtual account, or NOT PROVABLE. `matches`: the outcomes
+    of all stored lines, or of some of them if `is_partial`.
     """
 
     printed: ClassVar[Sequence[str]] = ("lines", "differences")
@@ -204,15 +204,15 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
     fee_totals: Table
     matches: Matches
     conversions: Table = msgspec.field(default_factory=CONVERSIONS.empty_table)
-    """Conversions of euros to coins, proved by balances; columns as in `conversion.Conversion`."""
+    """Conversions of fiat money to coins, inferred from balances; columns as in `Conversion`."""
     differences: Table = msgspec.field(default_factory=DIFFERENCES.empty_table)
     """Differences between the bank and the services, with their age and next step."""
     internal_transfers: Table = msgspec.field(default_factory=INTERNAL_TRANSFERS.empty_table)
     """Transfers between own accounts and their two legs."""
     bank_cutoffs: Table = msgspec.field(default_factory=_BANK_CUTOFFS.empty_table)
-    """Instant payments of the month that the bank booked after it; columns as in BANK_CUTOFFS."""
+    """Instant payments of the month that the bank booked after it; columns as in _BANK_CUTOFFS."""
     excess_lines: Table = msgspec.field(default_factory=_EXCESS_LINES.empty_table)
-    """Amounts received above the expectation, in any month; columns as in EXCESS_LINES."""
+    """Excess amounts of matched lines in any month; columns as in _EXCESS_LINES."""
     rules: Rules = Rules()
     """The rules of the answer."""
     zone: ZoneInfo | None = None
@@ -229,7 +229,7 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
         return step_sql(step)
 
     def has_tables_of(self, other: Reconciliation) -> bool:
-        """Return whether both answers have equal tables; time and basis may differ."""
+        """Return whether both answers have the same objects; time and basis may differ."""
         fields = (name for name in self.__struct_fields__ if name not in ("as_of", "basis"))
         return all(getattr(self, name) is getattr(other, name) for name in fields)
 
@@ -246,7 +246,7 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
 
     @property
     def provable(self) -> bool:
-        """Return whether the credits of every virtual account can be proved."""
+        """Whether the credits of every virtual account can be proved."""
         proofs = self.virtual_accounts.arrow["proof"].to_pylist()
         return not any(proof.startswith("NOT PROVABLE") for proof in proofs)
 
@@ -285,7 +285,8 @@ def reconcile_month(
     """Reconcile a month from a snapshot of the lake, people's decisions and their remarks.
 
     Raise InputError if the month has not begun. Raise NothingStored if no bank line is stored by
-    its end, no request was completed and no account's balances cover it.
+    its end, no request was completed and no account's balances cover it. Raise StatementError if
+    the currency of a movement cannot be known.
     """
     return worked_out(Basis(snapshot, question, decisions, remarks)).answer
 
@@ -353,7 +354,8 @@ _MATCHED: Final[Memo[Matched]] = Memo()
 def _answer_key(basis: Basis, knowledge: Hashable | None) -> Hashable | None:
     """Return the cache key of an answer: the inputs of matching, and the answer's other inputs.
 
-    The key contains the day of the question in the reporting time zone, not its time.
+    The key contains the day of the question in the reporting time zone, not its time. Return None
+    if one of the inputs has no key.
     """
     question = basis.question
     remarked = None if basis.remarks is None else fingerprint(basis.remarks)
@@ -424,7 +426,7 @@ def _work_out_unsettled(basis: Basis, closed: ClosedMonths) -> WorkedOut | None:
                 return None
             month_refusals.require_month(_first_row(connection), basis.question.month)
             answered = _read_answer(basis, steps_run)
-    # Any other error is raised again when all records are matched.
+    # An error of the lake's own files is raised again when all records are matched.
     except _NOT_AS_WRITTEN:
         return None
     answer = msgspec.structs.replace(answered.answer, is_partial=True)
@@ -432,7 +434,7 @@ def _work_out_unsettled(basis: Basis, closed: ClosedMonths) -> WorkedOut | None:
 
 
 def settling_terms(question: Question) -> str:
-    """Return the hash of the rules, accounts and SQL steps on which settled records depend."""
+    """Return the hash of the rules, accounts, zone and steps on which settled records depend."""
     steps = [(step.name, step.sql) for step in (*STEPS, *unsettled_run.SETTLE_STEPS)]
     digest = hashlib.sha256(msgspec.json.encode((question.zone.key, steps)))
     digest.update(fingerprint(*question_tables.question_terms(question).values()) or b"")
@@ -617,6 +619,6 @@ def _decision_tables(decisions: TableLike | None) -> dict[str, pa.Table]:
 
 
 def _known_at(connection: duckdb.DuckDBPyConnection) -> datetime | None:
-    """Return the time of the last commit that the snapshot shows."""
+    """Return the time of the last commit that the snapshot shows, or None without a commit."""
     last = connection.sql('SELECT max("at") AS known_at FROM commits').to_arrow_table()
     return last["known_at"][0].as_py()

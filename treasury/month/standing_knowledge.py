@@ -69,7 +69,7 @@ class Knowledge:
         return _ById(rows, "expectation_id")
 
     def line_rows(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
-        """Return these lines with their class and place; unknown ids are skipped."""
+        """Return these lines with class and position in the bank's file; skip unknown ids."""
         chosen = pc.is_in(self.bank_lines["entry_id"], pa.array(list(ids), pa.string()))
         classes = pc.is_in(self.lines["entry_id"], pa.array(list(ids), pa.string()))
         line_rows = {row["entry_id"]: row for row in self.bank_lines.filter(chosen).to_pylist()}
@@ -83,7 +83,10 @@ class Knowledge:
         return {row["entry_id"]: row["known_from"] for row in rows}
 
     def find_line(self, name: str) -> str:
-        """Return the id of the line with this id, or with an id that begins with it."""
+        """Return the id of the line with this id, or with an id that begins with it.
+
+        Raise InputError if there is no such line, or more than one.
+        """
         return _find_id(name, self.bank_lines["entry_id"].to_pylist(), "bank line", _LINES)
 
     def find_expectation(self, name: str) -> str:

@@ -36,7 +36,7 @@ _Rows = list[dict[str, Any]]
 def view_of(connection: duckdb.DuckDBPyConnection, question: Question) -> dict[str, pa.Table]:
     """Return these tables of a month by name.
 
-    Every step must have run on the connection.
+    The steps READ_FOR_VIEW must have run on the connection.
     """
     month, zone, rules = question.month, question.zone, question.rules
     credit_rows = _rows(connection, "conversion_credits")
@@ -69,7 +69,7 @@ def view_of(connection: duckdb.DuckDBPyConnection, question: Question) -> dict[s
 def conversions_of(
     connection: duckdb.DuckDBPyConnection, question: Question, credit_rows: _Rows | None = None
 ) -> list[Conversion]:
-    """Return every conversion that balances show, in any month.
+    """Return the conversions of all accounts in any month, and credits not converted yet.
 
     `credit_rows` are the rows of the step `conversion_credits`; they are read if it is None.
     """

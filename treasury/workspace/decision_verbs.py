@@ -167,7 +167,7 @@ class WorkspaceDecisions(WorkspaceStores):
         agreed: SheetPlan | None = None,
         dry_run: bool = False,
     ) -> SheetPlan:
-        """Write the decisions in a sheet of `exceptions_sheet` to the journal, all or none.
+        """Journal the decisions in a sheet of `exceptions_sheet` in one write; skip refused ones.
 
         Parameters
         ----------
@@ -188,9 +188,9 @@ class WorkspaceDecisions(WorkspaceStores):
         Raises
         ------
         InputError
-            If the file is not a decision sheet.
+            If the file is not a decision sheet, or contains no choice.
         ActionRefused
-            If any part of `agreed` has changed.
+            If any part of `agreed` has changed, or the month is closed.
 
         Examples
         --------
@@ -201,7 +201,7 @@ class WorkspaceDecisions(WorkspaceStores):
         return self._sheets().decide(source, name=name, agreed=agreed, dry_run=dry_run)
 
     def decision_effects(self, *planned: Decision) -> Effects:
-        """Return the effects of planned decisions on other open items than the decided lines.
+        """Return the effects of planned decisions on open items other than the decided lines.
 
         Parameters
         ----------
@@ -244,17 +244,17 @@ class WorkspaceDecisions(WorkspaceStores):
         return effects_of_remark(self, planned)
 
     def rests_on(self, withdrawal: Withdrawal) -> tuple[str, ...]:
-        """Return the lines, decisions and months that depend on a statement to be withdrawn.
+        """Return sentences about the lines, decisions and months that depend on a statement.
 
         Parameters
         ----------
         withdrawal
-            A withdrawal planned with `dry_run=True`.
+            The statement's withdrawal, planned with `dry_run=True`.
 
         Returns
         -------
         tuple of str
-            One sentence each for bank lines, decisions and closed months.
+            A sentence about the bank lines, one about the decisions, and one per closed month.
 
         Examples
         --------
@@ -331,7 +331,7 @@ class WorkspaceDecisions(WorkspaceStores):
         Raises
         ------
         InputError
-            If either was not made by `t.reconcile`.
+            If either was not made by `t.reconcile`, or the months differ.
 
         Examples
         --------

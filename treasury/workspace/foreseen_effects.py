@@ -1,4 +1,4 @@
-"""Computes the effects of a planned decision on other open items, before it is journaled."""
+"""The effects of a planned decision on other open items, before it is journaled."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _COIN_COLUMNS: Final = {
 
 
 def effects_of_decisions(t: WorkspaceStores, planned: Sequence[Decision]) -> Effects:
-    """Return the effects of planned decisions on other open items than the decided lines.
+    """Return the effects of planned decisions on open items other than the decided lines.
 
-    The effects are on the open items of the last month that ended, or of the first open month that
-    contains one of the lines.
+    The open items are those of the last month that ended, or of the last month with a decided line,
+    whichever is later; for a closed month, those of the next open one.
     """
     decided = t.decided()
     booked = [
@@ -54,7 +54,7 @@ def effects_of_decisions(t: WorkspaceStores, planned: Sequence[Decision]) -> Eff
 
 
 def effects_of_remark(t: WorkspaceStores, planned: Remark) -> Effects:
-    """Return the effects of a planned remark on the last ended month's open items."""
+    """Return the effects of a planned remark on the last ended month, or the next open one."""
     decided = t.decided()
     return _effects(t, decided, foreseen_remark(decided, planned))
 
@@ -68,7 +68,7 @@ def effects_of_drafts(
 
 
 def rests_on(t: WorkspaceStores, matches: Deciding, withdrawal: Withdrawal) -> tuple[str, ...]:
-    """Return what depends on a statement to be withdrawn, one sentence each.
+    """Return sentences about the records that depend on a statement to be withdrawn.
 
     The sentences count its lines by outcome and the decisions on them, and name the closed months
     that keep the statement.

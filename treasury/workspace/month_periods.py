@@ -73,7 +73,7 @@ class Periods(Facade):
             A CSV file of ledger balances, which is compared, kept in the workspace's folder
             `ledger`, and journaled; default: the month's last one.
         actor
-            The person; default: the one at this desk.
+            The person; default: the one at the login.
 
         Returns
         -------
@@ -83,7 +83,8 @@ class Periods(Facade):
         Raises
         ------
         ActionRefused
-            If an item blocks the close and is not proposed to be carried.
+            If an item blocks the close and is not proposed to be carried, or the month cannot be
+            prepared now.
         TreasuryError
             If the open items do not roll forward.
 
@@ -139,7 +140,7 @@ class Periods(Facade):
         month
             The month.
         actor
-            The person; default: the one at this desk.
+            The person; default: the one at the login.
 
         Returns
         -------
@@ -149,7 +150,8 @@ class Periods(Facade):
         Raises
         ------
         ActionRefused
-            If the same person prepared the month, unless the policy allows this.
+            If the same person prepared the month, unless the policy allows this, or if no valid
+            preparation awaits a signature.
         StorageError
             If the head cannot be published. The month is closed nevertheless.
 
@@ -191,7 +193,7 @@ class Periods(Facade):
         reason
             The reason, which is journaled.
         actor
-            The person; default: the one at this desk.
+            The person; default: the one at the login.
 
         Returns
         -------
@@ -260,7 +262,10 @@ class Periods(Facade):
     def closing_on(
         self, month: str | Month | None, decided: Decided, *, ledger: Path | None = None
     ) -> Closing:
-        """Return a month's balances, verdict and roll-forward under the given decisions."""
+        """Return a month's balances, verdict and roll-forward under the given decisions.
+
+        Raise the errors of `month`.
+        """
         from treasury.close.closing import closed_month, closing_from
         from treasury.close.ledger.provided_ledger import journaled_ledger
 
@@ -305,7 +310,7 @@ class Periods(Facade):
         reason
             The reason, which is journaled.
         actor
-            The person; default: the one at this desk.
+            The person; default: the one at the login.
 
         Returns
         -------

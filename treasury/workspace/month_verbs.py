@@ -118,7 +118,7 @@ class WorkspaceMonths(WorkspacePayments):
             of its close, without later facts (`periods.late`).
         engine
             A Spark session, its address, or "duckdb"; default: `[engine]` in the settings. Spark
-            reads the files of the lake directly; the result is the same.
+            reads the files of the lake directly; the month's tables are the same.
         into
             A folder or schema to which Spark writes all results of matching.
 
@@ -134,7 +134,7 @@ class WorkspaceMonths(WorkspacePayments):
         NothingStored
             If nothing is stored about the month.
         InputError
-            If `into` is given without Spark.
+            If the month has not begun, or `into` is given without Spark.
 
         Examples
         --------
@@ -548,8 +548,12 @@ class WorkspaceMonths(WorkspacePayments):
 
         Raises
         ------
-        ActionRefused, NothingStored
-            If this person may not sign; if nothing is stored about the month.
+        ActionRefused
+            If this person may not sign.
+        InputError
+            If a ledger is given together with `sign`, or for a closed month.
+        NothingStored
+            If nothing is stored about the month.
 
         Examples
         --------

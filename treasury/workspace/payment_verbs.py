@@ -245,8 +245,10 @@ class WorkspacePayments(WorkspaceFiles):
 
         Raises
         ------
+        InputError
+            If `what` is empty.
         NothingStored
-            If nothing is stored yet.
+            If no stored record has that name.
 
         Examples
         --------
@@ -273,17 +275,20 @@ class WorkspacePayments(WorkspaceFiles):
 
         Returns
         -------
-        The explanation: in words as `stages`, which `print` shows at 80 columns, and as the tables
-        `forms`, `readings`, `questions`, `returns`, `candidates` and `allocations`.
+        LineExplanation
+            The explanation: in words as `stages`, which `print` shows at 80 columns, and as the
+            tables `forms`, `readings`, `questions`, `returns`, `candidates` and `allocations`.
 
         Raises
         ------
         InputError
-            No line has the id (the message names the nearest one), several begin with it, or the
-            line is of another month.
+            If no line has the id (the message names the nearest one), several ids begin with it, or
+            the line is of another month.
         NothingStored
-            The month has no bank line.
+            If `month` has no bank line.
 
+        Examples
+        --------
         >>> print(t.explain("5a0c1e7f93b2"))
         """
         from treasury.month.explain.explainer import explain_line
@@ -312,9 +317,9 @@ class WorkspacePayments(WorkspaceFiles):
         Raises
         ------
         InputError
-            There is no such line or step, or the step has no column with the id of a line.
+            If there is no such line or step, or the step has no column with the id of a line.
         NothingStored
-            The month has no bank line.
+            If `month` has no bank line.
 
         Examples
         --------
@@ -329,7 +334,7 @@ class WorkspacePayments(WorkspaceFiles):
 
 
 def _as_action(operation: str) -> str:
-    """Return the error for a write with a read-only client, which names the action to propose."""
+    """Return the advice for a write with a read-only client: the action to propose, if any."""
     from treasury.actions import KINDS
 
     kind = next((kind.name for kind in KINDS.values() if kind.operation == operation), None)

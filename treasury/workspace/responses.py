@@ -35,7 +35,7 @@ class Answered(ReceivedRecord, frozen=True, kw_only=True):
 
 
 def _id(answer: ReceivedRecord) -> str | None:
-    """Return the id in the answer, or the id that a person looked up."""
+    """Return the id in the answer, else the id that a person looked up, or None."""
     assert isinstance(answer, Answered)
     return getattr(answer.value, "id", None) or answer.entry.body.get("record")
 
@@ -98,14 +98,14 @@ _SESSIONS: Final = form(
     Field("account_id", TEXT, "account_id", "the account that receives the coins"),
     _STATUS,
     Field("in_amount", AMOUNT, "in_amount", "amount that the customer pays", unit="`in_currency`"),
-    Field("in_currency", TEXT, "in_currency", "of `in_amount`"),
+    Field("in_currency", TEXT, "in_currency", "currency of `in_amount`"),
     Field(
         "out_cryptocurrency", TEXT, "out_cryptocurrency", "coin to which the amount is converted"
     ),
     Field("payment_url", TEXT, "payment_url", "the checkout's address, for the customer"),
-    Field("external_ref", TEXT, "external_ref", "our own name"),
+    Field("external_ref", TEXT, "external_ref", "our own reference"),
     Field("wallet_id", TEXT, "wallet_id", "the wallet that receives the coins"),
-    Field("transaction_hash", TEXT, "blockchain_tx_id", "on the chain"),
+    Field("transaction_hash", TEXT, "blockchain_tx_id", "hash of the transaction"),
     Field("cancellable", BOOL, "cancellable", "whether it could be cancelled at that time"),
     Field("expires_at", INSTANT, "expires_at", "when the checkout closes"),
     Field("metadata", TEXT, _metadata, "our data stored with it, as JSON", "metadata"),
@@ -127,8 +127,8 @@ _REQUESTS: Final = form(
     *_amounts("settlement_amount", "amount to settle"),
     *_amounts("settled_amount", "settled amount"),
     *_amounts("shortfall_amount", "amount that could not be settled"),
-    Field("currency", TEXT, "currency", "of the amounts in fiat"),
-    Field("external_id", TEXT, "external_id", "our own name"),
+    Field("currency", TEXT, "currency", "currency of the fiat amounts"),
+    Field("external_id", TEXT, "external_id", "our own reference"),
     Field("description", TEXT, "description", "text of the requester"),
     Field("settled_at", INSTANT, "settled_at", "when it was settled"),
     Field("reversal_reason", TEXT, "reversal_reason", "why it was reversed, as a code"),
@@ -147,7 +147,7 @@ _EXECUTIONS: Final = form(
     Field("id", TEXT, "id", "the service's id", "executions[].id"),
     Field("payment_request_id", TEXT, lambda found: found.request_id, "the payment request", "id"),
     Field("type", TEXT, "type", "AUTHORIZATION, SETTLEMENT", "executions[].type"),
-    Field("status", TEXT, "status", "as answered", "executions[].status"),
+    Field("status", TEXT, "status", "status in the answer", "executions[].status"),
     Field("chain", TEXT, "chain", "blockchain network", "executions[].chain"),
     Field("asset", TEXT, "asset", "the coin that moves", "executions[].asset"),
     Field("amount", AMOUNT, "amount", "units of `asset`", "executions[].amount", unit="`asset`"),
@@ -159,11 +159,11 @@ _EXECUTIONS: Final = form(
         "executions[].exchangeRate",
         "as the service states it",
     ),
-    Field("wallet_pair_id", TEXT, "wallet_pair_id", "between which", "executions[].walletPairId"),
-    Field("transaction_hash", TEXT, "transaction_hash", "on it", "executions[].transactionHash"),
+    Field("wallet_pair_id", TEXT, "wallet_pair_id", "pair of wallets", "executions[].walletPairId"),
+    Field("transaction_hash", TEXT, "transaction_hash", "its hash", "executions[].transactionHash"),
     Field("error_message", TEXT, "error_message", "why it failed", "executions[].errorMessage"),
     Field("created_at", INSTANT, "created_at", "when it began", "executions[].createdAt"),
-    Field("updated_at", INSTANT, "updated_at", "its last change", "executions[].updatedAt"),
+    Field("updated_at", INSTANT, "updated_at", "last change", "executions[].updatedAt"),
     *_JOURNALED,
     title="The steps of each payment request, as the service answered",
     observations=True,

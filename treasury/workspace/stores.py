@@ -280,7 +280,7 @@ class WorkspaceStores:
         Raises
         ------
         NothingStored
-            If nothing was stored by then.
+            If nothing was stored up to this workspace's instant.
 
         Examples
         --------

@@ -72,8 +72,8 @@ _ADDRESSES = pa.schema(
 def addresses_confirm(view: CommandView, places: tuple[str, ...], reason: str | None) -> None:
     """Confirm the current addresses and places of secrets in treasury.toml.
 
-    Each new or changed one is shown with its previous value, for confirmation on a terminal. In a
-    workspace of an earlier version every address counts as new, once.
+    Each new or changed address is shown with its previous value, for confirmation on a terminal. In
+    a workspace of an earlier version every address counts as new, once.
     """
     folder, settings = view.folder, view.workspace.settings
     question = terminal_question()

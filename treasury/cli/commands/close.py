@@ -96,8 +96,8 @@ def pack_rows(pack: ClosePack) -> pa.Table:
 def verify(view: CommandView, pack: str, with_workspace: bool) -> None:
     """Verify every file of PACK and recompute it; exits 1 with the differences.
 
-    Only the folder is needed. Keep a copy of the printed seal elsewhere, because a forger of the
-    whole pack could not change it. PACK may come from any source: links are not followed, and the
+    Only the folder is needed. Keep a copy of the printed seal elsewhere: whoever forges the whole
+    pack cannot change that copy. PACK may come from any source: links are not followed, and the
     number and size of files, memory and time are limited.
     """
     from treasury.report.pack.pack_verification import verify_pack

@@ -102,7 +102,7 @@ def match_open(view: CommandView, assigned_to: str | None) -> None:
 
 
 def with_short_ids(table: pa.Table) -> pa.Table:
-    """Add the column `line`: the shortest unique prefixes of ids that `treasury match` accepts."""
+    """Add the column `line`: the ids' beginnings, as long as needed to differ in this table."""
     ids = table["entry_id"].to_pylist()
     length = 8
     while len({name[:length] for name in ids}) < len(set(ids)):
@@ -251,7 +251,7 @@ def match_undo(
     reason: str,
     dry_run: bool,
 ) -> None:
-    """Undo the last decision on LINE, or on the pair; the decision before it is in force again."""
+    """Undo the last decision on LINE, or on LINE and EXPECTATION; the one before applies again."""
     undo = partial(view.workspace.matches.undo, line, expectation, reason=reason)
     planned = undo(seq=seq, dry_run=True)
     _require_agreed_lines(view.workspace, planned, dry_run=dry_run)
@@ -429,7 +429,7 @@ def request_undo(view: CommandView, name: str, seq: int | None, reason: str, dry
 @request.command("list")
 @view_options
 def request_list(view: CommandView) -> None:
-    """List the remarks in force."""
+    """List the remarks in force, and the payment files and hashes entered here."""
     remarks = view.workspace.funding.list().arrow
     view.rows(remarks, layout="remarks", title="Remarks")
 

@@ -288,7 +288,7 @@ def status(view: CommandView, month: str | None) -> None:
 @click.argument("query")
 @view_options
 def sql(view: CommandView, query: str) -> None:
-    """Run QUERY, one SELECT, over the tables of the lake."""
+    """Run QUERY, one SELECT, over the stored tables and the last ended month's results."""
     rows: Any = view.workspace.sql(query)
     view.rows(rows.arrow, empty="no rows", as_stored=True)
 

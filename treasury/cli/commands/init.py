@@ -1,7 +1,8 @@
 """`treasury init`: ask for the settings of a new workspace, and test each answer.
 
 On a terminal it prompts for missing options; a script gives all as options. treasury.toml is
-written only when each setting was tested, or kept although a test failed or was skipped.
+written only after each setting was tested; `--offline` skips the tests of addresses and
+credentials.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def init(view: CommandView, /, **given: Any) -> None:
     new = answers.connected(NewSettings(company=answers.company(), time_zone=given["time_zone"]))
     new = msgspec.structs.replace(new, accounts=answers.accounts())
     settings = new.write(folder)
-    # The person has just typed the addresses, and they were tested, so they count as confirmed.
+    # The person has just stated the addresses, and they were tested, so they count as confirmed.
     if not given["offline"]:
         confirm(folder, settings, secret_settings(settings), "treasury init")
     click.echo(f"wrote {folder / FILE_NAME}")

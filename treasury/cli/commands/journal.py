@@ -121,8 +121,8 @@ def head(view: CommandView) -> None:
 def verify(view: CommandView, ends: Sequence[str], files: Sequence[str], keys: str | None) -> None:
     """Verify every entry against the chain, its signature, and journal ends noted elsewhere.
 
-    Shows changed, removed or moved entries, the first noted end that is missing, and who signed.
-    Exits with 1 if a signature is invalid.
+    Fails with an error if an entry was changed, removed or moved, or if a noted end is missing.
+    Shows who signed, and exits with 1 if a signature is invalid.
     """
     from treasury.journal.chain import read_head
     from treasury.journal.kept_heads import read_heads

@@ -198,7 +198,7 @@ def _sharing(view: CommandView) -> Sharing:
 
 
 @lake.command("pin")
-@click.option("--why", required=True, help="The purpose: October 2026 closed.")
+@click.option("--why", required=True, help="The purpose, for example `October 2026 closed`.")
 @click.option("--commit", type=int, help="The commit's number; default: the last one.")
 @pass_view
 def pin(view: CommandView, why: str, commit: int | None) -> None:

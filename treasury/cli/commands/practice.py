@@ -61,7 +61,9 @@ _scenario_option = click.option(
     show_default=True,
     help="The variant of the company: its bank files, wallets and provider.",
 )
-_seed_option = click.option("--seed", type=int, default=7, show_default=True, help="Which company.")
+_seed_option = click.option(
+    "--seed", type=int, default=7, show_default=True, help="The company's number."
+)
 
 
 def _bounds(text: str) -> tuple[Decimal, Decimal]:
@@ -267,7 +269,7 @@ def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
     path = folder / FILE_NAME
     if path.exists() and load_settings(folder).workspace.environment != "sandbox":
         raise InputError(
-            f"{path} belongs to a real desk",
+            f"{path} belongs to a real workspace",
             do="name another folder with --workspace for the practice company",
         )
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
@@ -310,7 +312,7 @@ def practice_company(folder: str | Path | None = None) -> Workspace:
     Raises
     ------
     InputError
-        If the folder belongs to a real desk or to another practice company.
+        If the folder belongs to a real workspace or to another practice company.
 
     Examples
     --------

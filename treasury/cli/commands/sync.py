@@ -127,7 +127,7 @@ def watch(view: CommandView, every: timedelta, credential: str | None) -> None:
 @click.option("--dry-run", is_flag=True, help="Show how many items each would get; send nothing.")
 @pass_view
 def notify(view: CommandView, dry_run: bool) -> None:
-    """Send news to the people and webhooks in the settings, once.
+    """Send new items to the people and webhooks in the settings, once.
 
     Items that a channel already received are not sent to it again. Exits with 5 if a channel
     failed.

@@ -34,7 +34,7 @@ def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | No
     """Return the step's SELECT in another SQL dialect that SQLGlot knows.
 
     `called` maps tables that the step reads to their names in the other engine. Raises InputError
-    if a construct has no equivalent.
+    if a construct has no equivalent, or SQLGlot is not installed.
     """
     try:
         from sqlglot import ErrorLevel, exp, parse_one

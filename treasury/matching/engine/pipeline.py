@@ -61,7 +61,10 @@ def _mentioned_in(sql: str) -> Mapping[str, int]:
 
 @cache
 def steps_of(package: str) -> Mapping[str, Step]:
-    """Return every step of a package and its folders by name, each from the file `<name>.sql`."""
+    """Return every step of a package and its folders by name, each from the file `<name>.sql`.
+
+    Raise ValueError if two steps have the same name.
+    """
     steps: dict[str, Step] = {}
     for file in _sql_files(resources.files(package)):
         name = file.name.removesuffix(".sql")
@@ -81,7 +84,10 @@ def _sql_files(folder: Traversable) -> Iterator[Traversable]:
 
 
 def in_order(steps: Mapping[str, Step], targets: Iterable[str]) -> tuple[Step, ...]:
-    """Return the target steps and all steps that they need; each follows those that it reads."""
+    """Return the target steps and all steps that they need; each follows those that it reads.
+
+    Raise ValueError if steps read each other in a circle.
+    """
     ordered: dict[str, Step] = {}
 
     def visit(name: str, below: tuple[str, ...] = ()) -> None:

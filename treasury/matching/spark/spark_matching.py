@@ -92,8 +92,10 @@ def match_references(
     ------
     TableError
         If a table is not valid, as in `treasury.match_references`.
+    SettingsError
+        If the rules are not valid.
     InputError
-        If `engine` is not a Spark session or its address.
+        If `engine` is not a Spark session or its address, or no Spark answers there.
     StorageError
         If `into` cannot be written, or already has one of the tables.
     """

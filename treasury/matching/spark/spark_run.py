@@ -38,7 +38,8 @@ def session_of(engine: Any, token: Secret | None = None) -> Any:
 
     An address has Spark's own form: `sc://host:15002` of a Spark Connect server, or
     `spark://host:7077`, `yarn`, `local[2]` of a master. The `token` is sent to a Connect server.
-    Raises InputError for any other value, and if pyspark is not installed.
+    Raises InputError for any other value, if no Spark answers there, or if pyspark is not
+    installed.
     """
     if not isinstance(engine, str):
         if hasattr(engine, "sql") and hasattr(engine, "createDataFrame"):
@@ -115,7 +116,7 @@ _ROWS_OF_PARTITION: Final = 100_000
 FEW: Final = 20_000
 """Number of rows up to which compiling a step costs more than running it."""
 _AT_ONCE: Final = 4
-"""Steps that run at the same time."""
+"""Maximum number of steps that run at the same time."""
 
 
 def spark_columns(schema: pa.Schema) -> str:

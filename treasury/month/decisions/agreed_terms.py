@@ -1,8 +1,8 @@
 """Terms that `policy.toml` proposes and two people put in force through the journal.
 
 Editing the file alone changes nothing, and an answer for an earlier time uses the terms of that
-time. The person who proposed terms cannot accept them. If the policy allows one person to do both,
-the proposer may accept them, and the journal entry records this.
+time. The person who proposed terms cannot accept them, unless the policy allows one person to do
+both; the journal entry then records this.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class AgreedTerms(msgspec.Struct, frozen=True):
 def agreed_terms(
     entries: Iterable[Entry], kind: TermsKind
 ) -> tuple[AgreedTerms | None, AgreedTerms | None]:
-    """Return the terms in force, and the terms waiting for a second person."""
+    """Return the terms in force and the terms waiting for a second person, each or None."""
     in_force: AgreedTerms | None = None
     proposal: AgreedTerms | None = None
     for entry in entries:
@@ -86,8 +86,8 @@ def agreed_terms(
 class TermsVerbs(Facade):
     """Decisions by which two people put one kind of terms of `policy.toml` in force.
 
-    One person calls `propose`, another `accept`. Each method returns the terms in force and the
-    proposed ones as a table with the columns `columns`.
+    One person calls `propose`, another `accept`. Both, and `list`, return the terms in force and
+    the proposed ones as a table with the columns `columns`.
 
     >>> t.limits.propose("limits for the new year")
     >>> t.limits.accept()

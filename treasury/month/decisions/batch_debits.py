@@ -31,11 +31,12 @@ def orders_paid(
 ) -> tuple[str, ...]:
     """Return the requests of a payment file that a debit pays: all that the bank has not rejected.
 
-    Raise InputError if the file was never made. Raise ActionRefused if the line is not a debit, is
-    not exactly the amount that these requests wait for, or does not name the file and no reason is
-    given. A payment that the bank rejected as a duplicate was paid by another debit. If the file
-    was uploaded twice, this debit may have paid it, and a reason is required. `accepted` are pairs
-    of an accepted line and its requests.
+    Raise InputError if the file was not made here. Raise ActionRefused if the line is not a debit
+    of the paying account, is matched to another request, or is not exactly the amount that these
+    requests wait for. Raise it too if one of them is gone or partly paid, or if the line does not
+    name the file and no reason is given. A payment that the bank rejected as a duplicate was paid
+    by another debit. If the file was uploaded twice, this debit may have paid it, and a reason is
+    required. `accepted` are pairs of an accepted line and its requests.
     """
     orders = {
         request: file
@@ -65,7 +66,8 @@ def orders_paid(
     missing = [request for request in paid if request not in rows]
     if missing or not paid:
         raise ActionRefused(
-            f"no request of {clean(file_name)} can be paid by this debit: all are rejected or gone",
+            f"this debit cannot be accepted for {clean(file_name)}: all payments are rejected, or a"
+            " request is gone",
             do="sync, then look at `treasury awaiting-funds`",
         )
     if (line_id, paid) in accepted:
@@ -105,7 +107,7 @@ def orders_paid(
 def _ordered(
     knowledge: Knowledge, orders: Mapping[str, PaymentFile], line: Mapping[str, Any], reason: str
 ) -> tuple[str, ...]:
-    """Return the payments of a file without rejected ones; with duplicates if the debit paid them.
+    """Return the requests that were not rejected; with duplicates if the debit is the sum of all.
 
     Raise ActionRefused if duplicates would be included without a reason.
     """

@@ -43,9 +43,10 @@ MOVES: Final = grouped_schema(
         "why",
     ),
 )
-"""One row per bank line with a different outcome or expectation.
+"""One row per bank line whose outcome, expectation, matched amount or class changes.
 
-`from_outcome` is null for a new line, `to_outcome` for a line that was removed.
+`from_outcome` is null for a new line, `to_outcome` for a line that was removed. For a classed line
+they are its class.
 
 `cause`: new statement, line changed, record changed, another line, decision, rule; several are
 joined by `+`.
@@ -210,7 +211,7 @@ def _cause_of_move(entry: str, cause: str, first: Knowledge, last: Knowledge) ->
     changes = moved(facts, line_facts(after), {}, last.rules)
     if changes:
         return "line changed", "; ".join(changes)
-    # The line's former record or its present record may have changed.
+    # The line's earlier expectation or its current one may have changed.
     records = (run.outcomes[entry]["expectation_id"] for run in (first, last))
     for name in dict.fromkeys(record for record in records if record):
         before, after = (run.expectation_rows.get(name) for run in (first, last))

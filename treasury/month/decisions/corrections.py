@@ -1,8 +1,8 @@
 """Decisions about lines of closed months: each posts to the open month and names the closed one.
 
-A close is never changed. A decision journaled after a close applies from then on, and the next open
-month posts the difference. To find it, the line is compared as each month knew it at its own close:
-the month of the line, the months closed after it, and the open month.
+A close is never changed. A decision journaled after a close applies from then on, and the next
+month that is open at that time posts the difference. To find it, the line is compared as each month
+knew it at its own close: the month of the line, the months closed after it, and the open month.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ CORRECTIONS: Final = grouped_schema(
     (AMOUNT, "matched_amount"),
     (TEXT, "expectation_id", "reference"),
 )
-"""Two rows per line that was decided after its `month` was closed.
+"""Two rows per decision that changed a line after its `month` was closed.
 
-`side` is `before` for the line as the last closed month knew it, and `after` for its current form.
+`side` is `before` for the line as the last close without the decision knew it, and `after` for the
+line with the decision.
 """
 _WORDS: Final = {"accept": "accepted", "reject": "rejected", "ignore": "closed", "undo": "undone"}
 

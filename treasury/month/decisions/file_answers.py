@@ -1,7 +1,7 @@
-"""The banks' answers to payment files made in this workspace: a row per file, batch and payment.
+"""The banks' answers to payment files: a row per status of a file, a batch or a payment.
 
-The ids that were journaled when the file was made link each status to its file and request.
-Statuses of other payments are shown without a file.
+The ids that were journaled when a file was made here link its statuses to the file and its
+requests. Other statuses are shown without a file.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _OUTCOMES: Final = {
 
 
 def file_answers(statuses: pa.Table, entries: Iterable[Entry]) -> pa.Table:
-    """Return the bank's answers by file, in order of arrival; columns as in FILE_ANSWERS."""
+    """Return the banks' answers by file, else in the given order; columns as in FILE_ANSWERS."""
     names: dict[str, str] = {}
     requests: dict[tuple[str, str], str] = {}
     for request, files in files_made(entries).items():

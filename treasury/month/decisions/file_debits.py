@@ -85,7 +85,7 @@ def order_stages(snapshot: Snapshot, orders: Mapping[str, PaymentFile]) -> dict[
 def answer_to(
     file: PaymentFile, statuses: Iterable[Mapping[str, Any]], accepted: Collection[str] = ()
 ) -> OrderAnswer | None:
-    """Return the bank's answer to a payment in a file, from rows of `payment_statuses`.
+    """Return the bank's answer to a payment in a file, or None, from rows of `payment_statuses`.
 
     `accepted` are banks' names for its payee that people accepted.
     """

@@ -1,4 +1,4 @@
-"""People's remarks and actions on ramp requests that no bank line shows, one row per request.
+"""People's remarks on ramp requests, their payment files and hashes; one row per request.
 
 They prove no payment. A remark is shown next to the state that the bank and the service prove. A
 request in a payment file, or with a transaction hash entered here, is treated as paid. It must
@@ -33,13 +33,13 @@ REQUEST_REMARKS: Final = grouped_schema(
     (TEXT, "hash_state", "hash_by"),
     (INSTANT, "hash_at"),
 )
-"""One row per request with a remark, in a payment file, or with a hash; other columns are empty.
+"""One row per request with a remark, a payment file or a hash; unused columns are empty.
 
-`hash_state` is as in `GivenHash`. `file` is the payment file that contains it, journaled at
-`file_seq` and to be executed on `execution`. The lists have an element per file that contained the
-request, including earlier files. `order_messages` and `order_references` are the ids of the file
-and of the payment, by which the bank answers. `orders_made` is when the file was made.
-`order_amounts` (EUR) and `order_accounts` are the amount and the IBAN, empty if they were not
+`hash_state` is as in `GivenHash`. `file` is the payment file that contains the request now,
+journaled at `file_seq` and to be executed on `execution`. The lists have an element per file that
+contained the request, including earlier files. `order_messages` and `order_references` are the ids
+of the file and of the payment, which the bank's answers repeat. `orders_made` is when the file was
+made. `order_amounts` (EUR) and `order_accounts` are the amount and the IBAN, empty if they were not
 journaled. `payees_accepted` are banks' names for the payee that people accepted. `rejections_alone`
 is true if the bank reports rejected payments only.
 """

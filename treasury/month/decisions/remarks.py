@@ -2,7 +2,8 @@
 
 A remark proves nothing about a payment. It is shown next to the state that the bank and the service
 prove, so that colleagues see what is known outside the records. A request in a payment file must
-not be paid again until the bank shows it, or a person reports that the file was not uploaded.
+not be paid again, unless the bank rejects the payment or a person reports that the file was not
+uploaded.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from treasury.month.decisions.remark_rows import remark_table
 from treasury.statements.pain.order_answers import OrderAnswer, stored_statuses
 
 LIABILITY: Final = (
-    "Whoever releases a payment in spite of its bank's warning bears the loss where it was the"
-    " wrong payee."
+    "Whoever releases a payment in spite of its bank's warning bears the loss if it went to"
+    " the wrong payee."
 )
 """The liability notice in a confirmation for a payee that the bank did not confirm."""
 
@@ -74,11 +75,12 @@ _NOT_CLOSE: Final = {
 
 
 class Marking(Facade):
-    """Remarks on ramp requests, as `t.funding`: each method journals one remark of a person.
+    """Remarks on ramp requests and decisions about payment files, as `t.funding`.
 
     `request` is a payment reference or an id, `reason` the person's own words, `actor` the person
     who decides (default: the person at the login). With `dry_run` a method checks the remark,
-    returns it and writes nothing. Raises InputError for an unknown request or an empty reason.
+    returns it and writes nothing. Raises InputError for an unknown request, or an empty reason if
+    one is required.
 
     >>> t.funding.marked_sent("PAY-2026-005358", "sent at the bank's counter")
     """
@@ -184,6 +186,8 @@ class Marking(Facade):
 
         Raises
         ------
+        InputError
+            If the reason is missing.
         ActionRefused
             If the bank has given any answer but a rejection for a payment, the file is not in
             force, or the author may not withdraw it alone.
@@ -204,7 +208,7 @@ class Marking(Facade):
             }
             if not inside:
                 raise ActionRefused(
-                    f"the payment file {clean(name)[:80]!r} no longer contains any request",
+                    f"no payment file in force is named {clean(name)[:80]!r}",
                     do="run `treasury request list` to see the files that are in force",
                 )
             alone = self._is_alone(next(iter(inside.values())), who)
@@ -250,8 +254,11 @@ class Marking(Facade):
 
         Raises
         ------
+        InputError
+            If the request is unknown, or the reason is missing.
         ActionRefused
-            If the bank did not report a close match, or if IBAN or names differ from `agreed`.
+            If the bank did not report a close match, if IBAN or names differ from `agreed`, or if
+            the file's author may not accept it alone.
 
         Examples
         --------
@@ -384,7 +391,7 @@ class Marking(Facade):
         )
 
     def list(self) -> Table:
-        """Return a row per request with a remark, or a payment file or transaction hash from here.
+        """Return a row per request with a remark, a payment file in force, or a hash entered here.
 
         The columns are those of REQUEST_REMARKS, with `order_amounts` in EUR, and two more. `seq`
         is the place of the remark in the journal, null for a request without a remark.
@@ -451,7 +458,7 @@ class Marking(Facade):
     def plan_remark(
         self, decided: Decided, mark: str, request: str, reason: str, who: Actor
     ) -> tuple[Draft | None, Remark]:
-        """Return the journal entry that a remark would add, or None if that remark already exists.
+        """Return the entry that a remark would add (None if the remark exists), and the remark.
 
         `mark` is the remark: `marked_sent`, `will_not_fund` or `not_uploaded`. Raise the same
         errors as the method of that name.
@@ -480,7 +487,7 @@ class Marking(Facade):
         if word == NOT_UPLOADED and file is not None:
             alone = {"alone": self._is_alone(file, who)}
             self._require_unanswered(file, row["id"])
-        # This also covers a remark that a colleague makes during a retry.
+        # If a colleague replaces the remark before a retry, `_check` then refuses the undo.
         if stands is not None:
             intended[:] = [stands.seq or 0]
         undone = file if word == NOT_UPLOADED else stands

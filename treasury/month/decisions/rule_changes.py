@@ -1,4 +1,4 @@
-"""Changes to the rules: their effect on all stored records is shown before they are saved.
+"""Changes to the rules: their effect on all stored records can be previewed before a save.
 
 The file `rules.toml` contains the rules in force. The journal contains every saved version with its
 effect, so that an answer for an earlier time uses the rules in force then.
@@ -44,9 +44,9 @@ _WAITS: Final = ("state", "due", "overdue", "silent")
 class Preview(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The effect of new rules on the stored records.
 
-    `lines` are the bank lines with a different outcome, with the columns of `comparison.MOVES`;
+    `lines` are the bank lines of open months with a different outcome, as in `comparison.MOVES`;
     `totals` their sums, as in `comparison.TOTALS`. `requests` are waiting requests with a different
-    due date or delay. `closed` are lines of closed months that the new rules would match
+    state, due date or delay. `closed` are lines of closed months that the new rules would match
     differently; they keep the rules of their close.
     """
 
@@ -70,7 +70,7 @@ class Preview(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def removed(self) -> list[str]:
-        """A sentence for each list in the rules from which the change removes entries."""
+        """A sentence for each list of texts or numbers from which the change removes entries."""
         rules = msgspec.structs.asdict(self.rules)
         return [
             f"{name} no longer has {', '.join(map(str, removed))}"
@@ -127,7 +127,7 @@ class Changing(Facade):
         return load_rules(self._path) if os.path.lexists(self._path) else Rules()
 
     def is_journaled(self) -> bool:
-        """Return whether `rules.toml` is as last saved; a manual edit makes this False.
+        """Return whether `rules.toml` is as last saved, or no rules were ever saved.
 
         >>> t.rules.is_journaled()
         """

@@ -56,7 +56,7 @@ class Check:
         self._claimed: dict[str, Decimal] = {}
 
     def all(self, wishes: Sequence[Wish]) -> list[Body | None]:
-        """Return each requested decision's journal content, or None if the decision exists."""
+        """Return each decision's journal content, or None if it exists; raise the first refusal."""
         ids = [wish.entry_id for wish in wishes]
         repeated = next((id_ for id_ in ids if ids.count(id_) > 1), None)
         if repeated is not None:
@@ -82,7 +82,7 @@ class Check:
         return answers
 
     def _granting(self, ids: Sequence[str]) -> Callable[[Wish], Body | None]:
-        """Return a function that checks a decision on these lines and returns its content."""
+        """Return a function that checks a decision on these lines and returns its body or None."""
         lines = self._knowledge.line_rows(ids)
         known_from = self._knowledge.known_from(ids) if self._closed else {}
 
@@ -146,7 +146,7 @@ class Check:
         }
 
     def accept(self, wish: Wish, line: dict[str, Any]) -> Sequence[str]:
-        """Return the facts that contradict an acceptance; refuse it if these require a reason."""
+        """Return the facts against an acceptance, which need a reason; refuse impossible ones."""
         if (line["entry_status"] or "BOOK") != "BOOK":
             raise ActionRefused(
                 f"the line {line['entry_id']} is not booked yet ({line['entry_status']})",
@@ -179,7 +179,7 @@ class Check:
         return why
 
     def reject(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
-        """Require a reason for rejecting an automatic match, after which a payment looks unpaid."""
+        """Require a reason for rejecting a match or duplicate; its request may then look unpaid."""
         outcome = self._knowledge.outcomes[wish.entry_id]
         if outcome["outcome"] in {"matched", "duplicate"} and not wish.reason:
             raise ActionRefused(
@@ -189,7 +189,7 @@ class Check:
         return ()
 
     def ignore(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
-        """Refuse to ignore a matched line: its request would look unpaid and be paid again."""
+        """Require a reason, and refuse a matched line: its request would look unpaid."""
         if not wish.reason:
             raise InputError("ignoring a line needs a reason", do="give the reason")
         outcome = self._knowledge.outcomes[wish.entry_id]
@@ -287,14 +287,14 @@ _RULES: Final[dict[str, _Rule]] = {
 
 
 def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]]) -> None:
-    """Refuse a line for several expectations without shares if one of them has no amount."""
+    """Refuse missing shares if an expectation has no amount, and shares that do not add up."""
     worth = format_amount(line["amount"], line["currency"])
     standing = [str(row["code"]) for row in rows if row["amount"] is None]
     if not wish.shares:
         if len(rows) > 1 and standing:
             raise ActionRefused(
-                f"the line {wish.entry_id} of {worth} is for several expectations, and"
-                f" {', '.join(standing)} have no fixed amount",
+                f"the line {wish.entry_id} of {worth} is for several expectations, some without a"
+                f" fixed amount: {', '.join(standing)}",
                 do="divide it: write CODE=AMOUNT for each; the amounts must add up to the line",
             )
         return
@@ -303,7 +303,7 @@ def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]
             raise InputError(
                 f"the share of {clean(code)}, {share}, has more decimals than "
                 f"{line['currency']} allows",
-                do="give each share in whole cents; the shares must add up to the line",
+                do="round each share to the currency's decimals; the sum must be the line's amount",
             )
     shares = total(wish.shares.values())
     if any(share <= 0 for share in wish.shares.values()) or shares != line["amount"]:
@@ -315,7 +315,7 @@ def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]
 
 
 def require_undecided(wish: Wish, stand: Sequence[Decision]) -> None:
-    """Refuse a verdict on a line that is decided already, or on a pair that was rejected."""
+    """Refuse a verdict on a line that is decided already, or accepting a rejected pair."""
     for decision in stand:
         if decision.entry_id != wish.entry_id:
             continue

@@ -55,7 +55,7 @@ _Plans: TypeAlias = Sequence[PlannedVerdict]
 
 
 class Deciding(Facade):
-    """Decisions of people about bank lines, as `t.matches`: each method checks and journals them.
+    """People's decisions about bank lines, as `t.matches`: check, journal and list them.
 
     `entry_id` is a bank line's id or the start of one. An expectation is a request or virtual
     account, named by its id, the start of its id, or its payment reference. `actor` is the person
@@ -102,8 +102,8 @@ class Deciding(Facade):
             One expectation, several, or a mapping from each to its share. Shares are in the line's
             currency and add up to its amount. They are required if one expectation has no amount.
         reason
-            The person's reason; required if a fact contradicts the match, or the line exceeds the
-            expected amount.
+            The person's reason; required if a fact contradicts the match, such as the direction, or
+            the line exceeds the expected amount.
         actor
             The deciding person; default: the person at the login.
         dry_run
@@ -117,10 +117,10 @@ class Deciding(Facade):
         Raises
         ------
         InputError
-            If an id is unknown.
+            If an id is unknown or ambiguous, or the shares do not add up to the line.
         ActionRefused
-            If currency or direction differs, a different decision on the line exists, or shares or
-            a required reason are missing.
+            If the currency differs, the line is not booked or its money went back, a different
+            decision on the line exists, or shares or a required reason are missing.
 
         Examples
         --------
@@ -181,7 +181,7 @@ class Deciding(Facade):
         InputError
             If the line is in no group of equal payments.
         ActionRefused
-            If a line of the group is already decided.
+            If a line of the group is already decided, or a required reason is missing.
 
         Examples
         --------
@@ -272,8 +272,8 @@ class Deciding(Facade):
     ) -> Decision:
         """Reject that a line pays an expectation; the pair is not suggested again.
 
-        Raise ActionRefused if it is an automatic match and no reason is given, or if the pair is
-        already decided.
+        Raise ActionRefused if it is an automatic match and no reason is given, or if the line is
+        already accepted or ignored.
 
         >>> t.matches.reject("4f2a91c0", "PAY-1042", reason="it pays another invoice")
         """
@@ -325,7 +325,9 @@ class Deciding(Facade):
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Decision:
-        """Undo the last decision on a line, or on its expectation; the previous one applies again.
+        """Undo the last decision on a line, or on its pair with one expectation.
+
+        The previous decision, if there is one, applies again.
 
         Parameters
         ----------
@@ -538,7 +540,10 @@ def _require_readable(stand: _Standing, plans: _Plans) -> None:
 
 
 def typed_expectations(typed: Sequence[str]) -> tuple[str, ...] | dict[str, str]:
-    """Return the expectations that a person typed, with their shares if CODE=AMOUNT was typed."""
+    """Return the expectations that a person typed, with their shares if CODE=AMOUNT was typed.
+
+    Raise InputError if only some have an amount, or if one with an amount is named twice.
+    """
     parts = [text.partition("=") for text in typed]
     if not any(equals for _, equals, _ in parts):
         return tuple(typed)

@@ -1,4 +1,4 @@
-"""Reads every stage that a bank line passed in a matching run."""
+"""The stages that a bank line passed in a matching run, read from the run's tables."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ def step_rows(
 ) -> pa.Table:
     """Return the rows that one step of matching has for a line; `name` as in `explain_line`.
 
-    Raises InputError for an unknown step, and for a step without the id of a line.
+    Raises InputError for an unknown step, for a step without the id of a line, and as
+    `explain_line` does.
     """
     known = {each.name for each in MATCHING_STEPS}
     if step not in known:
@@ -199,9 +200,9 @@ def _table(connection: duckdb.DuckDBPyConnection, name: str, entry_id: str) -> p
 def _questions(
     line: _Row, readings: Sequence[_Row], reasons: Collection[_Row]
 ) -> Iterator[tuple[int | None, str, bool, bool, str]]:
-    """Yield each question's number and words, whether it applies, its doubts, and its answer.
+    """Yield per answer: the question's number and words, whether it applies, whether it is a doubt.
 
-    Reasons that belong to no question have no number.
+    The answer itself comes last. Reasons that belong to no question have no number.
     """
     is_asked = any(reading["needs"] != "person" for reading in readings)
     not_asked = "not applicable: no reading could prove the line"

@@ -22,7 +22,7 @@ _READINGS_IN_WORDS: Final = 5
 
 
 def line_sentences(line: _Row) -> Iterator[_Sentence]:
-    """Yield a sentence with our account and the other party."""
+    """Yield our account, if it is known, and the other party."""
     if line["account"]:
         yield "line", "our account", line["account"]
     parties = filter(None, (line["counterparty_name"], line["counterparty_account"]))
@@ -43,7 +43,7 @@ def form_sentences(forms: Collection[_Row]) -> Iterator[_Sentence]:
 
 
 def reading_sentences(readings: Sequence[_Row]) -> Iterator[_Sentence]:
-    """Yield a sentence per reading, the strongest first, with its proof and contradiction."""
+    """Yield a sentence for each of the strongest readings, and one that counts the others."""
     if not readings:
         yield "reading", "", "the text contains no expected code"
     for reading in readings[:_READINGS_IN_WORDS]:
@@ -63,7 +63,7 @@ def reading_sentences(readings: Sequence[_Row]) -> Iterator[_Sentence]:
 def question_sentences(
     questions: Collection[tuple[int | None, str, bool, bool, str]],
 ) -> Iterator[_Sentence]:
-    """Yield a sentence per answered question, or one with the reason why no question applies."""
+    """Yield a sentence per question, or one with the reason why no question applies."""
     if not any(is_asked for _, _, is_asked, _, _ in questions):
         yield "questions", "", next(answer for *_, answer in questions)
         return
@@ -106,7 +106,7 @@ def allocation_sentences(allocations: Collection[_Row]) -> Iterator[_Sentence]:
 
 
 def outcome_sentences(line: _Row, zone: ZoneInfo) -> Iterator[_Sentence]:
-    """Yield the outcome and its reason; the reason may begin with the word for the outcome."""
+    """Yield the outcome with its reason, and the person who decided it, if any."""
     word = LINE_CLASSES.get(line["line_class"] or "") or OUTCOMES[line["outcome"]]
     reason = line["reason"]
     if reason.casefold().startswith(word.casefold()):

@@ -60,7 +60,7 @@ class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
         if today > self.expected_by:
             return f"it was expected to clear by {self.expected_by}"
         if len(self.closes) >= _CLOSES:
-            return f"{' and '.join(self.closes)} were closed on it"
+            return f"{' and '.join(self.closes)} were closed with it carried"
         return ""
 
 
@@ -113,7 +113,7 @@ def read_acceptances(table: pa.Table) -> dict[str, Acceptance]:
 
 
 _read_amount: Final = lru_cache(10_000)(parse_amount)
-"""A cache of the last result, because every decision reads the same proposals."""
+"""Parsed amounts are cached, because every decision reads the same proposals."""
 
 
 def _proposal(body: dict[str, Any], entry: Entry) -> Acceptance:
@@ -132,7 +132,7 @@ def _proposal(body: dict[str, Any], entry: Entry) -> Acceptance:
 
 
 def carried(item: OpenItem, acceptance: Acceptance | None, today: date) -> OpenItem:
-    """Return the item with the acceptance, or unchanged if the acceptance has lapsed."""
+    """Return the item with its carry proposal, or unchanged if no proposal applies to it."""
     if acceptance is None or item.blocks != "until accepted" or acceptance.lapse(item, today):
         return item
     return msgspec.structs.replace(

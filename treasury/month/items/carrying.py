@@ -41,7 +41,7 @@ from treasury.month.items.open_item import OpenItem
 from treasury.month.items.open_items import OpenItems
 
 CARRIED: Final = pa.schema([("standing", TEXT), ("name", TEXT), *ACCEPTANCES])
-"""One row per proposal to carry an item; `standing` is accepted, waiting, lapsed or settled."""
+"""One row per proposal to carry an item; `standing` says in words if it is carried or lapsed."""
 _WAITS: Final = "waits for a second person"
 _OF_A_MONTH: Final = re.compile(r"/(\d{4}-(?:0[1-9]|1[0-2]))$", re.ASCII)
 """The end of an item's id if the item concerns a single month."""
@@ -59,10 +59,10 @@ class Carrying(Facade):
 
     `names` are ids of open items, starts of ids, or references in their names. `month` is by
     default the last month that has ended. `actor` is the person who decides (default: the person at
-    the login). With `dry_run` a method checks the decision and writes nothing. Each method returns
-    the chosen items as they are after the decision. `list_items` returns the open items of a month
-    that result from a set of decisions; for a prepared month these are the items that wait for its
-    signature.
+    the login). With `dry_run` a method checks the decision and writes nothing. `carry`, `accept`,
+    `withdraw` and `remark` return the chosen items as they are after the decision; in a dry run, as
+    they are before it. `list_items` returns the open items of a month that result from a set of
+    decisions; for a prepared month these are the items that wait for its signature.
 
     >>> t.items.carry("PAY-1042", owner="ines", by="2026-11-30", reason="the bank confirmed it")
     """
@@ -197,8 +197,8 @@ class Carrying(Facade):
         """Add a remark to an open item; its state stays the same.
 
         `text` is one line. `answers` is the journal place of the remark that this one answers, as
-        in `remarks`. Raise InputError if the item is not open or the text is too long, and
-        ActionRefused if the item has no remark at `answers`.
+        in `remarks`. Raise InputError if the item is not open or the text is empty, too long or not
+        one line, and ActionRefused if the item has no remark at `answers`.
 
         >>> t.items.remark("PAY-1042", "called the bank, answer expected on Monday")
         """
@@ -230,7 +230,7 @@ class Carrying(Facade):
         return Table(table, zone=self._zone)
 
     def list(self, month: str | Month | None = None) -> Table:
-        """Return every proposal to carry an item, with its standing; columns as in CARRIED.
+        """Return every current proposal to carry an item, with its standing; columns as in CARRIED.
 
         A proposal that concerns another month, such as a prepared one, has its standing there.
 
@@ -365,7 +365,7 @@ class Carrying(Facade):
 
 def _require(text: str, wording: str, name: str) -> None:
     if not text.strip() or not text.isprintable():
-        raise InputError(f"carrying an item needs {wording}, on one line", do=f"give the {name}")
+        raise InputError(f"this decision needs {wording}, on one line", do=f"give the {name}")
 
 
 def _proposed(

@@ -48,7 +48,8 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 EFFECTS: Final = schema_of(Effect)
 """One row per item that changes, amounts in `currency`.
 
-`was` is empty if the item is not open before the decision, `becomes` if it is not open after it.
+`was` is empty if the item is not open before the decision, `becomes` if it is not open after it; a
+bank line then has its outcome instead, such as MATCHED.
 """
 
 

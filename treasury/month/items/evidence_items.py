@@ -35,7 +35,7 @@ def journal_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def statement_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per account without proved statements, or one if no account is declared."""
+    """Yield an item per account without complete statements, or one if no account is declared."""
     rows = facts.r.statements.arrow.to_pylist()
     if not rows:
         yield make_item(
@@ -152,7 +152,7 @@ def unprovable_accounts(r: Reconciliation) -> list[dict[str, Any]]:
 
 
 def ledger_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per account in the ledger's file that differs."""
+    """Yield an item per account in the ledger's file with a balance that differs from ours."""
     for row in table_rows(facts.ledger):
         if row["finding"] == _AGREES or row["line"] is None:
             continue

@@ -22,7 +22,7 @@ from treasury.month.items.open_item import OpenItem
 from treasury.month.reconciliation import Reconciliation
 
 STALE_AFTER: Final = timedelta(days=3)
-"""Services last read longer than this after the cut-off are listed, but do not block."""
+"""Services that were read longer ago than this are listed, but do not block."""
 _LINE: Final = [
     "entry_id", "outcome", "booking_date", "amount", "currency", "direction", "counterparty_name",
     "reference", "expectation_id",
@@ -106,12 +106,12 @@ class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
 
     @property
     def commit(self) -> Commit | None:
-        """The commit of the lake that is read in addition to the answer."""
+        """The commit of the lake behind the answer, or None."""
         return None if self.r.basis is None else self.r.basis.snapshot.commit
 
     @cached_property
     def is_stale(self) -> bool:
-        """Whether the services were last read too long ago."""
+        """Whether the services were last read longer ago than STALE_AFTER."""
         return self.synced_at is not None and self.r.as_of - self.synced_at > STALE_AFTER
 
     def is_alike(self, other: Facts) -> bool:
@@ -124,7 +124,7 @@ class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         )
 
     def day(self, instant: datetime | None) -> date | None:
-        """Return the day of a time in the reporting time zone."""
+        """Return the day of a time in the reporting time zone, or None."""
         return None if instant is None else instant.astimezone(self.zone).date()
 
 
@@ -134,7 +134,7 @@ def table_rows(table: pa.Table | None) -> list[dict[str, Any]]:
 
 
 def needing_a_person(lines: pa.Table) -> pa.Table:
-    """Return the rows of a month's lines that need a person; other business is left out."""
+    """Return the rows of a month's lines that need a person; classed lines are left out."""
     needs_a_person = pc.is_in(lines["outcome"], pa.array(NEEDS_A_PERSON, pa.string()))
     return lines.filter(pc.and_(needs_a_person, pc.is_null(lines["line_class"])))
 

@@ -1,8 +1,8 @@
 """The kinds of open items: their names, who acts next, and whether they block a close.
 
-All screens use the table `item_kinds.csv`. A close is blocked by items that cannot be accepted,
-and by items that two people have not accepted one by one. Items that are in time, or wait for the
-provider or a colleague, are listed without blocking.
+All screens use the table `item_kinds.csv`. A close is blocked by items that cannot be accepted, and
+by items of some other kinds until two people have accepted them one by one. The remaining kinds are
+listed without blocking.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ KINDS: Final = {row["name"]: convert(row, ItemKind) for row in _ROWS}
 KIND_WORDS: Final = {shown_code("kind", name): kind.label for name, kind in KINDS.items()}
 """The label of each kind by its code in results.
 
-A label may be a sentence, so the code of another kind than an outcome is a shorter name.
+A kind that is an outcome of a line has the outcome's code. Other kinds have a short name, because a
+label may be a sentence.
 """
 _BY_WORD: Final = {
     **{screen_code(kind.label): name for name, kind in KINDS.items()},

@@ -1,4 +1,4 @@
-"""Open items about bank lines: every booked line up to the month's end that needs a person."""
+"""Open items about bank lines: lines that need a person, excess amounts and late bookings."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def line_items(facts: Facts) -> Iterator[OpenItem]:
 def _line_item(
     facts: Facts, kind: str, name: str, line: Mapping[str, Any], **particulars: Any
 ) -> OpenItem:
-    """Return the item of a line; its name has the reference or candidate, and the payer."""
+    """Return the item of a line; its name has the reference, if any, and the other party."""
     payer = clean(line["counterparty_name"]) or "no name"
     reference = clean(line["reference"])
     return make_item(

@@ -26,7 +26,7 @@ from treasury.month.decisions.agreed_terms import AgreedTerms, TermsKind, TermsV
 from treasury.month.items.open_item import OpenItem
 
 _ALWAYS_MATERIAL: Final = frozenset({"paid_twice", "hash_in_doubt", "unknown_status"})
-"""Kinds that block at any amount: payments made twice, and actions of unknown outcome."""
+"""Kinds that block at any amount: double payments, hashes in doubt and unknown statuses."""
 LIMITS: Final = grouped_schema(
     (TEXT, "currency"),
     (AMOUNT, "item", "total"),
@@ -37,7 +37,7 @@ LIMITS: Final = grouped_schema(
 
 
 def immaterial(items: Sequence[OpenItem], limits: pa.Table) -> list[OpenItem]:
-    """Return the items; those below the limits are marked as immaterial.
+    """Return the items; those within the limits are marked as immaterial.
 
     If the small items of a currency add up to more than its limit `total`, each blocks.
     """

@@ -17,12 +17,12 @@ from treasury.month.states import states_of
 
 _CONVERSIONS: Final = states_of("conversion")
 _TRANSFERS: Final = states_of("transfer")
-"""The states of an own transfer that lacks a leg; other states need no action."""
+"""The states of an own transfer that has an open item."""
 _PAYMENTS: Final = step_sql("treasury.month.items.steps", "open_payments")
 
 
 def conversion_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per credit without a proved conversion."""
+    """Yield an item per row of credits without a proved conversion."""
     for row in _in_states(facts.r.conversions.arrow, tuple(_CONVERSIONS)):
         due = facts.day(row["due"])
         began = facts.day(row["opened_at"])
@@ -74,7 +74,6 @@ def own_transfer_items(facts: Facts) -> Iterator[OpenItem]:
 
 
 def _in_states(table: pa.Table, states: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return the rows in these states as dictionaries."""
     rows: list[dict[str, Any]] = table.filter(
         pc.is_in(table["state"], pa.array(states, pa.string()))
     ).to_pylist()

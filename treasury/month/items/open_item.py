@@ -69,7 +69,7 @@ class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_accepted(self) -> bool:
-        """Whether two people agreed to carry the item past the close."""
+        """Whether the proposal to carry the item past the close was accepted."""
         return self.accepted_by is not None
 
     @property
@@ -103,7 +103,7 @@ def items_table(items: Iterable[OpenItem]) -> pa.Table:
 
 
 def items_of(table: pa.Table) -> tuple[OpenItem, ...]:
-    """Return the items in a table with the columns of OPEN_ITEMS, in its order."""
+    """Return the items of a table with the columns of OPEN_ITEMS, in the table's order."""
     items = []
     for row in table.to_pylist():
         waits = row["blocks"] == "until accepted" and row["accepted_by"] is None

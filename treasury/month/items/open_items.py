@@ -53,7 +53,7 @@ _SHORTEST: Final = 4
 _MOST_NAMES: Final = 5
 """Maximum number of ids in an error."""
 _OF_MONEY: Final = ("line", "request", "transfer", "conversion")
-"""Subjects that always have an amount of money; other subjects may have none."""
+"""Subjects with an amount of money, unless their record states none; others may have none."""
 _OF_ANY_MONTH: Final = ("unknown_outcome", "done_twice")
 _KEYS: Final = ("kind", "name", "amount", "signed_amount", "currency", "age", "next_step")
 """The columns to show first."""
@@ -110,7 +110,7 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def amount(self) -> Decimal | None:
-        """The sum of the group; None if it is zero, or if money goes in both directions."""
+        """The sum of the group; None without any amount, or with sums in several directions."""
         return self.sums[0][1] if len(self.sums) == 1 else None
 
     @property
@@ -340,7 +340,7 @@ def _counted(facts: Facts) -> list[OpenItem]:
     items: dict[str, OpenItem] = {}
     for build in _BUILDERS:
         for item in build(facts):
-            # Items of these kinds may have moved money in any month.
+            # Items of these kinds are listed in every month: they may have moved money in any.
             begun = item.since is None or item.since <= facts.month.last
             if begun or item.kind in _OF_ANY_MONTH:
                 items.setdefault(item.item_id, item)

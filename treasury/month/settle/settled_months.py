@@ -80,7 +80,7 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
     def read(self, snapshot: Snapshot, terms: str) -> SettledMonths | None:
         """Return the records settled by these closes, or None if all records must be matched.
 
-        A damaged file counts as missing.
+        A damaged file counts as missing. Raise StorageError if the file may not be read.
         """
         path = self.workspace / _FOLDER / _CONTENTS
         try:
@@ -88,7 +88,7 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
         except PermissionError as error:
             raise disk.denied(path) from error
         except (OSError, msgspec.DecodeError):
-            # A different version wrote the file, or the write was interrupted: it is rebuilt.
+            # The file is missing, damaged or from a different version: it is rebuilt.
             return None
         if (
             (contents.terms, contents.closes) != (terms, self.closes)
@@ -106,7 +106,8 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
         """Store the settled records; they replace the stored ones.
 
         If the database cannot be written (no access, full disk, another writer), the question is
-        answered without it, and a partly written file is removed.
+        answered without it, and a partly written file is removed. No records are stored for an
+        earlier time.
         """
         if snapshot.at is not None or snapshot.commit is None:
             return

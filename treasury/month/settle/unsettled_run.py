@@ -2,8 +2,8 @@
 
 First the settled records are compared with the stored records and decisions. Then the texts of
 unsettled lines are compared with every code, including those of settled requests. A settled request
-that a text may name, and a settled line with money that may have come back, are matched again. This
-settled line keeps its request as if a person had accepted it, and its text is not read.
+that a text may name, and a settled line with money that may have come back, are matched again. Such
+a line keeps its request as if a person had accepted it, and its text is not read.
 """
 
 # ruff: noqa: S608 - names in these queries are declared table and column names
@@ -52,7 +52,7 @@ _OF_RECORDS: Final = (
     "expectations", "bank_lines", "classed_lines", "line_classes", "lines", "line_parties",
     "hash_uses",
 )  # fmt: skip
-"""The steps that run again once these lines and requests are added.
+"""The steps that run again once settled lines and requests are added.
 
 All other steps that have run read the texts of unsettled lines only, which stay the same.
 """
@@ -60,7 +60,7 @@ _PAID: Final = (
     "provisional_pairs", "reference_pairs", "inexact_readings", "sent_amounts", "payable_amounts",
     "neighbour_codes",
 )  # fmt: skip
-"""The step that computes the amounts paid by decisions, and the steps that use it.
+"""The step that computes the amounts paid by decisions, and the steps that use these amounts.
 
 While texts are read, no amount counts as paid; these steps run again afterwards.
 """
@@ -107,8 +107,8 @@ def settled_now(
 ) -> dict[str, pa.Table]:
     """Return the settled records, found on a connection on which all records were matched.
 
-    `closed_to` is the last closed month, in one row. The tables added to the connection are
-    dropped.
+    `closed_to` is the last closed month, in one row. Tables that are added to the connection are
+    dropped at the end.
     """
     load(connection, {"closed_to": closed_to})
     there = _tables(connection)
@@ -136,10 +136,10 @@ def settled_now(
 
 
 def bring_unsettled(steps_run: Run, settled: SettledMonths, every: Sequence[Step]) -> bool:
-    """Run every step over the unsettled records, on a separate connection.
+    """Run every step over the unsettled records; `steps_run` needs its own connection.
 
-    Return False if settled records have changed. The caller must then match all records on another
-    connection.
+    Return False if settled records have changed, or if a settled line would no longer be settled.
+    The caller must then match all records on another connection.
     """
     connection = steps_run.connection
     every = [

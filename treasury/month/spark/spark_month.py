@@ -112,7 +112,7 @@ def _answer(
         home.execute(f'DELETE FROM "{name}"')  # noqa: S608 - a step's name
         home.execute(f'INSERT INTO "{name}" BY NAME FROM brought')
         home.unregister("brought")
-    # The view is dropped, so that reading any other lake table fails instead of finding no rows.
+    # The views are dropped, so that reading any other lake table fails instead of finding no rows.
     for view in basis.snapshot.views():
         home.execute(f"DROP VIEW {duckdb_engine.quoted(view)}")
     funding = {

@@ -1,4 +1,4 @@
-"""The hops of a trace (the steps of a payment's path), each made from one stored record."""
+"""The hops of a trace (the steps of a payment's path), made from stored records."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LINE_STEPS: Final = {
 
 
 def exchange(request: _Row) -> Iterator[Hop]:
-    """Yield the hop of the exchange, as the service recorded it and as recalculated."""
+    """Yield the hop of the exchange, recalculated, if the service recorded its rate and amounts."""
     rate, fee, coins = (
         request[name] for name in ("exchange_rate", "fiat_fee_amount", "crypto_amount")
     )
@@ -60,7 +60,7 @@ def exchange(request: _Row) -> Iterator[Hop]:
 
 
 def paid_out(request: _Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
-    """Yield the hop of an off-ramp's payout, as the service reports it."""
+    """Yield the hop of an off-ramp's payout, if the service reports one."""
     event = last_event(events, "PAYMENT_SENT") or last_event(events, "COMPLETED")
     if event is not None:
         net, fiat = request["fiat_net_amount"], request["fiat_currency"]
@@ -69,7 +69,7 @@ def paid_out(request: _Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
 
 
 def bank_line(line: _Row) -> Hop:
-    """Return the hop of a bank line and its return, if any, without our own ids."""
+    """Return the hop of a bank line, with the reason if it was returned or is a duplicate."""
     amount, currency = line["amount"], line["currency"]
     way = "credit from" if line["direction"] == "CRDT" else "debit to"
     says = f"{words(amount, currency)}, {way} {line['counterparty_name'] or 'no name'}"
@@ -112,7 +112,7 @@ _MAYBE: Final = "may be in a proved group of {credits} credits; on its own it is
 def conversion(proof: Conversion, line: _Row, due: date | None, zone: ZoneInfo) -> Hop:
     """Return the hop of a credit's conversion as the balances show it.
 
-    A credit in a group stays unproved unless it was matched by its reference.
+    A credit of a proved group is not proved if it was not matched, or may be outside the group.
     """
     state, saying = _CONVERSION_WORDS[proof.state]
     in_group = proof.state == "proved_as_group"

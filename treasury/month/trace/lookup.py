@@ -46,7 +46,7 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 def as_typed(typed: object) -> str:
-    """Return the input as text; an amount may be an exact number."""
+    """Return the input as text; raise InputError for anything but text or an exact number."""
     if isinstance(typed, str):
         return typed
     if isinstance(typed, Decimal | int) and not isinstance(typed, bool):
@@ -101,7 +101,10 @@ def look_up(
 
 
 def amounts_in(text: str) -> tuple[set[Decimal], str | None]:
-    """Return the amounts and the currency that a text may mean: "25.000" is both 25 and 25,000."""
+    """Return the amounts and the currency that a text may mean: "25.000" is both 25 and 25,000.
+
+    A text that is not an amount gives no amounts and None.
+    """
     parts = _AMOUNT.fullmatch(text.strip())
     if parts is None:
         return set(), None

@@ -84,7 +84,7 @@ class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def gaps(self) -> tuple[Hop, ...]:
-        """The hops with missing, undecided or contradictory evidence."""
+        """The hops with evidence that is missing, undecided, contradictory or cannot exist."""
         return tuple(hop for hop in self.hops if hop.state in GAPS)
 
     def sheets(self) -> Mapping[str, Table]:
@@ -95,7 +95,7 @@ class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return {"Hops": Table(pa.Table.from_pylist(rows, schema=HOPS), zone=self.zone)}
 
     def provider_text(self) -> str:
-        """Return a question for the provider about the payment, without our own files.
+        """Return a message to the provider without our own files; empty if there are choices.
 
         It asks for money only if a record proves that we have sent it.
         """

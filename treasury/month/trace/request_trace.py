@@ -1,7 +1,7 @@
 """The trace of a ramp request: created, approved, paid, received, exchanged, delivered or paid out.
 
-Only the service records the exchange of fiat and coins. A request that ended before it has no such
-hop.
+Only the service records the exchange of fiat and coins. A request that ended before the exchange
+has no such hop.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class RequestHops(Records):
             yield Hop("Approval", "missing", says, since=self.day(request["created_at"]))
 
     def _done_by_us(self, request: Row) -> Iterator[Hop]:
-        """Yield hops of our remarks and payment files; they prove nothing to the provider."""
+        """Yield hops of our remarks, files and hashes, which the provider does not see."""
         remark = self.remarks.get(request["id"])
         if remark is None:
             return

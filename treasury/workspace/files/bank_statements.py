@@ -165,7 +165,7 @@ class Statements(Facade, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         Raises
         ------
         InputError
-            If no statement is stored under that name.
+            If not exactly one statement has that name, or the reason is missing.
 
         Examples
         --------
@@ -225,7 +225,7 @@ class Statements(Facade, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         Raises
         ------
         InputError
-            If the account is not declared, or the day has not ended.
+            If the account is not declared, the day is in the future, or the source is missing.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Selects the open items about which notices are sent.
+"""The open items about which notices are sent.
 
 An item about a statement or balance is omitted until its day has ended, because today's statement
 cannot be missing yet. A missing sync becomes an item after the hours set in the settings.
@@ -18,7 +18,7 @@ from treasury.month.items.item_kinds import Turn
 from treasury.workspace.notices.masking import masked
 
 _AT_MONTHS_END: Final = ("balance", "exposure", "ledger", "statement", "virtual_account")
-"""The kinds of items about statements and balances, which are proved monthly or daily."""
+"""The subjects of items about statements and balances, which are proved monthly or daily."""
 _NOT_READ: Final = "not_synced"
 _IN_DOUBT: Final = "notice_unknown"
 
@@ -67,7 +67,7 @@ def due_items(
     synced_at: datetime | None,
     silent_after: timedelta,
 ) -> tuple[DueItem, ...]:
-    """Return the open items on which somebody can act now, in the usual order of open items.
+    """Return the open items on which somebody can act now, the previous month's first.
 
     `running` are the items of the current month; `ended` are the previous month's, if it is not
     closed. `today` is the day in the reporting time zone.
@@ -85,7 +85,7 @@ def due_items(
 
 def _due(item: OpenItem, synced_at: datetime | None) -> DueItem:
     is_act = item.subject in {"action", "notice"}
-    # The start time distinguishes this delay from an earlier one.
+    # The time of the last sync distinguishes one missing sync from another.
     since = synced_at if item.kind == _NOT_READ else item.since
     parts = (item.item_id, item.kind, item.state, item.turn, str(since))
     return DueItem(

@@ -41,7 +41,7 @@ _MASKED: Final = tuple(
 
 
 def masked(name: str) -> str:
-    """Return a name as one line without links, with the numbers hidden that the module names."""
+    """Return a name as one line without links, account numbers, hashes and amounts."""
 
     def is_reference(word: str) -> bool:
         return _REFERENCE.fullmatch(word.rstrip(_MARKS)) is not None

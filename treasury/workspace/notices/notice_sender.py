@@ -226,7 +226,7 @@ class NoticeSender(Facade):
         return notices_of(entry for entry in entries if until is None or entry.at <= until)
 
     def _give_up(self) -> None:
-        """Journal an unknown outcome for notices if the process that sent them has ended."""
+        """Journal an unknown outcome for notices whose sender has ended or takes too long."""
         who = self._journal.who()
         body = {"why": "its sender ended before the outcome was known"}
 
@@ -265,7 +265,7 @@ class NoticeSender(Facade):
         reason
             The source of the information, which is journaled.
         actor
-            The person; default: the one at this desk.
+            The person; default: the one at the login.
 
         Returns
         -------
@@ -281,7 +281,7 @@ class NoticeSender(Facade):
 
         Examples
         --------
-        >>> t.notices.settle("notice-12", "lost", "ines has no such mail")
+        >>> t.notices.settle("N-12", "lost", "ines has no such mail")
         """
         if self._until is not None:
             raise InputError("an earlier view is read-only", do="use the workspace itself")

@@ -1,4 +1,4 @@
-"""Decides when notices may be sent: outside quiet hours and on TARGET days, by local time."""
+"""When notices may be sent: outside quiet hours and, if so set, only on TARGET days."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Webhooks: one POST with JSON, through the environment's proxy, without redirects.
 
-A notice that did not reach the endpoint, or was refused, is resent later. After any other answer
-but success, the notice may have arrived, so a person settles it.
+A notice that did not reach the endpoint, or was refused, is resent later. After any other error or
+answer, except success, the notice may have arrived, so a person settles it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST_BYTES: Final = 64 * 1024
 def opened_webhook(
     name: str, webhook: Webhook, seconds: float = SECONDS
 ) -> Iterator[Callable[[Digest], None]]:
-    """Yield a function that posts a digest; raise SettingsError without an address or token."""
+    """Yield a function that posts a digest; raise SettingsError for a bad address or token."""
     holder, url, token = f"the webhook {name}", webhook.url, None
     if is_place(url.reveal()):
         url = secret_at(url.reveal(), holder, "url")

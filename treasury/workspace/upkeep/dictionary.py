@@ -85,9 +85,9 @@ GROUPS: Final = (
         "Finance Service Specification",
         tuple(response.form.table for response in RESPONSES.values()),
         about=(
-            "Answers to creates that no endpoint reads or lists again: one row per record, as"
-            " last answered. They are read from the journal, not from a commit of the lake,"
-            " so they have no history; `t.at` reads those journaled by then."
+            "Answers to create calls, for records that no endpoint reads or lists: one row per"
+            " record, from its last answer. They are read from the journal, not from a commit of"
+            " the lake, so they have no history; `t.at` reads those journaled by then."
             " `treasury.duckdb` contains the lake only: decisions stay in the journal's"
             " chain, and `treasury sql … --format parquet` exports them."
         ),
@@ -108,7 +108,7 @@ GROUPS: Final = (
                 (
                     Column("number", INTEGER, "number of the commit, from 1"),
                     Column("at", INSTANT, "the commit's instant, shared by all its rows"),
-                    Column("kind", TEXT, "the writer: sync, statements, repair, loss accepted"),
+                    Column("kind", TEXT, "the writer, such as sync, statements or repair"),
                     Column("versions", TEXT, "the version of each stored table, as JSON"),
                     Column("note", TEXT, "the writer's note"),
                     Column("refetch", TEXTS, "tables and rows that a repair could not recover"),

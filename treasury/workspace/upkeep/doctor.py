@@ -109,7 +109,7 @@ class Examination(Tables, msgspec.Struct, frozen=True):
         return next((steps[state] for state in _FIRST if state in steps), "")
 
     def __str__(self) -> str:
-        """Return a line per finding, followed by its step, and the most urgent step last."""
+        """Return a line per finding with its step, and last the most urgent step, if any."""
         lines = []
         for finding in self.findings:
             lines.append(f"{finding.state:<8} {finding.topic}: {finding.what}")
@@ -200,7 +200,7 @@ def examine_settings(folder: Path, settings: Settings, error: SettingsError) -> 
 
 
 def _installation() -> Iterator[HealthFinding]:
-    """Return a finding if another project's package with the same import name is installed."""
+    """Yield a finding if another project's package with the same import name is installed."""
     with suppress(metadata.PackageNotFoundError):
         other = metadata.version("treasury")
         yield HealthFinding(
@@ -399,7 +399,7 @@ def _answers(lake: Lake, journal: Journal) -> Iterator[HealthFinding]:
 
 
 def _to_fetch(lake: Lake) -> Iterator[HealthFinding]:
-    """Return findings about rows that a repair could not recover, and how to restore them."""
+    """Yield findings about rows that a repair could not recover, and how to restore them."""
     snapshot = lake.snapshot()
     statements, files = missing_statements(snapshot)
     if statements:
@@ -452,7 +452,7 @@ def _sync(lake: Lake, settings: Settings, now: datetime) -> Iterator[HealthFindi
 
 
 def _accounts(lake: Lake, settings: Settings) -> Iterator[HealthFinding]:
-    """Return findings about the coverage of declared accounts, and about undeclared accounts."""
+    """Yield findings about the coverage of declared accounts, and about undeclared accounts."""
     snapshot = lake.snapshot()
     declared = {plain_account(account.account): account.source for account in settings.accounts}
     if not declared:
@@ -545,7 +545,7 @@ def _rules(folder: Path) -> Iterator[HealthFinding]:
 
     path = folder / "rules.toml"
     if not path.is_file():
-        sentence = "no rules.toml: payroll, tax and bank charges stay unexplained"
+        sentence = "no rules.toml: your own other business, such as rent, stays unexplained"
         yield HealthFinding("rules", "optional", sentence, f"write {path} with [[classes]]")
         return
     try:
@@ -562,7 +562,7 @@ def _rules(folder: Path) -> Iterator[HealthFinding]:
 
 
 def watch_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
-    """Return findings about the inbox and the notices, if they are configured."""
+    """Yield findings about the inbox and the notices, if they are configured."""
     if settings.inbox is not None:
         yield _inbox_finding(folder, settings.inbox)
     terms = settings.notices
@@ -579,7 +579,9 @@ def watch_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
         if secret is None:
             missing.append(f"{setting.key}: {why}")
     for problem in missing:
-        yield HealthFinding("notices", "missing", problem, "set it there")
+        yield HealthFinding(
+            "notices", "missing", problem, "set it at the place that this setting names"
+        )
     if not missing:
         told = [*terms.people, *(f"webhook {name}" for name in terms.webhooks)]
         who = ", ".join(told) or "nobody"

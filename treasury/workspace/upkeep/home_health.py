@@ -30,10 +30,10 @@ def brought_from_home(sharing: Sharing) -> Iterator[HealthFinding]:
 
 
 def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
-    """Check that the home answers and is complete, and that this desk has pulled its commits.
+    """Check that the home answers and is complete, and that its commits have been pulled here.
 
     With `mend`, the hash of each object is checked, and a damaged object is uploaded again if this
-    desk has an intact copy. Otherwise only existence and size are checked.
+    workspace has an intact copy. Otherwise only existence and size are checked.
     """
     home = sharing.home
     try:
@@ -75,7 +75,7 @@ def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
 
 
 def _unaccepted_head(home: LakeHome) -> Iterator[HealthFinding]:
-    """Return a finding if the policy does not accept the signature of this desk's current head."""
+    """Yield a finding if the policy does not accept the signature of the current head here."""
     note = home.note()
     if not home.is_accepted(note):
         yield HealthFinding(
@@ -88,7 +88,7 @@ def _unaccepted_head(home: LakeHome) -> Iterator[HealthFinding]:
 
 
 def unpulled_decisions(lake: Lake, journal: Journal) -> str:
-    """Return a sentence on decisions about commits that this desk has not pulled; empty if none.
+    """Return a sentence on decisions about commits that are not pulled here; empty if none.
 
     A decision names the commit that it was based on, which may be a colleague's.
     """

@@ -17,7 +17,10 @@ class HomeSignatures:
         self._signing = signing
 
     def sign(self, digest: str) -> tuple[str, str]:
-        """Return this desk's public key and its signature of a digest; both empty without a key."""
+        """Return this workspace's public key and its signature of a digest; empty without a key.
+
+        Raise StorageError if the policy requires a signature by an enrolled key, and there is none.
+        """
         try:
             key = self._signing.key()
             problem = "there is no signing key here" if key is None else self._unknown(key)

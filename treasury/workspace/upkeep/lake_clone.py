@@ -1,4 +1,4 @@
-"""Creates a workspace on an existing shared lake: folder, settings from the lake, first pull."""
+"""Create a workspace on an existing shared lake: folder, settings from the lake, first pull."""
 
 from __future__ import annotations
 
@@ -59,7 +59,9 @@ def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake], agree
     `policy.toml` in the folder decides whose signatures are accepted, from the first pull on.
 
     An interrupted clone resumes when it is run again. Raises InputError if the folder is another
-    workspace or not empty, HomeUnreachable, and NothingStored if the home has no head yet.
+    workspace or not empty, HomeUnreachable if the home does not answer, NothingStored if the home
+    has no commit yet, and StorageError if its settings cannot be read or the folder cannot be
+    written.
     """
     place = check_address(address if "://" in address else os.path.abspath(user_path(address)))
     require_plain_path(folder)

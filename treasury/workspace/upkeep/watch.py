@@ -45,8 +45,8 @@ _LASTING: Final = (errors.BadCredentials, errors.WorkspaceDamaged)
 class WatchedPart(msgspec.Struct, frozen=True, kw_only=True):
     """A repeated task; `work` does it once and returns a line about the result.
 
-    The task runs at intervals of `every`; after an error, the wait is at most `patience`. `work`
-    takes a function that runs other due parts, and calls it while waiting.
+    The task runs at intervals of `every`; after an error, the wait is at most the longer of `every`
+    and `patience`. `work` takes a function that runs other due parts, and calls it while waiting.
     """
 
     name: str
@@ -123,7 +123,10 @@ class WatchState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_state(folder: Path) -> WatchState | None:
-    """Return the state of a workspace's watch; None if there never was one."""
+    """Return the state of a workspace's watch; None if there never was one.
+
+    Raise StorageError if the file with the state cannot be read.
+    """
     path = folder / FILE_NAME
     try:
         return decode_json(read_regular(path), WatchState)

@@ -204,7 +204,7 @@ def list_statements(view: CommandView, reach: bool) -> None:
 )
 @click.option("--save", is_flag=True, help="Save the profile for use by `add`.")
 @click.option(
-    "--yes", is_flag=True, help="Save without confirmation; refused while a question is open."
+    "--yes", is_flag=True, help="Save without prompting; not saved while a question is open."
 )
 @pass_view
 def propose(

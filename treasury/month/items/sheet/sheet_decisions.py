@@ -61,9 +61,9 @@ _TOTALS: Final = pa.schema(
 class SheetVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the sheet and its result.
 
-    `why` is the reason for its refusal, or since when its decision exists. For a row to be
+    `why` is the reason for its refusal, or where its decision is already journaled. For a row to be
     journaled, it lists the contradictions that the row's reason outweighs. `act` is a key of ACTS,
-    if a choice was made. `owner` and `expected_by` are as in the row, or empty.
+    or empty for an unknown choice. `owner` and `expected_by` are as in the row, or empty.
     """
 
     row: int
@@ -131,7 +131,7 @@ class SheetPlan(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def table(self) -> Table:
-        """One row per sheet row that has a choice."""
+        """One row per sheet row that has a choice, and per further line of a chosen group."""
         rows = [msgspec.structs.asdict(verdict) for verdict in self.verdicts]
         return Table(pa.Table.from_pylist(rows, schema=_ROWS))
 
@@ -276,9 +276,9 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         Raises
         ------
         InputError
-            If the file is not a decision sheet.
+            If the file is not a decision sheet, or contains no choice.
         ActionRefused
-            If a decision differs from `agreed`.
+            If a decision differs from `agreed`, or the month is closed.
 
         Examples
         --------

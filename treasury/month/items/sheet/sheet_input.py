@@ -35,7 +35,7 @@ _RANGE: Final = re.compile(r"([A-Z]{1,3})([0-9]+):([A-Z]{1,3})([0-9]+)")
 _MONTH_AND_HASH: Final = re.compile(r"(\d{4}-\d{2}) ([0-9a-f]{64})")
 _EARLIEST: Final = date(2000, 1, 1)
 _LONGEST: Final = 1_000
-"""The number of characters of a name that are compared, and of an input that are read."""
+"""The maximum length of an input, and the number of characters of a name that are compared."""
 
 
 class FilledRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,7 +144,7 @@ def _filled_row(
 
 
 def _day(text: str, day_zero: date, month: str) -> date | None:
-    """Return a day from a spreadsheet's day number or from text.
+    """Return a day from a spreadsheet's day number or from text; None for an empty cell.
 
     A day without a year is the nearest one to the end of the sheet's month. Raise InputError for
     other text, and ValueError for a number with another meaning: `30.11` is not a day.
