@@ -151,7 +151,7 @@ def export(path: Path, lines: tuple[tuple[str, str], ...] = LINES) -> Path:
 
 @pytest.fixture
 def german(tmp_path: Path) -> Workspace:
-    """Return a desk with one account, whose bank exports CSV without balances."""
+    """Return a desk with one account at a bank that exports CSV without balances."""
     workspace = desk_of(tmp_path / "german", SETTINGS.replace(CAMT, GERMAN))
     workspace.statements.add(export(tmp_path / "october.csv"))
     return workspace

@@ -1,4 +1,4 @@
-"""A ledger's file is read as accounting programs export it, or asked about."""
+"""A ledger's file is read as accounting programs export it; an ambiguous one is refused."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_an_ambiguous_amount_is_asked_about_and_answered_in_the_mapping() -> Non
     assert asked.value.do == ('add decimal = "," or decimal = "." below [ledger] in accounts.toml')
     assert read(text, decimal=",") == [("1200", "EUR", Decimal(1234))]
     assert read(text, decimal=".") == [("1200", "EUR", Decimal("1.234"))]
-    # A ledger that was journaled before it was asked about keeps its amounts.
+    # A ledger that was journaled before ambiguous amounts were refused keeps its amounts.
     assert read(text, ask=False) == [("1200", "EUR", Decimal("1.234"))]
 
 

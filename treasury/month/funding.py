@@ -108,7 +108,7 @@ def short_account(account: str | None) -> str:
 
 def _row(request: _Row, rules: Rules, today: date, remark: _Row | None) -> FundingRow:
     if remark is not None and remark.get("debited") and request["state"] in _UNPAID:
-        # A debit of the whole file may have paid the request, whatever the bank answered.
+        # A debit of the whole file may have paid the request, in spite of the bank's answer.
         request = {**request, "state": "CHECK BANK", "maybe_on": remark["debited"]}
     on_ramp = request["ramp_type"] == "ON_RAMP"
     currency = request["fiat_currency"] if on_ramp else request["crypto_currency"]
