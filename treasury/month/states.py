@@ -1,9 +1,9 @@
 """The states of requests, lines, transfers, credits, actions, limits and findings, in one table.
 
 `states.csv` has a row for each state that a source uses: its word on screen, the kind of its open
-item, the kind after the due date, the due date that applies (ours, the service's or the bank's), and
-whether the request may be paid. `items/item_kinds.csv` adds to each kind who acts next, whether it
-blocks a close and what to do.
+item, the kind after the due date, the due date that applies (ours, the service's or the bank's),
+and whether the request may be paid. `items/item_kinds.csv` adds to each kind who acts next, whether
+it blocks a close and what to do.
 """
 
 from __future__ import annotations
