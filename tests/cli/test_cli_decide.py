@@ -187,7 +187,7 @@ def test_only_the_named_remark_is_undone(desk: Workspace) -> None:
     one = next(row for row in rows(desk, "awaiting-funds") if row["state"] == "PAY")
     run(desk, "request", "mark-sent", one["reference"], "--reason", "by phone banking")
     seq = rows(desk, "request", "list")[0]["seq"]
-    with pytest.raises(ActionRefused, match="the remark was replaced since you looked"):
+    with pytest.raises(ActionRefused, match="is now another one: marked sent by"):
         run(desk, "request", "undo", one["reference"], "--seq", str(seq + 1))
     assert len(rows(desk, "request", "list")) == 1
     run(desk, "request", "undo", one["reference"], "--seq", str(seq))

@@ -62,8 +62,9 @@ def schema_of(struct: type[msgspec.Struct]) -> pa.Schema:
 class Column(msgspec.Struct, frozen=True):
     """One column: its name, type, meaning, and source field.
 
-    A source is "Heading of the specification.field", or an element of a bank's format. It is empty
-    for values that treasury computes. The meaning of an amount states its unit: either the column
+    A source is a heading of the specification, a dot and the field, such as
+    `Wallet (custodial).balances[].asset`, or an element of a bank's format. It is empty for values
+    that treasury computes. The meaning of an amount states its unit: either the column
     with its currency, in backticks, or words.
     """
 

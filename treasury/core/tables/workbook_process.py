@@ -113,7 +113,8 @@ def _place(folder: Path, at: int) -> Path:
 def _process(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Run the process that writes the workbook declared in `folder`, and end it after the block."""
     with (folder / _ERRORS).open("wb") as errors:
-        # The pipe closes when this process ends, and the other process then ends too.
+        # `started` makes its standard input a pipe, which closes when this process ends. The other
+        # process then ends too.
         process = started(__name__, "work", str(folder), stdout=subprocess.DEVNULL, stderr=errors)
     with process:
         try:

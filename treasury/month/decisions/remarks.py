@@ -32,6 +32,7 @@ from treasury.lake import Snapshot
 from treasury.month.decisions.file_answers import file_answers
 from treasury.month.decisions.file_debits import answer_to
 from treasury.month.decisions.remark_rows import remark_table
+from treasury.month.funding import REMARK_WORDS
 from treasury.statements.pain.order_answers import OrderAnswer, stored_statuses
 
 LIABILITY: Final = (
@@ -521,6 +522,10 @@ class Marking(Facade):
         return rows[0]
 
 
+def _words_of(remark: Remark) -> str:
+    return f"{REMARK_WORDS[remark.mark]} by {remark.by}: {clean(remark.reason)}"
+
+
 def _check(
     word: str,
     row: dict[str, Any],
@@ -536,8 +541,7 @@ def _check(
             )
         if intended_seq not in {None, standing.seq}:
             raise ActionRefused(
-                f"{name} is {standing.mark} by {standing.by}: the remark was replaced since "
-                "you looked",
+                f"the remark on {name} is now another one: {_words_of(standing)}",
                 do="run `treasury request list` to see the current remarks, then decide again",
             )
         return
@@ -549,7 +553,7 @@ def _check(
             )
     elif standing is not None:
         raise ActionRefused(
-            f"{name} is already {standing.mark} by {standing.by}: {clean(standing.reason)}",
+            f"{name} already has a remark: {_words_of(standing)}",
             do="undo that first, if it is wrong",
         )
     if word == "will_not_fund" and file is not None:

@@ -146,7 +146,10 @@ class Check:
         }
 
     def accept(self, wish: Wish, line: dict[str, Any]) -> Sequence[str]:
-        """Return the facts against an acceptance, which need a reason; refuse impossible ones."""
+        """Return the facts against accepting the line.
+
+        Raise ActionRefused if it is impossible, or if there are such facts and no reason is given.
+        """
         if (line["entry_status"] or "BOOK") != "BOOK":
             raise ActionRefused(
                 f"the line {line['entry_id']} is not booked yet ({line['entry_status']})",

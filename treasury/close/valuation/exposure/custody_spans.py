@@ -1,10 +1,11 @@
 """Money in accounts at the provider: coins in custody, and credits not yet converted to coins.
 
 A balance at a time is the last observed balance, changed by the known movements since. If two
-observations show a conversion between them, the lower of both levels is certain and the rest is in
-doubt. A credit counts as fiat until an observed balance contains its coins, so that no money counts
-twice. If more coins left than were certain, coins of unconverted credits must have left between two
-observations. Then neither the balance nor these credits count.
+observations show a conversion between them, the lower of the two levels is certain and the rest is
+in doubt. A credit counts as fiat until an observed balance contains its coins, so that no money
+counts twice. If the known movements take out more coins than were certain, coins of credits must
+have come and left unseen. From then until the next observation, the balance and the account's
+credits for this coin are in doubt and do not count.
 """
 
 from __future__ import annotations
