@@ -2,8 +2,8 @@
 
 Each driver runs in one transaction, in which it may change requests, book bank lines, and schedule
 later steps. The service receives on-ramp money on the next TARGET day (an instant wire within
-hours). It assigns the money only if the text names the request and at most one cent is missing. A driver
-raises InputError if the event is impossible.
+hours). It assigns the money only if the text names the request and at most one cent is missing. A
+driver raises InputError if the event is impossible.
 
 A request gets the current deposit details when it is created, and again when it is approved.
 `change_deposit` changes the details of one request that awaits funds, or the provider's euro
