@@ -2,8 +2,8 @@
 
 The edits are those of a person with a database tool: a value is changed, an entry removed, two
 entries are swapped, or the last entries are cut off; the triggers may be restored afterwards. If
-the person also recomputes all hashes and stores the new end, the file itself shows no trace: this edit
-is counted separately.
+the person also recomputes all hashes and stores the new end, the file itself shows no trace: this
+edit is counted separately.
 """
 
 from __future__ import annotations
