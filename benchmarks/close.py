@@ -193,9 +193,6 @@ def closed(folder: Path) -> dict[str, Any]:
     parts: dict[str, tuple[float, float]] = {}
     memory = Memory()
     began, used = time.perf_counter(), processor()
-    from treasury.cli import lighten
-
-    lighten()
     from treasury.report.pack import pack_contents, pack_folder
     from treasury.workspace import Workspace
 
