@@ -1,1 +1,1 @@
-"""Benchmarks. Each also measures a reference in the same run, and prints the ratio of the two."""
+"""Benchmarks; most also measure a reference in the same run, and print the ratio of the two."""

@@ -2,14 +2,15 @@
 
     python -m benchmarks.cash_application [SEED ...]
 
-Each seed gives a thousand lines from eighty customers. A line names its invoices in full, with
-leading zeros added or dropped, after a label, several at once, or next to an unrelated number; its
-amount may be short by the charges of the transfer; or it names no invoice. The correct answer for a
-line is the set of its invoices. The sets are defined by the shares below; no rule was tuned on
-their single lines.
+Each seed gives a thousand lines from eighty customers. A line names one or several invoices: in
+full, with leading zeros added or dropped, after a label, or next to an invoice that it does not
+pay. A few lines name no invoice. The amount may be short by the charges of the transfer, or be half
+of the invoice. The correct answer for a line is the set of its invoices. The sets are defined by
+the shares below; no rule was tuned on their single lines.
 
-Prints for each seed: wrong automatic matches, precision, the share of lines matched to all their
-invoices (recall), and how often the first candidate is one of the invoices.
+Prints for each seed: automatic matches, wrong ones among them, precision, the share of lines
+matched to all their invoices (recall), and how often the first candidate is one of the invoices or
+the match is correct.
 """
 
 from __future__ import annotations

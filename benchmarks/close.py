@@ -5,8 +5,7 @@
 A separate process writes ROWS bank lines of one month into the lake, and ROWS ramp requests that
 most lines pay. A new process then imports the package, closes the month and writes its pack (the
 files of a close). Processor time is printed next to wall-clock time, because only processor time is
-comparable on a busy machine. Time and memory of the process that writes the workbook are included
-in the pack.
+comparable on a busy machine. The figures of the pack include the process that writes the workbook.
 """
 
 from __future__ import annotations
@@ -190,13 +189,10 @@ PARTS = (
 
 
 def closed(folder: Path) -> dict[str, Any]:
-    """Close the month and write its pack; return the time of each part and the peak of memory."""
+    """Close the month and write its pack; return the time of each part, and the peak memory."""
     parts: dict[str, tuple[float, float]] = {}
     memory = Memory()
     began, used = time.perf_counter(), processor()
-    from treasury.cli import lighten
-
-    lighten()
     from treasury.report.pack import pack_contents, pack_folder
     from treasury.workspace import Workspace
 
@@ -294,7 +290,7 @@ def command_line(process: str) -> str:
 
 
 def held_pages(processes: list[str]) -> int:
-    """Return the sum of the processes' private memory and the largest of their mapped memory.
+    """Return the sum of the processes' private pages and the largest number of mapped pages.
 
     Mapped files count once, because all processes map the same libraries.
     """

@@ -2,12 +2,12 @@
 
     python -m benchmarks.deciding [DECISIONS]
 
-Accepts one suggestion after another in the practice company's workspace. After each one, the list
-of the matches panel is built from the cached run, or in every second run by matching all records
-again. Prints medians of wall-clock and processor time.
+Accepts one suggestion after another in the practice company's workspace. After each decision, the
+list of the matches panel is built from the cached run; after every second one, all records are
+matched again first. Prints medians of wall-clock and processor time.
 
-`treasury status` is measured before and after the decisions, each time in a new process. The
-minimum of processor time is printed, because other work on the machine only increases it.
+`treasury status` is measured before and after the decisions, in new processes. The minimum of
+processor time is printed, because other work on the machine only increases it.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ LAST = date(2026, 10, 1)
 
 
 def months_to_last(months: int) -> list[date]:
-    """Return the first days of the months up to the last one."""
+    """Return the first days of the given number of months, up to the last one."""
     firsts = []
     for back in range(months - 1, -1, -1):
         year, month = divmod(LAST.year * 12 + LAST.month - 1 - back, 12)
@@ -47,7 +47,10 @@ def months_to_last(months: int) -> list[date]:
 
 
 def fill(folder: Path, ages: list[int], months: int, rows: int) -> None:
-    """Store `rows` requests and a statement of `rows` lines for each month; 0 is the last one."""
+    """Store `rows` requests and a statement of `rows` lines for each month.
+
+    `ages` are the months to store, counted back from the last month, which is 0.
+    """
     from treasury.extract.ramp_tables import RAMP
     from treasury.lake import Lake
     from treasury.statements import STATEMENT_ENTRIES, STATEMENTS

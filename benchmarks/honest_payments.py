@@ -69,7 +69,10 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 def draw(lines: int, seed: int, *, owners: int | None = None) -> Honest:
-    """Draw at least `lines` lines of owners with some requests each, or of `owners` owners."""
+    """Draw at least `lines` lines, which pay requests in groups of five with the same owner.
+
+    Each group has its own owner, unless `owners` limits their number.
+    """
     random = Random(seed)
     world = Honest([], [], {}, {})
     institution = _account(random)
@@ -92,7 +95,7 @@ def draw(lines: int, seed: int, *, owners: int | None = None) -> Honest:
 
 
 _WAYS: Final = {"in full": 45, "instalments": 25, "short by charges": 15, "a bundle": 15}
-"""Number of payers, out of 100, for each way of paying."""
+"""Number of payments, out of 100, for each way of paying."""
 
 
 def _pay(

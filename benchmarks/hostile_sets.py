@@ -1,4 +1,4 @@
-"""Hostile sets of lines and expectations, by which a payer could slow matching down.
+"""Hostile sets of lines and expectations, with which a payer could slow matching down.
 
 Each function returns the given number of lines, or the fraction that its docstring states.
 """
@@ -175,7 +175,7 @@ def one_code_for_all(rows: int) -> Tables:
 
 
 def a_code_that_all_begin_with(rows: int) -> Tables:
-    """Lines that name a short code with which every other code begins."""
+    """Lines, a fiftieth of the rows, that name a short code with which every other code begins."""
     random = Random(rows)
     few = max(1, rows // 50)
     lines = lines_table(["PAY-2026-00"] * few, _amounts(random, few))
@@ -192,7 +192,7 @@ def a_pooled_account(rows: int) -> Tables:
 
 
 def slips_of_one_amount(rows: int) -> Tables:
-    """Consecutive codes of one amount; every line differs from it by a cent."""
+    """Lines of one amount, each naming its code; every second code is one euro more."""
     codes = [ordinary_code(n) for n in range(rows)]
     lines = lines_table([f"thanks {code}" for code in codes], [Decimal("99.99")] * rows)
     return lines, requests_table(codes, [Decimal("99.99") + n % 2 for n in range(rows)])
@@ -245,7 +245,7 @@ def names_of_one_word(rows: int) -> Tables:
 
 
 def two_codes_each(rows: int) -> Tables:
-    """Lines with a request's code and amount, and the standing code of the payer's own account."""
+    """Half of the rows. Lines with a request's code and amount, and a standing code."""
     half = max(1, rows // 2)
     amounts = _amounts(Random(rows), half)
     requests, standing = ([ordinary_code(n + turn * half) for n in range(half)] for turn in (0, 1))
@@ -260,7 +260,7 @@ def two_codes_each(rows: int) -> Tables:
 
 
 def standing_codes_of_a_year(rows: int) -> Tables:
-    """Standing codes of one pooled account, opened day after day; one payer has fifty of them."""
+    """Standing codes of one pooled account, opened day after day; fifty payers name one each."""
     codes, opened = _codes(rows), datetime(2026, 9, 1, tzinfo=UTC)
     lines = lines_table(
         [codes[n] if n < 50 else "thanks" for n in range(rows)], _dense(rows),
@@ -273,7 +273,7 @@ def standing_codes_of_a_year(rows: int) -> Tables:
 
 
 def requests_of_a_month(rows: int) -> Tables:
-    """A tenth of the rows: requests of one pooled account and amount, opened day after day."""
+    """Requests of one pooled account and amount, opened day after day; ten times as many lines."""
     few, opened = max(50, rows // 10), datetime(2026, 9, 25, tzinfo=UTC)
     codes = _codes(few)
     lines = lines_table(
@@ -288,7 +288,7 @@ def requests_of_a_month(rows: int) -> Tables:
 
 
 def names_that_share_a_word(rows: int) -> Tables:
-    """Lines whose amount differs from that of their code; all names share one of four words."""
+    """Lines whose amount differs from that of their code; all names share one of their words."""
     codes, amounts = _codes(rows), _dense(rows)
 
     def names(side: str) -> list[object]:
@@ -301,7 +301,7 @@ def names_that_share_a_word(rows: int) -> Tables:
 
 
 def a_token_that_all_begin_with(rows: int) -> Tables:
-    """Lines with one code between slashes, in a token with which every other code begins."""
+    """Lines with a token that contains one code, and with which every other code begins."""
     amounts = _dense(rows)
     codes = ["CUST-1234", *(f"CUST-1234/INV{n:06d}" for n in range(rows - 1))]
     return (
@@ -321,7 +321,7 @@ def instalments_beside_others(rows: int) -> Tables:
 
 
 def instalments_of_one_amount(rows: int) -> Tables:
-    """Codes of one amount with more instalments than matching examines."""
+    """Codes with more instalments than matching examines, most of them of one amount."""
     series = max(1, rows // 24)
     numbers = [n % series for n in range(rows)]
     codes = [f"KD-2026-{n:05d}" for n in numbers]
@@ -489,7 +489,7 @@ def digits_of_another_script(rows: int) -> Tables:
 
 
 def serials_with_labels(rows: int) -> Tables:
-    """Lines of twelve invoices, each apart from its label and without leading zeros."""
+    """Lines of up to fourteen invoices, each apart from its label and without leading zeros."""
     return _of_texts(
         rows, lambda random: " ".join(f"INV {random.randrange(rows)}" for _ in range(14))[:140],
         lambda _, n: f"INV-{n:07d}",
@@ -497,7 +497,7 @@ def serials_with_labels(rows: int) -> Tables:
 
 
 def amounts_of_others(rows: int) -> Tables:
-    """Lines that pay half of their request, which is the amount of many others of the payer."""
+    """Half of the rows. Lines that pay half of a request, as much as the payer's others."""
     half = rows // 2
     named = [f"INV-{n:07d}" for n in range(half)]
     others = [f"ORD-{n:07d}" for n in range(half)]

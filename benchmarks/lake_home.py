@@ -133,7 +133,7 @@ def kept(names: list[str], source: Path, target: Path) -> None:
 
 
 def compared(names: list[str], source: Path, target: Path) -> None:
-    """Copy files, hash them and sync them to the disk, one by one."""
+    """Hash files, copy them, and sync the copies to the disk."""
     for name in names:
         digest_of(source / name)
     kept(names, source, target)

@@ -5,8 +5,9 @@
 The worlds are those of `benchmarks.matching_proof`. The other matchers are: whole tokens joined to
 codes with pandas; codes searched anywhere in the text; the same with equal amounts only; and
 Splink, trained on the tables themselves, which matches the best expectation with a probability of
-at least 0.95. If a matcher has two answers for a line, it counts as having none. `tools/peers`
-installs Splink; without it, its row says so.
+at least 0.95. If a matcher finds two expectations for a line, it does not match the line. Lines
+that pay several expectations are left out. `tools/peers` installs Splink; without it, its row says
+so.
 
 Prints for each matcher: wrong automatic matches (to another expectation, or of a line without an
 expectation), precision, recall over the lines with an expectation, how often the correct one is the
@@ -115,7 +116,7 @@ def exact_tokens(world: World) -> Answers:
 
 
 def substrings(world: World, *, by_amount: bool) -> Answers:
-    """Search codes anywhere in the text; with `by_amount`, only with equal amounts."""
+    """Search for codes anywhere in the text; with `by_amount`, only for those of equal amount."""
     codes = [
         (plain(row["code"]), row["expectation_id"], row["amount"]) for row in world.expectations
     ]
@@ -202,7 +203,7 @@ _LINKED = pa.schema(
 
 
 def text_of(line: dict[str, Any]) -> str:
-    """Return the complete text of the payer, in capitals."""
+    """Return the complete text of a line, in capitals."""
     parts = [line[name] for name in _TEXTS if line[name]]
     return " ".join(" ".join(p) if isinstance(p, list) else p for p in parts).upper()
 

@@ -2,11 +2,11 @@
 
     python peers_habits_splink.py FOLDER
 
-FOLDER has subfolders `trained_` and `asked_`, each with `lines.parquet` and `references.parquet`.
-The label of a line is its `expectation`. Two models are trained on the first pair, one by
-expectation maximisation and one by the labels; both predict the second. FOLDER/splink.json then
-has, for each model and line, the expectation with the highest weight, its probability and whether
-another has the same weight; and the seconds of each model.
+FOLDER has a pair of files to train on, `trained_lines.parquet` and `trained_references.parquet`,
+and a pair to predict, `asked_lines.parquet` and `asked_references.parquet`. The label of a line is
+its `expectation`. Two models are trained, one by expectation maximisation and one by the labels.
+FOLDER/splink.json then has, for each model and line, the expectation with the highest weight, its
+probability and whether another has the same weight. It also has the seconds of each model.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     python peers_splink.py FOLDER
 
-Reads FOLDER/lines.parquet and FOLDER/expectations.parquet (text, digits, amount in cents, day).
-Writes FOLDER/splink.json: for each line the expectation with the highest probability, this
-probability, and whether another expectation has the same; and the seconds of the run. The model is
-trained on the tables themselves, as in Splink's own example of matching transactions.
+Reads FOLDER/lines.parquet and FOLDER/expectations.parquet, which `peers` wrote. Writes
+FOLDER/splink.json: for each line the expectation with the highest probability, this probability,
+and whether another expectation has the same; and the seconds of training and of the whole run. The
+model is trained on the tables themselves, as in Splink's own example of matching transactions.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Operation(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A failure: the number of operations before the cut, the disk's state, and the problem."""
+    """A failure: the number of the last operation, the disk's state, and the problem."""
 
     place: int
     state: str
@@ -338,7 +338,7 @@ def _decisions_lost(desk: Workspace, said: Standing) -> str:
 def cut(
     before: Path, root: Path, operations: Sequence[Operation], *, sample: int | None, seed: int
 ) -> Iterator[tuple[int, str, str]]:
-    """Check each disk; yield the operations before the cut, the disk's state, and its problem.
+    """Check each disk; yield the number of the last operation, the disk's state, and its problem.
 
     `before` is a copy of the workspace in `root`, made before the recording.
     """

@@ -10,7 +10,7 @@ printed next to wall-clock time, because only processor time is comparable on a 
 
 Then this project's function runs alone: on a tenth of the rows; on two sets built to be slow (all
 lines have the same amount; all lines name one code); and twice on a month of 5,000 lines.
-`--hostile` runs the sets by which a payer could slow matching down, and prints their time and
+`--hostile` runs the sets with which a payer could slow matching down, and prints their time and
 memory as multiples of the ordinary set's.
 """
 
@@ -180,7 +180,7 @@ def apart(side: str, folder: Path, times: int = 1, longest: float | None = None)
 
 
 def prepared(folder: Path, name: str, rows: int) -> Path:
-    """Write the files of a set in another process, so that its memory is not measured."""
+    """Write the files of a set in this process, whose memory is not measured."""
     place = folder / f"{name}-{rows}".replace(" ", "-")
     place.mkdir()
     lines, expectations = SETS[name](rows)

@@ -5,12 +5,15 @@
 WAY is one of:
 
 - `cluster`: a standalone cluster of real processes on loopback (a master and two workers, each with
-an executor of one core and less than 4 GB) - `killed`: the same cluster, with a worker killed
-during the run - `same-amount`, `one-code`, `one-payer`: sets in which every line has the same
-amount, names the same code, or comes from the same payer - `drawn`: random worlds with every way to
-mangle a code, with decisions and rules - `local`: two threads in one process - `connect`: a Spark
-Connect server - `month`: a month of a workspace with ROWS bank lines and requests, read from its
-lake by two threads
+  an executor of one core and less than 4 GB)
+- `killed`: the same cluster, with a worker killed during the run
+- `same-amount`, `one-code`, `one-payer`: sets in which every line has the same amount, names the
+  same code, or comes from the same payer
+- `drawn`: random worlds with every way to mangle a code, with decisions and rules
+- `local`: two threads in one process
+- `connect`: a Spark Connect server
+- `month`: a month of a workspace with ROWS bank lines and requests, read from its lake by two
+  threads
 
 `--tenfold` adds ten times the rows on the cluster. DuckDB matches each set in its own process. All
 four tables must have the same rows (compared by a hash over the sorted hashes of the rows), or the
@@ -19,7 +22,7 @@ exit code is 1.
 With `--duckdb-alone` only DuckDB matches the ordinary set, and no Spark process is started. Its
 database is limited to 4 GB; the Arrow tables of the input and the result come on top.
 
-Both sides read the files and write their tables within the measured time. Four Java processes share
+Both sides read the files and write their tables within the measured time. All Java processes share
 the cores of one machine here, so the ratio to DuckDB does not apply to a cluster of many machines.
 """
 
@@ -41,7 +44,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-# Spark is imported here because it is installed in a separate environment.
+# Spark is installed in a separate environment, in which this module starts itself again.
 if importlib.util.find_spec("pyspark") is None:
     python = ROOT / ".venv-spark" / "bin" / "python"
     os.execv(python, [str(python), "-m", "benchmarks.spark", *sys.argv[1:]])
@@ -380,7 +383,7 @@ MIDDLE = 30
 
 
 def kill_in_the_middle(bench: Bench, cluster: Cluster) -> None:
-    """Start a thread that kills a worker during the next run."""
+    """Kill a worker after the next run has written some steps."""
     place = bench.next_place()
     while (written := len(list(place.glob("steps_*/*/_SUCCESS")))) < MIDDLE:
         time.sleep(0.2)

@@ -129,7 +129,7 @@ def listed(rows: list[dict[str, Any]], page: int, size: int, total: int) -> byte
 
 
 class Prepared:
-    """Prepared answers by path: `pages/N` of a list of `total` rows, and details by id."""
+    """Prepared answers: pages of a list of `rows` requests, and details by id."""
 
     def __init__(self, rows: int) -> None:
         self.rows = rows

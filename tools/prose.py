@@ -199,7 +199,7 @@ def report(root: Path = ROOT) -> Iterator[str]:
     """Yield a line for each folder above the limit, followed by the places in it."""
     for folder, prose in sorted(by_folder(root).items()):
         if prose.rate > MOST:
-            yield f"{folder}: {prose.rate:.1f} turns per 1,000 of {prose.words:,} words"
+            yield f"{folder}: {prose.rate:.1f} hard phrases per 1,000 of {prose.words:,} words"
             yield from (f"  {place}" for place in prose.places)
 
 

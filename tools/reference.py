@@ -118,9 +118,10 @@ and notebook of a close all show and count rows of this list.
 ## Payment files and hashes
 
 A request is IN FILE if a downloaded payment file contains its payment. Its Copy button is hidden,
-and it cannot be added to another file. This ends when a statement shows the debit, or when a person
-runs `treasury request not-uploaded NAME --reason …` (`t.funding.not_uploaded`). The item is marked
-if the statements already cover the expected day of the debit.
+and it cannot be added to another file. This ends when a statement shows the debit, when the bank
+finally rejects the payment, or when a person other than the author of the file runs `treasury
+request not-uploaded NAME --reason …` (`t.funding.not_uploaded`). The item is marked if the
+statements already cover the expected day of the debit.
 
 A request is HASH PROPOSED from the time when somebody proposes a transaction hash in this
 workspace, until the service's record has the hash. The coins were sent, but the hash still has to

@@ -55,7 +55,7 @@ class Shape(NamedTuple):
 
     @property
     def used_once(self) -> list[str]:
-        """Return the private functions with a single use; hosts call those like `_repr_html_`."""
+        """Return the private functions with a single use, except hooks such as `_repr_html_`."""
         names = [f.name for f in self.functions]
         private = [n for n in names if n.startswith("_") and not n.endswith("_")]
         return [name for name in private if self.private_uses[name] <= 2]

@@ -17,7 +17,7 @@ from benchmarks.torture.runs import BLOCK, BROKEN, OUTCOMES, Result
 POWER_CUT = "power-cut"
 """Class that checks disks instead of actions; an intact disk counts as `all there`."""
 RUNS_A_MOMENT = 100
-"""Number of sampled runs that count like one moment of a power cut, which checks three disks."""
+"""For this many sampled runs, one moment of a power cut is simulated."""
 Ends = Counter[tuple[str, str]]
 """Number of runs by outcome and class."""
 

@@ -1,4 +1,4 @@
-"""Execution of one action per input line, in a process that is cut off at a named point.
+"""Executions as each input line lists them, each in a process that is cut off at a named point.
 
 A cut kills the process, or stops it with SIGSTOP until the parent reads the next line.
 
@@ -109,7 +109,7 @@ class _Half(httpx.SyncByteStream):
 
 
 def execute(spec: dict[str, Any]) -> str:
-    """Execute the action of a line; return how it ended unless it was cut off."""
+    """Execute one listed action; return how it ended unless it was cut off."""
     settings = settings_for(spec["base_url"], spec["clients"])
     now = datetime.fromisoformat(spec["now"])
     assert settings.services is not None
@@ -199,7 +199,7 @@ def main() -> None:
             with os.fdopen(reader) as pipe:
                 status = _await(child)
                 ending = pipe.read()
-            # The child failed with an unexpected error and was not cut.
+            # A cut ends the child by a signal, so an exit status is an unexpected error.
             if os.WIFEXITED(status) and status:
                 raise SystemExit("a process failed without being cut off")
             endings.append("killed" if status else ending)

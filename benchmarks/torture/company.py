@@ -68,7 +68,7 @@ class Company:
         self._beside: Counter[str] = Counter()
 
     def new_folder(self) -> Path:
-        """Create a folder for one workspace."""
+        """Return the path of a new folder for one workspace; it does not exist yet."""
         self._folders += 1
         return self._folder / "workspaces" / str(self._folders)
 
@@ -276,7 +276,7 @@ def _bank_account(n: int) -> dict[str, Any]:
 def clients_at(
     company: Company, base_url: str, limits: CallLimits = LIMITS
 ) -> Iterator[dict[str, Client]]:
-    """Yield a client for each credential that reaches the services at an address."""
+    """Yield a client for each credential, which reaches the services at an address."""
     settings = settings_for(base_url, company.client_ids)
     assert settings.services is not None
     with ExitStack() as stack:

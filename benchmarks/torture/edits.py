@@ -1,9 +1,9 @@
 """Class `edits`: a journal edited by hand, on which no decision or sending may rely.
 
 The edits are those of a person with a database tool: a value is changed, an entry removed, two
-entries are swapped, or the last entries are cut off; the triggers are restored afterwards. If the
-person also recomputes all hashes and stores the new end, the file itself shows no trace: this edit
-is counted separately.
+entries are swapped, or the last entries are cut off; the triggers may be restored afterwards. If
+the person also recomputes all hashes and stores the new end, the file itself shows no trace: this
+edit is counted separately.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ NEEDS_TWO: Final = "crypto_transfer.create"
 
 
 class Plan(NamedTuple):
-    """The edit, the position of the entry (as a fraction of the journal), and the earlier reads."""
+    """The edit, the position of the entry (as a fraction of the journal), and how it is made."""
 
     edit: str
     place: float
     is_open: bool
+    """Whether the desk has the journal open during the edit."""
     keeps_triggers: bool
     replaces: bool
     """Whether the edited file replaces the original one under its name."""
@@ -106,7 +107,7 @@ def _own_hash(rows: Rows, at: int) -> None:
 
 
 def _rewritten(rows: Rows, at: int) -> None:
-    """Return the whole chain, recomputed without the entries that record a sending."""
+    """Remove the entries that record a sending, and recompute the whole chain."""
     _body(rows, at)
     rows[:] = [row for row in rows if row["kind"] not in {"action.sending", "action.done"}]
     before = FIRST

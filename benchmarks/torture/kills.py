@@ -59,7 +59,10 @@ class Cut(NamedTuple):
 
 @cache
 def matrix() -> list[tuple[str, Cut]]:
-    """Return all kinds with all points and faults; keyed kinds also at the second attempt."""
+    """Return all kinds with all points and faults.
+
+    For keyed kinds, a write that fails is also cut at its second attempt.
+    """
     whole = [(kind, Cut(*rest)) for kind, *rest in product(KINDS, POINTS, FAULTS)]
     second = [
         (kind, cut._replace(occurrence=2))

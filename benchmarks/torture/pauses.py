@@ -271,7 +271,7 @@ class _Wish:
 
 @contextmanager
 def wish(bench: Bench, run: Run) -> Iterator[_Wish]:
-    """Yield an action that is ready to be executed; close its desk afterwards."""
+    """Yield a wish with actions that are ready to be executed; close its desk afterwards."""
     one = _Wish(bench, run)
     try:
         yield one
@@ -292,7 +292,7 @@ def play_sleep(bench: Bench, run: Run) -> Result:
 
 
 def play_forgotten(bench: Bench, run: Run) -> Result:
-    """Execute with a lost answer, have the service forget the key, and recover it."""
+    """Execute with a lost answer, have the service forget the key, and recover the action."""
     with wish(bench, run) as one:
         for _ in range(LIMITS.attempts):
             one.break_service()

@@ -1,7 +1,8 @@
 """A relay on loopback between a desk (a workspace) and the services, which may answer for them.
 
-It writes HTTP/1.1 itself, so that an answer can be wrong in any way. Token requests are forwarded,
-and so are reads until `on_write` has answered a write; later reads are handled by `on_read`.
+It writes HTTP/1.1 itself, so that an answer can be wrong in any way. Token requests are forwarded.
+Reads are handled by `on_early_read` until `on_write` has answered a write, and then by `on_read`;
+without a handler they are forwarded.
 Effects at the company are counted with each forwarded write, to distinguish repeats by the relay
 from requests of the desk.
 """
@@ -89,17 +90,17 @@ class Exchange:
         return response
 
     def cached(self) -> Response | None:
-        """Return the answer to an earlier read of the same address."""
+        """Return the answer to an earlier read of this address, or else of its path."""
         return self._relay.cached(self.target)
 
     @property
     def remembered(self) -> dict[str, Response]:
-        """Return the last answer of each path that was read since the relay was reset."""
+        """Return the last answer of each path that was read since the relay started."""
         return self._relay.remembered
 
     @property
     def answered(self) -> list[Response]:
-        """Return the services' answers to writes since the relay was reset."""
+        """Return the services' answers to writes since the relay started."""
         return self._relay.answered
 
     def wait(self, seconds: float) -> None:
@@ -167,7 +168,7 @@ class Relay:
         self.on_write = self.on_read = self.on_early_read = None
 
     def begin(self) -> None:
-        """Reset the counts and the remembered answers."""
+        """Reset the handlers, the counts and the answers that `cached` returns."""
         self.clear()
         self.reads.clear()
         self._wrote = False
@@ -196,7 +197,7 @@ class Relay:
     def forward(
         self, method: str, target: str, headers: dict[str, str], content: bytes
     ) -> Response:
-        """Forward a request to the company; store the answer to a read by its path."""
+        """Forward a request to the company, and store the answer."""
         address = urlsplit(self._company.base_url)
         upstream = http.client.HTTPConnection(address.hostname or "", address.port, timeout=30)
         try:

@@ -37,7 +37,7 @@ BROKEN: Final = ("DOUBLED", "CALLED DONE", "CALLED REFUSED", "LOST", "LET THROUG
 
 DOUBLED: more than one effect. CALLED DONE, CALLED REFUSED: the state is false. LOST: sent, but in
 the end neither done nor rightly unknown. LET THROUGH: a decision or sending relied on an edited
-journal.
+journal, or a withdrawn action was sent. NOT PLAYED: the run itself failed.
 """
 OUTCOMES: Final = ("done, 1", "unknown, 1", "unknown, 0", "not sent", "beyond us", *BROKEN)
 """The rows of the summary; a number in a row's name is the number of effects.

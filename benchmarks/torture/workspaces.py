@@ -108,7 +108,7 @@ def draw_copy(random: Random, seed: int, number: int) -> tuple[str, CopyPlan]:
 
 
 def _copied(premises: Premises, kind: str, *, cut_off: bool = False) -> tuple[Path, Path, Action]:
-    """Return a workspace, a copy, and an action that is ready in both."""
+    """Return a workspace, a copy, and an action in both: ready, or with `cut_off` not arrived."""
     company = premises.company
     folder, copy = company.new_folder(), company.new_folder()
     desk = premises.open(folder)

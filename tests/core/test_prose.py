@@ -94,7 +94,7 @@ def test_a_folder_above_the_limit_is_reported_with_its_places(
     assert [*report(tmp_path)] == []
     project("docs/odd.md", f"Read {ODD}.\n")
     head, place = report(tmp_path)
-    assert head == f"{tmp_path / 'docs'}: 4.0 turns per 1,000 of 252 words"
+    assert head == f"{tmp_path / 'docs'}: 4.0 hard phrases per 1,000 of 252 words"
     assert place == f"  {tmp_path / 'docs' / 'odd.md'}:1: [{ODD}] Read {ODD}."
 
 

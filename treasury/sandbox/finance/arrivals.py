@@ -2,7 +2,8 @@
 
 An arrival is an incoming payment: it is received, converted at the day's rate and credited to the
 account's wallet. If the account is not verified or has no wallet yet, the coins are held and
-credited later. No endpoint lists arrivals; clients only see the changed balance.
+credited later. No endpoint lists arrivals: clients see the changed balance and, for a session, get
+the callback.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     instant: bool = False
     has_code: bool = True
     due: datetime | None = None
-    """Time of the automatic conversion; None if a person has to assign the arrival."""
+    """Time of the automatic conversion; None if only a driver can convert the arrival."""
     rate: Decimal | None = None
     coins: Decimal | None = None
     created_at: str
@@ -56,7 +57,12 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def arrive_by_sepa(
     world: World, virtual: VirtualBankAccount, euros: Decimal, text: str, *, instant: bool
 ) -> Arrival:
-    """Credit a virtual account: now, on the next business day, or when a person assigns it."""
+    """Register a wire to a virtual account, and convert it now or schedule its conversion.
+
+    An instant wire is converted now, any other on the next TARGET day. A wire without the account's
+    code is converted after 36 hours. A wire to an inactive account waits for the driver
+    `place_credit`.
+    """
     clock = world.clock
     clock.tick()
     # The code must be a separate word in the payment's text.
@@ -97,7 +103,10 @@ def _arrive(world: World, *, due: datetime | None, **fields: Any) -> Arrival:
 
 
 def convert(world: World, arrival_id: str) -> Arrival:
-    """Convert an arrival's euros into coins, unless this was already done."""
+    """Convert an arrival's euros into coins, and credit them if the account may receive them.
+
+    An arrival that was converted before is returned unchanged.
+    """
     arrival = stored(world, "arrival", arrival_id, Arrival)
     if arrival.status != "RECEIVED":
         return arrival
@@ -117,7 +126,7 @@ def convert(world: World, arrival_id: str) -> Arrival:
 
 
 def release(world: World, account: Account) -> list[Arrival]:
-    """Credit the coins held for an account, if the account may receive them now."""
+    """Credit the coins held for an account, if it may receive them now; return the arrivals."""
     account = account_of(world, account.id)
     if not _may_hold(world, account):
         return []

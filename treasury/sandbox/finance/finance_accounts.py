@@ -84,7 +84,7 @@ def create_account(world: World, call: Call) -> Account:
     _is_free(world, body.external_id)
     if body.party is not None:
         if body.party.idempotency_key is not None:
-            raise invalid("party.idempotencyKey: the key of the account is the only one.")
+            raise invalid("party.idempotencyKey is not allowed; use the account's key.")
         party = parties.make_party(world, body.party)
     else:
         party = _known_party(world, body.party_id or "")
@@ -114,7 +114,7 @@ def change_account(world: World, call: Call) -> Account:
 
 
 def delete_account(world: World, call: Call) -> None:
-    """DELETE /accounts/{id}: delete an account that holds nothing and has no open action."""
+    """DELETE /accounts/{id}: delete an empty account without an unfinished operation."""
     account = records.account_of(world, call.path["id"])
     if not world.ledger.is_empty(records.places_of(world, account.id)):
         raise Refusal(409, "CONFLICT", "The account still holds something.")
@@ -158,7 +158,7 @@ def create_wallet(world: World, call: Call) -> Wallet:
         raise invalid(f"chain must be the account's own, {account.chain}.")
     wallet = give_wallet(world, account)
     release(world, account)
-    # The answer is stored first, so it shows the empty wallet; held amounts move in afterwards.
+    # The answer shows the wallet as created, without the held amounts that `release` credits.
     return wallet
 
 
@@ -250,7 +250,7 @@ ACCOUNT_ROUTES: Final = (
     ),
     write_route(
         "DELETE /accounts/{id}", delete_account, None, None,
-        "Delete an account without a balance or an open action.", 409, status=204,
+        "Delete an empty account without an unfinished operation.", 409, status=204,
     ),
     write_route(
         f"POST {_OF_ACCOUNT}/reactivate", reactivate_account, None, Account,

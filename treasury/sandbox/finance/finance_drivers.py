@@ -36,7 +36,11 @@ T = TypeVar("T")
 
 
 class FinanceDrivers:
-    """Drivers of the platform. Each takes effect completely or not at all; it returns a record."""
+    """Drivers of the platform; a driver that changes a record returns the changed record.
+
+    Each change takes effect completely or not at all. A driver raises InputError if the event is
+    impossible.
+    """
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -48,7 +52,10 @@ class FinanceDrivers:
         schedule_permits(world)
 
     def kyc(self, party_id: str, status: str) -> Party:
-        """Set the result of a party's check; a pass releases the amounts held for its accounts."""
+        """Set the result of a party's identity check.
+
+        Amounts held for accounts that are now verified and have a wallet are credited.
+        """
         _check_status(status, _CHECKS)
         with self._world.act() as world:
             party = _read_record(lambda: party_of(world, party_id))
@@ -87,7 +94,7 @@ class FinanceDrivers:
             return finance_records.put_wallet(world, replace(wallet, status=status))
 
     def virtual_account_status(self, virtual_account_id: str, status: str) -> VirtualBankAccount:
-        """Close or restore a virtual bank account."""
+        """Set the status of a virtual bank account: active, closed or pending."""
         _check_status(status, _VIRTUAL)
         with self._world.act() as world:
             virtual = self._stored("virtual_account", virtual_account_id, VirtualBankAccount)
@@ -100,8 +107,8 @@ class FinanceDrivers:
         """Let a wire with this text arrive on a virtual account.
 
         If the text has the account's code, the wire is converted at once (instant) or on the next
-        TARGET day. Without the code, or on an inactive account, a person assigns it after 36 hours,
-        or never.
+        TARGET day. Without the code, it is converted after 36 hours, as if a person had assigned
+        it. On an inactive account, it waits for `place_credit`.
         """
         euros = parse_amount(amount)
         if not (0 < euros <= _MOST and is_exact_in(euros, "EUR")):
@@ -118,7 +125,7 @@ class FinanceDrivers:
             return arrivals.arrive_by_sepa(world, account, euros, text, instant=instant)
 
     def place_credit(self, arrival_id: str) -> arrivals.Arrival:
-        """Convert a wire that waits for a person to assign it."""
+        """Convert a wire that is not converted yet, as if a person had assigned it."""
         with self._world.act() as world:
             return _read_record(lambda: arrivals.convert(world, arrival_id))
 
@@ -133,7 +140,7 @@ class FinanceDrivers:
     def fail_transfer(
         self, transfer_id: str, code: str = "REJECTED_BY_NETWORK", reason: str = "Not delivered"
     ) -> transfer_life.AnyTransfer:
-        """Fail an open transfer of any kind, and release its reserved amount."""
+        """Fail an open transfer of any kind, and return its reserved amount to the sender."""
         return self._transfer(
             transfer_id,
             ("PENDING", "PROCESSING"),
@@ -174,13 +181,13 @@ class FinanceDrivers:
             return [decode(item, sessions.SessionFile).session for item in items]
 
     def all_arrivals(self) -> list[arrivals.Arrival]:
-        """Return all arrivals (credits and paid sessions) since the sandbox opened."""
+        """Return all arrivals: SEPA credits and paid sessions."""
         with self._world.lock:
             items = self._world.store.page("arrival", {}).items
             return [decode(item, arrivals.Arrival) for item in items]
 
     def callbacks(self) -> list[Invocation]:
-        """Return all completed calls to callback URLs."""
+        """Return all attempts to call a callback URL or webhook, with the outcome of each."""
         return self._world.callbacks.invocations
 
     def effects(self) -> list[Effect]:

@@ -1,4 +1,4 @@
-"""Operations that create, change and delete parties; the platform checks new parties."""
+"""Operations on parties; a new party's identity check is pending until a driver sets its result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _VatNumber = Annotated[str, msgspec.Meta(min_length=1, max_length=50)]
 
 
 class AddressParts(JsonBody, frozen=True, kw_only=True):
-    """An address with optional parts."""
+    """An address whose parts are all optional."""
 
     address_line1: Long | None = None
     address_line2: Long | None = None
@@ -68,13 +68,13 @@ class OrganisationFields(_PartyBody, frozen=True, kw_only=True, tag="ORGANISATIO
 
 
 class IndividualBody(IndividualFields, frozen=True, kw_only=True):
-    """A new natural person with a complete address."""
+    """A new natural person; an address, if sent, must be complete."""
 
     address: AddressBody | None = None
 
 
 class OrganisationBody(OrganisationFields, frozen=True, kw_only=True):
-    """A new company with a complete address."""
+    """A new company; an address, if sent, must be complete."""
 
     address: AddressBody | None = None
 
@@ -95,7 +95,7 @@ class PartyChangeFields(JsonBody, frozen=True, kw_only=True):
 
 
 class PartyChanges(PartyChangeFields, frozen=True, kw_only=True):
-    """The changeable fields of a party; its address is replaced as a whole."""
+    """The changeable fields of a party; an address, if sent, must be complete."""
 
     address: AddressBody | None = None
 

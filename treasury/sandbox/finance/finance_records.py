@@ -1,7 +1,7 @@
-"""Reads and writes the finance service's records, keeping embedded copies consistent.
+"""Reads and writes of the finance service's records, which keep embedded copies consistent.
 
-Roles and accounts contain copies of their parties, wallets contain balances from the ledger. Every
-change goes through this module, which also updates the copies.
+Roles and accounts contain copies of their parties, wallets contain balances from the ledger.
+Operations write parties, accounts and wallets only through this module, which updates the copies.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def account_named(world: World, external_id: str) -> Account | None:
 
 
 def accounts_of(world: World, party_id: str) -> list[str]:
-    """Return the accounts in which a party has a role."""
+    """Return the ids of the accounts in which a party has a role."""
     return world.store.owners("party_role", party_id)
 
 
@@ -55,7 +55,7 @@ def verification(party: Party) -> str:
 
 
 def is_verified(account: Account) -> bool:
-    """Return whether the account has holders and all of them passed their check."""
+    """Return whether the account has holders, all of whom passed their check or need none."""
     return account.kyc_status in UNLOCKED
 
 
@@ -79,7 +79,7 @@ def put_party(world: World, party: Party) -> Party:
 
 
 def put_account(world: World, account: Account) -> Account:
-    """Write an account and its roles; the account is verified if its holders are."""
+    """Write an account and its roles; the checks of its holders determine its KYC status."""
     checks = [verification(role.party) for role in account.party_roles]
     waiting = [status for status in checks if status not in UNLOCKED]
     status = waiting[0] if waiting else "VERIFIED" if checks else "PENDING"
@@ -113,7 +113,10 @@ def move(world: World, kind: str, reference: str, *postings: Posting, lacking: i
 
 
 def spendable(world: World, account_id: str, asset: str) -> tuple[Wallet, Decimal] | None:
-    """Return the account's wallet with the highest balance of an asset, if any ever held it."""
+    """Return the account's wallet with the highest balance of an asset, and that balance.
+
+    Returns None if none of its wallets ever held the asset.
+    """
     holding = [
         (wallet, holdings[asset])
         for wallet in wallets_of(world, account_id)

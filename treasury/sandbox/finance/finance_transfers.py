@@ -48,7 +48,7 @@ class _Outward(JsonBody, frozen=True, kw_only=True):
 
 
 class CryptoBody(_Outward, frozen=True, kw_only=True):
-    """A transfer of an asset. The name `destinationAddress` (an outside wallet) is invented."""
+    """A transfer of an asset; the name `destinationAddress` (an outside wallet) is invented."""
 
     chain: Long
     asset: Long
@@ -108,7 +108,7 @@ def create_any(world: World, call: Call) -> Transfer:
 
 
 def create_internal(world: World, call: Call) -> AccountTransfer:
-    """POST /account-to-account-transfers: the accounts' chains may differ, as none is used."""
+    """POST /account-to-account-transfers: transfer between accounts, also of different chains."""
     body = call.read(InternalBody)
     amount = fields.amount_of_text(body.amount, body.cryptocurrency)
     sender = sender_of(world, body.source_account_id)
@@ -129,7 +129,7 @@ def create_internal(world: World, call: Call) -> AccountTransfer:
 def make_crypto(
     world: World, sender_id: str, body: CryptoBody, merchant_reference: str | None = None
 ) -> Transfer:
-    """Create a crypto transfer with its amount reserved."""
+    """Create a crypto transfer, reserve its amount, and charge the network fee."""
     fields.exactly_one(
         receiverAccountId=body.receiver_account_id,
         receiverExternalId=body.receiver_external_id,
@@ -150,7 +150,7 @@ def make_crypto(
 def make_fiat(
     world: World, sender_id: str, body: FiatFields, merchant_reference: str | None = None
 ) -> Transfer:
-    """Create a transfer ordered in euros, with its amount in coins reserved."""
+    """Create a transfer ordered in fiat, and reserve its amount in coins."""
     fields.exactly_one(
         receiverAccountId=body.receiver_account_id,
         receiverExternalId=body.receiver_external_id,
@@ -216,7 +216,7 @@ def _receiver(
 def _receiver_on_chain(
     world: World, sender: Account, body: _Outward, outside: object
 ) -> Account | None:
-    """Return the receiving account, which must be on the sender's chain; None if outside."""
+    """Return the receiving account, on the sender's chain; None for an outside receiver."""
     if outside is not None:
         return None
     receiver = _receiver(world, sender, body.receiver_account_id, body.receiver_external_id)
@@ -319,7 +319,7 @@ TRANSFER_ROUTES: Final = (
     ),
     create_route(
         "/accounts/{senderAccountId}/transfers/fiat", create_fiat, FiatBody, Transfer,
-        "Transfer an amount that is stated in euros.",
+        "Transfer an amount that is stated in fiat.",
     ),
     create_route(
         "/transfers", create_any, (AnyCryptoBody, AnyFiatBody), Transfer,

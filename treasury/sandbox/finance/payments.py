@@ -63,7 +63,7 @@ class BothAmounts(Shape, frozen=True, kw_only=True):
 
 
 class Execution(Shape, frozen=True, kw_only=True):
-    """A blockchain transaction."""
+    """A step of a payment request, such as its authorisation, with its blockchain transaction."""
 
     id: str
     wallet_pair_id: str
@@ -156,7 +156,7 @@ def create_for(
 
 
 def both_amounts(fiat: Decimal, currency: str) -> BothAmounts:
-    """Return an amount in fiat, and in coins at the day's rate."""
+    """Return an amount in fiat, and in coins at a fixed rate."""
     coins = net_crypto(fiat, Decimal(0), _RATES[currency], ASSET)
     return BothAmounts(fiat=number(fiat), crypto=f"{coins:.6f}")
 
@@ -181,7 +181,7 @@ def settle_payment(world: World, payment_id: str) -> PaymentRequest:
 
 
 def reverse_payment(world: World, payment_id: str, reason: str) -> PaymentRequest:
-    """Release the reserved amount."""
+    """Reverse a payment request, which releases its reserved amount."""
     payment = _in_status(world, payment_id, "RESERVED", "REVERSING")
     for place, asset, amount in world.ledger.under_way(payment.id):
         back = available(place.split("/")[1])

@@ -1,10 +1,9 @@
 """Profile `b`: the finance service as in its published contract, with the same records.
 
-It differs from the specification in three ways. Some operations do not exist: their addresses are
-unknown (404) or accept only other methods (405). Some rules differ: an account has a wallet from
-the start and receives no money before it is verified, changing a party requires its version, and
-idempotency keys of parties and accounts are ignored. Bodies have other fields and values: an answer
-is built as in the specification and translated before it is sent.
+It differs from the specification in three ways. Some operations are added, and others do not exist:
+their addresses are unknown (404) or accept only other methods (405). Some rules differ, see
+`rules_b`. Bodies have other fields and values: an answer is built as in the specification and
+translated before it is sent.
 """
 
 from __future__ import annotations
@@ -157,7 +156,7 @@ _WRITES: Final[dict[tuple[str, str], tuple[Write, bool]]] = {
     ("POST", "/payment-requests"): (paying(create_payment), True),
 }  # fmt: skip
 _REUSED: Final = {"/accounts/{accountId}/virtual-bank-accounts": 409}
-"""The status that refuses a used key with another body, if it is not 422."""
+"""Status of the refusal of a used key with another body, for paths where it is not 422."""
 _ADDED: Final = (
     # Operations that only this profile has.
     write_route(
@@ -219,7 +218,7 @@ def _written(route: Route, write: Write, reused: int, *, keyed: bool) -> Route:
 
 
 def _translate_statuses(route: Route) -> Route:
-    """Return a list operation that accepts only this profile's values for a status."""
+    """Let the lists in `_MEANS` accept only this profile's statuses; keep other routes."""
     words = next((means for end, means in _MEANS.items() if route.path.endswith(end)), None)
     if words is None:
         return route

@@ -1,8 +1,9 @@
 """Payment requests of the published generation: clients change, settle and reverse them.
 
-A call names a request by its id, or by the card and the client's own id. The service accepts a call
-at once, and the platform executes it a few seconds later, or a driver does. A settlement above the
-reserved amount ends with a shortfall; a smaller one releases the rest.
+A change names the request by its id and takes effect at once. A settlement or reversal names it by
+its id, or by the card and the client's own id; it is accepted at once and executed five seconds
+later, or earlier by a driver. A settlement above the reserved amount ends with a shortfall; a
+smaller one releases the rest.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def change_payment(world: World, call: Call) -> PaymentRequest:
 
 
 def schedule_payments(world: World) -> None:
-    """Register the steps that execute accepted calls; a driver may run them earlier."""
+    """Register the steps that execute accepted settlements and reversals."""
 
     def settles(payment_id: str) -> None:
         if payments.payment_of(world, payment_id).status == "SETTLING":

@@ -1,8 +1,8 @@
 """Permits and allowances of wallets, which only the published generation has.
 
 A permit, signed by a wallet's owner (EIP-712), allows the provider's wallet to spend one asset. The
-sandbox checks only the form of the signature. Twelve seconds later the permit is confirmed, and an
-allowance, here always unlimited, appears.
+sandbox checks only the form of the signature. Twelve seconds later the permit is confirmed, and the
+allowance rises from zero to unlimited.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Permit(Shape, frozen=True, kw_only=True):
 
 
 class PermitResult(Shape, frozen=True, kw_only=True):
-    """The result of submitting a permit; `skipped` is true if there already was one."""
+    """The result of submitting a permit; `skipped` is true if the wallet already had it."""
 
     id: str
     supported_asset_id: str
@@ -91,7 +91,7 @@ class Allowance(Shape, frozen=True, kw_only=True):
 
 
 def list_permits(world: World, call: Call) -> Reply:
-    """GET …/wallets/{walletId}/permits: return the data to sign."""
+    """GET …/wallets/{walletId}/permits: return each asset's permit, with the data to sign."""
     wallet = _wallet(world, call)
     return result(encode([_permit(world, wallet, asset) for asset in world.cast.contracts]))
 

@@ -1,7 +1,7 @@
 """Rules of profile `b` that differ from the specification.
 
-An account has a wallet from the start and receives no money before it is verified, changing a party
-requires its version, and idempotency keys of parties and accounts are ignored.
+An account has a wallet from the start and receives no money before it is verified. Changing a party
+requires its version. Idempotency keys of new parties, accounts and roles are ignored.
 """
 
 from __future__ import annotations
@@ -78,14 +78,14 @@ class PartyChangesB(parties.PartyChangeFields, frozen=True, kw_only=True):
 
 
 def change_party(world: World, call: Call) -> Party:
-    """PATCH /parties/{id}: the version is required."""
+    """PATCH /parties/{id}: change fields of a party; the version is required."""
     if call.body.get("version") is None:
         raise invalid("version is required.")
     return parties.change_party(world, call)
 
 
 def create_virtual_account(world: World, call: Call) -> VirtualBankAccount:
-    """POST /accounts/{accountId}/virtual-bank-accounts: only for a verified account."""
+    """POST /accounts/{accountId}/virtual-bank-accounts: create one for a verified account."""
     if not records.is_verified(records.account_of(world, call.path["accountId"])):
         raise Refusal(400, "KYC_NOT_VERIFIED", "Account is not verified yet.")
     return accounts.create_virtual_account(world, call)
@@ -100,7 +100,7 @@ class NewSessionB(NewSession, frozen=True, kw_only=True):
 
 
 def create_session(world: World, call: Call) -> Session:
-    """POST /accounts/{accountId}/fiat-to-crypto/payment-sessions: only for a verified account."""
+    """POST /accounts/{accountId}/fiat-to-crypto/payment-sessions: open one if it is verified."""
     account, body = records.account_of(world, call.path["accountId"]), call.read(NewSessionB)
     records.require_active(account)
     if not records.is_verified(account):
@@ -161,11 +161,11 @@ READS_B: Final[dict[Any, Any]] = {
     accounts.NewVirtualAccount: NewVirtualAccountB, transfers.CryptoBody: CryptoBodyB,
     transfers.FiatBody: FiatBodyB, payments.PaymentRequestBody: PaymentRequestBodyB,
 }  # fmt: skip
-"""Maps each body in the specification to this profile's replacement."""
+"""Bodies of the specification that this profile replaces, each with its replacement."""
 
 
 def remove_role(world: World, call: Call) -> None:
-    """DELETE /accounts/{accountId}/party-roles/{partyId}."""
+    """DELETE /accounts/{accountId}/party-roles/{partyId}: remove a party's role."""
     account, party = records.account_of(world, call.path["accountId"]), call.path["partyId"]
     roles = [role for role in account.party_roles if role.party_id != party]
     if len(roles) == len(account.party_roles):

@@ -64,7 +64,7 @@ class Session(Shape, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class SessionFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A session, with the body of the request that created it."""
+    """A session, with the URLs in the request that created it."""
 
     session: Session
     callback_url: str
@@ -121,7 +121,7 @@ def session_of(world: World, session_id: str) -> SessionFile:
 
 
 def set_status(world: World, file: SessionFile, status: str, **changes: Any) -> SessionFile:
-    """Write a session's new status."""
+    """Write a session's new status; the session can no longer be cancelled."""
     session = replace(
         file.session, status=status, cancellable=False, updated_at=bare(world.clock.now), **changes
     )
@@ -163,7 +163,7 @@ def _put(world: World, file: SessionFile) -> SessionFile:
 
 
 def _check_address(url: str, field: str, *, secure: bool = False) -> None:
-    """Raise Refusal for an address without https, except on this machine."""
+    """Raise Refusal unless the URL is http or https; `secure` allows http only on this machine."""
     try:
         parts = urlsplit(url)
         host = parts.hostname

@@ -29,7 +29,7 @@ _WAIT: Final = {
     # Seconds until a transfer is submitted, and until it is final.
     "internal": (1, 4),
     "crypto": (2, 12),
-    # Such a transfer is final on the payment system's next business day.
+    # A fiat transfer is final on the next TARGET day.
     "fiat": (60, None),
 }
 
@@ -70,9 +70,9 @@ def complete(world: World, transfer_id: str) -> AnyTransfer:
 
 
 def fail(world: World, transfer_id: str, code: str, reason: str) -> AnyTransfer:
-    """Fail a transfer: release its reserved amount to the sender.
+    """Fail a transfer: return its reserved amount to the sender.
 
-    The network fee is released too, unless the transfer was submitted to the chain.
+    The network fee is returned too, unless the transfer was submitted to the chain.
     """
     transfer = find(world, transfer_id)
     if not _is_open(transfer):

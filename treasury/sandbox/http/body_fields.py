@@ -1,9 +1,8 @@
 """Base types of request bodies, and their amounts.
 
-A body must have exactly the declared fields: a missing or unknown field, a wrong JSON type, or a
-field that belongs to the other party type is refused. The specification requires some amounts as
-decimal strings and others as JSON numbers; the wrong form is refused. Amounts are read exactly,
-digit by digit.
+A body is refused if a required field is missing, if a field is unknown or belongs to the other
+party type, or if a value has the wrong JSON type. The specification requires some amounts as
+decimal strings and others as JSON numbers; the wrong form is refused. Amounts are read exactly.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class KeyedBody(JsonBody, frozen=True, kw_only=True):
 
 
 def fields_of(body: KeyedBody) -> dict[str, Any]:
-    """Return the fields that a body has for the record, without the idempotency key."""
+    """Return the fields of a body without its idempotency key."""
     fields = msgspec.structs.asdict(body)
     del fields["idempotency_key"]
     return fields

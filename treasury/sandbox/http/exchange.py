@@ -43,7 +43,7 @@ class Call(msgspec.Struct, frozen=True):
     def read(self, shape: type[T]) -> T:
         """Decode the body into `shape`.
 
-        Raises a 400 naming the field for a missing or invalid body.
+        Raises a 400 if the body is missing or invalid; the message names an invalid field.
         """
         if not self.raw:
             raise invalid("The request needs a JSON body.")
@@ -54,7 +54,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """The status and the JSON text of an answer."""
+    """The status and the text of an answer."""
 
     body: str
     status: int = 200
@@ -77,15 +77,15 @@ class Route(msgspec.Struct, frozen=True):
     writes: Write | None = None
     """For a write, the handler without the idempotency wrapper."""
     scope: str = ""
-    """Scope that the user's role must have; the finance service does not name it in errors."""
+    """Scope that the user's role must have; empty in the finance service, which checks `roles`."""
     dress: Dress = lambda reply: reply
     """A profile's function that translates answers, including refusals."""
     shows: Callable[[list[str]], list[str]] = list
-    """Fields that a profile's answers keep."""
+    """A function that returns the fields that a profile's answers keep."""
     says: str = ""
     """Description of the operation in one line."""
     takes: Any = None
-    """Type of the body; several types are alternatives; None without a body."""
+    """Type of the body, or a tuple of alternative types; None without a body."""
     gives: Any = None
     """Type of `result`; None if it is null or the answer has no body."""
     status: int = 200

@@ -1,4 +1,4 @@
-"""Idempotency of writes: each key is bound to one body and takes effect once.
+"""Idempotency of writes: each key is bound to one path and body, and takes effect once.
 
 A repeated call gets the first answer, byte for byte. The same key with another body is refused,
 even if the first call failed; the first body may be retried. Key and effect are written in one
@@ -105,7 +105,11 @@ def write_route(
     status: int = 200,
     scope: str = "",
 ) -> Route:
-    """Return the route of an idempotent write; by default with the scope to create records."""
+    """Return the route of an idempotent write.
+
+    With a `scope`, every role that has it may call the route; without, only managers and
+    administrators may.
+    """
     method, path = operation.split()
     roles = exchange.EVERYONE if scope else exchange.MANAGERS
     return Route(

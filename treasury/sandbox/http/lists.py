@@ -44,7 +44,8 @@ _PAGING: Final[dict[str, dict[str, Any]]] = {
     "sortOrder": {"type": "string", "enum": list(_ORDERS), "default": "ASC"},
 }  # fmt: skip
 _FILTER: Final = {
-    "type": "array", "items": {"type": "string"}, "description": "Repeated: any of these.",
+    "type": "array", "items": {"type": "string"},
+    "description": "If repeated, any of the values may match.",
 }  # fmt: skip
 _DATE: Final = {"type": "string", "format": "date"}
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)

@@ -1,7 +1,7 @@
 """Operations on the company's own bank accounts and wallets.
 
 The specification lists the required fields of each account type; profile `b` requires those of the
-published generation. A bank account is reviewed by the next TARGET day; a wallet stays pending
+published generation. A bank account is reviewed on the next TARGET day; a wallet stays pending
 until a driver verifies it.
 """
 
@@ -122,13 +122,13 @@ _ALSO_NEEDS_IN_B: Final[dict[str, dict[str, _Check]]] = {
 
 
 def create_bank_account(world: World, call: Call) -> CompanyBankAccount:
-    """Create a bank account, which is reviewed by the next TARGET day."""
+    """Create a bank account, which is reviewed on the next TARGET day."""
     body = call.read(NewBankAccount)
     needs = dict(_NEEDS[body.bank_account_type])
     if world.profile == "b":
         needs |= _ALSO_NEEDS_IN_B.get(body.bank_account_type, {})
         if body.bank_account_type == "EUR_SEPA" and body.bic is None:
-            # This field is optional in the published generation.
+            # The BIC is optional in the published generation.
             del needs["bic"]
     for name, check in needs.items():
         _require_valid(body, name, check)
@@ -163,7 +163,7 @@ def _require_valid(body: NewBankAccount, name: str, check: _Check) -> None:
 
 
 def create_wallet(world: World, call: Call) -> CompanyWallet:
-    """Create a wallet, which is verified after its ownership is proved."""
+    """Create a wallet, which stays pending until a driver verifies it."""
     body = call.read(NewCompanyWallet)
     if body.chain not in CHAINS:
         raise invalid(f"chain must be one of {', '.join(CHAINS)}.")
@@ -211,7 +211,7 @@ def verify(world: World, record: _CompanyRecord, status: Verification) -> _Compa
 
 
 def schedule_reviews(world: World) -> None:
-    """Register the review step; a due review verifies a record that is still pending."""
+    """Register the review step, which verifies a bank account that is still pending."""
 
     def review(id: str) -> None:  # noqa: A002 - the services' word
         account = company_bank_account(world, id)

@@ -1,7 +1,8 @@
 """The company's users: permissions by role, and operations that invite, change and remove users.
 
-A role has scopes (permissions), and an operation requires one of them. Every role may read, because
-the specification has a read-only role. The URL in an invitation is the invited person's secret.
+A role has scopes (permissions), and an operation may require a scope. In the specification, no read
+requires one, because there is a read-only role. The URL in an invitation is the invited person's
+secret.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def invite(world: World, call: Call) -> User:
 
 
 def accept_invitation(world: World, email: str) -> User | None:
-    """Accept the invitation with this URL; return None if there is none."""
+    """Accept the pending invitation of an e-mail address; return None if there is none."""
     for user in _users(world):
         if user.email == email and user.invitation_status == "PENDING":
             return world.keep(replace(user, invitation_url=None, invitation_status="ACCEPTED"))
@@ -114,7 +115,7 @@ def show_principal(world: World, call: Call) -> Reply:
 
 
 def _user(world: World, call: Call) -> User:
-    """Return another user by id. Raises a 403 for the caller, so that one administrator remains."""
+    """Return another user by id. Raises a 403 for oneself, so that an administrator remains."""
     user = stored(world, "user", call.path["userId"], User)
     if user.id == call.user.id:
         raise Refusal(403, "FORBIDDEN", "Nobody may change or remove themselves.")

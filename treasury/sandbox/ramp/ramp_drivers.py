@@ -1,13 +1,13 @@
 """Drivers of the ramp service: functions that cause events which API calls cannot cause.
 
-Each driver runs in one transaction: it changes requests, books bank lines, and schedules later
-steps. The service receives on-ramp money on the next TARGET day (an instant wire within hours). It
-assigns the money only if the text names the request and at most one cent is missing. A driver
-raises InputError if the event is impossible.
+Each driver runs in one transaction, in which it may change requests, book bank lines, and schedule
+later steps. The service receives on-ramp money on the next TARGET day (an instant wire within
+hours). It assigns the money only if the text names the request and at most one cent is missing. A
+driver raises InputError if the event is impossible.
 
 A request gets the current deposit details when it is created, and again when it is approved.
-Changed deposit details apply to the requests that await funds; a change of the provider's own euro
-account also applies to later requests.
+`change_deposit` changes the details of one request that awaits funds, or the provider's euro
+account: then those of all on-ramp requests in euros that await funds, and of later ones.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class RampDrivers:
     def verify_bank_account(
         self, bank_account_id: str, status: Verification = "VERIFIED"
     ) -> shapes.CompanyBankAccount:
-        """Set the result of a bank account's review before the review is due."""
+        """Set the result of a bank account's review, without waiting for the review."""
         with self._world.act() as world:
             account = _read_record(company_bank_account, world, bank_account_id)
             return verify(world, account, status)
@@ -100,7 +100,7 @@ class RampDrivers:
             return user
 
     def payment_run(self, count: int = 10) -> list[RampRequest]:
-        """Create approved on-ramp requests on the last TARGET day; no wire is sent.
+        """Create approved on-ramp requests, dated the last TARGET day before today; send no wire.
 
         The first is for EUR 2,500, and each further one is for EUR 500 more.
         """
@@ -192,7 +192,7 @@ class RampDrivers:
             return self._receive(request, expected if amount is None else amount)
 
     def complete(self, request_id: str) -> RampRequest:
-        """Deliver the crypto, or pay out the fiat, which also books a bank line."""
+        """Deliver the crypto, or pay out the fiat; a payout in euros also books a bank line."""
         with self._world.act():
             return self._complete(self._in_status(request_id, "PROCESSING"))
 
@@ -235,8 +235,8 @@ class RampDrivers:
     ) -> list[RampRequest]:
         """Change the deposit details of one request that awaits funds, or of the provider.
 
-        Without an `iban` (on-ramp) or an `address` (off-ramp), a new one is generated. If an
-        intermediary bank is given, or `active` is false, nothing else changes.
+        Without an `iban` (on-ramp) or an `address` (off-ramp), a new one is generated. But the old
+        one stays if `active` is false or, for an on-ramp, an intermediary bank is given.
         """
         world = self._world
         with world.act():
@@ -310,7 +310,7 @@ class RampDrivers:
         *,
         active: bool,
     ) -> shapes.DepositBankAccount:
-        """Return the provider's bank details with a new account or name."""
+        """Return the provider's bank details with these changes."""
         if iban is not None and not is_iban(iban):
             raise InputError(f"{iban[:40]} is not an IBAN", do="give one with valid check digits")
         before = self._world.life.deposit_bank

@@ -1,8 +1,8 @@
 """Operations on ramp requests: create, decide, change the amount, add the transaction hash.
 
-Permissions follow the roles of the specification: a manager creates and changes requests, an
-administrator approves and rejects requests of other people, a creator cancels their own. Every
-change requires the current version; an older version is a conflict.
+Managers and administrators create and change requests. An administrator approves requests of other
+people and rejects any request; only its creator may cancel a request. Every change requires the
+current version; another version is a conflict.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def create(world: World, call: Call) -> RampRequest:
 
 
 def pairs_of(world: World) -> list[tuple[FiatCurrency, CryptoCurrency]]:
-    """Return all possible conversions; euro coins convert only to euros."""
+    """Return all possible pairs of currencies; a euro coin only pairs with euros."""
     return [
         (fiat, crypto)
         for fiat in world.cast.fiat
@@ -161,7 +161,10 @@ def _bank_account(
 
 
 def amount_of(world: World, text: msgspec.Raw, unit: str) -> Decimal:
-    """Return a JSON number as an amount; it must be positive, payable and within limits."""
+    """Return a JSON number as an amount.
+
+    Raises a 400 unless it is positive, within the limits, and has no more decimals than the unit.
+    """
     written = bytes(text).decode()
     if not written[:1].isdigit() and written[:1] != "-":
         raise invalid("amount must be a number.")
@@ -179,7 +182,7 @@ def amount_of(world: World, text: msgspec.Raw, unit: str) -> Decimal:
 
 
 def next_reference(world: World) -> str:
-    """Return the next payment reference; other companies also use numbers of the sequence."""
+    """Return the next payment reference; other companies use the skipped numbers."""
     year = f"PAY-{world.clock.today.year}-"
     last = world.store.last_reference("ramp_request", year)
     number = int(last.removeprefix(year)) if last else 0
@@ -202,7 +205,10 @@ _Step = Callable[[Life, RampRequest, User, datetime], RampRequest]
 
 
 def decide(name: str, step: _Step, *, by_creator: bool | None = None) -> Write:
-    """Return a decision's handler; it may require the creator or (four eyes) another user."""
+    """Return a decision's handler.
+
+    `by_creator` is True if only the creator may decide, False if only others may (four eyes).
+    """
 
     def serve(world: World, call: Call) -> RampRequest:
         request = ramp_request(world, call.path["id"])

@@ -124,9 +124,9 @@ def _serve(world: World, user: User | None, route: Route, request: Request, body
 
 
 def _object(request: Request, body: bytes) -> dict[str, Any]:
-    """Return the JSON object in a write's body, or an empty one.
+    """Return the JSON object in a body; an empty one for a read or DELETE, or without a body.
 
-    Its decimals are floats; `Call.read` decodes the exact ones from the bytes.
+    Its decimal fractions are floats; `Call.read` decodes exact amounts from the bytes.
     """
     if request.method in {*_READS, "DELETE"} or not body:
         return {}

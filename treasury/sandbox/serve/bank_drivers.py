@@ -1,7 +1,7 @@
 """Drivers of the banks: functions that cause events outside both services.
 
 A customer's wire to a virtual account becomes a line in the provider's report and a credit at the
-finance service. Other events only become statement lines.
+finance service. Any other line is only booked, and a payment file is only answered with reports.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class BankDrivers:
         payer_iban: str = _NOBODY.iban,
         instant: bool = False,
     ) -> Arrival:
-        """Send a customer's wire to a virtual account; it is then credited to the wallet."""
+        """Send a customer's wire to a virtual account; see `FinanceDrivers.sepa_credit`."""
         with self._world.act() as world:
             euros = cents(amount)
             arrival = self._finance.sepa_credit(iban, euros, text, instant=instant)

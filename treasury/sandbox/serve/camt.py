@@ -20,7 +20,7 @@ from treasury.sandbox.story.lines import Line, Period, StatementAccount
 def statements(
     accounts: Iterable[StatementAccount], lines: Sequence[Line], periods: Sequence[Period]
 ) -> Iterator[tuple[str, bytes]]:
-    """Return file names and contents; a file opens with the previous closing balance."""
+    """Yield file names and contents; a file opens with the previous closing balance."""
     for account in accounts:
         own = [line for line in lines if line.account == account.iban]
         for period in periods:
@@ -36,7 +36,7 @@ def statements(
 def _document(
     account: StatementAccount, period: Period, opening: Decimal, lines: tuple[Line, ...]
 ) -> bytes:
-    # The lines of a batch are adjacent.
+    # Sorted so that the lines of a batch are adjacent, as `groupby` requires.
     ordered = sorted(lines, key=lambda line: (line.booked, line.batch, line.servicer_reference))
     batches = groupby(ordered, lambda line: (line.booked, line.batch or line.servicer_reference))
     entries = [list(batch) for _, batch in batches]

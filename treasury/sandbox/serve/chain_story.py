@@ -28,7 +28,7 @@ _PLANTED: Final = {"ETH": Decimal("0.002"), "POL": Decimal("0.25")}
 _PRICES: Final = {"ETH": 41, "POL": 380}
 """Maximum gas price, in billionths of the coin."""
 _MONTHLY: Final = (
-    # Inputs of the hash: the day and the event.
+    # The day of the month and the kind of each transaction.
     (2, "top-up"), (5, "approval"), (12, "failure"), (19, "to itself"), (26, "payment"),
 )  # fmt: skip
 _AMOUNTS: Final = {"ETH": Decimal("0.05"), "POL": Decimal("12.5")}
@@ -69,7 +69,7 @@ class ChainTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def chain_transactions(world: World, wallet: CompanyWallet) -> list[ChainTransaction]:
-    """Return all transactions of a wallet on its chain, oldest first."""
+    """Return all transactions of a wallet on its chain until now, oldest first."""
     happened = [
         *request_transactions(world, wallet),
         *transfer_transactions(world, wallet),
@@ -118,7 +118,7 @@ def request_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainT
 
 
 def transfer_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainTransaction]:
-    """Return the transfers that the wallet submits with a permit, from the accounts' wallets."""
+    """Return the completed transfers from accounts to the wallet, which the wallet submits."""
     places = {account: address for account, (_, address) in world.cast.wallet_ids.items()}
     for detail in _details(world, "transfer"):
         transfer = decode(detail, Transfer)
@@ -157,7 +157,7 @@ def monthly_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainT
 
 
 def _fee(world: World, wallet: CompanyWallet, transaction: str) -> Decimal:
-    """Return a transaction's fee, gas times price, exact to 18 decimals."""
+    """Return a transaction's fee: gas times price, or the fixed fee of the scenario `gas`."""
     coin = NATIVE_COINS[wallet.chain]
     if world.has_planted_gas:
         return _PLANTED[coin]

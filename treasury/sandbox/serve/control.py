@@ -2,7 +2,7 @@
 
 Its addresses begin with /sandbox, need no token, and are not part of the two services. It answers
 only calls to a loopback host name, so that a web page cannot reach it through its own domain. Its
-answers are marked as the sandbox's own.
+JSON answers are marked as the sandbox's own.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ class ControlPlane(msgspec.Struct, frozen=True):
     drivers: Mapping[str, Driver]
 
     def state(self, *_: object) -> object:
-        """Return the time, the scheduled events, and the drivers."""
+        """Return the time, scheduled events, accounts, drivers, faults and number of effects."""
         world = self.world
         return {
             "sandbox": _LABEL,
@@ -244,7 +244,7 @@ class ControlPlane(msgspec.Struct, frozen=True):
         return self.waiting(request, body)
 
     def mend(self, request: Request, body: bytes) -> object:
-        """Delete all faults."""
+        """Delete the queued faults and the mix."""
         self.company.faults.clear()
         return self.waiting(request, body)
 

@@ -50,7 +50,10 @@ class WalletBalance(msgspec.Struct, frozen=True):
 
 
 def explorer_files(world: World) -> list[ExplorerFile]:
-    """Return both exports, up to now, for each wallet on a chain that has an explorer."""
+    """Return the exports until now of each wallet on a chain that has an explorer.
+
+    They are the transactions and, if the wallet has any, the token transfers.
+    """
     files = []
     labels = {coin.currency: coin.label for coin in world.cast.crypto}
     for wallet in _wallets(world):
@@ -107,7 +110,7 @@ def _list(wallet: CompanyWallet, coin: str, whole: Sequence[ChainTransaction]) -
             continue
         came = each.native if each.receiver == wallet.address else _ZERO
         went = each.native if each.sender == wallet.address else _ZERO
-        # The sender paid the fee of an incoming transaction.
+        # An explorer also shows the fee of an incoming transaction, which its sender paid.
         fee = each.fee or Decimal("0.000021")
         rows.append(
             (

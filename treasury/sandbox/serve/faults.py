@@ -26,7 +26,7 @@ from treasury.sandbox.serve.spoil import SPOILS, Spoil, answer_of
 
 UNDISTURBED: Final = "/sandbox"
 STALE: Final = "sandbox.stale"
-"""Name of a request header that states by how many seconds lists lag."""
+"""Key in a call's ASGI scope for the number of seconds by which lists lag."""
 
 
 class Fault(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -68,7 +68,7 @@ CATALOGUE: Final[dict[str, dict[str, Any]]] = {
     "skipping_page": {"spoil": "skipping_page"},
     "stale": {"stale": 60},
 }
-"""All faults by name."""
+"""The named faults, each with its settings."""
 
 
 class _Mix(msgspec.Struct):
@@ -128,8 +128,8 @@ class Faults:
         unknown = sorted(set(names) - set(CATALOGUE))
         if unknown or not names or not 0 <= rate <= 1:
             raise InputError(
-                f"there is no mix of {', '.join(unknown) or 'nothing'} at a rate of {rate}",
-                do=f"take a rate from 0 to 1 and names of: {', '.join(CATALOGUE)}",
+                f"cannot mix {', '.join(unknown) or 'these faults'} at a rate of {rate}",
+                do=f"give a rate from 0 to 1 and at least one of: {', '.join(CATALOGUE)}",
             )
         with self._lock:
             random = Random(seed)  # noqa: S311 - it decides what breaks, it secures nothing

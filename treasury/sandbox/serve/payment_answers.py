@@ -1,9 +1,9 @@
 """The practice bank's reports on a payment file, as pain.002.001.10.
 
 The first report states the results of verifying the payees, the second the status of each payment.
-By default, the bank accepts most payments, rejects the tenth, knows the payee of the fifth by
-another name, and does not report on the seventh. A test can request the same answer for all
-payments instead.
+By default, the bank rejects every tenth payment, of each ten knows the payee of the fifth by
+another name and does not report on the seventh, and accepts the rest. A test can request the same
+answer for all payments instead.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ class PaymentReport(msgspec.Struct, frozen=True):
 
 
 def payment_reports(file: str, answer: PaymentAnswer, now: datetime) -> list[PaymentReport]:
-    """Return the reports on a payment file (pain.001), in the order of sending."""
+    """Return the reports on a payment file (pain.001), in the order of sending.
+
+    There are no reports if the bank is silent about all payments.
+    """
     message, execution, orders = _read(file)
     answers = [
         (order, _MIXED.get(place % 10, "accept") if answer == "mixed" else answer)
@@ -43,7 +46,7 @@ def payment_reports(file: str, answer: PaymentAnswer, now: datetime) -> list[Pay
     spoken_of = [(order, outcome) for order, outcome in answers if outcome != "silence"]
     if not spoken_of:
         return []
-    # The second report is dated a minute after the first.
+    # The second report is dated a second after the first.
     at = now.astimezone(UTC).replace(second=0, microsecond=0)
     reports = []
     for number, codes in enumerate((_verified, _decided), 1):

@@ -106,9 +106,9 @@ class Sandbox:
         self.clock = PracticeClock(world)
         """The company's clock, which can be moved forward."""
         self.ramp = RampDrivers(world)
-        """The ramp platform's moves."""
+        """Drivers of the ramp platform."""
         self.finance = FinanceDrivers(world)
-        """The finance platform's moves."""
+        """Drivers of the finance platform."""
         self.banks = BankDrivers(world, self.finance)
         """Drivers of the banks, for events outside the services."""
         self.webhooks = Webhooks(world, Ids(streams.of("webhooks")))
@@ -193,11 +193,11 @@ class Sandbox:
 
     @property
     def bank_accounts(self) -> list[tuple[str, str, str, Source]]:
-        """Return the number, name, currency and source of every account that has statements."""
+        """Return the IBAN, name, currency and source of every account that has statements."""
         return [(a.iban, a.name, "EUR", a.source) for a in self._world.bank.accounts]
 
     def close(self) -> None:
-        """Close the state folder; the object cannot be used afterwards."""
+        """Close the store of the state; the object cannot be used afterwards."""
         with self._world.lock:
             self._world.store.close()
             if "_neighbour" in self.__dict__:
@@ -213,7 +213,8 @@ class Sandbox:
     ) -> list[tuple[str, bytes]]:
         """Return the camt.053 files as names and contents: one per account and past month.
 
-        With `first` and `last`, return one file per account for these past days (both inclusive).
+        With `first` or `last`, return one file per account for these past days, both inclusive; the
+        other one defaults to yesterday.
         """
         world = self._world
         with world.lock:
@@ -227,7 +228,7 @@ class Sandbox:
     def write_bank_files(
         self, folder: Path, first: date | None = None, last: date | None = None
     ) -> list[Path]:
-        """Write the files of `bank_files` to a folder."""
+        """Write the files of `bank_files` to a folder; return their paths."""
         return _write(folder, self.bank_files(first, last))
 
     def explorer_files(self) -> list[ExplorerFile]:
@@ -236,7 +237,7 @@ class Sandbox:
             return explorer_files(self._world)
 
     def write_explorer_files(self, folder: Path) -> list[Path]:
-        """Write the files of `explorer_files` to a folder."""
+        """Write the files of `explorer_files` to a folder; return their paths."""
         files = self.explorer_files()
         return _write(folder, [(export.name, export.content.encode()) for export in files])
 

@@ -1,7 +1,7 @@
-"""Faulty answers with status 200: half a body, a missing result, a wrong page.
+"""Faulty answers with an unchanged status: half a body, a missing result, a wrong page.
 
-Each function calls the service and changes its answer. An answer that cannot be changed, such as a
-refusal or a body without pages, is sent as it is.
+Each function calls the service and changes its answer. `truncated` cuts every answer; the others
+send an answer that they cannot change, such as a refusal or a body without pages, as it is.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _rewriting(rewrite: Callable[[Answer], bytes]) -> _Spoiler:
 
 
 def _replacing(choose: Callable[..., list[msgspec.Raw]], *steps: int) -> _Spoiler:
-    """Return a fault that sends another page's content under this page's number."""
+    """Return a fault that sends items of other pages under this page's number, from page 2 on."""
 
     async def spoil(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
         if _number(scope) < 2:
@@ -91,7 +91,7 @@ def _without_result(answer: Answer) -> bytes:
 
 
 SPOILS: Final[dict[str, _Spoiler]] = {
-    # Half of the body is sent, with the Content-Length of the whole.
+    # Half of the body is sent, with the Content-Length of that half.
     "truncated": _rewriting(lambda answer: answer.body[: len(answer.body) // 2]),
     # The successful answer lacks its result.
     "no_result": _rewriting(_without_result),
@@ -122,7 +122,7 @@ def _number(scope: Scope) -> int:
 
 
 async def _page(app: ASGIApp, scope: Scope, step: int) -> list[msgspec.Raw]:
-    """Return the items of this page, or of the page some steps further."""
+    """Return the items of the page that is `step` pages after the requested one."""
     parameters = [(name, value) for name, value in _query(scope) if name != "page"]
     query = urlencode([*parameters, ("page", str(_number(scope) + step))])
     page_scope = {**scope, "query_string": query.encode()}

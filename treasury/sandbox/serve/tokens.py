@@ -1,7 +1,7 @@
 """Exchanges client credentials for opaque access tokens, valid for 300 seconds.
 
-Each client id belongs to a user of the company. Tokens expire by the machine's clock, not the
-company's.
+Each client id belongs to a user of one of the two companies. Tokens expire by the machine's clock,
+not the company's.
 """
 
 from __future__ import annotations

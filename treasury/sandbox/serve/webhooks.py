@@ -45,7 +45,7 @@ class Registration(msgspec.Struct, rename="camel"):
     """The secrets, newest first, each with the Unix time at which it stops signing."""
 
     def shown(self) -> dict[str, Any]:
-        """Return all fields except the secrets."""
+        """Return the fields to show, with the number of secrets instead of the secrets."""
         return {
             "id": self.id, "url": self.url, "events": self.events, "twice": self.is_twice,
             "secrets": len(self.secrets),
@@ -69,7 +69,10 @@ class Webhooks:
         twice: bool = False,
         pauses: tuple[float, ...] = PAUSES,
     ) -> dict[str, Any]:
-        """Register a loopback address; only this result contains the secret."""
+        """Register a loopback address; return the registration with its secret.
+
+        `registered` does not show the secret.
+        """
         unknown = sorted(set(events) - set(EVENTS))
         if not is_loopback(url):
             raise InputError(
@@ -101,7 +104,7 @@ class Webhooks:
             return [registration.shown() for registration in self._registrations.values()]
 
     def rotate(self, webhook_id: str, *, overlap_seconds: float = OVERLAP) -> dict[str, Any]:
-        """Give a registration a new secret; the old one signs too for `overlap_seconds`."""
+        """Give a registration a new secret and return it; the old one signs too for a while."""
         with self._lock:
             registration = self._find(webhook_id)
             until = time.time() + max(0.0, overlap_seconds)

@@ -26,7 +26,7 @@ _NOT_OURS: Final = "not invoked: the sandbox calls loopback addresses only"
 
 
 class Invocation(msgspec.Struct, frozen=True):
-    """A call to an address: its subject, and the answer's status or the reason for having none."""
+    """An attempt to call an address: its subject, and the answer's status or why there is none."""
 
     subject: str
     url: str
@@ -58,7 +58,7 @@ class _Invoked(msgspec.Struct, frozen=True):
 
 
 class Callbacks:
-    """Background calls to addresses, and the list of completed calls."""
+    """Background calls to addresses, and the list of attempts."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="callback")
@@ -68,7 +68,7 @@ class Callbacks:
 
     @property
     def invocations(self) -> list[Invocation]:
-        """Return all completed calls in order of completion."""
+        """Return all attempts in the order in which they ended, and the calls not made."""
         with self._lock:
             return list(self._invocations)
 

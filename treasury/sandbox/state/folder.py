@@ -1,7 +1,7 @@
 """Storage of the sandbox, in memory or in a folder.
 
-A folder holds one company with its seed, scenario and profile. Opening it from a second process, or
-for another company, raises an error.
+A folder holds one company with its seed, scenario, profile and volume. Opening it from a second
+process, or for another company, raises InputError.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ def open_store(place: str) -> Store:
 
 
 def is_new(store: Store, identity: Mapping[str, str], story_mark: str) -> bool:
-    """Return whether the store is empty. Raises InputError if it belongs to another company."""
+    """Return whether the store is empty.
+
+    Raises InputError if it belongs to another company or to another version of the sandbox.
+    """
     facts = store.facts()
     for name, value in identity.items():
         if facts.get(name, value) != value:

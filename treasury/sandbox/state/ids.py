@@ -12,7 +12,7 @@ from typing import Final
 from uuid import UUID
 
 _ALPHABET: Final = (
-    # The letters exclude O, I, S and B, which people confuse with digits.
+    # The alphabet excludes letters and digits that people confuse, such as O and 0, or S and 5.
     "ACDEFGHJKLMNPQRTUVWXY346789"
 )
 

@@ -1,7 +1,7 @@
 """Idempotency keys, each bound to one call with its body, and the effects of writes.
 
-The specification binds a key only to the body, so all users of a company share their keys: an equal
-call by a colleague is a repetition. A key is bound when it is first seen, even if the call is
+The specification does not bind a key to a user, so all users of a company share their keys: an
+equal call by a colleague is a repetition. A key is bound when it is first seen, even if the call is
 refused, and stays bound as long as the state exists. Every write that took effect is also recorded,
 with or without a key, so that tests can count lost and repeated writes.
 """
@@ -28,7 +28,7 @@ class Bound(msgspec.Struct, frozen=True):
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """A write that took effect: its user, operation, key, body, and the written record."""
+    """A write that took effect: its user, operation, key, digest, and the written record."""
 
     client: str
     operation: str
@@ -46,7 +46,7 @@ class Keys:
 
     @staticmethod
     def digest(address: str, body: bytes) -> str:
-        """Return the digest of a call's operation, path and exact body."""
+        """Return the digest of a call's method, path and exact body."""
         return hashlib.sha256(address.encode() + b"\n" + body).hexdigest()
 
     def find(self, key: str) -> Bound | None:

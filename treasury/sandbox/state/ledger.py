@@ -70,7 +70,11 @@ class Ledger:
         self._db.executescript(_MAKE)
 
     def move(self, kind: str, reference: str, at: str, *postings: Posting) -> None:
-        """Write one movement. Raises Overdrawn if a place would become negative."""
+        """Write one movement.
+
+        Raises Overdrawn if a place would become negative, and ValueError for an amount that is not
+        positive, too large, or finer than the asset's smallest unit.
+        """
         changes: dict[tuple[str, str], int] = defaultdict(int)
         for posting in postings:
             scaled = posting.amount.scaleb(exponent(posting.asset))

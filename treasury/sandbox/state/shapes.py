@@ -122,7 +122,7 @@ class Balance(Shape, frozen=True, kw_only=True):
 
 
 class Wallet(Shape, frozen=True, kw_only=True):
-    """A custodial wallet."""
+    """A wallet of an account."""
 
     id: str
     account_id: str
@@ -232,7 +232,7 @@ class User(Shape, frozen=True, kw_only=True):
 
 
 class CompanyBankAccountItem(Shape, frozen=True, kw_only=True):
-    """A company bank account in a list, without numbers and version."""
+    """A company bank account in a list, without account numbers, addresses and version."""
 
     id: str
     name: str

@@ -123,21 +123,21 @@ _SERVED: Final[dict[type, tuple[str, dict[str, str], type | None]]] = {
 
 
 def service_record(value: msgspec.Struct) -> Record:
-    """Return the record for a body whose kind is in the table of kinds."""
+    """Return the record for a body of a type in `_SERVED`."""
     kind, columns, item = _SERVED[type(value)]
     values = {column: getattr(value, name) or "" for column, name in columns.items()}
     return make_record(kind, value, shapes.brief(value, item) if item else None, **values)
 
 
 def role_records(account: Account) -> Iterator[Record]:
-    """Return the records of the parties' roles in an account."""
+    """Yield the records of the parties' roles in an account."""
     for role in account.party_roles:
         name = f"{account.id}/{role.party_id}"
         yield make_record("party_role", role, id=name, owner=account.id, peer=role.party_id)
 
 
 class Page(msgspec.Struct, frozen=True):
-    """The items of one page, and the number of all records."""
+    """The items of one page, and the number of records on all pages."""
 
     items: list[str]
     total: int
@@ -196,7 +196,7 @@ class Store:
             self.db.executemany(_WRITE, map(msgspec.structs.asdict, records))
 
     def load(self, records: Iterable[Record]) -> None:
-        """Write very many new records; texts that are missing need a registered function."""
+        """Write very many new records; `makers` generates the texts that they lack."""
         self._orders.forget()
         self.db.execute("pragma cache_size = -400000")
         placeholders = ", ".join("?" * len(_FIELDS))

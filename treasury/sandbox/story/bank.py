@@ -26,7 +26,7 @@ _MOST: Final = Decimal(10) ** 12
 
 
 class Bank:
-    """Accounts with statements, and their lines in booking order."""
+    """Accounts with statements, and their lines."""
 
     def __init__(
         self, store: Store, accounts: list[StatementAccount], story: Iterable[Line]
@@ -59,7 +59,7 @@ class Bank:
         return today if is_target_day(today) else next_target_day(today)
 
     def months(self, today: date) -> list[Period]:
-        """Return all months that are over."""
+        """Return all months from May 2026 on that are over."""
         months: list[Period] = []
         month = Month.of(FIRST_DAY)
         while month.last < today:
@@ -68,7 +68,7 @@ class Bank:
         return months
 
     def days(self, first: date, last: date, today: date) -> Period:
-        """Return the days from `first` to `last`, which must be in the past."""
+        """Return the statement period from `first` to `last`, which must be in the past."""
         if not FIRST_DAY <= first <= last < today:
             raise InputError(
                 f"there is no statement from {first} to {last}",
@@ -78,7 +78,7 @@ class Bank:
 
 
 def cents(amount: Decimal) -> Decimal:
-    """Return an amount that can be wired in euros. Raises InputError if it cannot."""
+    """Return a positive amount in whole cents. Raises InputError for any other amount."""
     if not (amount.is_finite() and 0 < amount < _MOST and is_exact_in(amount, "EUR")):
         raise InputError(
             f"{amount} is not an amount in EUR",
@@ -88,7 +88,7 @@ def cents(amount: Decimal) -> Decimal:
 
 
 def carries_code(text: str, code: str) -> bool:
-    """Return whether a payment's text contains the whole code, ignoring spaces and case."""
+    """Return whether a payment's text contains the whole code; only letters and digits count."""
     return _letters(code) in _letters(text)
 
 

@@ -45,7 +45,7 @@ class Cast(msgspec.Struct, frozen=True, kw_only=True):
     wallet_ids: dict[str, tuple[str, str]]
     """The id and address of each account's wallet."""
     contracts: dict[str, str]
-    """Of each asset: its contract's address."""
+    """The contract address of each asset."""
     virtual_accounts: tuple[shapes.VirtualBankAccount, ...]
     bank_accounts: tuple[shapes.CompanyBankAccount, ...]
     wallets: tuple[shapes.CompanyWallet, ...]

@@ -1,8 +1,8 @@
 """Customers' payments to the virtual accounts, as reported for the provider's master account.
 
 Most are small credits with the complete code in various spellings. `credits.toml` adds credits that
-a person must check. Conversions of credits to stablecoins are not reported: `Conversion` has their
-times and amounts, for the wallets, while the provider's report only has a weekly sweep per asset.
+a person must check. The provider's report does not show the conversions to stablecoins, only a
+weekly sweep per asset; `Conversion` has the day and the amounts of each.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _WEIGHTS: Final = tuple(60 if name in {"plain", "after_words"} else 4 for name i
 _SHARE: Final = (5, 2, 3, 2)
 """Number of customers for each of the four virtual accounts."""
 _EMPTY_CODE_DAYS: Final = 2
-"""Number of days until the service assigns a wire without a code."""
+"""Number of days until the service assigns a wire without the whole code."""
 
 
 class Conversion(msgspec.Struct, frozen=True):
@@ -77,7 +77,7 @@ class Credits:
             self._month(Month(2026, number))
         self._october()
         conversions = self._conversions()
-        # Every Friday the provider debits the converted euros, once per asset.
+        # Every Friday (or the next TARGET day) the provider debits the converted euros per asset.
         swept: dict[tuple[date, str], Decimal] = defaultdict(Decimal)
         for conversion in conversions:
             friday = conversion.day + timedelta((4 - conversion.day.weekday()) % 7)

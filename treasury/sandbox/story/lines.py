@@ -116,7 +116,7 @@ class Book:
         return iter(self._lines)
 
     def numbered(self) -> list[Line]:
-        """Return all lines in booking order, with references and ceilings (limits of matching)."""
+        """Return all lines by account and day, with references and the limits of matching."""
         lines = sorted(self._lines, key=lambda line: (line.account, line.booked))
         known_payers: set[tuple[str, str]] = set()
         numbered = []

@@ -1,4 +1,4 @@
-"""Damages references, as happens between the person who types one and the bank's file.
+"""Ways to write a reference, whole or damaged, as found in banks' files.
 
 A mangling is one way to write a code into a line's reference fields. It states whether the code is
 still whole, and the ceiling: how far matching may go (`auto`, `suggest` or `never`).
@@ -11,7 +11,7 @@ from typing import Final, Literal
 import msgspec
 
 Ceiling = Literal["auto", "suggest", "never"]
-# Characters that SEPA allows in unstructured remittance texts.
+# Maximum length of an unstructured remittance text in SEPA.
 _LINE: Final = 140
 
 

@@ -1,8 +1,8 @@
-"""Plans for the company's ramp requests: routine requests, and October's special cases.
+"""Plans for the company's ramp requests: routine requests, and special cases.
 
-A plan has the ordered amount and the outcome; `request_story` executes it. October has every
-outcome at least once (`plans.toml`). The days are chosen so that on the morning of 2 November each
-request is as late as its note states.
+A plan has the ordered amount and the outcome; `request_story` executes it. `plans.toml` has the
+special cases, most of them in October. The days are chosen so that on the morning of 2 November
+each request is as late as its note states.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from treasury.sandbox.story.mangle import UNBROKEN
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """A planned ramp request. `paid` is the amount of the wire less the ordered amount."""
+    """A planned ramp request; `paid` is added to the amount of its wire or payout."""
 
     day: date
     clock: str = "09:00"
@@ -40,7 +40,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 _SCRIPT: Final = convert(package_toml(__package__, "plans.toml")["requests"], tuple[Plan, ...])
 _ROUTINE: Final = (("ON_RAMP", 11), ("OFF_RAMP", 10))
 _QUIET: Final = {"10": (("ON_RAMP", 6), ("OFF_RAMP", 4))}
-"""Number of routine requests per month; October also has the requests of `plans.toml`."""
+"""Number of routine requests in October, which also has most of the requests of `plans.toml`."""
 
 
 _HOLDING: Final = {
@@ -52,7 +52,7 @@ _HOLDING: Final = {
 
 
 def plans(random: Random, *, holds_money: bool = False) -> list[Plan]:
-    """Return the plans for all ramp requests in the six months, in creation order."""
+    """Return the plans for all ramp requests from May to 2 November, in creation order."""
     outcomes = _HOLDING if holds_money else {}
     planned = [
         replace(

@@ -23,7 +23,7 @@ NETWORK_FEES: Final = {
 
 _EXACT: Final = Context(prec=50, rounding=ROUND_HALF_UP)
 _QUOTED: Final = Decimal("1e-12")
-"""Number of decimals of a rate derived from published ones."""
+"""Rates derived from published ones are rounded to this unit."""
 _DOLLARS: Final = ("USDC", "USDT", "USDS")
 _MIDDLE: Final = {
     "USDC": Decimal("0.9231"), "USDT": Decimal("0.9238"), "EURC": Decimal(1),
@@ -67,7 +67,7 @@ QUOTES: Final[Mapping[str, Quotes]] = {
 
 
 def published(day: date) -> dict[str, Decimal]:
-    """Return the practice bank's rate for one euro: the day's fixing, or the last before it."""
+    """Return the practice bank's rates for one euro: the day's fixing, or the last before it."""
     while not is_target_day(day):
         day -= timedelta(1)
     swing = Decimal(day.toordinal() * 7 % 83 - 41) / 10000
@@ -75,7 +75,7 @@ def published(day: date) -> dict[str, Decimal]:
 
 
 def rate_file(days: Iterable[date]) -> str:
-    """Return the fixings of these days in the format of the ECB's history, latest day first."""
+    """Return the fixings of these days' TARGET days in the ECB's format, latest day first."""
     due = sorted(filter(is_target_day, days), reverse=True)
     lines = ["Date,USD,GBP,"]
     lines += [",".join((str(day), *map(str, published(day).values()), "")) for day in due]

@@ -61,7 +61,7 @@ class Desk:
         return _OUTCOMES[plan.outcome](self, plan, request)
 
     def next_reference(self) -> str:
-        """Return the next payment reference; other companies also use numbers of the sequence."""
+        """Return the next payment reference; other companies use the skipped numbers."""
         self._reference += 1 if self._reference < 4418 else self._random.randrange(2, 12)
         return f"PAY-2026-{self._reference:06d}"
 
@@ -88,7 +88,7 @@ class Desk:
         return replace(text, end_to_end_id=text.end_to_end_id or name)
 
     def _wire(self, plan: Plan, request: RampRequest, day: date, **more: Any) -> Line:
-        """Book the wire that funds an on-ramp request."""
+        """Return the wire that funds an on-ramp request."""
         self._sent += 1
         mangling = MANGLINGS[plan.mangling]
         defaults: dict[str, Any] = {
@@ -105,7 +105,7 @@ class Desk:
         )  # fmt: skip
 
     def _refund(self, line: Line, day: date, text: Text, **more: Any) -> Line:
-        """Book the provider's refund, as an ordinary credit instead of a return."""
+        """Return the provider's refund of a wire: an ordinary credit instead of a return."""
         return Line(
             account=line.account, booked=day, amount=line.amount, direction="CRDT",
             counterparty=self._cast.operator, text=text, **more,
@@ -122,7 +122,6 @@ class Desk:
             if not equal and self._random.random() >= 0.5:
                 arrived = next_target_day(settled_on)
             if plan.outcome != "payout_missing":
-                # The payout of an off-ramp request.
                 mangling = MANGLINGS[plan.mangling]
                 self._book.add(Line(
                     account=PAYOUT_IBAN, booked=arrived, direction="CRDT",
@@ -179,7 +178,7 @@ class Desk:
         return request
 
     def wire_returned(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Send the wire; two days later it is returned with a reason."""
+        """Send the wire; two TARGET days later the bank returns it with a reason."""
         request = self._approve(plan, request)
         sent = self._wire(plan, request, plan.day, returned=True, ceiling="never", note="came back")
         back = replace(
@@ -221,7 +220,7 @@ class Desk:
         return self._life.receive(request, amount, self._morning(add_target_days(plan.day, 2)))
 
     def stopped(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Block or deny the request after the service has received the money."""
+        """Block or deny an on-ramp after the service has received the money, an off-ramp before."""
         request = self._approve(plan, request)
         stopped_at = self._morning(add_target_days(plan.day, 1)) + timedelta(hours=2)
         if plan.ramp_type == "OFF_RAMP":
@@ -234,7 +233,7 @@ class Desk:
         return self._life.deny(request, stopped_at)
 
     def closed(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Cancel, reject or deny the request before any money moves."""
+        """Cancel, reject, deny or block the request before any money moves."""
         moment = at(plan.day, plan.clock) + timedelta(minutes=self._random.randrange(20, 90))
         match plan.outcome:
             case "cancelled":

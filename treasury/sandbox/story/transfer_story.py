@@ -100,7 +100,7 @@ class Wallets:
     def _transfer(self, day: date, status: str, kind: str = "") -> None:
         kind = kind or self._random.choice(_KINDS)
         virtual = self._cast.virtual_accounts
-        # The transfer is in USDC and comes from the account with the highest balance.
+        # An internal transfer is in USDC and comes from the account with the highest balance.
         if kind == "internal":
             virtual = tuple(v for v in virtual if v.target_cryptocurrency == "USDC")
             chosen = max(virtual, key=lambda v: self._total(v.account_id, "USDC"))
@@ -129,7 +129,7 @@ class Wallets:
             self._settle(move, self.transfers[-1].id)
 
     def _receiver(self, kind: str, sender: str) -> str:
-        """Return the company's other account on the chain, or None for its outside wallet."""
+        """Return the company's other account on the chain; empty for its outside wallet."""
         if kind == "crypto" and self._chains[sender] == "BASE" and self._random.random() < 0.5:
             return ""
         own = [v.account_id for v in self._cast.virtual_accounts]

@@ -1,4 +1,4 @@
-"""A large past for measurements: many settled ramp requests and transfers from 2024 and 2025.
+"""A large past for measurements: many closed ramp requests and transfers from 2024 and 2025.
 
 Each record is derived from the seed and its own number. Only the columns for lists are stored; the
 long bodies are generated on demand by the usual steps, so that millions of records take a few
@@ -164,7 +164,7 @@ class Past:
         return coin.currency, coin.chain
 
     def transfer(self, count: int) -> Transfer | AccountTransfer:
-        """Return a transfer's record, of any kind, with its full body."""
+        """Return the full body of a transfer of either kind."""
         drawn = self._drawn(b"transfer", count)
         sender, receiver, asset = self._sides(drawn)
         at, status = self._moment(count, self._volume.transfers), _status(drawn)
@@ -215,7 +215,6 @@ def _amount(drawn: bytes, below: int) -> int:
 
 
 def _transferred_amount(drawn: bytes) -> Decimal:
-    """Return the amount of a transfer."""
     return Decimal(5_000 + _amount(drawn, 900_000)).scaleb(-2)
 
 

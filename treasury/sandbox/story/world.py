@@ -2,7 +2,7 @@
 
 It depends on the seed and not on the machine's clock: two worlds with the same seed are equal to
 the byte, and stay equal after equal calls. A later change runs in an act: one transaction with its
-own source of ids and one time for all its writes.
+own stream of ids.
 """
 
 from __future__ import annotations
@@ -125,8 +125,8 @@ class World:
         self.bounds = (Decimal(0), Decimal("1e12"))
         """Minimum and maximum amount of a ramp request."""
         self.on_change: Callable[[RampRequest, str], object] | None = None
-        """Functions called with a ramp request's new state and its previous status (empty for a new
-        request).
+        """Function called with a ramp request's new state and its previous status (empty for a new
+        request); None if no function is registered.
         """
         self._acting = False
         self._after: list[Callable[[], object]] = []
@@ -222,7 +222,7 @@ class _Story(msgspec.Struct, frozen=True, kw_only=True):
     cast: Cast
     requests: tuple[RampRequest, ...]
     conversions: list[Conversion]
-    """The true meaning of the bank lines."""
+    """The conversions of customers' credits to stablecoins."""
     fundings: list[Funding]
     """The true funding state of requests that await funds."""
     lines: tuple[Line, ...]
