@@ -296,17 +296,21 @@ def _fitting(
     """Return the widths and the indices of the columns that fit.
 
     The layout is the widest in which all important columns fit, or else the narrowest. The first
-    column and the first amount have priority.
+    column and the first amount have priority. Other columns fill the room only if no important one
+    is left out.
     """
     every = important or range(len(is_money))
     widths = next(
         (each for each in layouts if sum(each[at] + _GAP for at in every) <= room), layouts[-1]
     )
     first_amount = is_money.index(True) if any(is_money) else 0
-    kept: list[int] = []
-    for at in sorted(range(len(widths)), key=lambda at: (at > 0, at != first_amount, at)):
+    kept: set[int] = set()
+    order = (*every, *(at for at in range(len(widths)) if at not in every))
+    for at in sorted(order, key=lambda at: (at > 0, at != first_amount)):
+        if kept and at not in every and not kept.issuperset(every):
+            break
         if not kept or widths[at] + _GAP <= room:
-            kept.append(at)
+            kept.add(at)
             room -= widths[at] + _GAP
     return widths, sorted(kept)
 
