@@ -177,7 +177,7 @@ OPERATIONS_HEAD = """
   belongs to another request. If the two names differ, the answer's is on the left, and `{…}` is an
   id of the path.
 - *Refusals*: the statuses with which the service itself may refuse a write.
-- *404*: its meanings beyond a missing record of the path.
+- *404*: what else it can mean than that a record named in the path is missing.
 """
 ABSENCES: Final = {
     "dropped": "later generations lack the operation",
@@ -195,8 +195,8 @@ VALUES_HEAD = """
 
 The values of the practice services: from the specifications, and from the documentation of deployed
 services. Any other value is kept, and an unknown status counts as not final.
-Records are named as in the sandbox's OpenAPI documents; without one, the field has these values in
-every record.
+The column *record* has the names from the sandbox's OpenAPI documents. If it is empty, the field
+has these values in every record.
 """
 FIELD_TYPES: Final = {Decimal: "decimal", datetime: "time", int: "number", bool: "boolean"}
 

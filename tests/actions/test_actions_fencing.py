@@ -562,7 +562,7 @@ def test_a_late_response_about_the_record_already_found_raises_no_doubt(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, person: str
 ) -> None:
     action = practice.transfer()
-    # Her own desk may be open in another notebook of the same process.
+    # The person who sends it may have a second notebook open in the same process.
     desk = getattr(practice, person)
 
     def recovered() -> None:

@@ -44,7 +44,7 @@ class StopAt:
 
 
 def die_keeping(last: int, size: int) -> None:
-    """Kill the process when so many bytes of the `last` detail are on the disk."""
+    """Kill the process when the first `size` bytes of detail number `last` are on the disk."""
     original, kept = Staged.keep, [0]
 
     def keep(self: Staged, detail: bytes) -> None:

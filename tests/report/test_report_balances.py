@@ -61,7 +61,7 @@ class Desk:
         self.company.banks.sepa_credit(iban=iban, amount=Decimal(amount), text=code, instant=True)
 
     def true_balances(self) -> dict[Key, Decimal]:
-        """Return the balances in the company's own ledger, by account and asset."""
+        """Return the balances in the ledger of the practice service, by account and asset."""
         wallets = self.workspace.sql("SELECT id, account_id FROM wallets").arrow.to_pylist()
         of = {row["id"]: row["account_id"] for row in wallets}
         held: dict[Key, Decimal] = defaultdict(Decimal)

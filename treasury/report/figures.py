@@ -12,6 +12,7 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -265,31 +266,53 @@ def _pair_label(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> st
     return ", ".join(words)
 
 
-def aged_items(items: Iterable[OpenItem], at: date) -> list[dict[str, Any]]:
+def aged_items(items: Iterable[OpenItem], at: date) -> AgedItems:
     """Return the items that totals include, with their age in calendar days on a given day.
 
     Items without a first day, balances and ledger differences are left out.
     """
-    return [
+    each = list(items)
+    rows = [
         {
             "currency": item.currency,
             "amount": item.counted_amount,
             "age_days": max((at - item.since).days, 0),
         }
-        for item in items
+        for item in each
         if item.counted_amount is not None
         and item.since is not None
         and item.subject not in ("balance", "ledger")
     ]
+    return AgedItems(rows, at, len(each) - len(rows))
+
+
+class AgedItems(msgspec.Struct, frozen=True):
+    """The items of an age chart, the day of their ages, and the number of items left out."""
+
+    rows: list[dict[str, Any]]
+    at: date
+    left_out: int
+
+    @property
+    def note(self) -> str:
+        """What the ages are, and how many items are not drawn."""
+        words = f"Ages are calendar days to {self.at:%-d %b %Y}"
+        if self.left_out:
+            words += (
+                f"; {count(self.left_out, 'item')} without an amount of its own, or of a balance,"
+                " not drawn"
+            )
+        return words
 
 
 @drawn
-def open_items_by_age(items: Frame) -> Figure:
+def open_items_by_age(items: AgedItems | Frame) -> Figure:
     """Draw open amounts by age, with the number of items next to each bar.
 
     `items`: one row per item with `currency`, `amount` and `age_days`.
     """
-    figure, parts = _by_currency(records(items, _ITEMS), "currency", 2.4, "No open items")
+    given = items.rows if isinstance(items, AgedItems) else items
+    figure, parts = _by_currency(records(given, _ITEMS), "currency", 2.4, "No open items")
     for axes, currency, rows in parts:
         for at in range(len(_AGES)):
             own = [row for row in rows if _bucket(_AGES, row["age_days"]) == at]
@@ -309,12 +332,15 @@ def open_items_by_age(items: Frame) -> Figure:
         axes.set_title(f"Open items by age, {label(currency)}")
         everything = amount_text(total(row["amount"] for row in rows), currency)
         legend(axes, [(f"{everything} in {count(len(rows), 'item')}", INK["muted"])])
+    if isinstance(items, AgedItems):
+        figure.supxlabel(items.note, x=0.01, ha="left", fontsize=8, color=INK["muted"])
     return figure
 
 
-def open_items_words(items: Frame) -> str:
+def open_items_words(items: AgedItems | Frame) -> str:
     """Describe `open_items_by_age`."""
-    rows = records(items, _ITEMS)
+    note = f" {items.note}." if isinstance(items, AgedItems) else ""
+    rows = records(items.rows if isinstance(items, AgedItems) else items, _ITEMS)
     if not rows:
         return "No open items."
     parts = []
@@ -323,7 +349,7 @@ def open_items_words(items: Frame) -> str:
         if own:
             sums = amounts_words((row["amount"], row["currency"]) for row in own)
             parts.append(f"{words} {sums} in {count(len(own), 'item')}")
-    return f"Open items by age: {'; '.join(parts)}."
+    return f"Open items by age: {'; '.join(parts)}.{note}"
 
 
 @drawn

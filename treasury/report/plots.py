@@ -157,9 +157,11 @@ def open_items_by_age(items: OpenItems | Frame, at: date | None = None) -> Figur
     Parameters
     ----------
     items
-        Open items, or a frame with one row per item: `currency`, `amount` and `age_days`.
+        Open items, all or a selection such as `items.select(turn="us")`; or a frame with one row
+        per item: `currency`, `amount` and `age_days`.
     at
-        The day of the ages; default: the month's last.
+        The day to which the ages of open items count calendar days; default: the month's last. The
+        column `age` of open items counts to the present, in the unit of `clock`.
 
     Returns
     -------
@@ -175,9 +177,10 @@ def open_items_by_age(items: OpenItems | Frame, at: date | None = None) -> Figur
     --------
     >>> plots.open_items_by_age(t.open_items("2026-10"))
     """
-    if isinstance(items, OpenItems):
-        items = figures.aged_items(items, at or items.month.last)
-    return _told(figures.open_items_by_age, figures.open_items_words, items)
+    aged = (
+        figures.aged_items(items, at or items.month.last) if isinstance(items, OpenItems) else items
+    )
+    return _told(figures.open_items_by_age, figures.open_items_words, aged)
 
 
 def funding_times(waits: Closing | Frame) -> Figure:

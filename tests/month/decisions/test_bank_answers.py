@@ -1,4 +1,4 @@
-"""The bank's answers to a payment in a file: meanwhile it must never be paid twice."""
+"""The bank's answers to a payment in a file, and when they make it payable again."""
 
 from __future__ import annotations
 

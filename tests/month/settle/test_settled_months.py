@@ -165,7 +165,7 @@ def test_unaffected_lines_are_left_out(world: DrawnMonths) -> None:
     world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
     world.store()
     out = ask(world).out
-    # A settled code with a length that no open code has takes part: texts are still read for it.
+    # e1 takes part, because the first line of each account (by id) is never left out.
     assert out == {"e2", "e3"}
 
 

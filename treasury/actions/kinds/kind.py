@@ -250,7 +250,10 @@ def _untold(operation: str, record: Record[Any], names: Iterable[str]) -> Outcom
 def read_back(
     get: Callable[[Client, str], Record[Any]], shows: Callable[[Any, Sent], bool]
 ) -> dict[str, Any]:
-    """Return the settings of a kind that recognise an effect, in an answer and in the record."""
+    """Return two settings of a kind that recognise an effect, in an answer and later.
+
+    `shows` compares an answer with what was sent; `look_up` reads the record and compares it too.
+    """
 
     def look_up(client: Client, sent: Sent) -> Record[Any] | None:
         record = get(client, *sent.ids)

@@ -1,6 +1,6 @@
--- One row per combination of a line, a question, and a reason why a person has to decide about the line. The
--- question is null for three reasons: two of `text_doubts`, and an earlier line that names the code together
--- with others and is their exact sum. `line_doubts` adds requests that are already fully paid.
+-- One row per combination of a line, a question, and a reason why a person has to decide about the line. Three
+-- of the reasons belong to no question (null): two from `text_doubts`, and an earlier line that names the code
+-- together with others and is their exact sum. `line_doubts` adds requests that are already fully paid.
 SELECT DISTINCT o.entry_id, o.question, 'the text may also read ' || e.code AS why
 FROM other_readings AS o
 JOIN expectations AS e ON e.expectation_id = o.expectation_id

@@ -1,5 +1,5 @@
 -- One row per name, without case, accents, legal forms and word order (`folded`): `ALPHA TRADING` for "Trading
--- Alpha GmbH". A name with no other words has no row.
+-- Alpha GmbH". A name without words other than legal forms has no row.
 SELECT name, folded
 FROM (
     SELECT s.name,

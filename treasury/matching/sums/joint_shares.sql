@@ -1,10 +1,10 @@
--- One row per pair of a line that its several whole or structured references settle, and an expectation that
--- receives money from it, with the amount. There are two cases:
+-- One row per pair of a line and an expectation that receives money from it, with the amount, if the line names
+-- several expectations by whole or structured references and these settle it. There are two cases:
 -- - The line is exactly the sum of what all named expectations still expect. Expectations of the other
 --   direction are subtracted, if all have the same owner.
 -- - The line names two expectations, a request for exactly the line's amount and one that accepts any amount.
---   Both have the same owner, or the second is the only such expectation on the account. The request receives
---   the money.
+--   Both have the same owner; if an owner is unknown, the second must be the only such expectation on the
+--   account. The request receives the money.
 -- If several lines name an expectation, only the first one counts. `given_by`: the step that determines the
 -- tier.
 WITH named_here AS (

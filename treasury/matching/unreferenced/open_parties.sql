@@ -1,4 +1,4 @@
--- One row per counterparty of open expectations, by account (`A:`) or by folded name (`N:`).
+-- One row per account (`A:`) and one per folded name (`N:`) of the counterparties of open expectations.
 SELECT DISTINCT subject
 FROM (
     SELECT 'A:' || counterparty_account AS subject FROM open_expectations WHERE counterparty_account IS NOT NULL

@@ -274,10 +274,10 @@ _NOTES: Final = (
 def _told(
     r: Reconciliation, zone: ZoneInfo
 ) -> tuple[list[exposure_sums.HeldAmount], list[exposure_sums.Move]]:
-    """Return the spans and plain moves of the money with the provider from an answer's records.
+    """Return the spans and plain moves of the money that the provider held, read from an answer.
 
-    A request without exceptions has plain moves instead of spans: a month has many such requests,
-    and none of their money is left at its end.
+    An ordinary off-ramp that was paid out by the month's end and before today (`plain_requests`)
+    has plain moves instead of spans: a month has many, and none of their money is left at its end.
     """
     assert r.basis is not None
     question = r.basis.question
