@@ -60,7 +60,7 @@ def test_a_line_is_found_accepted_listed_and_undone(desk: Workspace) -> None:
     line = next(
         row
         for row in rows(desk, "match", "open")
-        if row["outcome"] == "suggested" and row["direction"] == "DBIT"
+        if row["outcome"] == "suggested" and row["direction"] == "out"
     )
     name, reference = line["entry_id"][:12], line["suggestion"]
     assert "not written" in run(desk, "match", "accept", name, reference, "--dry-run").stdout
@@ -345,6 +345,6 @@ def test_a_payees_name_is_shown_next_to_the_banks_and_accepted(
     (entry,) = desk.journal.entries("payment_file.payee_accepted")
     assert (entry.actor.name, entry.body["known_as"]) == ("anna", "R. Operator")
 
-    line = next(row for row in rows(desk, "match", "open") if row["direction"] == "DBIT")
+    line = next(row for row in rows(desk, "match", "open") if row["direction"] == "out")
     with pytest.raises(ActionRefused, match="that are not rejected wait for"):
         run(desk, "match", "file", line["entry_id"], "payments-1.xml", "--reason", "its batch")

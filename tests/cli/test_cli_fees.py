@@ -52,7 +52,7 @@ def test_several_months_are_summed_by_the_named_groups(month_end: Workspace) -> 
     by_month = rows(month_end, "--month", MONTHS, "--by", "month, direction")
     assert [row["month"] for row in by_month] == sorted(row["month"] for row in by_month)
     assert {row["month"] for row in by_month} == {"2026-07", "2026-08", "2026-09", "2026-10"}
-    assert {row["direction"] for row in by_month} == {"off-ramp", "on-ramp"}
+    assert {row["ramp_type"] for row in by_month} == {"off_ramp", "on_ramp"}
     each = rows(month_end, "--month", MONTHS, "--per-request")
     stored = {
         row["id"]: row["fiat_fee_amount"]
@@ -140,7 +140,7 @@ def test_the_calculator_confirms_the_recorded_fees(served: Workspace) -> None:
     assert {(row["expected_by"], row["finding"]) for row in asked} == {
         ("calculated", "as expected")
     }
-    assert {row["direction"] for row in asked} == {"on-ramp", "off-ramp"}
+    assert {row["ramp_type"] for row in asked} == {"on_ramp", "off_ramp"}
 
 
 @pytest.mark.acceptance

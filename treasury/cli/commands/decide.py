@@ -224,7 +224,7 @@ def match_ignore(view: CommandView, lines: tuple[str, ...], reason: str, dry_run
     """Close LINES that belong to no expectation, with a reason."""
     ignore = partial(view.workspace.matches.ignore, *lines, reason=reason)
     _require_agreed_lines(view.workspace, *ignore(dry_run=True), dry_run=dry_run)
-    _say_decided("closed", *ignore(dry_run=dry_run), dry_run=dry_run)
+    _say_decided("ignored", *ignore(dry_run=dry_run), dry_run=dry_run)
 
 
 @match.command("assign")
