@@ -58,7 +58,7 @@ def test_an_instant_before_the_first_commit_is_not_known(month_end: Workspace) -
     before = month_end.at("2026-11-01T09:00Z")
     assert "OPEN                not known" in before.status()
     assert "asked at 1 Nov 10:00 CET" in before.status()
-    with pytest.raises(NothingStored, match="the services had never been read - run"):
+    with pytest.raises(NothingStored, match="the services were never read - run"):
         before.awaiting_funds()
     with pytest.raises(NothingStored, match="nothing is stored for 2026-10"):
         before.open_items(MONTH)
