@@ -76,7 +76,7 @@ def test_a_desk_with_only_bank_files_reports_that_the_services_were_never_read(
     assert "Services not read after the month's end  " in screen
     assert "IN TRANSIT 31 Oct   not known: the services were never read" in screen
     assert "FEES                not known: the services were never read" in screen
-    with pytest.raises(NothingStored, match="never been read"):
+    with pytest.raises(NothingStored, match="were never read"):
         unread.awaiting_funds()
     assert unread.panels.funding().frame().empty.startswith("the waiting requests are not known")
     closing = unread.periods.month(MONTH)
