@@ -331,7 +331,7 @@ def test_a_letter_is_written_once_and_completely(
     path = tmp_path / "letter.html"
     assert shown(desk.folder, "2026-10", "--ages", "--letter", str(path))
     assert path.read_text("utf-8") == confirmation_letter(exposure)
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         desk.confirmation_letter(path, "2026-10")
     with pytest.raises(StorageError, match="cannot be written"):
         desk.confirmation_letter(tmp_path / "none" / "letter.html", "2026-10")

@@ -86,7 +86,7 @@ def test_every_screen_works_after_a_profile_gains_a_currency(tmp_path: Path) -> 
     assert "bank.csv: the statement names no currency" in problem.next_step
     assert "`treasury statements withdraw " in problem.next_step
     assert "STATEMENTS" in workspace.status("2026-10")
-    statement = problem.next_step.partition("withdraw ")[2][:8]
+    statement = problem.next_step.partition("statements withdraw ")[2][:8]
     withdrawal = workspace.statements.withdraw(statement, reason="read without its currency")
     assert withdrawal.movements == 2
     assert account_row(workspace)["complete"]
@@ -130,7 +130,7 @@ def test_an_unknown_currency_on_a_multi_currency_account_names_the_statement(
     workspace = Workspace(workspace.folder)
     with pytest.raises(StatementError, match=r"bank\.csv names no currency") as raised:
         workspace.reconcile("2026-10")
-    statement = str(raised.value.do).partition("withdraw ")[2][:8]
+    statement = str(raised.value.do).partition("statements withdraw ")[2][:8]
     workspace.statements.withdraw(statement, reason="no currency")
     profiled(workspace, "USD")
     workspace.statements.add([tmp_path / "bank.csv"], account=OWN)

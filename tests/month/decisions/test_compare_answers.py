@@ -307,4 +307,5 @@ def test_a_class_that_no_line_can_meet_is_not_saved_and_is_located(
         for health in desk.doctor().findings
         if health.topic == "rules" and health.state == "optional"
     ]
-    assert ["'sweeps' goes by what payers write" in health.what for health in warnings] == [True]
+    sentence = "the class 'sweeps' matches payers' text, and no line matches it"
+    assert [health.what for health in warnings] == [sentence]

@@ -58,7 +58,7 @@ def test_a_request_in_a_file_is_not_paid_again_until_the_file_was_not_uploaded(
         "payment_file.made", "payments-1.xml", {"requests": [request["request"]]}, actor=ANNA
     )
     assert state() == ("IN FILE", "left in payments-1.xml by anna, 2 Nov")
-    with pytest.raises(ActionRefused, match="may be paid by it - if that was not uploaded"):
+    with pytest.raises(ActionRefused, match="may be paid by it - if the file was not uploaded"):
         desk.funding.will_not_fund(request["reference"], "no longer wanted", actor=BERT)
     desk.funding.marked_sent(request["reference"], "released", actor=BERT)
     marked = "marked sent by bert, 2 Nov: released; left in payments-1.xml by anna, 2 Nov"

@@ -216,7 +216,7 @@ REFUSED: Sequence[tuple[Typed, str]] = (
     ({"Decision": ACTS["accept_carry"]}, "there is no choice"),
     ({"Decision": CLOSE, "Reason": "x", "Amount": 1}, "are not those of its item"),
     ({"Decision": CLOSE, "Reason": "x", "Name": "Somebody"}, "are not those of its item"),
-    ({"Decision": CLOSE, "Reason": "x", "Shown": "2026-10 " + "0" * 64}, "has moved"),
+    ({"Decision": CLOSE, "Reason": "x", "Shown": "2026-10 " + "0" * 64}, "its facts have changed"),
     ({"Decision": CLOSE, "Reason": "x", "Shown": "2026-09 " + "0" * 64}, "it belongs to 2026-09"),
     ({"Decision": CLOSE, "Reason": "x", "Shown": "2026-10"}, "Shown is empty or was changed"),
     ({"Decision": CLOSE, "Reason": "x", "Item": "line:nothing"}, "this item is no longer open"),
@@ -423,7 +423,7 @@ def test_a_sheet_without_its_columns_with_them_twice_or_with_merged_cells_is_ref
 
     at = columns(openpyxl.load_workbook(sheet)["Open items"])
     assert "has no sheet with the columns" in refusal(lambda page: page.delete_cols(at["Shown"]))
-    assert "is there twice" in refusal(lambda page: page.cell(1, 30, "decision"))
+    assert "occurs twice" in refusal(lambda page: page.cell(1, 30, "decision"))
     assert "are merged" in refusal(lambda page: page.merge_cells("A5:B6"))
     assert "several sheets" in refusal(lambda page: page.parent.copy_worksheet(page))
     assert desk.journal.head().seq == 0

@@ -58,7 +58,7 @@ def test_an_instant_before_the_first_commit_is_not_known(month_end: Workspace) -
     before = month_end.at("2026-11-01T09:00Z")
     assert "OPEN                not known" in before.status()
     assert "asked at 1 Nov 10:00 CET" in before.status()
-    with pytest.raises(NothingStored, match="the services had never been read - run"):
+    with pytest.raises(NothingStored, match="the services were never read - run"):
         before.awaiting_funds()
     with pytest.raises(NothingStored, match="nothing is stored for 2026-10"):
         before.open_items(MONTH)
@@ -76,7 +76,7 @@ def test_a_desk_with_only_bank_files_reports_that_the_services_were_never_read(
     assert "Services not read after the month's end  " in screen
     assert "IN TRANSIT 31 Oct   not known: the services were never read" in screen
     assert "FEES                not known: the services were never read" in screen
-    with pytest.raises(NothingStored, match="never been read"):
+    with pytest.raises(NothingStored, match="were never read"):
         unread.awaiting_funds()
     assert unread.panels.funding().frame().empty.startswith("the waiting requests are not known")
     closing = unread.periods.month(MONTH)
