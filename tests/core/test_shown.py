@@ -59,6 +59,17 @@ def test_actions_are_a_table_in_a_notebook() -> None:
     html = ActionList([one])._repr_html_()
     assert "Pay &lt;b&gt;" in html
     assert html.count("padding:") == html.count("<th ") + html.count("<td ") == 10
+    table = ActionList([one]).table.where(state="ready")
+    assert list(table) == [
+        {
+            "id": "A-1",
+            "state": "ready",
+            "text": "Pay <b>",
+            "proposed_by": "ines",
+            "approved_by": "jonas",
+        }
+    ]
+    assert ActionList().df.empty
 
 
 def test_a_new_workspace_is_created_in_the_project_and_not_the_notebooks_folder(

@@ -301,6 +301,15 @@ def test_a_summary_shows_its_key_columns_and_counts_the_others(
         assert name in shown[-1]
 
 
+def test_a_minor_column_does_not_take_the_place_of_a_key_column(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    rows = {"a": ["1" * 30], "b": ["2" * 40], "minor": ["x"]}
+    assert str(Table(pa.table(rows), keys=("a", "b"))).splitlines()[0].split() == ["a"]
+    assert str(Table(pa.table(rows), keys=("a",))).splitlines()[0].split() == ["a", "minor"]
+
+
 def test_a_dictionary_shows_all_rows_and_whole_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "50")
     arrow = pa.table({"column": [f"c{at}" for at in range(300)], "meaning": [LONG] * 300})

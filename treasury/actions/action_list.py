@@ -10,16 +10,24 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import msgspec
+import pyarrow as pa
 
 from treasury.actions.action_states import Action
 from treasury.actions.kinds.kind import AssetAmount
 from treasury.core.money import total
+from treasury.core.tables.column_types import TEXT
+from treasury.core.tables.table import Table
 from treasury.core.tables.table_view import html_grid
 from treasury.core.text import clean
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _COLUMNS = ("Action", "State", "What it does", "Proposed by", "Approved by")
+_FIELDS = ("id", "state", "text", "proposed_by", "approved_by")
 
 
 class ActionList(tuple[Action, ...]):
@@ -35,17 +43,32 @@ class ActionList(tuple[Action, ...]):
     def _repr_html_(self) -> str:
         if not self:
             return "<p>no action</p>"
-        rows = (
-            (
-                action.id,
-                action.state,
-                action.text,
-                action.proposed_by.name,
-                ", ".join(action.people[1:]),
-            )
-            for action in self
+        return html_grid(map(_cells, self), _COLUMNS)
+
+    @property
+    def table(self) -> Table:
+        """The actions as a table: `id`, `state`, `text`, `proposed_by` and `approved_by`.
+
+        Examples
+        --------
+        >>> t.actions.list().table.where(state="done")
+        """
+        columns = zip(*map(_cells, self), strict=True) if self else [()] * len(_FIELDS)
+        arrow = pa.table(
+            {name: pa.array(cells, TEXT) for name, cells in zip(_FIELDS, columns, strict=True)}
         )
-        return html_grid(rows, _COLUMNS)
+        return Table(arrow, title="Actions")
+
+    @property
+    def df(self) -> pd.DataFrame:
+        """The table as a pandas DataFrame."""
+        return self.table.df
+
+
+def _cells(action: Action) -> tuple[str, str, str, str, str]:
+    """Return the cells of an action; its people are those who proposed and approved it."""
+    proposer, *approvers = action.people
+    return action.id, action.state, action.text, proposer, ", ".join(approvers)
 
 
 def _line(action: Action) -> str:

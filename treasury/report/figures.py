@@ -299,8 +299,8 @@ class AgedItems(msgspec.Struct, frozen=True):
         words = f"Ages are calendar days to {self.at:%-d %b %Y}"
         if self.left_out:
             words += (
-                f"; {count(self.left_out, 'item')} without an amount of its own, or of a balance,"
-                " not drawn"
+                f"; not drawn: {count(self.left_out, 'item')} about balances, without an amount or"
+                " a day, or with an amount that another item has"
             )
         return words
 
