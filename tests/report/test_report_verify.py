@@ -93,7 +93,7 @@ def test_every_table_that_the_page_shows_is_there_as_parquet(desk: Workspace, pa
     for name, table in answer_tables(closing).items():
         assert pq.read_table(pack / "tables" / f"{name}.parquet").equals(table), name
     fees = pq.read_table(pack / "tables" / "fees.parquet")
-    assert fees.equals(closing.fees.requests)
+    assert fees.equals(closing.fees.requests.arrow)
     assert set(fees["finding"].to_pylist()) == {"as expected"}
 
 
