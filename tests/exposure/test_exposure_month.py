@@ -206,7 +206,7 @@ def test_the_command_shows_every_table_in_every_format(
     words = "With the provider at the end of 31 Oct: EUR 383,507.65; 21 positions"
     assert done.exit_code == 0
     assert done.stdout.startswith(words)
-    assert "A bank date has no hour" in done.stderr
+    assert "Bank dates have no hour" in done.stderr
 
 
 def text_of(html: str) -> str:
