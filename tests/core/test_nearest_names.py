@@ -48,6 +48,12 @@ MISSPELT: dict[str, tuple[Callable[[Workspace], object], str]] = {
         lambda t: t.sql("SELECT l.ammount FROM bank_lines l", month="2026-10"),
         "there is no column 'ammount'; is it amount?",
     ),
+    "column of a join": (
+        lambda t: t.sql(
+            "SELECT b.wholly FROM bank_lines b JOIN ramp_requests q ON q.id = b.reason"
+        ),
+        "see the columns of each table with t.tables(NAME)",
+    ),
     "column of a stored table": (
         lambda t: t.sql("SELECT statuss FROM ramp_requests"),
         "there is no column 'statuss'; is it status?",

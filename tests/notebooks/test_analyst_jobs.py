@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -93,6 +95,22 @@ def test_lines_leave_as_csv(t: Workspace, tmp_path: Path) -> None:
 def test_a_chart_of_the_age_of_open_items(t: Workspace) -> None:
     figure = plots.open_items_by_age(t.open_items("2026-10"))
     assert "open" in repr(figure).casefold()
+
+
+def test_the_tasks_on_the_page_of_tables_run_as_written(t: Workspace) -> None:
+    page = (MONTHLY.parents[1] / "docs" / "dataframes.md").read_text("utf-8")
+    tasks = page.partition("## Three tasks")[2].partition("## Columns")[0]
+    names = {"t": t, "r": t.reconcile("2026-10")}
+    results = []
+    for code in re.findall(r"```python\n(.*?)```", tasks, re.DOTALL):
+        *first, last = ast.parse(code).body
+        exec(compile(ast.Module(first, []), "page", "exec"), names)
+        assert isinstance(last, ast.Expr)
+        results.append(eval(compile(ast.Expression(last.value), "page", "eval"), names))
+    joined, by_week, matched = results
+    assert len(joined) == 29
+    assert by_week.sum() > 0
+    assert matched.df["outcome"].tolist() == ["matched"]
 
 
 JOBS = (

@@ -105,4 +105,6 @@ def query_error(
         do = f"write a text in single quotes: '{clean(name)}'"
     elif not near and 0 < len(columns) <= _MOST_COLUMNS:
         do = one_of(name, columns) or do
+    elif not near and columns:
+        do = "see the columns of each table with t.tables(NAME), or `treasury tables NAME`"
     return QueryError(f"there is no column {clean(name)!r}{near}", do=do)
