@@ -173,7 +173,7 @@ def test_commits_of_a_closed_month_are_kept_and_a_lost_pin_is_restored(
     assert {"topic": "closed months", "state": "missing", "what": lost}.items() <= next(
         row for row in rows(desk, "doctor") if row["topic"] == "closed months"
     ).items()
-    assert "rests on, is kept" in run(desk, "doctor", "--repair").stdout
+    assert "the basis of the close of 2026-10, is kept" in run(desk, "doctor", "--repair").stdout
     assert "closed months" not in run(desk, "doctor").stdout
     assert run(desk, "periods", "verify", "2026-10").exit_code == 0
     run(desk, "periods", "reopen", "2026-10", "--reason", "a late invoice")

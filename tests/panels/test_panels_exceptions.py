@@ -17,7 +17,7 @@ from panel_rules import propose_transfers
 
 from treasury.core.settings import FILE_NAME
 from treasury.core.wording import state_words
-from treasury.month.items.sheet.sheet_rows import ACTS
+from treasury.month.items.sheet.sheet_rows import ACTS, SHOWN_ACTS
 from treasury.panels import ExceptionsPanel
 from treasury.panels.frames.blocks import Message
 from treasury.workspace import Workspace
@@ -134,7 +134,9 @@ def test_open_items_are_decided_in_a_sheet_downloaded_and_uploaded_in_the_panel(
 
     step = asks(panel, "decide", file="sheet.xlsx", content=coded(sheet))
     assert step.title == "Decide 1 item from sheet.xlsx?"
-    assert [line.text for line in step.facts[0].lines] == [f"{ACTS['ignore']}: EUR 3,475.50 (1)"]
+    assert [line.text for line in step.facts[0].lines] == [
+        f"{SHOWN_ACTS['ignore']}: EUR 3,475.50 (1)"
+    ]
     assert "Proposed by cy" in step.items[0]
     assert desk.journal.head().seq == 0
     frame = confirms(panel, step)
