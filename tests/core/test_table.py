@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from treasury.core.errors import QueryError, StorageError, TableError
+from treasury.core.errors import InputError, QueryError, StorageError, TableError
 from treasury.core.tables.column_types import AMOUNT, FIAT
 from treasury.core.tables.table import Table
 
@@ -207,6 +207,12 @@ def test_polars_and_pandas_accept_a_table_unchanged() -> None:
     assert pl.DataFrame(table)["signed_amount"].sum() == Decimal("60.10")
     assert table.pl.shape == (2, len(table.columns))
     assert list(pd.DataFrame(table).columns) == table.columns
+
+
+def test_a_workbook_with_another_ending_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"lines.xls does not end in .xlsx"):
+        lines("1").to_excel(tmp_path / "lines.xls")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_table_exports_to_csv_excel_and_parquet(tmp_path: Path) -> None:

@@ -419,7 +419,7 @@ class Table(NearestNames):
         StorageError
             The file cannot be written.
         InputError
-            The table has more rows than a sheet.
+            The file's name does not end in `.xlsx`, or the table has more rows than a sheet.
 
         Examples
         --------

@@ -169,8 +169,13 @@ def require_rows(tables: Mapping[str, pa.Table]) -> None:
 def write_tables(path: Path, tables: Mapping[str, pa.Table], zone: ZoneInfo | None = None) -> Path:
     """Write each table as a sheet with all columns; raise the same errors as `write_whole`.
 
-    Instants are in the time zone `zone`, by default UTC.
+    Instants are in the time zone `zone`, by default UTC. Raise InputError for a file with another
+    ending than `.xlsx`, which Excel would refuse to open.
     """
+    if path.suffix.casefold() != ".xlsx":
+        raise InputError(
+            f"{clean(path.name)} does not end in .xlsx", do=f"name it {clean(path.stem)}.xlsx"
+        )
     sheets: dict[str, pa.Table] = {}
     for text, table in tables.items():
         name = _NOT_IN_NAMES.sub(" ", clean(text))[:_LONGEST_NAME].strip("' ")
