@@ -231,7 +231,7 @@ def test_a_table_exports_to_csv_excel_and_parquet(tmp_path: Path) -> None:
     assert pq.read_table(table.to_parquet(tmp_path / "x.parquet")).equals(table.to_arrow())
     for write in (table.to_csv, table.to_parquet, table.to_excel):
         with pytest.raises(StorageError, match="cannot be written"):
-            write(tmp_path / "nowhere" / "x")
+            write(tmp_path / "nowhere" / "x.xlsx")
 
 
 def test_a_terminal_shows_unbroken_amounts_and_names_omitted_columns(
