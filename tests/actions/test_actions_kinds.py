@@ -225,9 +225,14 @@ def test_an_external_address_goes_into_the_named_field(
     assert json.loads(sending.body["body"])["destinationAddress"] == ADDRESS
 
 
-def test_an_unknown_kind_is_refused_with_the_list_of_kinds(practice: Practice) -> None:
-    with pytest.raises(InputError, match=r"ramp_request\.approve"):
-        practice.ines.propose("ramp_request.delete", request_id="x")
+def test_an_unknown_kind_is_refused_with_the_nearest_one_or_the_list_of_kinds(
+    practice: Practice,
+) -> None:
+    with pytest.raises(InputError, match=r"is it ramp_request\.approve\?"):
+        practice.ines.propose("ramp_request.aprove", request_id="x")
+    with pytest.raises(InputError) as refused:
+        practice.ines.propose("pay", request_id="x")
+    assert "ramp_request.approve, " in str(refused.value.do)
 
 
 def test_every_kind_declares_the_facts_for_approval_and_recovery() -> None:

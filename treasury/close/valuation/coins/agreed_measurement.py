@@ -21,7 +21,6 @@ from treasury.core.money import CURRENCIES, EXPONENTS, parse_amount, plain_digit
 from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.table import Table
-from treasury.core.text import is_it, one_of
 from treasury.journal import Actor, Entry, Journal
 from treasury.journal.chain import reads_entries
 from treasury.month.decisions.agreed_terms import (
@@ -150,9 +149,9 @@ class Measurement(TermsVerbs):
                 if coin not in known:
                     problem = "is a currency" if coin in CURRENCIES else "is not a known coin"
                     raise InputError(
-                        f"{POLICY_FILE}: coins.measured.{coin} {problem}; nothing was proposed"
-                        f"{is_it(coin, known)}",
-                        do=one_of(coin, known, "name"),
+                        f"{POLICY_FILE}: coins.measured.{coin} {problem}; nothing was proposed",
+                        # Codes of coins are alike, so a guess might name another one.
+                        do=f"name one of {', '.join(known)}",
                     )
         today = self._now().astimezone(self._zone).date()
         for place, opening in enumerate(coins.openings if coins else (), 1):
