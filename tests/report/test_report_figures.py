@@ -226,12 +226,12 @@ def test_open_items_are_summed_by_age_in_their_own_currency() -> None:
 
 
 def test_the_age_chart_states_its_day_and_the_items_left_out() -> None:
-    aged = figures.AgedItems(ITEMS, date(2026, 10, 31), 3)
-    assert figures.open_items_words(aged).endswith(
+    note = figures.age_note(date(2026, 10, 31), 3)
+    assert figures.open_items_words(ITEMS, note).endswith(
         " Ages are calendar days to 31 Oct 2026; not drawn: 3 items about balances, without an"
         " amount or a day, or with an amount that another item has."
     )
-    assert "3 items" in figures.open_items_by_age(aged).get_supxlabel()
+    assert "3 items" in figures.open_items_by_age(ITEMS, note).get_supxlabel()
 
 
 def test_waiting_times_are_counted_and_stacked_by_direction() -> None:

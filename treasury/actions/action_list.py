@@ -73,10 +73,9 @@ def _cells(action: Action) -> tuple[str, str, str, str, str]:
 
 def _line(action: Action) -> str:
     """Return an action in one line, with the people who proposed and approved it."""
-    proposer, *approvers = map(clean, action.people)
-    approved = f", approved by {', '.join(approvers)}" if approvers else ""
-    text = clean(action.text)
-    return f"{action.id}  {action.state}  {text}  (proposed by {proposer}{approved})"
+    id_, state, text, proposer, approvers = map(clean, _cells(action))
+    approved = f", approved by {approvers}" if approvers else ""
+    return f"{id_}  {state}  {text}  (proposed by {proposer}{approved})"
 
 
 class Total(msgspec.Struct, frozen=True):

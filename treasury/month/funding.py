@@ -278,11 +278,8 @@ def _remark_words(remark: _Row | None, state: str) -> str:
         return ""
     remarks = []
     if remark["mark"] is not None:
-        reason = f": {remark['reason']}" if remark["reason"] else ""
-        remarks.append(
-            f"{REMARK_WORDS[remark['mark']]} by {remark['marked_by']},"
-            f" {remark['marked_at']:%-d %b}{reason}"
-        )
+        by = f"{remark['marked_by']}, {remark['marked_at']:%-d %b}"
+        remarks.append(mark_words(remark["mark"], by, remark["reason"]))
     if state == HASH_PROPOSED:
         remarks.append(f"hash given by {remark['hash_by']}, {remark['hash_at']:%-d %b}")
     if remark["file"] is not None and state in {IN_FILE, WITH_THE_BANK, "CHECK BANK"}:
@@ -292,8 +289,12 @@ def _remark_words(remark: _Row | None, state: str) -> str:
     return "; ".join(remarks)
 
 
-REMARK_WORDS: Final = {"marked_sent": "marked sent", "will_not_fund": "will not fund, said"}
-"""The words of a remark, before the name of its author."""
+_MARKS: Final = {"marked_sent": "marked sent", "will_not_fund": "will not fund, said"}
+
+
+def mark_words(mark: str, by: str, reason: str) -> str:
+    """Return a mark with its author and reason, such as `marked sent by ines: by phone`."""
+    return f"{_MARKS[mark]} by {by}{f': {reason}' if reason else ''}"
 
 
 def _remarked_step(step: str, state: str, remark: _Row | None) -> str:

@@ -12,7 +12,6 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -266,10 +265,11 @@ def _pair_label(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> st
     return ", ".join(words)
 
 
-def aged_items(items: Iterable[OpenItem], at: date) -> AgedItems:
-    """Return the items that totals include, with their age in calendar days on a given day.
+def aged_items(items: Iterable[OpenItem], at: date) -> tuple[list[dict[str, Any]], str]:
+    """Return the items that totals include, with their age in calendar days, and a note.
 
-    Items without a first day, balances and ledger differences are left out.
+    Items without a first day, balances and ledger differences are left out. The note states the
+    day to which the ages count, and how many items are left out.
     """
     each = list(items)
     rows = [
@@ -283,36 +283,27 @@ def aged_items(items: Iterable[OpenItem], at: date) -> AgedItems:
         and item.since is not None
         and item.subject not in ("balance", "ledger")
     ]
-    return AgedItems(rows, at, len(each) - len(rows))
+    return rows, age_note(at, len(each) - len(rows))
 
 
-class AgedItems(msgspec.Struct, frozen=True):
-    """The items of an age chart, the day of their ages, and the number of items left out."""
-
-    rows: list[dict[str, Any]]
-    at: date
-    left_out: int
-
-    @property
-    def note(self) -> str:
-        """What the ages are, and how many items are not drawn."""
-        words = f"Ages are calendar days to {self.at:%-d %b %Y}"
-        if self.left_out:
-            words += (
-                f"; not drawn: {count(self.left_out, 'item')} about balances, without an amount or"
-                " a day, or with an amount that another item has"
-            )
-        return words
+def age_note(at: date, left_out: int) -> str:
+    """Return the note of an age chart: the day of the ages, and the number of items left out."""
+    words = f"Ages are calendar days to {at:%-d %b %Y}"
+    if left_out:
+        words += (
+            f"; not drawn: {count(left_out, 'item')} about balances, without an amount or"
+            " a day, or with an amount that another item has"
+        )
+    return words
 
 
 @drawn
-def open_items_by_age(items: AgedItems | Frame) -> Figure:
-    """Draw open amounts by age, with the number of items next to each bar.
+def open_items_by_age(items: Frame, note: str = "") -> Figure:
+    """Draw open amounts by age, with the number of items next to each bar, and a note below.
 
     `items`: one row per item with `currency`, `amount` and `age_days`.
     """
-    given = items.rows if isinstance(items, AgedItems) else items
-    figure, parts = _by_currency(records(given, _ITEMS), "currency", 2.4, "No open items")
+    figure, parts = _by_currency(records(items, _ITEMS), "currency", 2.4, "No open items")
     for axes, currency, rows in parts:
         for at in range(len(_AGES)):
             own = [row for row in rows if _bucket(_AGES, row["age_days"]) == at]
@@ -332,15 +323,14 @@ def open_items_by_age(items: AgedItems | Frame) -> Figure:
         axes.set_title(f"Open items by age, {label(currency)}")
         everything = amount_text(total(row["amount"] for row in rows), currency)
         legend(axes, [(f"{everything} in {count(len(rows), 'item')}", INK["muted"])])
-    if isinstance(items, AgedItems):
-        figure.supxlabel(items.note, x=0.01, ha="left", fontsize=8, color=INK["muted"])
+    if note:
+        figure.supxlabel(note, x=0.01, ha="left", fontsize=8, color=INK["muted"])
     return figure
 
 
-def open_items_words(items: AgedItems | Frame) -> str:
+def open_items_words(items: Frame, note: str = "") -> str:
     """Describe `open_items_by_age`."""
-    note = f" {items.note}." if isinstance(items, AgedItems) else ""
-    rows = records(items.rows if isinstance(items, AgedItems) else items, _ITEMS)
+    rows = records(items, _ITEMS)
     if not rows:
         return "No open items."
     parts = []
@@ -349,7 +339,7 @@ def open_items_words(items: AgedItems | Frame) -> str:
         if own:
             sums = amounts_words((row["amount"], row["currency"]) for row in own)
             parts.append(f"{words} {sums} in {count(len(own), 'item')}")
-    return f"Open items by age: {'; '.join(parts)}.{note}"
+    return f"Open items by age: {'; '.join(parts)}.{f' {note}.' if note else ''}"
 
 
 @drawn

@@ -38,6 +38,6 @@ def month_figures(closing: Closing) -> dict[str, Drawn]:
         "conversion-costs": (figures.conversion_costs, figures.conversion_costs_words, (costs,)),
         "funding": (figures.funding_times, figures.funding_times_words, (waits,)),
         "exposure": (figures.exposure_by_day, figures.exposure_words, (stood, r.month, limit)),
-        "open-items": (figures.open_items_by_age, figures.open_items_words, (items,)),
+        "open-items": (figures.open_items_by_age, figures.open_items_words, items),
     }
     return {name: Drawn(draw(*rows), words(*rows)) for name, (draw, words, rows) in each.items()}

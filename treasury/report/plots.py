@@ -177,10 +177,10 @@ def open_items_by_age(items: OpenItems | Frame, at: date | None = None) -> Figur
     --------
     >>> plots.open_items_by_age(t.open_items("2026-10"))
     """
-    aged = (
-        figures.aged_items(items, at or items.month.last) if isinstance(items, OpenItems) else items
-    )
-    return _told(figures.open_items_by_age, figures.open_items_words, aged)
+    aged: tuple[Any, ...] = (items,)
+    if isinstance(items, OpenItems):
+        aged = figures.aged_items(items, at or items.month.last)
+    return _told(figures.open_items_by_age, figures.open_items_words, *aged)
 
 
 def funding_times(waits: Closing | Frame) -> Figure:

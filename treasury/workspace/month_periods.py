@@ -124,8 +124,8 @@ class Periods(Facade):
             ledger=ledger_file,
             show=show,
         )
-        if ledger is not None:
-            keep_ledger(ledger, t.folder, month)
+        if ledger is not None and ledger_file is not None:
+            keep_ledger(ledger_file, t.folder, month)
         return prepared
 
     def sign(self, month: str | Month, *, actor: Actor | None = None) -> Closing:

@@ -87,24 +87,27 @@ def read_ledger(path: Path, workspace: Path | None = None) -> LedgerFile:
     )
 
 
-def keep_ledger(path: Path, workspace: Path, month: Month) -> None:
+def keep_ledger(ledger: LedgerFile, workspace: Path, month: Month) -> None:
     """Store a month's ledger in the workspace, in place of an earlier one.
 
     Every list of open items then includes its comparison.
     """
     folder = workspace / _LEDGER_FOLDER / str(month)
-    content = small_file(path, LARGEST)
     make_folder(folder)
+    kept = folder / ledger.file_name
+    # The earlier one is removed last, so that a month never loses its ledger.
+    write_whole(kept, ledger.content.encode())
     for former in folder.iterdir():
-        former.unlink()
-    write_whole(folder / path.name, content)
+        if former != kept:
+            former.unlink()
 
 
 def kept_ledger(workspace: Path, month: Month) -> LedgerFile | None:
     """Return the ledger that was last given for a month; None without one."""
     folder = workspace / _LEDGER_FOLDER / str(month)
-    files = sorted(folder.iterdir()) if folder.is_dir() else []
-    return read_ledger(files[0], workspace) if files else None
+    files = folder.iterdir() if folder.is_dir() else ()
+    last = max(files, key=lambda file: file.stat().st_mtime_ns, default=None)
+    return None if last is None else read_ledger(last, workspace)
 
 
 def compare_with(

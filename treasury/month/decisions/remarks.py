@@ -32,7 +32,7 @@ from treasury.lake import Snapshot
 from treasury.month.decisions.file_answers import file_answers
 from treasury.month.decisions.file_debits import answer_to
 from treasury.month.decisions.remark_rows import remark_table
-from treasury.month.funding import REMARK_WORDS
+from treasury.month.funding import mark_words
 from treasury.statements.pain.order_answers import OrderAnswer, stored_statuses
 
 LIABILITY: Final = (
@@ -522,10 +522,6 @@ class Marking(Facade):
         return rows[0]
 
 
-def _words_of(remark: Remark) -> str:
-    return f"{REMARK_WORDS[remark.mark]} by {remark.by}: {clean(remark.reason)}"
-
-
 def _check(
     word: str,
     row: dict[str, Any],
@@ -534,6 +530,7 @@ def _check(
     intended_seq: int | None,
 ) -> None:
     name = row["payment_reference"] or row["id"]
+    stated = standing and mark_words(standing.mark, standing.by, clean(standing.reason))
     if word == "undo":
         if standing is None:
             raise ActionRefused(
@@ -541,7 +538,7 @@ def _check(
             )
         if intended_seq not in {None, standing.seq}:
             raise ActionRefused(
-                f"the remark on {name} is now another one: {_words_of(standing)}",
+                f"the remark on {name} is now another one: {stated}",
                 do="run `treasury request list` to see the current remarks, then decide again",
             )
         return
@@ -553,7 +550,7 @@ def _check(
             )
     elif standing is not None:
         raise ActionRefused(
-            f"{name} already has a remark: {_words_of(standing)}",
+            f"{name} already has a remark: {stated}",
             do="undo that first, if it is wrong",
         )
     if word == "will_not_fund" and file is not None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from treasury.core.money import total
 from treasury.month.differences import TELLERS, Today, difference_rows
-from treasury.month.funding import REMARK_WORDS, FundingRow, funding_rows
+from treasury.month.funding import FundingRow, funding_rows, mark_words
 from treasury.month.states import waiting_on
 from treasury.month.trace.hops import (
     bank_line,
@@ -119,8 +119,7 @@ class RequestHops(Records):
             says = f"its hash was given by {remark['hash_by']}, and is not yet at the service"
             yield _own_hop("Transaction", says, remark["hash_at"])
         if remark["mark"] is not None:
-            reason = f": {remark['reason']}" if remark["reason"] else ""
-            says = f"{REMARK_WORDS[remark['mark']]} by {remark['marked_by']}{reason}"
+            says = mark_words(remark["mark"], remark["marked_by"], remark["reason"])
             yield _own_hop("Remark", says, remark["marked_at"])
 
     def _bank_of(self, request: Row) -> Iterator[Hop]:
