@@ -1,4 +1,4 @@
-"""The answers of the frozen desk: a row for each line, open item and action."""
+"""The results of the frozen desk that every later version must give too."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MONTHS = ("2026-10", "2026-11")
 
 
 def answers(desk: Workspace) -> dict[str, Any]:
-    """Return the outcomes, open items, closings and actions of both months, for comparison."""
+    """Return both months' lines, open items and fees, October's closing and all actions."""
     return {
         "lines": {month: _lines(desk, month) for month in MONTHS},
         "open_items": {month: _items(desk, month) for month in MONTHS},

@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def make(folder: Path) -> None:
-    """Close October with two people, and leave November's close half way."""
+    """Close October, prepare November, leave three actions and a sheet, and push the lake."""
     company = Sandbox(7)
     for name, (_, secret) in company.credentials.items():
         os.environ[f"TREASURY_{name.upper()}_SECRET"] = secret
@@ -67,7 +67,7 @@ def make(folder: Path) -> None:
 
 
 class _Shell:
-    """The command line at a desk, as one of the two colleagues."""
+    """Runs commands at a desk as one of the two colleagues, and exits if a command fails."""
 
     def __init__(self, desk: Path) -> None:
         self.desk = desk
@@ -88,7 +88,7 @@ class _Shell:
 
 
 def _decide(run: _Shell) -> None:
-    """Accept the first suggestion of a request, ignore the first line without a reference."""
+    """Accept the first suggested request, and ignore the first line without a reference."""
     rows = run.rows("match", "open")
     suggested = next(row for row in rows if str(row["suggestion"] or "").startswith("PAY-"))
     run("anna", "match", "accept", str(suggested["entry_id"]), str(suggested["suggestion"]),
@@ -98,7 +98,7 @@ def _decide(run: _Shell) -> None:
 
 
 def _close(run: _Shell, month: str, *, is_signed: bool) -> None:
-    """Carry what blocks a month and prepare it; sign it, or leave that to a colleague."""
+    """Carry the items that block a month, prepare its close, and sign it if `is_signed`."""
     blocking = [
         str(row["item_id"]) for row in run.rows("exceptions", "--month", month, "--blocking")
     ]
@@ -112,7 +112,7 @@ def _close(run: _Shell, month: str, *, is_signed: bool) -> None:
 
 
 def _play_november(run: _Shell, company: Sandbox, desk: Path) -> None:
-    """Fund a request, let a customer pay and the bank charge its fee, and store the month."""
+    """Fund a request, add a customer's payment and a bank charge, and read November in."""
     fund = "select id from ramp_requests where payment_reference = 'PAY-2026-005402'"
     company.ramp.fund(str(run.rows("sql", fund)[0]["id"]))
     virtual = "select iban from virtual_bank_accounts where reference_code = 'VFY-8M3T-407'"
@@ -135,7 +135,7 @@ def _play_november(run: _Shell, company: Sandbox, desk: Path) -> None:
 
 
 def _act(run: _Shell, company: Sandbox) -> None:
-    """Leave an action ready to be sent, one that waits for approval and one of unknown outcome."""
+    """Leave one action ready to be sent, one waiting for approval, one with unknown outcome."""
     waiting = run.rows("sql", "select id from ramp_requests where status = 'AWAITING_APPROVAL'")
     run("anna", "actions", "propose", "ramp_request.approve", f"request_id={waiting[0]['id']}",
         "--reason", "the invoice is agreed")  # fmt: skip
@@ -148,7 +148,7 @@ def _act(run: _Shell, company: Sandbox) -> None:
 
 
 def _propose_transfer(run: _Shell, amount: str, description: str) -> str:
-    """Propose to send coins between two accounts, and return the action's number."""
+    """Propose to send coins between two accounts, and return the action's id."""
     accounts = run.rows("sql", "select id, external_id from accounts")
     by_name = {row["external_id"]: str(row["id"]) for row in accounts}
     run("anna", "actions", "propose", "crypto_transfer.create",
@@ -160,7 +160,7 @@ def _propose_transfer(run: _Shell, amount: str, description: str) -> str:
 
 
 def _sheet(run: _Shell, path: Path) -> None:
-    """Fill in a decision sheet and leave it unapplied."""
+    """Fill in the first row of a decision sheet, and leave the sheet unapplied."""
     run("anna", "exceptions", "--month", "2026-11", "--kind", "no_reference", "--sheet", str(path))
     book = load_workbook(path)
     page = book["Open items"]

@@ -1,4 +1,4 @@
-"""Simulates another version of the models, in which a person's decisions have no effect."""
+"""Simulates another version of the models, in which accepted matches have no effect."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treasury.month import reconciliation as monthly
 
 
 def work_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Discard all cached answers of this process."""
+    """Empty this process's caches of reconciliations and roll-forwards."""
     for room, name in (
         (monthly, "_ANSWERS"), (monthly, "_MATCHED"), (monthly, "_FUNDS"), (roll_forward, "_ENDS"),
     ):  # fmt: skip
@@ -21,7 +21,7 @@ def work_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def other_models(monkeypatch: pytest.MonkeyPatch, *, version: str = "another") -> None:
-    """Answer from now on like another version of the models."""
+    """Replace the models until the test ends; an empty `version` keeps their version's name."""
 
     def changed(step: Step) -> Step:
         if step.name != "accepted_pairs":

@@ -1,4 +1,4 @@
-"""A desk made by an earlier commit opens, answers the same, verifies, signs and recovers."""
+"""A desk made by an earlier commit opens, gives the same results, verifies, signs and recovers."""
 
 from __future__ import annotations
 
@@ -81,7 +81,8 @@ def test_the_unknown_action_is_looked_up_and_not_resent(
 ) -> None:
     desk, company = frozen / "desk", Sandbox(7)
     company.clock.set(DECEMBER)
-    # With the original registered, the frozen desk is a copy, which sends nothing again.
+    # The original is registered first, so the frozen desk counts as a copy and has to be adopted.
+    # Recovery then does not resend an action that was sent before the adoption.
     register(unpacked / "desk")
     run(desk, "journal", "adopt", "--reason", "unpacked", "--yes")
     (unknown,) = rows(desk, "actions", "list", "--state", "unknown")
@@ -96,7 +97,7 @@ def test_the_unknown_action_is_looked_up_and_not_resent(
 
 
 def _point_at(desk: Path, base_url: str) -> None:
-    """Replace the addresses in the desk's settings by those of the running sandbox."""
+    """Replace the addresses in the desk's settings with those of the running sandbox."""
     settings = (desk / FILE_NAME).read_text("utf-8")
     earlier = re.search(r'token_url = "(.*)/oauth/token"', settings)
     assert earlier is not None
@@ -104,7 +105,7 @@ def _point_at(desk: Path, base_url: str) -> None:
 
 
 def _carry_out(desk: Workspace, base_url: str, action_id: str) -> None:
-    """Send the action's request again, as the service received it before its answer was lost."""
+    """Send the action's request, as if the service had received it and its answer was lost."""
     sending = desk.actions.get(action_id).sending
     assert sending is not None
     client_id, secret = Sandbox(7).credentials["maker"]

@@ -1,4 +1,4 @@
-"""Packs of other models: an honest one holds, and a forged one never counts as recomputed."""
+"""Packs made by other models: an honest one verifies, and a forged one never passes for one."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def desk(unpacked: Path) -> Workspace:
 
 @pytest.fixture
 def pack(desk: Workspace) -> Path:
-    """Return the pack of the closed month; to be read or copied."""
+    """Return the folder of October's pack, which a test reads or copies."""
     return desk.folder / "close" / "2026-10"
 
 
 @pytest.fixture
 def answering_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make this process another version of the models with other answers."""
+    """Turn this process into another version of the models, which gives other results."""
     other_models(monkeypatch)
     here = msgspec.structs.replace(code_of(), source="f" * 64)
     for module in (pack_models, pack_recomputation):
@@ -49,7 +49,7 @@ def evidence_in(pack: Path) -> Evidence:
 
 
 def sealed_again(pack: Path, **changed: object) -> None:
-    """Seal a forged pack, so that the hashes of all files and tables fit."""
+    """Seal a forged pack with `changed` evidence, so that all hashes of files and tables fit."""
     evidence = evidence_in(pack)
     files = {
         name: hashlib.sha256((pack / name).read_bytes()).hexdigest() for name in evidence.files
@@ -64,7 +64,7 @@ def sealed_again(pack: Path, **changed: object) -> None:
 
 
 def forge(pack: Path, name: str) -> pa.Table:
-    """Change the first text of a table."""
+    """Replace the first outcome or problem in a table of the pack, and return the table."""
     path = pack / "tables" / f"{name}.parquet"
     table = pq.read_table(path)
     column = "outcome" if name == "lines" else "problem"
@@ -76,6 +76,7 @@ def forge(pack: Path, name: str) -> pa.Table:
 
 
 def with_journaled_outcomes(pack: Path, lines: pa.Table) -> None:
+    """Put the hash of forged lines into the evidence's copy of the close, and seal the pack."""
     period = evidence_in(pack).period
     assert period is not None
     close = msgspec.structs.replace(period.close, outcomes_hash=outcomes_hash(lines))
@@ -89,7 +90,7 @@ def test_an_honest_pack_verifies_although_the_models_differ(desk: Workspace, pac
     assert (alone.findings, held.findings) == ((), ())
     assert not alone.is_recomputed
     assert "is reproduced" not in f"{alone} {held}"
-    # This version computes another roll-forward.
+    # The other models compute another roll-forward.
     assert "table roll_forward" in alone.notes[0]
     assert SEAL in alone.notes[1]
     assert "balances" in held.notes[1]
@@ -108,7 +109,7 @@ def test_forged_figures_differ_from_those_of_the_journal(
     alone, held = verify_pack(pack), desk.verify_pack(pack)
     assert "is reproduced" not in f"{alone} {held}"
     assert [finding.what for finding in held.findings] == [f"table {name}"]
-    # The evidence has the journal's hash of the lines.
+    # The evidence includes the journal's hash of the lines, but none of the balances.
     if name == "lines":
         assert not alone.holds
     else:
@@ -133,7 +134,7 @@ def test_a_table_missing_from_a_sealed_pack_is_reported(
 
 @pytest.mark.acceptance
 @pytest.mark.usefixtures("answering_otherwise")
-def test_forged_journaled_hashes_are_found_in_the_journal(
+def test_a_forged_journal_hash_is_found_by_comparing_with_the_journal(
     desk: Workspace, pack: Path, tmp_path: Path
 ) -> None:
     pack = Path(shutil.copytree(pack, tmp_path / "pack"))
