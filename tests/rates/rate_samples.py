@@ -1,4 +1,4 @@
-"""Sample files of reference rates, and a desk on 2 November that adds them."""
+"""Sample files of reference rates, and a desk whose clock shows 2 November 2026."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Date,USD,JPY,SEK,
 2026-10-29,1.113,175.92,N/A,
 2026-10-28,1.1150,175.40,10.95,
 """
-"""The ECB's history format: latest day first, N/A, a comma at the end of each line."""
+"""A file as the ECB publishes it: latest day first, N/A for no rate, each line ends in a comma."""
 
 _DESK = """\
 [workspace]
@@ -40,7 +40,7 @@ def written(folder: Path, text: str | bytes, name: str = "rates.csv") -> Path:
 
 
 def own_file(folder: Path, *lines: str, name: str = "rates.csv") -> Path:
-    """Write a company's file with one line per rate: `2026-10-30,USDC,EUR,0.9`."""
+    """Write a company's own file of rates, with lines such as `2026-10-30,USDC,EUR,0.9`."""
     return written(folder, "\n".join(("day,base,quote,rate", *lines, "")), name)
 
 

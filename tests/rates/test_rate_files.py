@@ -1,4 +1,4 @@
-"""Rate files: read exactly, or refused by file and line with nothing stored."""
+"""Rate files are read exactly, or refused by file and line with nothing stored."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ZONE = ZoneInfo("Europe/Brussels")
 
 
 def rates_of(path: Path) -> dict[tuple[str, str, str], Decimal]:
-    """Read the rates of a file by day or instant, base and quote."""
+    """Return the rates of a file by day or instant, base and quote."""
     rows = read_rates(path, NOW, ZONE).table().to_pylist()
     return {
         (str(row["observed_at"] or row["day"]), row["base"], row["quote"]): row["rate"]

@@ -19,7 +19,7 @@ from treasury.workspace import Workspace
 
 FRIDAY, SATURDAY, MONDAY = date(2026, 10, 30), date(2026, 10, 31), date(2026, 11, 2)
 DOLLAR = Fraction("1.1172")
-"""The sample's euro rates of the last day in the bundled history."""
+"""Dollars per euro on 30 October 2026, in the sample file and in the bundled history."""
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def newcomer(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def banked(newcomer: Workspace, tmp_path: Path) -> Workspace:
-    """Open a desk with the ECB's last three days."""
+    """Open a desk with three days of ECB rates."""
     newcomer.rates.add(written(tmp_path, BANKS_FILE, "eurofxref-hist.csv"))
     return newcomer
 

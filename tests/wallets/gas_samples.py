@@ -1,4 +1,4 @@
-"""Handmade transaction lists of explorers, and a lake to add them to."""
+"""Handmade transaction lists of block explorers, and a lake to add them to."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLAIN: Final = "hash,time,from,to,asset,amount"
 
 
 def listed(**changed: str) -> dict[str, str]:
-    """Return a transaction sent by the wallet: 0.5 out, 0.0021 for gas."""
+    """Return a list's row, by default a transaction of the wallet: 0.5 out, 0.0021 for gas."""
     cells = {
         "hash": "0x01",
         "time": "2026-10-05 09:31:11",
@@ -39,7 +39,7 @@ def listed(**changed: str) -> dict[str, str]:
 
 
 def list_text(*rows: dict[str, str], coin: str = "ETH", hash_head: str = "Transaction Hash") -> str:
-    """Return a list as Etherscan and Polygonscan export it, with every cell in quotes."""
+    """Return a list in the export format of Etherscan and Polygonscan, every cell in quotes."""
     head = (
         hash_head, "Blockno", "UnixTimestamp", "DateTime (UTC)", "From", "To", "ContractAddress",
         f"Value_IN({coin})", f"Value_OUT({coin})", f"CurrentValue @ $1841.23/{coin}",
@@ -66,7 +66,7 @@ def written(folder: Path, content: str, name: str = "list.csv") -> Path:
 
 
 class Chain:
-    """A lake with a wallet's exports; `add` writes a file and adds it for all of October."""
+    """A lake with a wallet's exports; `add` writes a file and stores it as evidence of October."""
 
     def __init__(self, folder: Path, place: WalletPlace = ETHEREUM) -> None:
         self.folder, self.place = folder, place

@@ -1,4 +1,4 @@
-"""Transaction lists of explorers: native coin, gas once per transaction, invalid files."""
+"""Transaction lists of block explorers: native coin, gas once per transaction, invalid files."""
 
 from __future__ import annotations
 

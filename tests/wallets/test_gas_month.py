@@ -1,4 +1,4 @@
-"""Gas of a sandbox month with known sums: proofs, fees, report, workbook and pack."""
+"""Gas of a sandbox month with known sums: proofs, fees, report, workbook, pack and books."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def desk(practice: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Workspa
 
 
 def before(desk: Workspace, kind: str) -> Workspace:
-    """Return the workspace as known before the first commit of a kind."""
+    """Return the workspace as it was just before the first commit of a kind."""
     commits = desk.sql('SELECT "at", kind FROM commits ORDER BY number').arrow.to_pylist()
     first = next(place for place, commit in enumerate(commits) if commit["kind"] == kind)
     return desk.at(commits[first - 1]["at"])
@@ -96,7 +96,7 @@ def copy(desk: Workspace, tmp_path: Path) -> Workspace:
 def closed(
     desk: Workspace, practice: Sandbox, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Workspace, Path]:
-    """Return a closed desk with measured coins and a hostile hash in an export, and its pack."""
+    """Return a desk with measured coins and a hostile hash in an export, and its closed pack."""
     folder = tmp_path_factory.mktemp("closed")
     shutil.copytree(desk.folder, folder / "desk")
     workspace = Workspace(folder / "desk")
@@ -235,7 +235,7 @@ def test_gas_names_its_request_or_transfer(desk: Workspace) -> None:
 
 
 @pytest.mark.acceptance
-def test_monthly_amounts_add_up(desk: Workspace) -> None:
+def test_a_range_of_months_has_the_gas_of_each_month(desk: Workspace) -> None:
     several = desk.fees("2026-09..2026-10").gas
     one = [desk.fees(month).gas for month in ("2026-09", MONTH)]
     assert several.by_use.arrow.to_pylist() == [
