@@ -1,4 +1,4 @@
-"""Fixtures of the tests of closes."""
+"""Fixtures for the tests of closing a month."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A company with bank files alone closes its months; every other company must read its services."""
+"""A company with only bank files closes its months; one with services must sync them first."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def desk_of(folder: Path, settings: str = SETTINGS) -> Workspace:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Workspace:
-    """Return a desk with one proved statement of October and no services."""
+    """Return a desk without services that has one proved statement for October."""
     workspace = desk_of(tmp_path / "desk")
     (tmp_path / "october.xml").write_text(camt(), "utf-8")
     workspace.statements.add(tmp_path / "october.xml")
@@ -101,7 +101,7 @@ def test_a_company_with_services_that_were_never_read_does_not_close(
         with_services.periods.prepare("2026-10", actor=ANNA)
 
 
-def test_a_prepared_month_stays_without_services_if_they_are_added_before_the_signature(
+def test_a_signed_close_records_that_the_desk_uses_no_services(
     desk: Workspace,
 ) -> None:
     desk.periods.prepare("2026-10", actor=ANNA)
@@ -113,7 +113,7 @@ def test_a_prepared_month_stays_without_services_if_they_are_added_before_the_si
 
 
 @pytest.mark.acceptance
-def test_removing_the_services_from_the_settings_does_not_open_the_way_to_a_close(
+def test_removing_the_services_from_the_settings_does_not_unblock_a_close(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     shutil.copytree(month_end.folder, tmp_path / "desk", ignore=shutil.ignore_patterns("bank"))
@@ -139,7 +139,7 @@ LINES = (("30.10.26", "1.250,50"), ("06.10.26", "-800,25"))
 
 
 def export(path: Path, lines: tuple[tuple[str, str], ...] = LINES) -> Path:
-    """Write a German CSV export without balances."""
+    """Write a German bank's CSV export, which has no balances."""
     rows = [
         f'"{GERMAN}";"{day}";"{day}";"X";"Rechnung";"";"";"";"";"Immo KG";"DE91";"X";"{amount}";'
         '"EUR";"Umsatz gebucht"\n'
@@ -151,7 +151,7 @@ def export(path: Path, lines: tuple[tuple[str, str], ...] = LINES) -> Path:
 
 @pytest.fixture
 def german(tmp_path: Path) -> Workspace:
-    """Return a desk with one account at a bank that exports CSV without balances."""
+    """Return a desk with October's CSV export of one account, without balances."""
     workspace = desk_of(tmp_path / "german", SETTINGS.replace(CAMT, GERMAN))
     workspace.statements.add(export(tmp_path / "october.csv"))
     return workspace
@@ -162,7 +162,7 @@ def confirm(desk: Workspace, *balances: tuple[str, str]) -> None:
         desk.statements.confirm(GERMAN, balance, day, source="online banking", actor=ANNA)
 
 
-def test_two_confirmed_balances_that_the_lines_connect_prove_a_csv_bank(
+def test_two_confirmed_balances_prove_an_account_if_the_lines_connect_them(
     german: Workspace, tmp_path: Path
 ) -> None:
     (missing,) = german.open_items("2026-10").select(kind="statement_missing")
@@ -195,7 +195,7 @@ def test_balances_that_the_lines_do_not_connect_prove_nothing(
     assert not closing.balances.arrow["proved"][0].as_py()
 
 
-def test_a_statement_with_another_balance_speaks_against_confirmed_ones(
+def test_a_statement_with_another_balance_contradicts_confirmed_balances(
     german: Workspace, tmp_path: Path
 ) -> None:
     confirm(german, ("2026-09-30", "100.00"), ("2026-10-31", "550.25"))

@@ -133,7 +133,7 @@ def test_acceptances_after_the_preparation_count_and_a_missing_one_stops_the_sig
 
 
 @pytest.mark.acceptance
-def test_the_next_month_lists_the_acceptances_that_a_prepared_month_waits_for(
+def test_the_next_month_lists_a_carried_item_that_waits_for_acceptance_in_the_month_before(
     desk: Workspace,
 ) -> None:
     carry_all(desk, "2026-10")

@@ -1,4 +1,4 @@
-"""The cost of conversions with practice providers that take a known share in the rate."""
+"""The cost of conversions, with sandbox providers that take a known margin in the rate."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TENTH = Decimal("0.1")
 
 
 def planted(folder: Path, scenario: str, seed: int = 7) -> Workspace:
-    """Return a practice desk after its sync over a real socket, with the published rates."""
+    """Return a synced desk of the scenario, with the sandbox's rate file added."""
     desk = fill(folder, Sandbox(seed, scenario=scenario))
     (path,) = rate_files(folder)
     desk.rates.add(path)
@@ -45,7 +45,7 @@ def copied(desk: Workspace, folder: Path) -> Workspace:
 
 @pytest.fixture(scope="module")
 def unrated(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Return a desk with a provider that takes a share in the rate, without its file of rates."""
+    """Return a desk whose provider takes a margin in the rate, without the sandbox's rate file."""
     return fill(tmp_path_factory.mktemp("unrated"), Sandbox(7, scenario="spread"))
 
 
@@ -63,19 +63,19 @@ def october(spread: Workspace) -> Fees:
 
 
 def fixing(asset: str, day: date) -> Fraction:
-    """Return the euros per coin by the practice bank's rate of the day."""
+    """Return the euros per coin at the sandbox's published rate of the day."""
     return Fraction(1) if asset == "EURC" else 1 / Fraction(published(day)["USD"])
 
 
 def taken(row: dict[str, Any]) -> Fraction:
-    """Return the provider's share, 35 basis points of the converted amount, in euros."""
+    """Return the provider's margin in euros: 35 basis points of the converted amount."""
     converted = Fraction(row["fiat_gross"]) - Fraction(row["fee"])
     if row["direction"] == "off-ramp":
         converted = Fraction(row["crypto"]) * fixing(row["crypto_currency"], row["completed_on"])
     return converted * Fraction(35, 10_000)
 
 
-def test_a_provider_margin_of_35_points_is_shown_with_its_amount_in_euros(october: Fees) -> None:
+def test_a_margin_of_35_basis_points_is_shown_with_its_amount_in_euros(october: Fees) -> None:
     fees = october
     by_pair = [row for row in fees.costs.by_pair.arrow.to_pylist() if row["conversions"]]
     assert {row["pair"] for row in by_pair} >= {"EUR → USDC", "USDC → EUR"}
@@ -191,7 +191,7 @@ def test_only_rates_with_an_instant_determine_the_margin(
     assert [sums.conversions for sums in fees.costs.sums if sums.difference_is == IN_THE_RATE] == [
         2
     ]
-    # Requests of the day without a rate near their time use the ECB's day, and are labelled so.
+    # Requests without a company rate in the hour before them use the ECB's rate of the day.
     others = [row for row in fees.rows if row["reference"] not in {r["reference"] for r in chosen}]
     assert others
     for row in others:

@@ -1,4 +1,4 @@
-"""A month shows what was true at its end; later changes of a request do not affect it."""
+"""Requests at a month's end: their later changes do not move the month's figures."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def request_of(desk: Workspace, number: str) -> str:
 def played(
     month_end: Workspace, folder: Path, play: Callable[[Sandbox], object]
 ) -> Iterator[Workspace]:
-    """Yield a copy of the practice workspace, synced again after an event on 2 November."""
+    """Yield a copy of the workspace, synced after `play` changed the sandbox on 2 November."""
     shutil.copytree(month_end.folder, folder)
     before, company = dict(os.environ), Sandbox(7)
     try:
@@ -106,7 +106,7 @@ def test_a_request_that_the_provider_blocks_is_not_cancelled(month_end: Workspac
 
 
 @pytest.mark.acceptance
-def test_a_released_block_returns_to_the_closing(month_end: Workspace, tmp_path: Path) -> None:
+def test_a_released_block_counts_in_novembers_closing(month_end: Workspace, tmp_path: Path) -> None:
     name = request_of(month_end, "5326")
     with played(month_end, tmp_path / "desk", lambda company: company.ramp.release(name)) as desk:
         assert statuses(desk)[name] == "BLOCKED"
@@ -123,7 +123,7 @@ def test_a_released_block_returns_to_the_closing(month_end: Workspace, tmp_path:
 
 
 @pytest.mark.acceptance
-def test_a_payment_for_a_request_denied_later_was_in_transit(
+def test_a_payment_for_a_request_that_failed_later_was_in_transit(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     before = {

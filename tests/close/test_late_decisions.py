@@ -23,7 +23,7 @@ NOVEMBER = "2026-11-20T08:00:00+00:00"
 
 @pytest.fixture(scope="module")
 def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Return a desk with October closed, on 20 November; to be copied."""
+    """Return a desk on 20 November, with October closed and a line in November; tests copy it."""
     desk = copy_of(month_end, tmp_path_factory.mktemp("late") / "desk")
     close_month(desk, "2026-10")
     later = clock_at(desk, NOVEMBER)

@@ -1,4 +1,4 @@
-"""A ledger's file is read as accounting programs export it; an ambiguous one is refused."""
+"""Ledger files are read as accounting programs export them; ambiguous amounts are refused."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_an_ambiguous_amount_is_asked_about_and_answered_in_the_mapping() -> Non
         ("Konto;Währung;Saldo\n1200;EUR;\n", "line 2: balance is empty"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_refused_by_its_place(text: str, problem: str) -> None:
+def test_an_invalid_file_is_refused_with_its_problem(text: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         read(text)
 

@@ -1,4 +1,4 @@
-"""Closing a month: blockers, locks, pinned data and late lines; cases 24 to 34."""
+"""Closing a month: order, roll-forward, pinned data, late facts, damage; cases 25 and 34."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from treasury.workspace import Workspace
 
 @pytest.fixture(scope="module")
 def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Return a desk with September and October closed, to be read or copied."""
+    """Return a desk with September and October closed; tests read or copy it."""
     desk = copy_of(month_end, tmp_path_factory.mktemp("closed") / "desk")
     for month in ("2026-09", "2026-10"):
         close_month(desk, month)
@@ -53,7 +53,7 @@ def test_months_are_closed_in_order_after_their_end(closed: Workspace) -> None:
 
 
 def in_the_way(desk: Workspace, month: str) -> str | None:
-    """Return the reason against preparing a month, ignoring its open items, or None."""
+    """Return why a month cannot be prepared, apart from its open items; None if it can be."""
     entries = read_decided(desk.journal).entries
     question = desk.question(month)
     refusal = _in_the_way(question, entries, OpenItems(question.month, ()), Policy(), ANNA)
@@ -61,7 +61,7 @@ def in_the_way(desk: Workspace, month: str) -> str | None:
 
 
 def journal_of(*steps: tuple[str, str]) -> list[Entry]:
-    """Return the journal's entries after months were closed and reopened in this order."""
+    """Return journal entries that prepare, withdraw, close or reopen months, in this order."""
     head = {"seq": 1, "hash": "0" * 64}
     close = {
         "reason": None, "prepared_by": "anna", "commit": 1, "known_at": "2026-11-02T08:00:00Z",
@@ -176,7 +176,7 @@ def test_a_request_with_an_amount_of_zero_or_less_awaits_no_money(
 def test_case_34_a_month_whose_items_do_not_roll_forward_is_not_closed(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Shares that differ from the remaining amounts are an error, even with a reason."""
+    """Lower one open amount of October by a cent, so that the month does not roll forward."""
     from treasury.close import roll_forward
     from treasury.core.errors import TreasuryError
 
@@ -296,7 +296,7 @@ def test_case_25_a_return_into_a_closed_month_posts_to_the_open_one_linked(
 
 
 def original_with_reference(desk: Workspace, lines: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return a matched on-ramp wire of October with its own end-to-end id."""
+    """Return a fully matched on-ramp line of October that has an end-to-end id, with this id."""
     ids = {
         row["entry_id"]: row["end_to_end_id"]
         for row in desk.table("statement_entries").arrow.to_pylist()
@@ -323,7 +323,7 @@ def test_a_close_is_unknown_before_its_instant(closed: Workspace) -> None:
 
 
 def _alter_unread(desk: Workspace, table: str) -> None:
-    """Change a byte that readers skip in each file of a table, keeping its size and rows."""
+    """Change bytes that readers ignore in each file of a table, keeping its size and rows."""
     for path in (desk.lake.folder / table).rglob("*.parquet"):
         content = path.read_bytes()
         path.write_bytes(content.replace(b"parquet-cpp", b"parquet-cqq"))
