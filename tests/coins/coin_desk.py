@@ -63,7 +63,7 @@ def copied(workspace: Workspace, folder: Path) -> Workspace:
 
 
 def holders(desk: Workspace) -> dict[str, str]:
-    """Return the holders of coins: accounts by name, company wallets by chain."""
+    """Return the ids of accounts by name, and the addresses of company wallets by chain."""
     named = desk.sql("SELECT id, name FROM accounts").arrow.to_pylist()
     accounts = {row["name"]: row["id"] for row in named}
     wallets = desk.sql(
@@ -79,7 +79,7 @@ def policy_text(
     pool: str = "wallet",
     openings: dict[tuple[str, str], tuple[str, str]] | None = None,
 ) -> str:
-    """Return `[coins]` with each coin's measurement, formula and reversal, and the openings."""
+    """Return a policy's `[coins]`: measurement, formula, reversal and openings of each coin."""
     lines = ["[coins]", f'pool = "{pool}"']
     for coin, terms in measured.items():
         named = zip(("measurement", "cost_formula", "reversal"), terms, strict=True)
@@ -99,7 +99,7 @@ def policy_text(
 
 
 def agreed(desk: Workspace, text: str) -> Workspace:
-    """Put the terms in force by two people."""
+    """Write the policy, propose its terms as anna, and accept them as bert."""
     (desk.folder / "policy.toml").write_text(text, "utf-8")
     desk.measurement.propose("as agreed with the auditor", actor=ANNA)
     desk.measurement.accept(actor=BERT)
@@ -107,7 +107,7 @@ def agreed(desk: Workspace, text: str) -> Workspace:
 
 
 def movement(desk: Workspace, row: dict[str, Any], address: str) -> dict[str, str]:
-    """Return the chain's movement of a request, five minutes before it completed."""
+    """Return the export's row for a request, five minutes before it completed or last changed."""
     is_on_ramp = row["ramp_type"] == "ON_RAMP"
     moved = (row["completed_at"] or row["updated_at"]) - timedelta(minutes=5)
     return {
@@ -121,7 +121,7 @@ def movement(desk: Workspace, row: dict[str, Any], address: str) -> dict[str, st
 
 
 def arrival(row: dict[str, Any], address: str) -> dict[str, str]:
-    """Return the chain's movement of a transfer out of custody to a company wallet."""
+    """Return the export's row for a transfer from custody to a company wallet."""
     return {
         "hash": row["transaction_hash"],
         "time": row["updated_at"].isoformat(),
@@ -140,7 +140,7 @@ def evidenced(
     wallets: Iterable[tuple[str, str, Decimal]] = (EURC, USDC),
     changed: Callable[[Movements], Movements] = lambda movements: movements,
 ) -> Workspace:
-    """Add exports and stated balances of the company's wallets, with a test's changes."""
+    """Add an export and a stated balance per wallet; `changed` alters the export's rows."""
     for chain, coin, held in wallets:
         address = holders(desk)[chain]
         rows = desk.sql(_REQUESTS, {"coin": coin}).arrow.to_pylist()
@@ -158,7 +158,7 @@ def evidenced(
 
 
 def history_of(text: str, folder: Path) -> CoinHistory:
-    """Return the coins' openings under these terms, agreed in a separate journal."""
+    """Return the terms and openings of a policy text, agreed in a separate journal."""
     folder.mkdir()
     (folder / "policy.toml").write_text(text, "utf-8")
     journal = Journal(folder)
@@ -173,12 +173,12 @@ def history_of(text: str, folder: Path) -> CoinHistory:
 
 
 def under(october: Closing, history: CoinHistory) -> Closing:
-    """Return the same month's close with these terms, without computing its inputs again."""
+    """Return the same month's closing with these terms, without computing its inputs again."""
     return closing_of(october.r, october.zone, Rolled(coins=history))
 
 
 def pool_of(coins: CoinAccounts, coin: str, pool: str = "") -> dict[str, Any]:
-    """Return a measured pool's row."""
+    """Return the row of a measured pool; by default of the one pool of a coin."""
     rows = coins.measured.arrow.to_pylist()
     (found,) = [row for row in rows if (row["coin"], row["pool"]) == (coin, pool)]
     return found

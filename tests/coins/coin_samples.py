@@ -1,4 +1,4 @@
-"""Random coins of a company: events, rates, and the calculation through their months."""
+"""Coin events and rates, handmade or drawn at random, and the calculation through their months."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Value(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """A rate for each month; months that are not listed have none."""
+    """A stand-in for reference rates: one rate per month, none for months not listed."""
 
     by_month: Mapping[Month, Decimal]
 

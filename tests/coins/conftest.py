@@ -1,4 +1,4 @@
-"""A desk with measured coins that all tie, shared by tests that only read it."""
+"""Desks and closings with and without measured coins, shared by tests that do not change them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TERMS = {"EURC": ("reserves", "fifo", "none"), "USDC": ("cost", "weighted_averag
 
 @pytest.fixture(scope="session")
 def unmeasured(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Return the month with rates of EURC and evidence of the wallets; to be read or copied."""
+    """Return a desk with a rate of EURC and evidence of the wallets; tests read or copy it."""
     desk = copied(month_end, tmp_path_factory.mktemp("coins") / "desk")
     path = desk.folder / "eurc.csv"
     path.write_text("day,base,quote,rate\n2026-10-30,EURC,EUR,0.9985\n", "utf-8")
@@ -25,18 +25,21 @@ def unmeasured(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="session")
 def tied(unmeasured: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Return it measured by wallet: EURC revalued to reserves by FIFO, USDC at average cost."""
+    """Return that desk with a pool per wallet: EURC revalued by FIFO, USDC at average cost.
+
+    Each pool's quantity equals its proved balance.
+    """
     desk = copied(unmeasured, tmp_path_factory.mktemp("tied") / "desk")
     return agreed(desk, policy_text(desk, TERMS))
 
 
 @pytest.fixture(scope="session")
 def october(unmeasured: Workspace) -> Closing:
-    """Return October with the evidence of the wallets, without measured coins."""
+    """Return October's closing with evidence of the wallets and no measured coins."""
     return unmeasured.periods.month("2026-10")
 
 
 @pytest.fixture(scope="session")
 def october_tied(tied: Workspace) -> Closing:
-    """Return October with the agreed measurement."""
+    """Return October's closing with the measured coins of `tied`."""
     return tied.periods.month("2026-10")

@@ -1,4 +1,4 @@
-"""Measured coins in the double entry: the postings, their accounts and their balance."""
+"""Measured coins in the books: their postings, accounts and balances, and the exports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def books_of(closing: Closing) -> Accounting:
 
 
 def posted(books: Accounting, month: date = date(2026, 10, 1)) -> dict[tuple[str, str], Decimal]:
-    """Sum the month's postings by role and coin, without the opening."""
+    """Sum the postings in euros by role and coin, from `month` on: openings are dated earlier."""
     sums: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
     for row in books.postings.arrow.to_pylist():
         if row["date"] >= month and row["currency"] == "EUR":
@@ -91,7 +91,7 @@ def test_a_wrong_carrying_amount_is_an_error_of_beancount(
 def test_the_value_exchanged_for_coins_offsets_the_requests_own_entry(
     books: Accounting, october_tied: Closing
 ) -> None:
-    """A measured coin's conversion account sums to zero in euros, request by request."""
+    """The conversion account's euros sum to zero for each request of a measured coin."""
     movements = october_tied.coins.movements.arrow.to_pylist()
     requests = {row["source_id"] for row in movements if row["contra"] == "conversion"}
     assert len(requests) >= 20
@@ -174,9 +174,7 @@ def test_a_mapping_that_names_no_account_of_measured_coins_is_refused(
     assert not (tmp_path / "journal").exists()
 
 
-def test_the_coins_of_a_month_are_posted_to_their_holder(
-    tied: Workspace, october_tied: Closing
-) -> None:
+def test_each_holder_of_measured_coins_has_a_pool(tied: Workspace, october_tied: Closing) -> None:
     pools = {row["pool"] for row in october_tied.coins.measured.arrow.to_pylist()}
     assert pools == {holders(tied)[name] for name in (
         "ETHEREUM", "BASE", "Retail EURC", "Marketplace USDT", "Operations USD", "Treasury EUR",

@@ -1,4 +1,4 @@
-"""The practice month with measured coins: the results of each pool, and what keeps it open."""
+"""The practice month with measured coins: the results of each pool, and what blocks the close."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FIFO = {"EURC": ("reserves", "fifo", "none")}
 SEPTEMBER = date(2026, 9, 30)
 AMOUNTS = ("opening", "reversed", "acquired", "transferred", "disposed", "remeasured", "closing")
 WHOLE = {("EURC", ""): ("474846.70", "473000.00"), ("USDC", ""): ("2000000", "1800000.00")}
-"""Each coin as one pool."""
+"""The openings if each coin has one pool."""
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,8 @@ def test_without_terms_each_proved_balance_is_disclosed_at_an_assumed_value(
     coins = october.coins
     assert set(coins.coins.arrow["measurement"].to_pylist()) == {DISCLOSED}
     (base,) = [row for row in coins.coins.arrow.to_pylist() if row["coin"] == "USDC"]
-    # 500,000 on 30 September, October's deliveries, and everything sent, including open transfers.
+    # The proved balance: 500,000 on 30 September, plus what came in October, less what was sent,
+    # also for requests that are still open.
     assert base["closing_quantity"] == Decimal("586861.368254")
     assert base["value"] == Decimal("525296.61")
     assert base["valued_by"].endswith("2026-10-30; 1 USDC = 1 USD: an assumption, not a fair value")
@@ -80,7 +81,7 @@ def test_without_terms_each_proved_balance_is_disclosed_at_an_assumed_value(
 def test_fifo_to_reserves_equals_the_manual_calculation(
     october_tied: Closing, where: dict[str, str]
 ) -> None:
-    """50,000 at 0.98; 5,257.60 bought at par; 6,100 sold at par; the rest is valued at 0.9985."""
+    """50,000 at 0.98, 5,257.60 bought at par, 6,100 sold at par, and the rest valued at 0.9985."""
     row = pool_of(october_tied.coins, "EURC", where["ETHEREUM"])
     sold = 6100 * Decimal("0.98")
     # 49,157.60 at 0.9985, rounded once.
@@ -156,7 +157,7 @@ def test_coins_sent_for_an_open_request_stay_in_the_pool(
 def test_an_on_chain_movement_after_month_end_for_an_earlier_request_is_no_difference(
     unmeasured: Workspace, where: dict[str, str], tmp_path: Path
 ) -> None:
-    """The service completed a delivery in October; the chain has it ten minutes into November."""
+    """The service completed a delivery in October; on chain it is ten minutes into November."""
     desk = copied(unmeasured, tmp_path / "desk")
     path = desk.folder / "USDC.csv"
     lines = path.read_text("utf-8").splitlines()
@@ -212,11 +213,11 @@ def test_a_pool_that_differs_from_its_proved_balance_blocks_the_close(
 
 @pytest.mark.first_case
 @pytest.mark.parametrize("is_first", [True, False])
-def test_an_address_on_two_chains_is_held_only_where_both_balances_are_proved(
+def test_a_pool_on_two_chains_is_compared_only_if_both_balances_are_proved(
     october_tied: Closing, unmeasured: Workspace, where: dict[str, str], tmp_path: Path,
     *, is_first: bool,
 ) -> None:  # fmt: skip
-    """The same address holds USDC on Arbitrum too, without added evidence."""
+    """The same address has a balance on Arbitrum too, which is unproved at first."""
     balances = october_tied.balances.arrow.to_pylist()
     (base,) = [row for row in balances if (row["of"], row["currency"]) == (where["BASE"], "USDC")]
     unknown = base | {
@@ -242,7 +243,7 @@ def test_an_address_on_two_chains_is_held_only_where_both_balances_are_proved(
     assert proved == "the pool has USDC 586,861.368254, the proved balances USDC 586,868.368254"
 
 
-def test_coins_that_left_and_never_arrived_block(
+def test_coins_that_left_without_having_arrived_block(
     october: Closing, unmeasured: Workspace, where: dict[str, str], tmp_path: Path
 ) -> None:
     openings = {key: held for key, held in OPENINGS.items() if key[1] != "Retail EURC"}

@@ -1,4 +1,4 @@
-"""Coins from a closed month to the next: the opening, late events, and other terms."""
+"""Coins from a closed month to the next: the opening, late events, and changed terms."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def terms(desk: Workspace, *, day: str = "2026-08-31", **changed: Any) -> str:
 
 
 def show(desk: Workspace, *lines: str, replace: bool = False) -> None:
-    """Add an explorer's export of September for the company's wallet."""
+    """Add an explorer's export of September for the company's wallet on BASE."""
     wallet = holders(desk)["BASE"]
     path = desk.folder / "september.csv"
     rows = [line.format(wallet=wallet, other=OTHER) for line in lines]
@@ -53,7 +53,7 @@ def row_of(desk: Workspace, month: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def walked(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Return a desk without closes, with August's balance stated and 400 sent in September."""
+    """Return a desk without closes: coins open on 31 August, and 400 are sent in September."""
     desk = copied(month_end, tmp_path_factory.mktemp("walked") / "desk")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TREASURY_USER", "anna")
@@ -114,7 +114,7 @@ def test_a_removed_event_of_a_closed_month_blocks(closed: Workspace, tmp_path: P
 CHANGES: dict[str, Any] = {
     "quantity": Decimal(401), "kind": "acquired", "consideration": Decimal(1), "currency": "EUR",
 }  # fmt: skip
-"""Changes that another record may make to spent coins."""
+"""Columns of the September event that a test changes, each with its new value."""
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def october(closed: Workspace) -> Closing:
 def test_an_event_recorded_differently_than_in_a_closed_month_blocks(
     october: Closing, column: str
 ) -> None:
-    """A corrected fee, or a wallet that is found to be ours, need not show in a balance."""
+    """Compare events, because a corrected fee or a newly known wallet need not move a balance."""
     history = october.rolled.coins
     events = history.events.to_pylist()
     (spent,) = [event for event in events if event["reference"] == "0xfe"]

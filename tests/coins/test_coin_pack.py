@@ -1,4 +1,4 @@
-"""Coins in the report, the workbook, the pack and the shell, and changes found by verify."""
+"""Coins in the report, the workbook, the pack and the command; changes that `verify` finds."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_page_workbook_and_pack_contain_the_figures_of_the_result(
 
 
 def resealed(folder: Path, *names: str) -> None:
-    """Change the hashes of files and seal the evidence again, as an attacker would."""
+    """Update the hashes of files and seal the evidence again, as an attacker would."""
     evidence = msgspec.json.decode((folder / EVIDENCE).read_bytes(), type=Evidence)
     hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     sealed = msgspec.structs.replace(evidence, files=evidence.files | hashes).sealed()
@@ -136,7 +136,7 @@ def test_a_changed_coin_table_is_found_even_if_it_was_resealed(
     changed = pa.array(more, table.schema.field(column).type)
     pq.write_table(table.set_column(at, column, changed), path)
     assert f"tables/{name}.parquet" in [one.what for one in verify_pack(copy).findings]
-    # Each table is computed again; once is enough.
+    # Verification recomputes every table, so one resealed table is enough.
     if name == "coins":
         resealed(copy, f"tables/{name}.parquet")
         told = {one.what: one.problem for one in verify_pack(copy).findings}

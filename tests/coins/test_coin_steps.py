@@ -45,7 +45,7 @@ def kind_of(name: str) -> pa.DataType:
 
 
 def told(**rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """Return the events of October and the crossings of its end."""
+    """Run the steps on these records; return October's events and crossings of its end."""
     rows = {
         "company_wallets": [{"address": OURS}, {"address": SAFE}],
         "accounts": [{"id": "account"}],
@@ -74,7 +74,7 @@ ZONE = ZoneInfo("Europe/Brussels")
 
 
 def request(**changed: Any) -> Row:
-    """Return an off-ramp of USDC 100 for EUR 90 gross with a fee of 1, with the hash."""
+    """Return an off-ramp of USDC 100 for EUR 90 gross, a fee of 1 and `HASH` as its hash."""
     return {
         "id": "r1",
         "ramp_type": "OFF_RAMP",
@@ -108,7 +108,7 @@ def transfer(**changed: Any) -> Row:
 
 
 def seen(at: datetime = BEFORE, origin: str = OURS, target: str = OTHER, **changed: Any) -> Row:
-    """Return a movement with the hash in an export."""
+    """Return a movement of USDC 100 in a wallet's export, with `HASH` as its hash."""
     return {
         "movement_id": "m1",
         "asset": "USDC",

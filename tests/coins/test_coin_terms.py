@@ -1,4 +1,4 @@
-"""The measurement of coins: without default, proposed by a file, put in force by two people."""
+"""The measurement of coins: no default, proposed from a file, accepted by a second person."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_editing_the_file_changes_nothing_until_it_is_proposed_again(
 
 
 def test_an_acceptance_by_the_proposer_is_void(terms: Measurement, journal: Journal) -> None:
-    """This holds even if the journal was written by hand."""
+    """Alter the entries, as if somebody had written the journal by hand."""
     terms.propose("as agreed", actor=ANNA)
     terms.accept(actor=BERT)
     entries = journal.entries()
@@ -178,7 +178,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("text", "problem"), WRONG.values(), ids=WRONG)
-def test_meaningless_terms_are_refused(
+def test_invalid_terms_are_refused(
     terms: Measurement, journal: Journal, tmp_path: Path, text: str, problem: str
 ) -> None:
     write(tmp_path, text)

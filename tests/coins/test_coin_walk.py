@@ -1,4 +1,4 @@
-"""Opening + acquired - disposed +- remeasured = closing, for any draw, to the cent."""
+"""Coin pools through their months: opening plus changes equals closing, for any drawn events."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from treasury.core.calendar import Month
 from treasury.core.money import quantize
 
 HIGH = dict.fromkeys(MONTHS, Decimal(10**15))
-"""A value above any cost, even for the smallest unit of a coin, so that none is impaired."""
+"""Rates so high that even the smallest unit is worth more than its cost: none is impaired."""
 
 
 def rounded(amount: Fraction) -> Decimal:
@@ -177,7 +177,7 @@ def test_own_transfers_move_their_amount_and_dispose_of_nothing() -> None:
     assert [row.kind for row in whole.movements] == ["acquired"]
 
 
-def test_coins_that_leave_and_never_arrive_are_named_and_the_rest_continues() -> None:
+def test_coins_that_leave_without_having_arrived_are_a_problem_and_the_rest_continues() -> None:
     events = [
         event("acquired", "100", "90.00", date(2026, 9, 1), target="a"),
         event("disposed", "140", "130.00", date(2026, 9, 2), origin="a"),
@@ -223,14 +223,14 @@ def test_coins_without_a_price_cost_the_market_value_of_the_day() -> None:
     histories(),
     MONTHLY,
 )
-def test_a_reversed_difference_leaves_the_cost_of_unmeasured_coins(
+def test_a_reversed_difference_leaves_the_figures_of_coins_that_are_never_remeasured(
     measurement: str,
     formula: str,
     pool: str,
     events: list[dict[str, Any]],
     rates: Mapping[Month, Decimal],
 ) -> None:
-    """Check acquired, transferred, disposed and realised amounts and the cost, month by month."""
+    """Compare each month's acquired, transferred, disposed and realised amounts and its cost."""
     never = terms("cost", formula, "none", pool)
     for last in MONTHS:
         walk = walked(terms(measurement, formula, "next_month", pool), events, rates, last)
