@@ -1,4 +1,4 @@
-"""Handmade spans, requests and lines."""
+"""Handmade spans of money with the provider, and requests, bank lines, rates and limits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAR = {"USDC": Decimal("0.9"), "EURC": Decimal(1)}
 
 
 def at(day: int, hour: int = 12, minute: int = 0, *, month: int = 10) -> datetime:
-    """Return a time by the clocks of Brussels."""
+    """Return the instant of a local time in Brussels, by default in October."""
     return datetime(2026, month, day, hour, minute, tzinfo=ZONE).astimezone(UTC)
 
 
@@ -41,7 +41,7 @@ def span(
     until: datetime | None = None,
     **changed: Any,
 ) -> HeldAmount:
-    """Return fiat in transit for a request."""
+    """Return a held amount, by default EUR 100.00 in transit for request r1."""
     columns: dict[str, Any] = {
         "kind": "fiat in transit",
         "subject": "request",
@@ -58,7 +58,7 @@ def span(
 
 
 def doubted(amount: str | None, **changed: Any) -> HeldAmount:
-    """Return an unproved amount."""
+    """Return a held amount that is not proved; None is an unknown amount."""
     defaults = {"is_proved": False, "problem": "unknown reason", "next_step": "ask", "state": "?"}
     return span(amount, **(defaults | changed))
 
@@ -76,7 +76,7 @@ def request(ramp_type: str = "ON_RAMP", status: str = "AWAITING_FUNDS", **change
 
 
 def debit(day: date, standing: str = "sent", **changed: Any) -> dict[str, Any]:
-    """Return our booked payment for it."""
+    """Return our booked payment of EUR 1,000.00 for request r1."""
     return {
         "request_id": "r1", "entry_id": f"e{day}", "booking_date": day, "currency": "EUR",
         "amount": Decimal("1000.00"), "standing": standing, "reason": "", "back_on": None,
@@ -86,7 +86,7 @@ def debit(day: date, standing: str = "sent", **changed: Any) -> dict[str, Any]:
 
 
 def payout(day: date, amount: str = "990.00", standing: str = "received") -> dict[str, Any]:
-    """Return a booked credit of the provider for it."""
+    """Return a booked credit from the provider for request r1."""
     return {
         "request_id": "r1", "entry_id": f"p{day}", "booking_date": day, "currency": "EUR",
         "amount": Decimal(amount), "standing": standing, "file_name": "october.xml",
@@ -95,7 +95,7 @@ def payout(day: date, amount: str = "990.00", standing: str = "received") -> dic
 
 
 def turn(moment: datetime, status: str) -> dict[str, Any]:
-    """Return a status from a time on, by an event."""
+    """Return a change of request r1's status, known from an event."""
     return {
         "request_id": "r1", "moment": moment, "status": status, "is_record": 0, "seen_at": moment,
     }  # fmt: skip
@@ -108,7 +108,7 @@ def told(
     payouts: Sequence[Mapping[str, Any]] = (),
     turns: Iterable[Mapping[str, Any]] = (),
 ) -> list[HeldAmount]:
-    """Return the spans of one request, in order of time."""
+    """Return the spans of one request, sorted by start and kind."""
     steps = {
         "provider_requests": [of], "provider_debits": debits, "told_payouts": payouts,
         "provider_status_changes": list(turns),
@@ -118,7 +118,7 @@ def told(
 
 
 def short(spans: Iterable[HeldAmount]) -> list[tuple[Any, ...]]:
-    """Return kind, amount (or the words of doubt), start and end."""
+    """Return each span's kind (with `?` if it is in doubt), amount, start and end."""
     return [
         (
             each.kind if each.is_proved else f"{each.kind}?",
@@ -131,7 +131,7 @@ def short(spans: Iterable[HeldAmount]) -> list[tuple[Any, ...]]:
 
 
 def rates(by_code: Mapping[str, Decimal] = PAR, *, until: date | None = None) -> ReferenceRates:
-    """Return the same rate for each day of two months, up to `until`."""
+    """Return constant reference rates from 28 September to `until`, at most to 11 November."""
     days = [date(2026, 9, 28) + timedelta(days=day) for day in range(45)]
     rows = [
         {
@@ -158,7 +158,7 @@ def limits(**by_scope: str) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=EXPOSURE_LIMITS)
 
 
-# The month's answer for an exposure
+# A reconciliation, and the exposure computed from it
 
 AFTER = at(2, 9, month=11)
 _TEXTS = ("account", "name", "currency", "source")
@@ -173,7 +173,7 @@ ACCOUNTS = pa.schema(
 
 
 def account(**changed: Any) -> dict[str, Any]:
-    """Return an own account with a proved month."""
+    """Return an own bank account whose month is proved."""
     return {
         "account": "BE45539951876689", "name": "Operating", "currency": "EUR",
         "source": "own_bank", "missing_from": None, "complete": True, **changed,
@@ -194,7 +194,7 @@ def answer(
     statements: Sequence[Mapping[str, Any]] | None = None,
     virtual_accounts: Sequence[Mapping[str, Any]] = (),
 ) -> Reconciliation:
-    """Return October's answer with only these statements and virtual accounts."""
+    """Return October's reconciliation with only these statements and virtual accounts."""
     nothing = pa.table({})
     rows = [account()] if statements is None else list(statements)
     tables = dict.fromkeys(
@@ -220,6 +220,6 @@ def exposed(
     company: str = "Harbour Lane Trading NV",
     **agreed: str,
 ) -> ProviderExposure:
-    """Return the exposure of October for these spans and limits."""
+    """Return October's exposure for these spans; `agreed` are the limits in force."""
     r = answer(known_at=known_at, company=company)
     return exposure_of(spans, r, ZONE, by or rates(), limits(**agreed))

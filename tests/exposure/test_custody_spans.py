@@ -1,4 +1,4 @@
-"""Balances between observations, and credits until a balance contains their coins."""
+"""Custodial balances between observations, and credits until a balance contains their coins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from treasury.month.conversion import Conversion
 
 
 def seen(moment: datetime, total: int | None, known_in: int = 0, known_out: int = 0) -> Any:
-    """Return an observation of the balance, with the known movements before it."""
+    """Return an observed balance, with the sums of the known movements before it."""
     return level(moment, known_in, known_out) | {
         "is_observed": 1, "total": None if total is None else Decimal(total),
         "unread": int(total is None),
@@ -26,7 +26,7 @@ def seen(moment: datetime, total: int | None, known_in: int = 0, known_out: int 
 
 
 def level(moment: datetime, known_in: int = 0, known_out: int = 0, unstated: int = 0) -> Any:
-    """Return the known movements up to a time."""
+    """Return the sums of the known movements up to a time, without an observed balance."""
     return {
         "account_id": "a1", "asset": "USDC", "is_observed": 0, "moment": moment, "total": None,
         "wallets": 1, "unread": 0, "known_in": Decimal(known_in), "known_out": Decimal(known_out),
@@ -57,7 +57,7 @@ def both(
     levels: Sequence[Any], credits_: Sequence[Any] = (), *conversions: Conversion,
     back: Sequence[Any] = (),
 ) -> tuple[list[HeldAmount], list[HeldAmount]]:  # fmt: skip
-    """Return the spans of the balance, and those of its credits."""
+    """Return the spans of the balance, and the spans of its credits."""
     steps = {"balance_levels": levels, "conversion_credits": credits_, "credits_back": back}
     balances, unclear = custody_spans(levels, {"a1": "Sales"}, ZONE)
     return balances, list(credit_spans(steps, conversions, unclear, Rules(), ZONE))
@@ -78,7 +78,7 @@ def test_a_balance_follows_known_movements_and_then_stays() -> None:
     assert spans[-1].evidence.endswith("; no later balance was seen")
 
 
-def test_conversions_between_two_balances_are_in_doubt_and_the_lower_one_is_certain() -> None:
+def test_the_difference_of_two_balances_is_in_doubt_and_the_lower_balance_is_certain() -> None:
     more, _ = both([seen(at(1), 100), seen(at(12), 150)])
     assert short(more)[:2] == [
         ("custodial balance", 100, "01 12:00", "12 12:00"),
@@ -188,7 +188,7 @@ def test_money_returned_to_its_payer_is_exposed_until_the_end_of_that_day() -> N
 def test_a_balance_is_never_counted_twice_or_above_the_observed_amount(
     moves: list[tuple[int, bool]],
 ) -> None:
-    """With known moves and unseen conversions between observations, the sure part has one level."""
+    """Some moves are known and others seen only in the next balance; one proved level at a time."""
     rows, total, known_in, known_out = [seen(at(1), 50)], 50, 0, 0
     highest = 50
     for day, (amount, is_known) in enumerate(moves, 2):

@@ -33,7 +33,7 @@ def in_force(folder: Path) -> dict[str, Decimal]:
     return {row["scope"]: row["limit"] for row in rows}
 
 
-# The file
+# The policy file
 
 
 def test_limits_are_read_exactly() -> None:
@@ -79,7 +79,7 @@ def test_a_hostile_currency_is_escaped_and_shortened() -> None:
     assert "\u202e" not in str(refused.value)
 
 
-# Two people
+# Proposing and accepting limits
 
 
 def test_a_limit_applies_once_a_second_person_accepts_it(

@@ -1,4 +1,4 @@
-"""Money with the practice provider as the clock advances: kinds that October lacks."""
+"""Money with the sandbox's provider as its clock advances: kinds that October lacks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_money_held_by_the_provider_is_shown_as_blocked_and_stuck(tmp_path: Path
 
 
 class Seen:
-    """The state of a desk with daily syncs on 4 and 5 November."""
+    """A desk that is synced daily until 5 November, and its exposures on 4 and 5 November."""
 
     def __init__(self, folder: Path) -> None:
         company = Sandbox(7)
@@ -127,7 +127,7 @@ def test_coins_without_a_rate_of_today_are_named_as_left_out(seen: Seen) -> None
     lacking = {
         row["currency"] for row in seen.waiting.proved.arrow.to_pylist() if row["value"] is None
     }
-    # The supplied ECB history may end earlier.
+    # The bundled ECB history may end before the day of the exposure.
     if lacking:
         assert f"without {', '.join(sorted(lacking))}: no reference rate" in seen.waiting.title
     else:
@@ -162,12 +162,12 @@ def test_blocked_failed_and_returned_requests_are_exposed_as_the_records_say(
     ids = {row["payment_reference"][-4:]: row["id"] for row in requests.arrow.to_pylist()}
     company.ramp.fund(ids["5358"])
     company.ramp.fund(ids["5402"])
-    # Both have arrived.
+    # Both payments have arrived by now.
     company.clock.set(datetime(2026, 11, 3, 9, 45, tzinfo=UTC))
     company.ramp.fail(ids["5358"])
     company.ramp.block(ids["5402"])
     company.clock.advance(hours=1)
-    # The first failed, and the service never mentioned the second.
+    # Money comes back for a failed request, and for one whose payment the service never noticed.
     for number in ("5358", "5364"):
         company.ramp.refund(ids[number], text="returned funds")
     company.clock.set(datetime(2026, 11, 5, 7, 0, tzinfo=UTC))

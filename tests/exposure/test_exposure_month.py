@@ -1,4 +1,4 @@
-"""The practice month under limits: exact figures, the same on every screen and later."""
+"""The practice month under limits: exact figures, the same in every output and at any time."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ USDC = "1291319.390504"
 
 
 def limited(workspace: Workspace, folder: Path) -> Workspace:
-    """Return a copy of a desk with limits that two people put in force."""
+    """Return a copy of a desk, with limits that anna proposed and bert accepted."""
     shutil.copytree(workspace.folder, folder)
     with (folder / "policy.toml").open("a", encoding="utf-8") as policy:
         policy.write(LIMITS)
@@ -69,7 +69,7 @@ def limited(workspace: Workspace, folder: Path) -> Workspace:
 
 @pytest.fixture(scope="module")
 def desk(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Return a desk under limits, with October open; only to be read."""
+    """Return a desk under limits, with October open; tests only read it."""
     return limited(month_end, tmp_path_factory.mktemp("limits") / "desk")
 
 
@@ -85,7 +85,7 @@ def exposure(desk: Workspace) -> ProviderExposure:
 
 @pytest.fixture(scope="module")
 def closed(desk: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Return the same desk with October closed, and its pack."""
+    """Return a copy of that desk with October closed and its pack written."""
     folder = shutil.copytree(desk.folder, tmp_path_factory.mktemp("closed") / "desk")
     copy = Workspace(folder)
     close_month(copy, "2026-10")
@@ -249,7 +249,7 @@ def test_page_workbook_letter_and_pack_show_the_same_figures(
 
 
 def _exact(cell: Any) -> Decimal | None:
-    """Return a sheet's cell: at most fifteen digits are a number, more are text."""
+    """Return the amount in a sheet's cell, which is text if it has more than fifteen digits."""
     return None if cell is None else Decimal(str(cell).replace(",", ""))
 
 
@@ -317,7 +317,7 @@ def test_a_changed_exposure_in_a_pack_cannot_be_recomputed(
     files = evidence.files | {f"tables/{name}.parquet": digest}
     (copy / EVIDENCE).write_bytes(encode(msgspec.structs.replace(evidence, files=files).sealed()))
     named = {finding.what for finding in verify_pack(copy).findings}
-    # The table is an input, so other figures change too.
+    # Limits are an input of the recomputation, so other figures change too.
     if name == "exposure_limits":
         assert {"tables/exposure_totals.parquet", "report.html"} <= named
     else:

@@ -20,7 +20,7 @@ HOSTILE = "<script>alert(1)</script>\u202e=cmd|'/c'!A0"
 
 
 class Tags(HTMLParser):
-    """The tags and attributes of a page, and its text."""
+    """The tags, attribute names and text of a page."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

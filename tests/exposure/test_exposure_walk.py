@@ -160,7 +160,7 @@ def test_a_higher_rate_on_the_next_day_sets_the_maximum_without_a_movement() -> 
 
 
 def test_a_day_of_25_hours_ends_by_its_time_zone() -> None:
-    # It is still 25 October in Brussels, because the clocks went back.
+    # 23:30 on 25 October in Brussels, 24.5 hours after the day began, because clocks went back.
     night = at(26, 0) - timedelta(minutes=30)
     (day_end,) = amounts_by_day(
         moves_of([span("5", night)]), [end for end in ENDS if end[0].day == 25]

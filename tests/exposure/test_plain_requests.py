@@ -60,7 +60,7 @@ def kind_of(name: str) -> pa.DataType:
 
 
 def drawn(random: Random, number: int) -> tuple[Row, list[Row], list[Row]]:
-    """Draw a request with payouts and status changes: most are plain, each may differ anywhere."""
+    """Draw a request with payouts and status changes; each of its values is plain or unusual."""
     own, completed_on = f"r{number}", date(2026, 10, 1) + timedelta(days=random.randrange(-3, 34))
     hours = timedelta(minutes=random.randrange(1, 24 * 60))
     completed = (datetime.combine(completed_on, time(), ZONE) + hours).astimezone(UTC)
@@ -135,7 +135,7 @@ def plain_of(
 def told(
     tables: dict[str, list[Row]], names: set[str], zone: ZoneInfo = ZONE, rules: Rules = AS_SET
 ) -> list[HeldAmount]:
-    """Return the spans of the same requests."""
+    """Return the spans of the named requests, computed one by one."""
     own = {
         name: [row for row in rows if row["request_id"] in names] for name, rows in tables.items()
     }
@@ -177,7 +177,7 @@ def test_plain_requests_move_as_if_computed_one_by_one(seed: int) -> None:
 @pytest.mark.parametrize("zone", ["Atlantic/Azores", "America/Havana"])
 @pytest.mark.parametrize("target_days", [0, 2])
 def test_a_repeated_midnight_moves_nothing_to_another_day(zone: str, target_days: int) -> None:
-    """In the Azores, clocks go back from one to midnight on 25 October: 24 October ends at once."""
+    """Clocks go back from one to midnight: in the Azores on 25 October, in Havana on 1 November."""
     rules, place = Rules(theirs_target_days=target_days), ZoneInfo(zone)
     for seed in range(3):
         tables = drawn_tables(Random(seed))

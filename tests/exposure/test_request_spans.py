@@ -47,7 +47,7 @@ def test_processing_beyond_its_deadline_is_stuck() -> None:
         turns=[turn(at(8, 9), "PROCESSING")],
     )
     assert [each.kind for each in spans] == ["fiat in transit", "fiat in transit", "stuck"]
-    # This is the end of the TARGET day after 8 October, a Thursday.
+    # The end of 9 October, which is the next TARGET day after Thursday, 8 October.
     assert spans[-1].since == at(10, 0)
 
 
@@ -232,7 +232,7 @@ def test_a_credit_that_may_be_the_payout_puts_it_in_doubt() -> None:
 
 
 @pytest.mark.parametrize("status", ["CANCELLED", "REJECTED", "DENIED", "FAILED"])
-def test_returned_coins_of_an_ended_off_ramp_cannot_be_shown(status: str) -> None:
+def test_coins_of_an_ended_off_ramp_are_in_doubt(status: str) -> None:
     spans = told(off(status), turns=[turn(at(9, 14), status)])
     assert short(spans) == [
         ("crypto sent", 1100, "06 10:00", "09 14:00"),
@@ -259,10 +259,10 @@ def test_a_reused_hash_proves_neither_coins_nor_payout() -> None:
     ]
 
 
-def test_coins_of_a_custodial_balance_move_over_when_the_transfer_settled() -> None:
+def test_coins_of_a_custodial_balance_count_for_the_request_once_the_transfer_settled() -> None:
     custody = {"is_from_custody": True, "is_settled": 0, "settled_at": None}
     assert told(off(**custody)) == [], "they still count in the balance"
-    # The transfer settles before and after the hash was given.
+    # The first transfer settles before the request gets its hash, the second after it.
     for settled in (at(6, 9), at(6, 12)):
         spans = told(off(**{**custody, "is_settled": 1, "settled_at": settled}))
         assert [each.since for each in spans] == [settled], "no gap and nothing twice"
@@ -305,8 +305,8 @@ def drawn_requests(draw: st.DrawFn) -> list[HeldAmount]:
 
 @given(drawn_requests())
 def test_an_amount_has_one_exposure_state_at_a_time(spans: list[HeldAmount]) -> None:
-    """For one request with one line, proved or in doubt, the spans never overlap."""
-    # A second payment is separate money.
+    """The spans of one request, proved or in doubt, never overlap; nor do those of one line."""
+    # A payment in addition to the request's amount is separate money, with the subject "line".
     for subject in ("request", "line"):
         for before, after in pairwise(each for each in spans if each.subject == subject):
             assert before.until is not None
