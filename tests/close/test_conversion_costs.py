@@ -45,7 +45,7 @@ def copied(desk: Workspace, folder: Path) -> Workspace:
 
 @pytest.fixture(scope="module")
 def unrated(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Return a desk whose provider takes a margin in the rate, without the sandbox's rate file."""
+    """Return a desk with a provider margin in the rate, without the sandbox's rate file."""
     return fill(tmp_path_factory.mktemp("unrated"), Sandbox(7, scenario="spread"))
 
 

@@ -173,7 +173,7 @@ ACCOUNTS = pa.schema(
 
 
 def account(**changed: Any) -> dict[str, Any]:
-    """Return an own bank account whose month is proved."""
+    """Return an own bank account with a proved month."""
     return {
         "account": "BE45539951876689", "name": "Operating", "currency": "EUR",
         "source": "own_bank", "missing_from": None, "complete": True, **changed,

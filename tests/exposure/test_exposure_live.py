@@ -167,7 +167,7 @@ def test_blocked_failed_and_returned_requests_are_exposed_as_the_records_say(
     company.ramp.fail(ids["5358"])
     company.ramp.block(ids["5402"])
     company.clock.advance(hours=1)
-    # Money comes back for a failed request, and for one whose payment the service never noticed.
+    # Money comes back for a failed request, and for a payment that the service never noticed.
     for number in ("5358", "5364"):
         company.ramp.refund(ids[number], text="returned funds")
     company.clock.set(datetime(2026, 11, 5, 7, 0, tzinfo=UTC))
