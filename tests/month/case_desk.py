@@ -1,4 +1,4 @@
-"""A desk for the cases: a workspace with one account, and small files of its bank."""
+"""A workspace with one bank account, and small handmade files of its bank."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def entry(
     more: str = "",
     details: tuple[str, ...] = (),
 ) -> str:
-    """Return one entry; `details` are the amounts of a batch, each with its own text."""
+    """Return an entry as XML; `details` are the amounts of a batch, each with its own text."""
     inside = "".join(
         f'<TxDtls><Amt Ccy="EUR">{part}</Amt><CdtDbtInd>{direction}</CdtDbtInd>'
         f"<RmtInf><Ustrd>{text} {number}</Ustrd></RmtInf></TxDtls>"

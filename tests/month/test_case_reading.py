@@ -1,4 +1,4 @@
-"""Cases 1 to 8: reading a bank's file before anything is matched."""
+"""Cases 1 to 8: bank files are read once, exactly and with their own signs."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_case_06_a_reversal_in_mt940_has_the_opposite_direction(
         ("280301", "0229", date(2028, 2, 29)),
     ],
 )
-def test_case_07_a_day_without_its_year_is_the_nearest_one(
+def test_case_07_a_day_without_a_year_gets_the_nearest_year(
     tmp_path: Path, value: str, booked: str, day: date
 ) -> None:
     path = mt940(tmp_path, f"{value}{booked}C10,00", f"{value}EUR110,00", f"{value}EUR100,00")
@@ -141,7 +141,7 @@ def test_case_08_amounts_are_read_with_the_files_own_sign(
     ]
 
 
-def test_case_08_an_amount_that_does_not_read_is_named_and_never_zero(tmp_path: Path) -> None:
+def test_case_08_an_unreadable_amount_is_named_and_never_zero(tmp_path: Path) -> None:
     good = propose_profile(csv(tmp_path, "1.234,56", "-1,00"), account=OWN).profile
     path = csv(tmp_path, "1.234,56", "12,34,5")
     reading = read_statements([path], profiles=[good], account=OWN)
@@ -153,7 +153,7 @@ def test_case_08_an_amount_that_does_not_read_is_named_and_never_zero(tmp_path: 
 
 
 def mt940(folder: Path, movement: str, closing: str, opening: str = "261001EUR100,00") -> Path:
-    """Write a file with one movement."""
+    """Write an MT940 file with one movement."""
     path = folder / "october.sta"
     lines = [":20:ONE", f":25:{OWN}", ":28C:10/1", f":60F:C{opening}"]
     lines += [f":61:{movement}NTRFNONREF//B1", ":86:INV 1", f":62F:C{closing}", "-", ""]
@@ -162,7 +162,7 @@ def mt940(folder: Path, movement: str, closing: str, opening: str = "261001EUR10
 
 
 def csv(folder: Path, *amounts: str) -> Path:
-    """Write a file of a bank without a profile."""
+    """Write a CSV file of a bank for which there is no profile."""
     path = folder / "export.csv"
     rows = [f"2026-10-{15 + n};{amount};Invoice {n}" for n, amount in enumerate(amounts)]
     path.write_text("\n".join(["Date;Amount;Description", *rows, ""]), "utf-8")

@@ -54,7 +54,7 @@ def explained(entry_id: str, lines: Sequence[Row], expectations: Sequence[Row]) 
 
 
 def doubts(explanation: LineExplanation) -> dict[int | None, str]:
-    """Return the last reason of each question that is a doubt."""
+    """Return the questions that are in doubt, each with its reason (the last, if several)."""
     rows = explanation.questions.arrow.to_pylist()
     return {row["number"]: row["answer"] for row in rows if row["is_doubt"]}
 
@@ -119,7 +119,7 @@ QUESTIONED: dict[int, tuple[list[Row], list[Row], str]] = {
         f"{B}, with a near code, expects exactly this amount",
     ),
 }
-"""By question: lines, expectations, and the reason that leaves the line `a` to a person."""
+"""For each question: lines, expectations, and the reason why line `a` needs a person."""
 
 
 @pytest.mark.first_case
@@ -247,7 +247,7 @@ def test_an_unknown_line_is_refused_with_the_nearest_id(month_end: Workspace) ->
 
 
 @pytest.mark.acceptance
-def test_a_month_has_to_have_the_line(month_end: Workspace) -> None:
+def test_a_line_outside_the_named_month_is_refused(month_end: Workspace) -> None:
     name = month_end.reconcile("2026-10").lines.arrow["entry_id"][0].as_py()
     with pytest.raises(NothingStored, match="no bank line is stored for 2020-01"):
         month_end.explain(name, month="2020-01")

@@ -160,7 +160,7 @@ def test_each_row_reads_the_same_in_a_group_and_alone(
 
 
 def filed(state: str, filed_at: datetime, **changed: Any) -> tuple[str, int, str]:
-    """Return state, days overdue and next step of a request of 15 October in a payment file."""
+    """Return state, days overdue and next step of a request that is in a payment file."""
     row = dict.fromkeys(SCHEMA.names) | {
         "request_id": "r1",
         "state": state,

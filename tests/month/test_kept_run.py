@@ -1,4 +1,4 @@
-"""A kept run gives the results of a new one, and runs only the steps that a decision changes."""
+"""Kept runs: databases that keep the rows of earlier steps, and rerun only what has changed."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ OWN = "NL05TEST0417164300"
 
 
 def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Discard every run and every answer."""
+    """Discard every kept run and every cached answer."""
     kept_run._IDLE_RUNS.clear()
     for name in ("_ANSWERS", "_MATCHED", "_FUNDS"):
         monkeypatch.setattr(monthly, name, Memo())
 
 
 def decide_something(desk: Workspace, draw: random.Random) -> None:
-    """Decide a line that needs a person at random, or undo the last decision."""
+    """Make a random decision about a line that needs a person, or undo a random decision."""
     row = draw.choice(desk.matches.open().arrow.to_pylist())
     line, suggestion = row["entry_id"], row["suggestion"]
     match draw.choice(("accept", "reject", "ignore", "undo") if suggestion else ("ignore", "undo")):
@@ -140,7 +140,7 @@ def test_an_inlined_step_shows_current_rows() -> None:
 
 
 def test_a_step_takes_the_place_of_a_table_given_for_it_though_neither_has_a_row() -> None:
-    """A table replaced the paid amounts, with the columns that the first steps read."""
+    """The empty table given as `paid` lacks the column `amount`, which only the step `paid` has."""
     paid = pipeline.Step("paid", "SELECT n, n AS amount FROM given WHERE n < 0")
     first = pipeline.Step("first", "SELECT n FROM paid")
     later = pipeline.Step("later", "SELECT amount FROM paid UNION ALL SELECT n FROM given")
@@ -163,7 +163,7 @@ def test_a_run_that_is_forgotten_is_not_used_again(month_end: Workspace) -> None
 
 @pytest.fixture
 def desk(month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """Return a copy of the month with a kept run for October only."""
+    """Return a copy of the practice desk with a kept run for October only."""
     copied = copy_of(month_end, tmp_path / "desk")
     nothing_kept(monkeypatch)
     copied.reconcile(MONTHS[1])
@@ -171,7 +171,7 @@ def desk(month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def answered(desk: Workspace, folder: Path, status: str) -> None:
-    """Commit a bank's answer to a payment, which no step reads."""
+    """Commit a bank's answer to a payment, in a table that no step of a month reads."""
     path = folder / f"{status}.xml"
     path.write_text(report(payment("PAY-1", status), original="FILE-1", message_id=status))
     desk.statements.add(path)
@@ -214,7 +214,7 @@ def test_a_run_ends_with_a_commit_of_a_table_that_a_step_has_read(
 
     kept_run.forget_runs()
     with kept_run.kept_run(desk.snapshot()) as before:
-        # No step has run, so its tables are not known.
+        # No step has run, so it is not known which tables the run depends on.
         pass
     answered(desk, tmp_path, "RCVD")
     with kept_run.kept_run(desk.snapshot()) as after:
@@ -240,7 +240,7 @@ def test_a_run_that_may_not_be_copied_is_replaced_by_a_new_one(
     answered(desk, tmp_path, "ACTC")
     for path in (desk.folder / "lake" / "payment_statuses").rglob("*.parquet"):
         content = path.read_bytes()
-        # Steps do not read these rows.
+        # Damage rows that no step reads.
         path.write_bytes(content[:8] + bytes(600) + content[608:])
     with pytest.raises(TreasuryError):
         desk.snapshot().table("payment_statuses")
@@ -256,7 +256,7 @@ def test_a_run_that_may_not_be_copied_is_replaced_by_a_new_one(
     run.bring(monthly.STEPS[:1])
     answered(other, tmp_path, "ACSP")
     snapshot = other.snapshot()
-    # The table is too long.
+    # The changed table has too many rows to be copied.
     assert not run.may_go_on(snapshot, snapshot.keys() or {})
     monkeypatch.undo()
     assert run.may_go_on(snapshot, snapshot.keys() or {})
@@ -264,7 +264,7 @@ def test_a_run_that_may_not_be_copied_is_replaced_by_a_new_one(
 
 
 @pytest.mark.acceptance
-def test_a_balance_that_is_confirmed_covers_its_days_on_a_run_that_goes_on(
+def test_a_confirmed_balance_changes_the_covered_days_of_a_kept_run(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with kept_run.kept_run(desk.snapshot()) as before:

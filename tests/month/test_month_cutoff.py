@@ -1,4 +1,4 @@
-"""An instant payment of Saturday, booked on Monday, belongs to the month before."""
+"""An instant payment of Saturday, 31 October, belongs to October even if booked on Monday."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOVEMBER = ("2026-11-01", "2026-11-30")
 
 
 def booked(folder: Path, *, value: str, day: str, code: str = INSTANT) -> Workspace:
-    """Return a desk of 3 December with one credit in November."""
+    """Return a desk on 3 December with a credit of EUR 70 that November's statement books."""
     workspace = desk(folder / "desk")
     settings = workspace.folder / "treasury.toml"
     text = settings.read_text("utf-8")

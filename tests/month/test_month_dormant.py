@@ -1,4 +1,4 @@
-"""An account without statements: a person's confirmation covers its month, or it does not."""
+"""An account without recent statements: balances that a person confirms may cover its months."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AUGUST = ("2026-08-01", "2026-08-31")
 
 @pytest.fixture
 def dormant(tmp_path: Path) -> Workspace:
-    """Return a desk with its last statement in August and movements in the months after."""
+    """Return a desk with two accounts: one without a statement after August, one with October's."""
     workspace = desk(tmp_path / "desk")
     moved = entry("7.00", day="2026-08-15")
     workspace.statements.add([camt(tmp_path, moved, closing="107.00", days=AUGUST)])

@@ -1,4 +1,4 @@
-"""The practice company's October compared with the truth that only tests can read."""
+"""The practice company's months compared with the sandbox's truth, which only tests read."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_no_reason_that_a_person_reads_names_a_line_by_our_id(month_end: Workspa
         assert ids.isdisjoint(re.split(r"[\s:;,]+", reason)), reason
 
 
-def test_requests_that_await_funds_read_as_they_should(
+def test_requests_that_await_funds_have_their_true_states(
     month_end: Workspace, company: Sandbox
 ) -> None:
     states = {
@@ -134,7 +134,9 @@ def test_requests_that_await_funds_read_as_they_should(
 
 
 @pytest.mark.acceptance
-def test_pay_is_not_shown_before_the_statements_reach(company: Sandbox, tmp_path: Path) -> None:
+def test_pay_is_not_shown_while_october_statements_are_missing(
+    company: Sandbox, tmp_path: Path
+) -> None:
     folder = tmp_path / "desk"
     with company.serve() as served, pytest.MonkeyPatch.context() as patch:
         from treasury.cli.commands.practice import prepare
@@ -206,10 +208,10 @@ def test_a_class_rule_never_hides_a_line_with_a_whole_reference(
 
 
 @pytest.mark.acceptance
-def test_a_class_rule_means_the_account_and_the_start_of_the_code(
+def test_a_class_rule_compares_the_account_and_the_start_of_the_code(
     company: Sandbox, tmp_path: Path
 ) -> None:
-    """Accounts may be written in any form; codes are compared from their start."""
+    """Account numbers may have spaces and lower case; codes are compared from their start."""
     workspace = fill(tmp_path, company)
     own = next(
         account.account for account in workspace.settings.accounts if account.source == "own_bank"

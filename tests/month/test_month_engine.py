@@ -55,7 +55,7 @@ def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     ["sc://host:15002", "sc://host:443/;use_ssl=true", "spark://host:7077", "yarn", "local",
      "local[2]", "local[*]", "k8s://https://host:6443"],
 )  # fmt: skip
-def test_the_settings_name_a_spark(tmp_path: Path, address: str) -> None:
+def test_the_settings_name_a_spark_address(tmp_path: Path, address: str) -> None:
     engine = load_settings(written(tmp_path, f'address = "{address}"')).engine
     assert engine is not None
     assert engine.address == address
@@ -89,7 +89,7 @@ def test_a_token_in_the_address_is_refused_and_never_shown(tmp_path: Path) -> No
     assert CANARY not in f"{refused.value}{refused.value.do}"
 
 
-def test_a_token_is_fetched_where_the_settings_say(
+def test_a_token_is_read_from_the_place_that_the_settings_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = written(tmp_path, 'address = "sc://host:443"\ntoken = "env:SPARK_TOKEN"')
@@ -116,7 +116,7 @@ def test_a_missing_extra_is_a_one_line_error_with_the_install_command(month_end:
 
 @pytest.mark.acceptance
 @pytest.mark.usefixtures("without_spark")
-def test_the_settings_engine_is_taken_unless_another_is_named(
+def test_the_engine_of_the_settings_is_used_unless_another_is_named(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     folder = shutil.copytree(month_end.folder, tmp_path / "desk")
@@ -131,7 +131,7 @@ def test_the_settings_engine_is_taken_unless_another_is_named(
     assert not (folder / "spark").exists()
 
 
-def test_a_place_without_an_engine_is_refused(month_end: Workspace, tmp_path: Path) -> None:
+def test_a_folder_for_tables_is_refused_without_spark(month_end: Workspace, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="into: only Spark writes tables"):
         month_end.reconcile("2026-10", into=tmp_path)
     said = reconcile(month_end.folder, "--into", str(tmp_path))

@@ -41,7 +41,7 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the list of the steps that run from here on."""
+    """Return a list that gets the name of each step that runs from here on."""
     return record_steps(monkeypatch)
 
 
@@ -60,7 +60,7 @@ def test_a_repeated_month_runs_no_step_and_gives_the_same_answer(
 
 
 @pytest.mark.acceptance
-def test_a_decision_is_never_answered_from_before_it(desk: Workspace, ran: list[str]) -> None:
+def test_an_answer_from_before_a_decision_is_not_used(desk: Workspace, ran: list[str]) -> None:
     line = desk.matches.open().arrow.to_pylist()[0]["entry_id"]
     desk.reconcile(MONTH)
     desk.matches.ignore(line, reason="not ours", actor=ANNA)
@@ -83,7 +83,7 @@ def test_a_decision_is_never_answered_from_before_it(desk: Workspace, ran: list[
 
 
 @pytest.mark.acceptance
-def test_another_month_and_other_rules_are_worked_out(desk: Workspace, ran: list[str]) -> None:
+def test_another_month_and_other_rules_run_their_steps(desk: Workspace, ran: list[str]) -> None:
     desk.reconcile(MONTH)
     ran.clear()
     desk.reconcile("2026-09")
@@ -96,7 +96,7 @@ def test_another_month_and_other_rules_are_worked_out(desk: Workspace, ran: list
 
 
 @pytest.mark.acceptance
-def test_a_file_that_was_damaged_since_is_not_answered_from_before(desk: Workspace) -> None:
+def test_a_file_damaged_since_the_last_answer_is_an_error(desk: Workspace) -> None:
     desk.reconcile(MONTH)
     for path in (desk.folder / "lake" / "statement_entries").rglob("*.parquet"):
         size = path.stat().st_size
@@ -137,7 +137,7 @@ def test_the_last_answer_is_always_kept_and_earlier_ones_up_to_a_limit(
     assert answers.of("b", lambda: large) is small
     # The oldest entry was evicted.
     assert answers.of("a", lambda: large) is large
-    # It is too large to be kept next to another entry.
+    # The last answer is kept although it is above the limit, until another one follows.
     assert answers.of("a", lambda: small) is large
     assert answers.of("d", lambda: small) is small
     assert answers.of("a", lambda: small) is small
@@ -193,7 +193,7 @@ def test_open_items_are_rolled_forward_once_between_two_ends(
 
 
 @pytest.mark.acceptance
-def test_many_who_ask_at_once_are_all_answered(desk: Workspace) -> None:
+def test_threads_that_ask_at_once_get_the_same_answer(desk: Workspace) -> None:
     line_counts: list[int] = []
     askers = [
         threading.Thread(
@@ -210,13 +210,13 @@ def test_many_who_ask_at_once_are_all_answered(desk: Workspace) -> None:
 
 
 def everything(desk: Workspace, month: str) -> Knowledge:
-    """Return the matching of all stored records, for a question about a month."""
+    """Return all stored records and their matching, as a question about a month knows them."""
     return answer_and_knowledge(Basis(desk.snapshot(), desk.question(month), desk._decisions()))[1]
 
 
 @pytest.fixture
 def matched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return the list of line counts from which month ends are matched, from here on."""
+    """Return a list that gets the number of lines of each separate matching for a month's end."""
     lines: list[int] = []
 
     def match(booked: pa.Table, *rest: Any, **more: Any) -> Matches:
@@ -245,7 +245,7 @@ def test_a_month_end_with_all_stored_records_is_not_matched_again(
 
 
 @pytest.mark.acceptance
-def test_an_end_before_a_later_line_or_in_another_status_is_matched_by_itself(
+def test_a_month_end_with_fewer_lines_or_other_statuses_is_matched_separately(
     desk: Workspace, matched: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen, november = everything(desk, "2026-11"), Month.parse("2026-11")

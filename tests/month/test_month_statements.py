@@ -38,7 +38,7 @@ def balance(lines: tuple[Line, ...], before: str) -> int:
 
 
 def statement(folder: Path, first: str, last: str, lines: tuple[Line, ...] = LINES) -> Path:
-    """Write a bank's file of these days, from the same movements as all others."""
+    """Write a statement from `first` to `last`, with the movements of these days."""
     within = [
         entry(str(abs(amount)), "CRDT" if amount > 0 else "DBIT", f"movement {place}", day=day)
         for place, (day, amount) in enumerate(lines)
@@ -95,7 +95,8 @@ def test_a_statement_that_overlaps_in_part_is_doubted_and_no_balance_is_wrong(
     workspace.statements.add(files)
     workspace.statements.add([statement(tmp_path / "bank", "2026-08-20", "2026-10-20")])
     assert [balances(balances_of(workspace, month)) for month in MONTHS] == [*map(right, MONTHS)]
-    # It begins within August and continues, so no balance shows that both are right.
+    # The last file begins and ends within a month, so no common balance proves that it agrees
+    # with the monthly files.
     complete = [balances_of(workspace, month)["complete"] for month in MONTHS]
     assert complete == [True, False, False, False]
 
@@ -141,7 +142,7 @@ def test_a_month_without_a_statement_is_not_covered_though_the_balance_is_the_sa
     assert not balances_of(workspace, "2026-07")["complete"]
 
 
-def test_midnight_at_the_end_of_a_statement_covers_no_day_more(tmp_path: Path) -> None:
+def test_a_statement_that_ends_at_midnight_does_not_cover_the_next_day(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     files = [statement(tmp_path / "bank", *DAYS[month]) for month in ("2026-09", "2026-10")]
     for file in files:

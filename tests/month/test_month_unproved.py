@@ -1,4 +1,4 @@
-"""Unproved statements: lines of a failing statement are never matched without a person."""
+"""Statements with balances that do not fit their lines, and statements without balances."""
 
 from __future__ import annotations
 

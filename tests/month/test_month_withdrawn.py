@@ -1,4 +1,4 @@
-"""Statements that should not count: the desk's messages, and withdrawing them."""
+"""Statements that must not count: the messages about them, and their withdrawal."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def account_row(workspace: Workspace, month: str = "2026-10") -> dict[str, Any]:
 
 
 def without_currency(workspace: Workspace, folder: Path) -> Path:
-    """Write a statement stored before its account was declared, so its currency is unknown."""
+    """Store a statement before its account is declared, so that its currency is unknown."""
     settings = workspace.folder / "treasury.toml"
     declared = settings.read_text("utf-8")
     settings.write_text(declared.partition("[[accounts]]")[0], "utf-8")
@@ -195,7 +195,7 @@ def test_dependents_of_a_statement_are_shown_before_its_withdrawal(tmp_path: Pat
     assert workspace.statements.list().arrow.num_rows == 0
 
 
-def test_the_closed_months_that_keep_a_statement_are_named(month_end: Workspace) -> None:
+def test_only_bank_lines_are_named_if_no_month_is_closed(month_end: Workspace) -> None:
     planned = month_end.statements.withdraw(
         "camt053_BE45539951876689_2026-10.xml", reason="x", dry_run=True
     )

@@ -1,4 +1,4 @@
-"""The table of states: every state makes an item of a known kind, and only few may be paid."""
+"""The table of states: every state makes an item of a known kind, and only a few may be paid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversions of euros to coins: proofs by balances compared with the company's real ones."""
+"""Conversions of euros to coins, inferred from balances, compared with the sandbox's real ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ZONE = ZoneInfo("Europe/Brussels")
 def told_conversions(
     workspace: Workspace, company: Sandbox
 ) -> dict[tuple[str, str], list[Decimal]]:
-    """Return the company's real conversions, coins and euros, by account and asset."""
+    """Return the sums of the real conversions, in coins and euros, by account and asset."""
     accounts = {
         row["id"]: (row["account_id"], row["target_cryptocurrency"])
         for row in workspace.sql("SELECT * FROM virtual_bank_accounts").arrow.to_pylist()
@@ -52,7 +52,7 @@ def told_conversions(
 
 
 def since_the_first_observe(r: Reconciliation, account: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the conversions of an account after the balance of the first sync."""
+    """Return an account's conversions that begin with the first sync's balance, or later."""
     first = datetime(2026, 11, 2, 8, tzinfo=UTC)
     conversions = rows(r.conversions, account_id=account["account_id"])
     return [row for row in conversions if row["opened_at"] is None or row["opened_at"] >= first]
@@ -94,7 +94,7 @@ def test_case_38_without_a_provider_report_nothing_is_proved(
 
 
 @pytest.mark.acceptance
-def test_one_credit_between_two_looks_is_proved_with_its_rate(tmp_path: Path) -> None:
+def test_one_credit_between_two_syncs_is_proved_with_its_rate(tmp_path: Path) -> None:
     company = Sandbox(7)
     account = virtual(observe(tmp_path, company))
     company.clock.advance(days=1)
@@ -111,7 +111,7 @@ def test_one_credit_between_two_looks_is_proved_with_its_rate(tmp_path: Path) ->
 
 
 @pytest.mark.acceptance
-def test_several_credits_between_two_looks_are_proved_as_a_group(tmp_path: Path) -> None:
+def test_several_credits_between_two_syncs_are_proved_as_a_group(tmp_path: Path) -> None:
     company = Sandbox(8)
     account = virtual(observe(tmp_path, company), "EURC")
     for amount in ("310.10", "5020.00", "77.77"):
@@ -172,7 +172,7 @@ def test_money_held_for_an_identity_check_is_labelled_inferred(tmp_path: Path) -
     assert rows(r.conversions, state="proved", fiat=Decimal("640.00"))
 
 
-# Cases from rows
+# Conversions computed from handmade rows
 
 OPENED = datetime(2026, 10, 1, 8, tzinfo=UTC)
 ACCOUNT = {
@@ -246,7 +246,7 @@ def test_case_19_a_tolerance_never_hides_a_fee_where_coins_are_one_to_one() -> N
 
 
 def many(*more: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return fourteen credits of one account and two more, EUR 70,756.03, and the given ones."""
+    """Return sixteen credits of one account, EUR 70,756.03 in all, and the given ones."""
     usual = [credit(f"c{n:02}", date(2026, 10, 2), Decimal(4_500)) for n in range(14)]
     last = [
         credit("p", date(2026, 10, 5), Decimal(4_000)),
@@ -256,7 +256,7 @@ def many(*more: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def placed(rows: list[Conversion]) -> dict[str, str]:
-    """Return the state of the conversion that certainly contains each credit."""
+    """Return each credit that certainly belongs to a conversion, with the conversion's state."""
     return {name: row.state for row in rows for name in row.entry_ids}
 
 
@@ -342,7 +342,7 @@ def test_coins_that_no_credit_explains_may_be_a_session_and_are_not_provable() -
 
 
 def test_a_credit_without_its_reference_has_48_clock_hours() -> None:
-    # It is a Friday; the clocks go back on Sunday morning.
+    # 23 October 2026 is a Friday; the clocks go back on Sunday morning.
     day = date(2026, 10, 23)
     unnamed = [credit("c", day, Decimal("930.00"), outcome="unreferenced")]
     quiet = interval(datetime(2026, 10, 25, 21, 59, tzinfo=UTC), Decimal(0))
@@ -359,7 +359,7 @@ moments = st.integers(0, 20 * 24 * 4).map(lambda n: OPENED + timedelta(minutes=1
 
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[list[dict[str, Any]], dict[str, datetime], list[datetime]]:
-    """Draw credits, their real conversion times (within the limits), and observation times."""
+    """Draw credits, conversion times (some credits have none), and observation times."""
     credits, converted = [], {}  # noqa: A001
     for number in range(draw(st.integers(1, 6))):
         day = OPENED.date() + timedelta(days=draw(st.integers(1, 14)))
@@ -380,7 +380,7 @@ def histories(draw: st.DrawFn) -> tuple[list[dict[str, Any]], dict[str, datetime
 def test_the_stated_facts_about_a_credit_are_true(
     history: tuple[list[dict[str, Any]], dict[str, datetime], list[datetime]], pips: int
 ) -> None:
-    """In any order of conversions, no credit is named that was not converted by then."""
+    """In any order of conversions, a proof names only credits that were converted by then."""
     credits, converted, moments_observed = history  # noqa: A001
     rate = Decimal(pips) / 10000
     coins = {c["entry_id"]: net_crypto(c["amount"], Decimal(0), rate, "USDC") for c in credits}

@@ -20,7 +20,7 @@ NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
 
 
 def states(r: Reconciliation) -> dict[str, str]:
-    """Return the state of each ramp request that has a difference."""
+    """Return the state of each ramp request that has a difference, by its reference."""
     return {
         row["item"]: row["state"] for row in r.differences.arrow.to_pylist() if row["request_id"]
     }
@@ -34,7 +34,7 @@ STATES_IN_HAND = {"PROCESSING": "IN PROCESSING", "BLOCKED": "BLOCKED"}
 
 
 def true_state(request: dict[str, Any], lines: list[dict[str, Any]]) -> str | None:
-    """Return the expected state of a request with these lines; "decide" if a person must decide."""
+    """Return a request's expected state: None without a difference, "decide" if a person must."""
     status = request["status"]
     if status in STATES_IN_HAND:
         return STATES_IN_HAND[status]
@@ -177,7 +177,7 @@ def test_a_wire_before_the_approval_is_reported_and_its_details_stay_hidden(tmp_
 
 
 def change_amount(company: Sandbox, request_id: str, amount: str) -> None:
-    """Let the company change the requested amount before any decision."""
+    """Let the company change the amount of a request that is not approved yet."""
     world = company._world
     with world.act():
         from treasury.sandbox.ramp.ramp_requests import ramp_request
@@ -275,7 +275,7 @@ def test_a_transfer_with_a_missing_leg_is_reported(tmp_path: Path) -> None:
 
 
 def add_hash(company: Sandbox, request_id: str, hash_: str) -> None:
-    """Let the company give the transaction that carries the coins."""
+    """Let the company give the hash of the transaction that carries the coins."""
     world = company._world
     with world.act():
         from treasury.sandbox.ramp.ramp_requests import ramp_request

@@ -19,7 +19,7 @@ VIRTUAL = VIRTUAL_BANK_ACCOUNTS.table
 
 
 def matched(workspace: Workspace) -> set[tuple[str, str]]:
-    """Return each line of October that is matched to a virtual account, with the account."""
+    """Return October's lines that are assigned to a virtual account, each with the account."""
     rows = workspace.sql("SELECT id FROM virtual_bank_accounts").arrow.to_pylist()
     ids = {row["id"] for row in rows}
     lines = workspace.reconcile("2026-10").lines.arrow.to_pylist()

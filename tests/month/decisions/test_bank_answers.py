@@ -29,7 +29,7 @@ class Filed:
     """A desk with its first payable request in a payment file, and its bank's answers."""
 
     def __init__(self, desk: Workspace, folder: Path, model: Workspace) -> None:
-        """Read `model`, which has the same records, to find the request."""
+        """Find the request in `model`, which has the same records and is not changed."""
         self.desk, self._folder, self._count = desk, folder, 0
         desk.journal = Journal(desk.folder, now=lambda: FILED)
         self.answers = "all"
@@ -90,7 +90,7 @@ class Filed:
 
 @pytest.fixture(scope="module")
 def filed_month(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Filed:
-    """Return a desk with one payment file, to be copied."""
+    """Return a desk with one payment file; tests copy it."""
     folder = tmp_path_factory.mktemp("filed")
     return Filed(copy_of(month_end, folder / "desk"), folder, month_end)
 
@@ -134,7 +134,7 @@ def test_a_final_rejection_that_statements_do_not_contradict_is_payable_again(
     assert (item.kind, item.turn) == ("rejected", "us")
 
 
-def test_a_rejection_as_a_duplicate_asks_for_the_bank(filed: Filed) -> None:
+def test_a_rejection_as_a_duplicate_reads_check_bank(filed: Filed) -> None:
     filed.answer("RJCT", "AM05", at="2026-10-30T09:00:00Z")
     assert filed.state == "CHECK BANK"
     assert "do not pay twice" in filed.row["next_step"]
@@ -162,7 +162,7 @@ def test_a_rejection_on_a_day_without_a_statement_is_shown_and_not_payable(
 
 @pytest.mark.first_case
 @pytest.mark.parametrize(("hour", "state"), [(22, "REJECTED"), (23, "REJECTED, NOT PROVED")])
-def test_the_statements_reach_to_the_day_of_every_rejection_where_the_bank_is(
+def test_statements_must_cover_the_day_of_every_rejection_in_the_reporting_zone(
     filed: Filed, hour: int, state: str
 ) -> None:
     filed.answer("RJCT", "AC04", at=f"{filed.row['evidence_to']}T{hour}:30:00Z")
@@ -174,7 +174,7 @@ def test_the_statements_reach_to_the_day_of_every_rejection_where_the_bank_is(
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize(("hour", "state"), [(22, "PAY"), (23, "REJECTED, NOT PROVED")])
-def test_that_a_rejected_file_is_taken_back_shows_no_day_that_no_statement_covers(
+def test_withdrawing_a_file_does_not_prove_a_rejection_that_no_statement_covers(
     filed: Filed, hour: int, state: str
 ) -> None:
     filed.answer("RJCT", "AC04", at=f"{filed.row['evidence_to']}T{hour}:30:00Z")
@@ -226,7 +226,7 @@ def test_a_response_to_another_file_does_not_count(filed: Filed) -> None:
         ("RVNA", "The bank could not verify the payee: verify the details before the release"),
     ],
 )
-def test_a_payee_not_found_by_the_bank_is_reported_before_the_release(
+def test_a_payee_not_confirmed_by_the_bank_is_reported_before_the_release(
     filed: Filed, code: str, step: str
 ) -> None:
     filed.answer(code, text="Ramp Operator B.V.")
@@ -264,7 +264,7 @@ def test_a_rejection_of_another_payment_makes_no_payment_payable(
 
 
 @pytest.mark.acceptance
-def test_an_answer_in_other_letters_is_one_to_this_file(filed: Filed) -> None:
+def test_an_answer_may_name_its_file_in_lower_case(filed: Filed) -> None:
     added = filed.answer("ACSP", original="pay-abc ")
     assert added.problems == ()
     assert filed.state == "WITH THE BANK"
@@ -273,7 +273,7 @@ def test_an_answer_in_other_letters_is_one_to_this_file(filed: Filed) -> None:
 # Withdrawing a file
 
 
-def test_a_file_is_taken_back_by_another_person_than_its_maker(filed: Filed) -> None:
+def test_a_file_is_withdrawn_by_another_person_than_its_maker(filed: Filed) -> None:
     void = filed.desk.funding.void_file
     with pytest.raises(InputError, match="needs a reason"):
         void(FILE, " ", actor=BERT)
@@ -294,7 +294,7 @@ def test_a_file_is_taken_back_by_another_person_than_its_maker(filed: Filed) -> 
 
 
 @pytest.mark.acceptance
-def test_a_file_accepted_by_the_bank_cannot_be_taken_back(filed: Filed) -> None:
+def test_a_file_received_by_the_bank_cannot_be_withdrawn(filed: Filed) -> None:
     filed.answer("RCVD")
     with pytest.raises(ActionRefused, match=r"payments-1\.xml, and reports about .* RCVD"):
         filed.desk.funding.void_file(FILE, "lost", actor=BERT)
@@ -325,7 +325,8 @@ def test_a_close_match_is_accepted_by_a_second_person_and_holds_for_iban_and_nam
     funding.accept_payee(name, "again", actor=BERT)
     assert filed.desk.journal.head() == head
 
-    # A later file to the same IBAN and name, and changes that make it another payee
+    # The acceptance holds for a later file to the same IBAN and name. It does not hold if the
+    # IBAN, the ordered name or the name at the bank differs.
     filed.leave("payments-2.xml", "PAY-2")
     filed.answer("RVMC", text="Ramp Operator B.V.", original="PAY-2")
     assert filed.row["at_bank"] == "received"
@@ -347,7 +348,7 @@ def test_a_close_match_without_a_name_is_accepted_for_its_file_only(filed: Filed
     funding.accept_payee(name, "called them", actor=BERT)
     assert filed.row["at_bank"] == "received"
     filed.leave("payments-2.xml", "PAY-2")
-    # The answer may refer to another name.
+    # Without a name, the bank may mean another name than before.
     filed.answer("RVMC", original="PAY-2")
     assert filed.row["at_bank"] == "payee"
     funding.accept_payee(name, "called them again", actor=BERT)
@@ -371,7 +372,7 @@ def test_only_a_close_match_is_accepted(filed: Filed, status: str, why: str) -> 
     assert why in str(refused.value)
 
 
-def test_a_desk_of_one_accepts_a_close_match_with_a_reason_and_is_marked_so(
+def test_a_one_person_desk_accepts_a_close_match_alone_and_the_entry_is_marked(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     desk = copy_of(month_end, tmp_path / "one")

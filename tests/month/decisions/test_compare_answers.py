@@ -39,7 +39,7 @@ def lines(month_end: Workspace) -> list[dict[str, Any]]:
 
 
 def bytes_of(answer: Reconciliation) -> dict[str, bytes]:
-    """Return every table of an answer as text: Arrow leaves values under nulls undefined."""
+    """Return every field of an answer as text, because Arrow's bytes under nulls are undefined."""
     contents = {}
     for name in answer.__struct_fields__:
         value = getattr(answer, name)
@@ -204,7 +204,7 @@ def test_a_preview_lists_the_entries_that_a_shorter_list_removes() -> None:
 
 
 @pytest.mark.acceptance
-def test_saved_rules_are_the_file_and_the_journal_with_their_effect(desk: Workspace) -> None:
+def test_saved_rules_are_in_the_file_and_journaled_with_their_effect(desk: Workspace) -> None:
     before = desk.rules.current()
     path = desk.folder / "new.toml"
     path.write_text("# kept word for word\nwindow_days = 10\n")
@@ -262,7 +262,7 @@ def test_unreadable_rules_are_not_treated_as_missing_rules(desk: Workspace) -> N
 def test_case_29_an_interrupted_save_gives_the_same_result_when_rerun(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Interrupt between journal and file: there is one entry, and the file is written later."""
+    """Interrupt between journal and file; saving again writes the file and adds no entry."""
     from treasury.month.decisions import rule_changes
 
     class CutOff(Exception):
@@ -292,7 +292,7 @@ remittance = "sweep"
 
 
 @pytest.mark.acceptance
-def test_a_class_that_no_line_can_meet_is_not_saved_and_is_located(
+def test_a_class_that_no_line_matches_is_not_saved_and_the_doctor_reports_it(
     desk: Workspace,
 ) -> None:
     path = desk.folder / "new.toml"

@@ -22,10 +22,10 @@ FILE, MESSAGE = "payments-1.xml", "PAY-ABC"
 
 
 class Batch:
-    """A desk with two requests in a payment file and one debit for it."""
+    """A desk with two requests in one payment file; `debited` adds a debit for it."""
 
     def __init__(self, desk: Workspace, model: Workspace) -> None:
-        """Read `model`, which has the same records, to find the requests and a debit."""
+        """Find the requests in `model`, which has the same records and is not changed."""
         self.desk, self._model = desk, model
         self.first, self.second = payable(model)[:2]
         body = {
@@ -37,7 +37,7 @@ class Batch:
         file_made(desk, FILE, body)
 
     def debited(self, amount: Decimal, text: str = MESSAGE) -> str:
-        """Add a debit of our own account, as the bank books a batch."""
+        """Add a debit as the bank books a batch, and return its entry id."""
         model = first_line(october(self._model), "matched", "on_ramp", "DBIT")
         return double(
             self.desk, model["entry_id"], amount=amount, end_to_end_id=text, remittance=[],
@@ -52,7 +52,7 @@ class Batch:
 
 @pytest.fixture(scope="module")
 def batch_month(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Batch:
-    """Return a desk with one payment file, to be copied."""
+    """Return a desk with one payment file; tests copy it."""
     return Batch(copy_of(month_end, tmp_path_factory.mktemp("batch") / "desk"), month_end)
 
 

@@ -147,7 +147,7 @@ def test_the_missing_part_of_a_payout_stays_open(desk: Workspace, line: str) -> 
 
 @pytest.fixture
 def before_it(desk: Workspace) -> str:
-    """Return a payout of August, EUR 4,921.23 above one requested in October."""
+    """Return a line of August, EUR 4,921.23 above a payout that was requested in October."""
     (line_row,) = [
         row["entry_id"]
         for row in desk.matches.open().arrow.to_pylist()

@@ -1,4 +1,4 @@
-"""With a changed journal or a missing signature, decisions are refused and doctor reports it."""
+"""If a journal was altered or a signature is missing, it takes no decisions; doctor reports it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from treasury.workspace import Workspace
 
 @pytest.fixture(scope="module")
 def decided(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Return a desk with a verdict, a remark and a closed month."""
+    """Return a desk with a verdict, a remark and a closed month; tests copy it or only read it."""
     desk = copy_of(month_end, tmp_path_factory.mktemp("decided") / "desk")
     line, *_ = desk.matches.open().arrow["entry_id"].to_pylist()
     desk.matches.ignore(line, reason="the bank's own charge", actor=ANNA)
@@ -35,7 +35,7 @@ def decided(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> W
 
 @pytest.fixture(params=["before it is opened", "while it is open"])
 def edited(request: pytest.FixtureRequest, decided: Workspace, tmp_path: Path) -> Workspace:
-    """Return a copy with its first entry changed through the database's shell."""
+    """Return a copy with its first journal entry changed by SQL."""
     desk = copy_of(decided, tmp_path / "desk")
     if request.param == "while it is open":
         desk.funding.will_not_fund(_waiting(desk), "no longer wanted", actor=BERT)
@@ -115,7 +115,7 @@ def signing(decided: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def _slip_in(desk: Workspace) -> None:
-    """Add an entry that keeps the chain intact, as a person with write access could."""
+    """Add an unsigned entry that keeps the chain intact, as a person with write access could."""
     with closing(Journal(desk.folder)) as journal:
         journal.append("match.comment", "x", {}, actor=BERT)
 

@@ -1,4 +1,4 @@
-"""People's verdicts on bank lines at a desk with its month: cases 26 to 30."""
+"""People's verdicts on bank lines: cases 26 to 30, and 35."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Lines = list[dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def lines(month_end: Workspace) -> Lines:
-    """Return October before any decision."""
+    """Return October's lines before any decision."""
     return october(month_end)
 
 
@@ -163,7 +163,7 @@ def test_a_conflict_is_accepted_with_a_reason_only(desk: Workspace, lines: Lines
 def test_accepting_more_than_the_expected_rest_requires_a_reason(
     desk: Workspace, lines: Lines
 ) -> None:
-    """Two lines accepted together count together."""
+    """Two lines that are accepted in one call also count together."""
     duplicate = first_line(lines, "duplicate")
     with pytest.raises(ActionRefused, match=r"duplicate.*is more than the EUR 0\.00 still expect"):
         desk.matches.accept(duplicate["entry_id"], duplicate["reference"], actor=ANNA)
@@ -178,7 +178,7 @@ def test_accepting_more_than_the_expected_rest_requires_a_reason(
 
 
 def rivals(lines: Lines) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return two suggested lines of one amount, each of which pays the request of the first."""
+    """Return two suggested off-ramp lines of one amount, so that either could pay one request."""
     by_amount: dict[Decimal, dict[str, Any]] = {}
     for row in lines:
         if row["outcome"] == "suggested" and row["kind"] == "off_ramp":
@@ -354,10 +354,10 @@ def test_case_29_an_interrupted_verb_gives_the_same_result_when_rerun(
 
 
 @pytest.mark.acceptance
-def test_case_30_two_notebooks_at_once_claim_nothing_twice(
+def test_case_30_notebooks_that_decide_a_line_at_once_journal_one_decision(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
-    """Four people decide one line in two ways: one decision wins, and the others are refused."""
+    """Four threads decide a line in two ways: one wins, and the two contrary ones are refused."""
     line, reference = suggested["entry_id"], suggested["reference"]
     start, refused = threading.Barrier(4), []
 
@@ -388,7 +388,7 @@ def test_case_30_two_notebooks_at_once_claim_nothing_twice(
 def test_case_30_two_lines_for_one_request_are_not_both_accepted(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
-    """Each fits alone; if both are decided at the same time, the second is refused."""
+    """Each line fits alone; if both are accepted at the same time, the second is refused."""
     line, reference = suggested["entry_id"], suggested["reference"]
     request = suggested["expectation_id"]
     later = clock_at(desk, "2026-11-03T08:00:00+00:00")

@@ -36,10 +36,10 @@ WHOLE_PLACES = ("message_id", "payment_information_id")
 
 
 class Filed:
-    """A desk with two requests in a file that states what it orders."""
+    """A desk with two requests in a payment file; the file's amounts and account are journaled."""
 
     def __init__(self, desk: Workspace, model: Workspace, **changed: Any) -> None:
-        """Read `model`, which has the same records, to find the requests and a debit."""
+        """Find requests and a debit in `model`, which has the same records and is not changed."""
         self.desk = desk
         self.first, self.second = payable(model)[:2]
         self.model = first_line(october(model), "matched", "on_ramp", "DBIT")
@@ -61,7 +61,7 @@ class Filed:
         return twin
 
     def debited(self, **changed: Any) -> str:
-        """Add the debit of the file as its bank books it, with a test's changes."""
+        """Add a debit that names the file and has its sum, with a test's changes."""
         given = {
             "amount": self.sum, "message_id": MESSAGE, "end_to_end_id": None, "remittance": [],
             "structured_references": [], "counterparty_name": None, "additional_information": None,
@@ -71,7 +71,7 @@ class Filed:
         return double(self.desk, self.model["entry_id"], **{**given, **changed})
 
     def answered(self, folder: Path, reference: str, *status: str) -> None:
-        """Add the bank's answer to a payment of the file, or to both without a reference."""
+        """Add the bank's answer to a payment of the file; with an empty reference, to both."""
         answer = folder / f"answer-{len(list(folder.glob('answer-*')))}.xml"
         payments = [
             payment(ordered["reference"], *status, amount=f"{ordered['send']:.2f}")
@@ -108,7 +108,7 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
 
 @pytest.fixture(scope="module")
 def filed_month(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Filed:
-    """Return a desk with one payment file, to be copied."""
+    """Return a desk with one payment file; tests copy it."""
     return Filed(copy_of(month_end, tmp_path_factory.mktemp("filed") / "desk"), month_end)
 
 
@@ -185,7 +185,7 @@ def test_rejected_payments_are_excluded_from_the_sum(filed: Filed, tmp_path: Pat
     ],
     ids=str,
 )
-def test_a_smaller_debit_is_left_to_a_person(filed: Filed, changed: dict[str, Any]) -> None:
+def test_a_debit_unlike_its_file_is_left_to_a_person(filed: Filed, changed: dict[str, Any]) -> None:
     if "amount" in changed:
         changed = {"amount": filed.sum + changed["amount"]}
     line = filed.debited(**changed)
@@ -201,7 +201,7 @@ def test_a_smaller_debit_is_left_to_a_person(filed: Filed, changed: dict[str, An
 @pytest.mark.parametrize(
     "body", [{"amounts": None}, {"amounts": [1, 2]}, {"payer": "BE71096123456769"}, {"payer": ""}]
 )
-def test_a_file_with_a_contradicting_response_is_left_to_a_person(
+def test_a_debit_is_left_to_a_person_if_the_files_amounts_or_account_differ(
     desk: Workspace, month_end: Workspace, body: dict[str, Any]
 ) -> None:
     filed = Filed(desk, month_end, **body)
@@ -249,7 +249,7 @@ def test_a_payment_left_in_doubt_by_the_bank_needs_a_decision(
     assert filed.outcome(whole)["outcome"] != "matched"
 
 
-def test_payments_already_executed_by_the_bank_are_excluded_from_the_debit(
+def test_a_payment_rejected_as_a_duplicate_is_excluded_from_the_debit(
     filed: Filed, tmp_path: Path
 ) -> None:
     filed.answered(tmp_path, filed.second["reference"], "RJCT", "AM05")
@@ -307,7 +307,7 @@ def test_finally_rejected_payments_are_not_payable_if_a_debit_may_be_for_their_f
     [{"amount": CENT}, {"booking_date": date(2026, 10, 20), "value_date": date(2026, 10, 20)}],
     ids=str,
 )
-def test_a_debit_without_an_id_is_a_files_by_its_whole_sum_after_it_was_made_alone(
+def test_a_debit_without_an_id_counts_only_with_the_files_sum_and_after_it_was_made(
     rejected: Filed, changed: dict[str, Any]
 ) -> None:
     rejected.debited(**{"message_id": None, "remittance": ["SAMMELUEBERWEISUNG"], **changed})
@@ -322,14 +322,14 @@ def test_a_banks_fee_for_a_file_is_not_the_files_debit(rejected: Filed) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_rule_of_classes_hides_no_debit_of_a_file(filed: Filed) -> None:
+def test_a_class_rule_hides_no_debit_of_a_file(filed: Filed) -> None:
     line = filed.debited(**PAYROLL)
     assert (filed.outcome(line)["outcome"], filed.outcome(line)["line_class"]) == ("matched", None)
     assert filed.states == {"SENT"}
 
 
 @pytest.mark.acceptance
-def test_a_second_debit_that_has_the_id_cut_off_is_a_question_about_both(filed: Filed) -> None:
+def test_a_second_debit_with_a_cut_off_id_leaves_both_to_a_person(filed: Filed) -> None:
     lines = [filed.debited(), filed.debited(**CUT)]
     assert {filed.outcome(line)["outcome"] for line in lines}.isdisjoint({"matched"})
     assert "SENT" not in filed.states
@@ -339,7 +339,7 @@ def test_a_second_debit_that_has_the_id_cut_off_is_a_question_about_both(filed: 
 def test_a_debit_after_a_final_rejection_reads_sent_and_its_return_reads_returned(
     filed: Filed, tmp_path: Path
 ) -> None:
-    """After a debit for the payment alone, the bank's rejection no longer counts."""
+    """A debit for the rejected payment alone outweighs the bank's rejection."""
     filed.answered(tmp_path, filed.first["reference"], "RJCT", "AC04")
     alone = filed.debited(
         amount=filed.first["send"], message_id=None, end_to_end_id=filed.first["reference"]
@@ -359,7 +359,7 @@ def test_a_debit_after_a_final_rejection_reads_sent_and_its_return_reads_returne
 
 
 SOON = {"booking_date": date(2026, 10, 30), "value_date": date(2026, 10, 30)}
-"""A day that the statements cover."""
+"""Dates on a day that the statements cover."""
 
 
 @pytest.mark.first_case
@@ -367,7 +367,7 @@ SOON = {"booking_date": date(2026, 10, 30), "value_date": date(2026, 10, 30)}
 def test_only_the_returned_payment_of_a_debit_is_to_be_paid_again(
     filed: Filed, tmp_path: Path, back: str
 ) -> None:
-    """The order of the ids has no effect: a return belongs to the request that it names."""
+    """A return belongs to the request that it names, be it the first or the second of the file."""
     filed.answered(tmp_path, "", "ACSC")
     mine, other = filed.first, filed.second
     if back == "second":
@@ -430,7 +430,7 @@ def test_the_decision_of_a_person_takes_precedence(filed: Filed) -> None:
 
 
 @pytest.mark.acceptance
-def test_every_surface_has_the_same_answer_and_the_close_keeps_it(filed: Filed) -> None:
+def test_the_open_month_and_its_close_have_the_same_answer(filed: Filed) -> None:
     line = filed.debited()
     desk = clock_at(filed.desk, "2026-12-02T09:00:00Z")
     assert desk.periods.month("2026-11").r.lines.arrow.equals(desk.reconcile("2026-11").lines.arrow)
@@ -440,7 +440,7 @@ def test_every_surface_has_the_same_answer_and_the_close_keeps_it(filed: Filed) 
 
 
 def named(text: str, *ids: str, place: str = "remittance") -> NamedFiles:
-    """Return the payment files, of those with these ids, that a line's text names."""
+    """Return the ids, out of these, that a text in one field of a line names."""
     places = (
         "message_id", "payment_information_id", "end_to_end_id", "creditor_reference",
         "remittance", "additional_information",
@@ -462,7 +462,7 @@ def test_an_id_is_named_whole_or_not_at_all() -> None:
 @pytest.mark.parametrize("size", [27, 33, 35, 65])
 @pytest.mark.parametrize("place", ["message_id", "end_to_end_id", "additional_information"])
 def test_an_id_altered_by_a_bank_is_recognized_or_needs_a_decision(size: int, place: str) -> None:
-    """Check lines of 27, 35 and 65 characters, other cases, and ids cut off at a field's end."""
+    """Check ids that are broken into lines, in lower case, cut off, damaged or lengthened."""
     for before in ("", "BATCH ", "SEPA CREDIT TRANSFER FILE "):
         text = f"{before}{MESSAGE} 2 PAYMENTS"
         for written in (text, text.lower()):

@@ -1,5 +1,5 @@
-' A person at the decision sheet in LibreOffice Calc: types, sorts, filters, adds a column, formats.
-' What is typed stands beside the sheet: a line for each row, its fields apart by tabs.
+' Edits a decision sheet in LibreOffice Calc as a person would: sorts, types, formats, adds a column, filters.
+' The input is in the file SOURCE.typed: one line per item, with its fields separated by tabs.
 Sub EditSheet(source As String, target As String)
     On Error GoTo Failed
     Dim channel As Integer
@@ -16,7 +16,7 @@ Sub EditSheet(source As String, target As String)
     last = cursor.RangeAddress.EndRow
     wide = cursor.RangeAddress.EndColumn
 
-    ' Sorted by amount, the largest first
+    ' Sort by amount, the largest first.
     Dim keys(0) As New com.sun.star.table.TableSortField
     keys(0).Field = ColumnOf(page, "Amount", wide)
     keys(0).IsAscending = False
@@ -27,7 +27,7 @@ Sub EditSheet(source As String, target As String)
     order(1).Value = True
     page.getCellRangeByPosition(0, 0, wide, last).sort(order())
 
-    ' Typed, each beside its item
+    ' Type the input into the row of its item.
     at = ColumnOf(page, "Item", wide)
     items = page.getCellRangeByPosition(at, 0, at, last).getDataArray()
     channel = FreeFile
@@ -48,7 +48,7 @@ Sub EditSheet(source As String, target As String)
     Loop
     Close #channel
 
-    ' Amounts and days shown otherwise
+    ' Show amounts and days in other formats.
     Dim where As New com.sun.star.lang.Locale
     For Each title In Array("Amount", "Since", "Clear by")
         i = ColumnOf(page, title, wide)
@@ -58,14 +58,14 @@ Sub EditSheet(source As String, target As String)
         page.getCellRangeByPosition(i, 1, i, last).NumberFormat = key
     Next title
 
-    ' A column of one's own, with a formula and a note
+    ' Insert a column with a formula and a note.
     page.Columns.insertByIndex(2, 1)
     page.getCellByPosition(2, 0).String = "My notes"
     page.getCellByPosition(2, 1).Formula = "=SUM(F2:F9)"
     page.getCellByPosition(2, 2).String = "ask Bert"
     wide = wide + 1
 
-    ' Only one currency is left in view
+    ' Filter the rows to one currency.
     Dim kept(0) As New com.sun.star.sheet.TableFilterField
     kept(0).Field = ColumnOf(page, "Currency", wide)
     kept(0).Operator = com.sun.star.sheet.FilterOperator.EQUAL
@@ -84,7 +84,7 @@ Sub EditSheet(source As String, target As String)
     StarDesktop.terminate()
     Exit Sub
 Failed:
-    ' Nobody is there to read a dialog.
+    ' Write the error to a file, because a dialog would wait for a person.
     channel = FreeFile
     Open target & ".failed" For Output As #channel
     Print #channel, "line " & Erl & ": " & Error$

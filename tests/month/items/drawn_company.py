@@ -39,7 +39,7 @@ DECEMBER: Final = datetime(2026, 12, 1, 8, tzinfo=UTC)
 
 
 class DrawnCompany:
-    """A company of a seed with its desk; `month` is the month that has ended."""
+    """A sandbox company with its desk, played at random; `month` is the last month that ended."""
 
     def __init__(self, seed: int, folder: Path, company: Sandbox, served: Served) -> None:
         self.random = Random(seed)
@@ -54,7 +54,7 @@ class DrawnCompany:
         self.desk = prepare(folder, company, served)
 
     def begin(self) -> None:
-        """Sync and add the bank's files of every past month, sometimes all but one."""
+        """Sync, and add the bank's files; sometimes one file of the last month arrives later."""
         files = sorted((self.folder / "bank").glob("*.xml"))
         if self.random.random() < 0.5:
             last = [path for path in files if str(self.month) in path.name]
@@ -68,7 +68,7 @@ class DrawnCompany:
             act = self.random.choice(self._acts())
             try:
                 act()
-            # The act is impossible, such as a second denial.
+            # Some acts are impossible, such as a second denial.
             except InputError:
                 continue
         self.end_november()
@@ -87,7 +87,7 @@ class DrawnCompany:
         self.late = []
 
     def decide(self, share: int = 2) -> None:
-        """Decide one in `share` of the open lines truthfully."""
+        """Decide one in `share` of the open lines, drawn at random, as the truth says."""
         lines = [row["entry_id"] for row in self.desk.matches.open().arrow.to_pylist()]
         truth, candidates = self.truth_by_entry(), self._candidate_pairs()
         accepted: list[tuple[str, str]] = []
@@ -183,7 +183,7 @@ class DrawnCompany:
 
 @contextmanager
 def drawn_company(seed: int, folder: Path) -> Iterator[DrawnCompany]:
-    """Yield a company of a seed while its services run; its desk has no history yet."""
+    """Yield a company of a seed while its services run; its desk is not synced yet."""
     company = Sandbox(seed)
     with pytest.MonkeyPatch.context() as patch, company.serve() as served:
         for name in company.credentials:

@@ -1,4 +1,4 @@
-"""The inputs of the practice company's list of open items for October, with a test's changes."""
+"""Handmade rows, and October's list of open items computed from them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from treasury.month.reconciliation import Reconciliation
 
 Row = dict[str, Any]
 UNSEEN = ("counts_differ", "field_new", "list_refused", "named_nowhere", "reference_gap")
-"""Kinds that come from the lake only; `test_items_unseen.py` covers them all."""
+"""Kinds that need records in the lake; `test_items_unseen.py` covers them."""
 OF_ANSWER = (
     "lines", "earlier_lines", "awaiting_funds", "differences", "internal_transfers", "bank_cutoffs",
     "conversions", "excess_lines",
@@ -38,16 +38,17 @@ OF_FACTS = {
 
 
 def row_of(schema: pa.Schema, **values: Any) -> Row:
-    """Return a row with these values and nulls."""
+    """Return a row with these values, and None in the other columns."""
     return {**dict.fromkeys(schema.names), **values}
 
 
 def facts_of(
     closing: Closing, *, basis: bool = False, others: Mapping[str, Any] | None = None, **rows: Any
 ) -> Facts:
-    """Return October with only these rows, by the name of their table.
+    """Return October's facts with only these rows, by the name of their table.
 
-    `basis` keeps the lake's records of requests and transfers.
+    Without rows for `statements`, October's statements stay. `basis` keeps the lake's records of
+    requests and transfers.
     """
     answer: dict[str, pa.Table] = {}
     for name in OF_ANSWER:
@@ -70,7 +71,7 @@ def facts_of(
 
 
 def items_of(closing: Closing, **rows: Any) -> OpenItems:
-    """Return the open items of `facts_of`."""
+    """Return the open items of the facts that `facts_of` makes."""
     return open_items(facts_of(closing, **rows))
 
 
@@ -194,7 +195,7 @@ def action(state: str, **changed: Any) -> Row:
 
 
 def late(**changed: Any) -> Row:
-    """Return a line of September that came after its close, in the month that it posts to."""
+    """Return a September line that became known after its close and posts to October."""
     return {
         "change": "line added",
         "entry_id": "l1",
@@ -211,7 +212,7 @@ def late(**changed: Any) -> Row:
 
 
 def moved(**changed: Any) -> Row:
-    """Return a decision on a line with changed facts."""
+    """Return a decision on a line whose facts have changed since."""
     return {
         "entry_id": "m1",
         "booking_date": date(2026, 10, 9),

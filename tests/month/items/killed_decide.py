@@ -2,9 +2,13 @@
 
 Run as `killed_decide.py DESK SHEET [POINTS]`.
 
-A write point is a change of the disk: a statement that writes to the journal's database, its
-commit, or opening for writing, renaming, linking or removing a file. Without points, print their
-number on a copy of the desk; otherwise decide in a copy per point, and print how that ended.
+A write point is a step that may change the disk: the begin or end of a database transaction, a
+writing SQL statement (before and after it), or a file or folder that is opened for writing, made,
+renamed, linked, truncated or removed.
+
+Without points, decide in a copy of the desk, and write the number of points to DESK.points.
+Otherwise decide in a copy per point, DESK-POINT, and kill that process at the point. The exit
+status of each process is written to standard error.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ CHANGES = {"os.rename", "os.link", "os.mkdir", "os.remove", "os.truncate", "os.r
 
 
 class Points:
-    """Counts the write points below a folder; the process dies at `last`."""
+    """Counts the write points of this process, in files below `folder`, and kills it at `last`."""
 
     def __init__(self, folder: Path, last: int | None) -> None:
         self.folder, self.last, self.count = str(folder), last, 0

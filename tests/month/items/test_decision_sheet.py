@@ -53,7 +53,7 @@ def of_kind(desk: Workspace, kind: str, place: int = 0) -> OpenItem:
 
 
 def everything(desk: Workspace, sheet: Path) -> dict[str, dict[str, Any]]:
-    """Return one choice of every kind, each on a separate item."""
+    """Return six different decisions, each for a separate item, proposed by carla."""
     choices = choices_of(sheet)
     suggested = of_kind(desk, "needs_decision")
     rejected = of_kind(desk, "needs_decision", 1)
@@ -109,7 +109,7 @@ def test_facts_are_locked_without_a_password_and_five_columns_are_not(sheet: Pat
     assert open_titles == {"Decision", "Reason", "Owner", "Clear by", "Proposed by"}
 
 
-def test_the_list_of_a_row_is_found_by_its_item(sheet: Path) -> None:
+def test_the_drop_down_list_of_a_row_is_found_by_its_item(sheet: Path) -> None:
     page = openpyxl.load_workbook(sheet)["Open items"]
     (validation,) = page.data_validations.dataValidation
     letter = openpyxl.utils.get_column_letter(columns(page)["Item"])
@@ -361,7 +361,7 @@ def test_the_proposer_of_a_carried_item_cannot_accept_it_in_a_sheet(
 def test_two_lines_for_one_request_are_taken_in_the_order_of_the_list(
     desk: Workspace, sheet: Path
 ) -> None:
-    """The order in the sheet has no effect: the earlier line gets the rest that is expected."""
+    """Rows may be in any order: the line that the list shows first is accepted."""
     choices = choices_of(sheet)
     accepts: dict[str, list[str]] = {}
     for item in desk.open_items(MONTH).select(kind="needs_decision"):

@@ -41,7 +41,7 @@ MODULE = '<!DOCTYPE script:module PUBLIC "-//OpenOffice.org//DTD OfficeDocument 
 
 
 def crowd(desk: Workspace) -> None:
-    """Add similar lines that need a person, with other amounts and names, until there are 500."""
+    """Add lines that need a person, with other amounts and names, until there are 500 items."""
     items = desk.open_items(MONTH)
     suggested = next(
         item for item in items.select(kind="needs_decision") if item.name.startswith("VFY-")
@@ -62,7 +62,7 @@ def crowd(desk: Workspace) -> None:
 
 
 def edited_in_calc(sheet: Path, typed: dict[str, dict[str, str]]) -> Path:
-    """Return the sheet after a person's work in Calc."""
+    """Edit the sheet in LibreOffice Calc with the macro, and return the edited sheet."""
     folder = sheet.parent
     titles = ("Decision", "Reason", "Owner", "Clear by", "Proposed by")
     lines = [
@@ -78,7 +78,7 @@ def edited_in_calc(sheet: Path, typed: dict[str, dict[str, str]]) -> Path:
         f"-env:UserInstallation=file://{folder}/profile",
     ]
     macro = f'macro:///Standard.Module1.EditSheet("{sheet}","{target}")'
-    # The first start creates the profile; an earlier macro would not run.
+    # The first start only creates the profile: a macro that is put there earlier would not run.
     for argument in ("--terminate_after_init", macro):
         subprocess.run(
             [*office, argument], check=True, capture_output=True, timeout=200,
@@ -99,7 +99,7 @@ def _put_macro(profile: Path) -> None:
 
 
 def decided(desk: Workspace) -> dict[str, tuple[Any, ...]]:
-    """Return the journal's decisions without order and times."""
+    """Return the journal's decisions by subject, without their order and times."""
     return {
         entry.subject: (entry.kind, entry.actor.name, entry.body)
         for entry in desk.journal.entries(("match.", "request.", "item."))

@@ -25,7 +25,7 @@ def sheet(desk: Workspace, tmp_path: Path) -> Path:
 
 
 def group_choices(sheet: Path) -> dict[str, list[str]]:
-    """Return the choices of three credits that fit three requests equally, the group's first."""
+    """Return the choices of three credits that fit three requests equally; the group is first."""
     choices = choices_of(sheet)
     return {name: of for name, of in choices.items() if of[0].startswith(ACTS["accept_group"])}
 

@@ -1,4 +1,4 @@
-"""`treasury decide` killed at any write point writes the sheet or nothing; a rerun ends it."""
+"""`treasury decide`, if killed, has journaled the whole sheet or nothing; a rerun completes it."""
 
 from __future__ import annotations
 
@@ -63,6 +63,6 @@ def test_a_process_killed_at_any_write_point_journals_the_whole_sheet_or_nothing
         expected = "stands already" if entries else "to be journaled"
         assert {verdict.outcome for verdict in again.verdicts} == {expected}, point
         assert copy.journal.verify().seq - before == len(typed), point
-    # Every decision is journaled at the same point, and none before it.
+    # All decisions are journaled at one point, and none before it.
     assert journaled == sorted(journaled)
     assert not journaled[0]

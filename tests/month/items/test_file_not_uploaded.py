@@ -1,6 +1,6 @@
-"""Two people, or a marked single person, must report that a payment file was not uploaded.
+"""The maker of a payment file cannot report that it was not uploaded, except at a one-person desk.
 
-The funding panel uses `t.funding` too (`tests/panels/test_panels_funding_files.py`).
+`tests/panels/test_panels_funding_files.py` tests the same in the funding panel.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def test_only_a_second_person_withdraws_a_file_in_a_sheet(
     desk = filed.desk
     sheet = desk.exceptions_sheet(tmp_path / "october.xlsx", MONTH)
     item = f"request:{filed.request['request']}"
-    # The name under Proposed by does not make a second person of the one who applies the sheet.
+    # The person who applies the sheet counts, not the name under "Proposed by".
     typed = {"Decision": ACTS[NOT_UPLOADED], "Reason": "lost", "Proposed by": "bert"}
     fill_in(sheet, {item: typed})
     (verdict,) = desk.decide(sheet).verdicts
@@ -86,7 +86,7 @@ def test_only_a_second_person_withdraws_a_file_in_a_sheet(
 
 
 @pytest.mark.acceptance
-def test_a_desk_of_one_person_gives_a_reason_and_is_marked(
+def test_a_one_person_desk_gives_a_reason_and_the_entry_is_marked(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     desk = desk_in(tmp_path / "one", month_end)

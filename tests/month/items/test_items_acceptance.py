@@ -1,4 +1,4 @@
-"""Carrying an item past a close: one person proposes, another accepts, and when that lapses."""
+"""Carrying an item past a close: one person proposes, another accepts; acceptances lapse."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_new_proposal_needs_acceptance_and_a_withdrawn_one_is_gone(
 @pytest.mark.parametrize(
     "changed", [{"amount": Decimal("100.01")}, {"currency": "USD"}, {"outcome": "conflict"}]
 )
-def test_it_lapses_when_amount_currency_or_state_move(
+def test_an_acceptance_lapses_when_amount_currency_or_state_change(
     journal: Journal, october: Closing, changed: dict[str, Any]
 ) -> None:
     propose(journal)
@@ -96,7 +96,7 @@ def test_it_lapses_when_amount_currency_or_state_move(
     assert item.is_blocking
 
 
-def test_it_lapses_when_its_day_has_passed(journal: Journal, october: Closing) -> None:
+def test_an_acceptance_lapses_when_its_day_has_passed(journal: Journal, october: Closing) -> None:
     propose(journal, expected_by="2026-11-02")
     accept(journal)
     # Today is 2 November.
@@ -107,7 +107,9 @@ def test_it_lapses_when_its_day_has_passed(journal: Journal, october: Closing) -
 
 
 @pytest.mark.acceptance
-def test_it_lapses_after_two_closes(month_end: Workspace, october: Closing, tmp_path: Path) -> None:
+def test_an_acceptance_lapses_after_two_closes(
+    month_end: Workspace, october: Closing, tmp_path: Path
+) -> None:
     shutil.copytree(month_end.folder, tmp_path / "desk")
     desk = Workspace(tmp_path / "desk")
     propose(desk.journal)

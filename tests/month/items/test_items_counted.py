@@ -1,4 +1,4 @@
-"""Money in two rows of the list is counted in one of them."""
+"""Money that is in several rows of the list is counted in only one of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def october(month_end: Workspace) -> Closing:
 
 
 def listed(october: Closing, pairs: list[tuple[str, str]], **rows: Any) -> OpenItems:
-    """Return the items if these lines may be the money of these requests, the likeliest first."""
+    """Return the items if each line may pay the request of its pair, the likeliest pair first."""
     facts = facts_of(october, **rows)
     candidates = facts.r.matches.candidates.arrow.schema.empty_table().to_pylist()
     for rank, (entry, request) in enumerate(pairs, 1):
@@ -39,7 +39,7 @@ def counted(items: OpenItems) -> dict[str, str | None]:
     return {item.item_id: item.counted_in for item in items}
 
 
-def test_a_line_counts_the_request_that_it_may_pay(october: Closing) -> None:
+def test_a_request_is_counted_in_the_line_that_may_pay_it(october: Closing) -> None:
     items = listed(
         october,
         [("e1", "r2")],

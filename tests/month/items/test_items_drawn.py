@@ -1,7 +1,7 @@
 """Random companies, each played for two months: every true open item is listed exactly once.
 
-The truth is the sandbox's: its requests, its transfers and the purpose of each bank line. One of
-ten companies is played by `make test`, the other nine by `make acceptance`.
+The truth is the sandbox's: its requests, its transfers and the purpose of each bank line. Only
+`make acceptance` plays these ten companies.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def began_by_the_end(instant: str, month: Month, drawn: DrawnCompany) -> bool:
 
 
 def require_complete(drawn: DrawnCompany, closing: Closing) -> None:
-    """Check that everything truly open has exactly one item."""
+    """Check that every open request and transfer and every undecided line has exactly one item."""
     items, month = closing.items, closing.r.month
     listed = Counter(item.subject_id for item in items.select(subject="request"))
     open_requests = {
@@ -87,7 +87,7 @@ def _paid(truth: Mapping[str, Any]) -> tuple[str | None, str]:
 
 
 def require_payouts(drawn: DrawnCompany, items: OpenItems, month: Month) -> None:
-    """Check that a payout the service calls completed is on a statement or open."""
+    """Check that each payout that the service completed is on a statement or listed."""
     arrived = {
         truth["expectation"]["id"]
         for truth in drawn.truth_by_entry().values()

@@ -32,7 +32,7 @@ def line_of(desk: Workspace, **wanted: Any) -> dict[str, Any]:
 
 
 def changed(before: OpenItems, after: OpenItems, line: str) -> set[str]:
-    """Return the items that differ, except the line's own."""
+    """Return the ids of the items that differ between two lists, except the line's own."""
 
     def said(items: OpenItems, name: str) -> tuple[Any, ...]:
         item = items.by_id.get(name)

@@ -1,4 +1,4 @@
-"""`treasury journal verify` finds every change of entries about people, banks and notices."""
+"""`treasury journal verify` finds every change of entries about payments, items and notices."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CHANGES = {
     "nonce": "'another'",
     "assurance": "'verified'",
 }
-"""The replacement of each column; for a body, only blanks."""
+"""The new value of each column in SQL; a body gets only more blanks."""
 
 
 def tell(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +139,7 @@ def test_a_changed_entry_is_found(
             with pytest.raises(JournalError, match=f"entry {place} was changed"):
                 Journal(copy).verify()
         done = CliRunner().invoke(treasury, ["-w", str(copy), "journal", "verify"])
-        # The exception is the command's own error line.
+        # A shell prints this error as the command's only line.
         assert isinstance(done.exception, JournalError)
         assert f"entry {place} was changed" in str(done.exception)
         gone = changed(folder, tmp_path / f"{place}", f"DELETE FROM entries WHERE seq = {place}")

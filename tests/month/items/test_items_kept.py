@@ -27,7 +27,7 @@ def with_answer(facts: Facts, **changed: Any) -> Facts:
     return msgspec.structs.replace(facts, r=msgspec.structs.replace(facts.r, **changed))
 
 
-def test_the_same_facts_give_the_items_that_they_gave(october: Closing) -> None:
+def test_equal_facts_give_the_same_items(october: Closing) -> None:
     facts = facts_of(october, lines=[line()], basis=True)
     again = with_answer(facts, as_of=facts.r.as_of + timedelta(seconds=1))
     first, second = open_items(facts), open_items(again)
@@ -55,7 +55,7 @@ def test_facts_of_another_answer_or_day_are_not_alike(october: Closing) -> None:
     assert not facts.is_alike(msgspec.structs.replace(facts, journal_problem="altered"))
 
 
-def test_balances_are_worked_out_once_for_an_answer_and_never_for_another(october: Closing) -> None:
+def test_balances_are_computed_once_for_each_answer_and_zone(october: Closing) -> None:
     r, zone = october.r, october.zone
     balances = month_balances(r, zone)
     later = msgspec.structs.replace(r, as_of=r.as_of + timedelta(seconds=1))

@@ -1,4 +1,4 @@
-"""The table of kinds, and for each kind an event that creates its item."""
+"""The table of kinds of items, and for each kind the rows that create an item."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ LEDGER = {
 
 
 def exposed(standing: str, **changed: Any) -> dict[str, Any]:
-    """Return the money with the provider in euros, with its limit of EUR 9.00."""
+    """Return the money with the provider, EUR 10.00, and its limit of EUR 9.00."""
     return {
         "scope": "EUR", "currency": "EUR", "amount": Decimal(10), "limit": Decimal(9),
         "not_provable": 0, "standing": standing, **changed,
@@ -170,11 +170,11 @@ BY_KIND: Mapping[str, Mapping[str, Any]] = {
     "settled_since": {},
     "vanished": {"awaiting_funds": [waiting("NOT LISTED")]},
 }  # fmt: skip
-"""The rows that make an item of each kind; empty for items that the practice company has anyway."""
+"""The rows that make an item of each kind; `made` makes the items of kinds without rows."""
 
 
 def ended_since(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> pa.Table:
-    """Return the requests of October; the open ones ended by a denial of 2 November."""
+    """Return the requests at October's end, each ended by a denial on 2 November."""
     then = requests_at_cut_off(snapshot, month, zone)
     rows = [
         row | {"has_ended": True, "status_now": "DENIED", "changed_on": date(2026, 11, 2)}
@@ -228,7 +228,7 @@ def test_each_kind_has_one_name_a_turn_and_a_blocking_flag() -> None:
         assert kind.command.startswith("treasury ")
 
 
-def test_items_of_the_provider_or_in_time_can_always_be_accepted() -> None:
+def test_items_that_wait_for_others_can_be_accepted_and_for_time_never_block() -> None:
     for kind in KINDS.values():
         if kind.turn != "us":
             assert kind.blocks != "never acceptable", kind.name
@@ -254,7 +254,7 @@ def test_every_kind_of_item_is_in_the_table_of_kinds() -> None:
     assert set(BY_KIND) | set(UNSEEN) == set(KINDS)
 
 
-def test_an_item_that_began_after_the_month_is_not_the_months(october: Closing) -> None:
+def test_an_item_that_began_after_the_month_is_not_listed(october: Closing) -> None:
     november = datetime(2026, 11, 2, 8, tzinfo=UTC)
     assert not len(items_of(october, actions=[action("proposed", proposed_at=november)]))
     assert not len(items_of(october, awaiting_funds=[waiting(approved=november)]))

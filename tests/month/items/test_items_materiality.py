@@ -1,4 +1,4 @@
-"""Limits below which an item does not block: put in force by two people, never for duplicates."""
+"""Limits up to which items do not block: put in force by two people, never for duplicates."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_a_policy_of_one_person_puts_limits_in_force_alone_and_is_marked(
 
 
 @pytest.mark.acceptance
-def test_the_shell_changes_them_and_a_pack_has_them(
+def test_the_shell_changes_limits_and_a_pack_has_them(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(month_end.folder, tmp_path / "desk", ignore=shutil.ignore_patterns("bank"))

@@ -1,4 +1,4 @@
-"""The practice company's October: every open item once, and the same list everywhere."""
+"""The practice company's October: every open item is listed once, and every output agrees."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ids(items: OpenItems) -> list[str]:
     return [item.item_id for item in items]
 
 
-# Complete
+# The list is complete
 
 
 def test_every_unexplained_line_has_one_item(october: Closing) -> None:
@@ -106,10 +106,10 @@ def test_every_balance_and_statement_that_is_not_proved_has_one_item(
     )
 
 
-# Counted once
+# Money is counted once
 
 
-def test_no_item_is_there_twice_and_money_is_counted_in_one_of_them(october: Closing) -> None:
+def test_no_item_is_listed_twice_and_shared_money_is_counted_once(october: Closing) -> None:
     items = october.items
     assert len(items.by_id) == len(items)
     for item in items:
@@ -145,7 +145,7 @@ def test_an_item_began_in_its_named_month_and_by_the_end_of_the_listed_month(
         assert item.turn in TURNS
 
 
-# One count
+# Every output has the same count
 
 
 def test_the_lines_of_the_first_screen_add_up_to_its_head(october: Closing) -> None:
@@ -179,7 +179,7 @@ def test_money_in_and_money_out_are_never_one_amount(october: Closing) -> None:
         f" {format_amount(undecided.going, 'EUR').removeprefix('EUR ')} out"
     )
     coins = groups["coins_overdue", "USDC"]
-    # This is what we send, for an off-ramp too.
+    # Coins that we send for an off-ramp are money out.
     assert (coins.going, coins.coming) == (coins.amount, None)
 
 
@@ -259,7 +259,7 @@ def test_the_shell_shows_a_subset_by_turn_kind_and_whether_it_blocks(
     assert "give one of journal_broken" in str(done.exception)
 
 
-# The same matter stays the same item
+# Items keep their ids
 
 
 @pytest.mark.acceptance

@@ -1,4 +1,4 @@
-"""Remarks on open items: with author and answers, shown wherever the item is, and verified."""
+"""Remarks on open items, with their authors and answers, in every output that shows the item."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
 
 
 def asked(desk: Workspace) -> int:
-    """Let ines remark on a blocked request, and return the place of her remark."""
+    """Let ines remark on a blocked request, and return the sequence number of her remark."""
     desk.items.remark(BLOCKED, "asked the provider, ticket 77", actor=INES)
     row, *_ = desk.items.remarks().arrow.to_pylist()
     return int(row["seq"])
@@ -69,14 +69,14 @@ def test_an_answer_is_to_a_remark_on_the_same_item(desk: Workspace) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  ", "two\nlines", "\x1b[2J", "x" * 501])
-def test_a_remark_is_one_line_that_shows(desk: Workspace, text: str) -> None:
+def test_an_empty_long_or_multiline_remark_is_refused(desk: Workspace, text: str) -> None:
     with pytest.raises(InputError, match="one line of at most 500 characters"):
         desk.items.remark(BLOCKED, text)
     assert desk.journal.entries() == []
 
 
 @pytest.mark.acceptance
-def test_a_remark_on_a_closed_item_or_from_an_earlier_view_is_refused(desk: Workspace) -> None:
+def test_a_remark_on_an_unknown_item_or_from_an_earlier_view_is_refused(desk: Workspace) -> None:
     with pytest.raises(InputError, match="no open item"):
         desk.items.remark("PAY-1999-000001", "x")
     with pytest.raises(InputError):
@@ -95,7 +95,7 @@ def test_of_many_remarks_the_last_are_shown_and_all_are_listed(desk: Workspace) 
 
 
 @pytest.mark.acceptance
-def test_a_desk_remarks_in_a_shell(desk: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shell_adds_and_lists_remarks(desk: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREASURY_USER", "ines")
 
     def run(*words: str) -> str:

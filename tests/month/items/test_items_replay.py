@@ -1,4 +1,4 @@
-"""Two months of the practice company that were once locked with open money that was not listed."""
+"""Two months of the practice company that earlier versions closed with unlisted open money."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ OPEN_IN_BOTH = {
 STUCK = {"PAY-2026-005375": (Decimal(13_200), "EUR"), "PAY-2026-005379": (Decimal(6_100), "USDC")}
 NEVER_FUNDED = ("PAY-2026-005358", "PAY-2026-005386", "PAY-2026-005402", "PAY-2026-005390")
 LEGS = [Decimal("43078.68"), Decimal("59448.57")]
-"""USDC 102,527.25 between own accounts."""
+"""Amounts of two late transfers between own accounts, USDC 102,527.25 in all."""
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DrawnCompany]:
-    """Play October and November with every line decided and no manual work left."""
+    """Play October and November; every line that needs a person is decided in both."""
     with drawn_company(7, tmp_path_factory.mktemp("played") / "desk") as company:
         requests = {request.payment_reference: request.id for request in company.requests}
         company.desk.sync()
@@ -88,7 +88,7 @@ def test_the_close_is_blocked_and_the_first_screen_names_the_blocking_items(
 def test_neither_month_is_prepared_before_carrying_its_items_is_accepted(
     played: DrawnCompany, month: str, missing: str
 ) -> None:
-    """November adds EUR 12.00: the provider completed a request although it was funded short."""
+    """November adds EUR 12.00: the provider completed a request that was funded that much short."""
     with pytest.raises(ActionRefused, match=f"{month} is not prepared: ") as refused:
         played.desk.periods.prepare(month)
     assert f"Payout or delivery missing: {missing}" in str(refused.value)

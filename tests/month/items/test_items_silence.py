@@ -31,7 +31,7 @@ def empty(month_end: Workspace, tmp_path: Path) -> Workspace:
 
 @pytest.fixture(scope="module")
 def unread(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Return a desk of the practice company with only its bank files."""
+    """Return a desk of the practice company that has its bank files and was never synced."""
     folder = tmp_path_factory.mktemp("unread")
     shutil.copy(month_end.folder / FILE_NAME, folder)
     workspace = Workspace(folder)

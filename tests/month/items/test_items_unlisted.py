@@ -1,4 +1,4 @@
-"""A record that its service no longer lists is open, in any state, and is not paid."""
+"""A record that its service no longer lists is an open item, in any state, and must not be paid."""
 
 from __future__ import annotations
 

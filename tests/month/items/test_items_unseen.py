@@ -1,4 +1,4 @@
-"""A record that a sync could not see is an open item with its turn; ordinary syncs create none."""
+"""Gaps in the synced records are open items, each with the party to act; most syncs have none."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def unseen(desk: Workspace) -> dict[str, OpenItem]:
 
 
 def with_unseen(month_end: Workspace, folder: Path) -> Workspace:
-    """Return a copy of the desk with a last sync that could not see one record of each kind."""
+    """Return a copy of the desk whose last sync leads to an item of each kind in `UNSEEN`."""
     shutil.copytree(month_end.folder, folder)
     desk = Workspace(folder)
     snapshot = desk.snapshot()
@@ -91,11 +91,11 @@ def test_an_unknown_field_is_in_the_dictionary_until_a_person_explains_it(
 
 
 def ordinary(played: DrawnCompany, syncs: int) -> None:
-    """Run this many syncs of an active company, without any finding."""
+    """Check that this many syncs of an active company have no finding."""
     desk, drawn = played.desk, Random(syncs)
     desk.sync()
     for number in range(syncs):
-        # The act is impossible, such as a second denial.
+        # Some acts are impossible, such as a second denial.
         with suppress(InputError):
             drawn.choice(played._acts())()
         report = desk.sync(full=number % 7 == 6)
@@ -105,7 +105,7 @@ def ordinary(played: DrawnCompany, syncs: int) -> None:
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("seed", [7, 18])
-def test_ordinary_syncs_name_nothing(tmp_path: Path, seed: int) -> None:
+def test_ordinary_syncs_create_no_item(tmp_path: Path, seed: int) -> None:
     with drawn_company(seed, tmp_path / "desk") as played:
         ordinary(played, 6)
         played.desk.statements.add(sorted((played.folder / "bank").glob("*.xml")))

@@ -1,4 +1,4 @@
-"""Answers that leave settled months out, compared with matching everything."""
+"""Answers that leave settled records out, compared with matching everything."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def outcomes(answer: Reconciliation) -> dict[str, dict[str, Any]]:
 def require_alike(
     part: Reconciliation, full: Reconciliation, settled: dict[str, str | None]
 ) -> None:
-    """Check that answers, and the matching of unsettled lines, are the same."""
+    """Check that two answers are the same, and that they match unsettled lines alike."""
     for name, table in {**full.sheets(), **{name: getattr(full, name) for name in MORE}}.items():
         ours = getattr(part, name) if name in MORE else part.sheets()[name]
         assert ours.arrow.equals(table.arrow), name
@@ -32,6 +32,6 @@ def require_alike(
 def unsettled_rows(
     answer: Reconciliation, name: str, settled: dict[str, str | None]
 ) -> list[dict[str, Any]]:
-    """Return the matching of the lines that are not settled, in one order."""
+    """Return a matching's rows for the lines that are not settled, sorted."""
     rows = getattr(answer.matches, name).arrow.to_pylist()
     return sorted((row for row in rows if row["entry_id"] not in settled), key=str)

@@ -1,4 +1,4 @@
-"""Workspaces with months closed by two people: a later open month has the same answer."""
+"""A workspace with closed months: leaving out settled records does not change a later answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOVEMBER, LATER = "2026-11-20T08:00:00+00:00", "2026-11-21T08:00:00+00:00"
 
 @pytest.fixture(scope="module")
 def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Return a desk of 20 November with two closed months and a later line; to be copied."""
+    """Return a desk on 20 November with two closed months and a later line; tests copy it."""
     desk = copy_of(month_end, tmp_path_factory.mktemp("settled") / "desk")
     for month in ("2026-09", "2026-10"):
         close_month(desk, month)
@@ -33,7 +33,7 @@ def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Wo
 
 @pytest.fixture
 def desk(closed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """Return a copy on the day after its closed months were settled, despite their few lines."""
+    """Return a copy, one day after its months were settled; normally they have too few lines."""
     monkeypatch.setattr(ClosedMonths, "before", partial(ClosedMonths.before, least=1))
     copied = copy_of(closed, tmp_path / "desk")
     assert not left_out(copied), "this run settles"
@@ -47,6 +47,7 @@ def in_full(answer: Reconciliation) -> Reconciliation:
 
 
 def left_out(desk: Workspace, month: str = "2026-11") -> set[str]:
+    """Return the lines that a month's answer leaves out, after comparing it with a full one."""
     answer = desk.reconcile(month)
     full = in_full(answer)
     part, whole = outcomes(answer), outcomes(full)

@@ -49,7 +49,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 def ask(world: DrawnMonths) -> Asked:
-    """Ask the question, and check the answer."""
+    """Ask the question with and without settled records, and compare the answers."""
     basis, closed = world.basis(None), world.closed_months()
     kept = closed and closed.read(basis.snapshot, settling_terms(basis.question))
     part, full = worked_out(world.basis(closed)).answer, worked_out(basis).answer
@@ -123,7 +123,7 @@ def test_drawn_months_are_answered_alike(seed: int, tmp_path: Path) -> None:
 
 @pytest.fixture
 def world(tmp_path: Path) -> DrawnMonths:
-    """Close April: three requests received in full, each from another payer."""
+    """Return a company in May. In April, now closed, it had three requests from three payers."""
     world = DrawnMonths(0, tmp_path)
     world.month = world.month.next
     for number, code in enumerate(("PAY-2026-004417", "PAY-2026-004435", "INV-77-08153"), 1):
@@ -148,7 +148,7 @@ def world(tmp_path: Path) -> DrawnMonths:
 
 
 def paid(world: DrawnMonths, request: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """Return a line that names a request in full, from the payer with its number."""
+    """Return a line that names a request in full, from the payer with the request's number."""
     number = request["id"][1:]
     row = world.line(request, text=f"Invoice {request['payment_reference']}", day=world.month.first)
     same = {
@@ -244,7 +244,7 @@ def test_a_payer_stays_known_from_a_settled_line(world: DrawnMonths) -> None:
 
 @pytest.mark.acceptance
 def test_a_payer_known_for_a_settled_code_alone_is_asked_about(world: DrawnMonths) -> None:
-    """Two settled codes, each with a payer; the open one is known for a third and paid by one."""
+    """An open request is paid by its own payer, and then by the payer of a settled request."""
     request = world.requests["r2"] | {
         "id": "r9",
         "payment_reference": "XYZ-40-99001",
@@ -281,7 +281,7 @@ def test_a_payer_known_for_a_settled_code_alone_is_asked_about(world: DrawnMonth
 def test_payments_without_a_reference_still_match_by_settled_payments(
     world: DrawnMonths,
 ) -> None:
-    """Use wires to one account, of one amount and on one day, for requests of several months."""
+    """Three months have a wire of the same amount to the same account; the last names nothing."""
     wire = {
         "ramp_type": "ON_RAMP",
         "deposit_iban": "LT000000000000000009",
@@ -343,8 +343,8 @@ def test_a_late_line_before_a_settled_one_causes_full_matching(
 
 
 @pytest.mark.acceptance
-def test_a_hash_that_a_settled_request_has_is_used_twice(world: DrawnMonths) -> None:
-    """The request's own record shows it, regardless of texts."""
+def test_a_second_use_of_a_settled_requests_hash_is_reported(world: DrawnMonths) -> None:
+    """The hash in the settled request's record shows this; no line's text does."""
     hash_ = "0x" + "ab" * 32
     for name in ("r1", "r2", "r3"):
         world.requests[name]["blockchain_transaction_hash"] = hash_[:-1] + name[1]
@@ -374,7 +374,7 @@ def test_a_partial_answer_can_be_matched_in_full(world: DrawnMonths) -> None:
 
 
 def changed(world: DrawnMonths) -> Reconciliation:
-    """Return the answer after a settled record was changed, with everything settled again."""
+    """Check that the last change left no record out, and return the answer."""
     answers = ask(world)
     assert not answers.out
     return answers.part
@@ -491,7 +491,7 @@ def test_altered_files_of_settled_records_are_rebuilt(
 def test_settled_records_of_a_lake_before_its_restore_are_ignored(
     world: DrawnMonths, tmp_path: Path
 ) -> None:
-    """A line changed by the lost commits is as in the restored copy."""
+    """The settled records know a line as commits changed it that the restored copy lacks."""
     lake = world.lake.folder
     line = world.line(None, text="as agreed", day=world.month.first, entry_id="e9")
     world.book([line])
@@ -518,7 +518,7 @@ def test_a_full_disk_prevents_no_answer_and_leaves_no_partial_file(
 ) -> None:
     shutil.rmtree(world.folder / "settled")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    # The limit is reached in the first block, and at the commit.
+    # The first size is reached in the database's first block, the second at its commit.
     for size in (4_096, 12_288):
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
         try:

@@ -1,9 +1,9 @@
 """Reconcile months on Apache Spark and on DuckDB; executed in Spark's own environment.
 
-    python spark_month_desk.py practice|drawn|lake FOLDER
+    python spark_month_desk.py WAY FOLDER
 
-The differences between the engines and the messages are written to FOLDER/<way>.json.
-FOLDER/practice is a practice workspace in November; the rest is made here.
+WAY is practice, drawn or lake. The differences between the engines and the messages are written to
+FOLDER/WAY.json. For practice, FOLDER/practice must be a practice workspace in November.
 """
 
 import json
@@ -55,7 +55,7 @@ def everything(matches):
 
 
 def practice(folder):
-    """Compare the practice company's month, written out, and invalid months."""
+    """Compare October, the tables that Spark writes, refusals, and a lake in its home."""
     desk = Workspace(folder / "practice")
     said = {}
     with spark(folder) as session:
@@ -83,7 +83,7 @@ def practice(folder):
 
 
 def of_a_home(folder, session):
-    """Return the differences if Spark reads the lake's home, and the message after its removal."""
+    """Return the differences if Spark reads the lake's home, and the message if it is missing."""
     shared, home = folder / "shared", folder / "home"
     shutil.copytree(folder / "practice", shared)
     with (shared / "treasury.toml").open("a") as file:
@@ -106,7 +106,7 @@ def refusal(ask):
 
 
 def drawn(folder):
-    """Compare random months with decisions and closes; Spark matches settled records too."""
+    """Compare random months with decisions and a close; Spark matches settled records too."""
     from settled_world import DrawnMonths
 
     world = DrawnMonths(5, folder / "a {lake} of ours", lines=18)
@@ -137,7 +137,7 @@ def drawn(folder):
 
 
 def lake(folder):
-    """Compare tables of every form, at commits and times, as Spark and DuckDB read them."""
+    """Compare how Spark and DuckDB read tables of every form, as of commits and instants."""
     from lake_samples import CATALOGUE, REQUESTS, WALLETS, day, requests
 
     from treasury.core.tables.column_types import AMOUNT, TEXT, Column

@@ -20,7 +20,7 @@ DESK = Path(__file__).with_name("spark_month_desk.py")
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Return a practice desk after its payments and its bank's answers."""
+    """Return the workspace that `treasury demo` makes, with payments and the bank's answers."""
     folder = tmp_path_factory.mktemp("practice") / "practice"
     treasury = [sys.executable, "-m", "treasury.cli", "-w", str(folder), "demo"]
     subprocess.run(treasury, cwd=folder.parent, check=True, capture_output=True)
@@ -77,10 +77,10 @@ def test_spark_reads_the_lake_in_its_home(practice: dict[str, Any]) -> None:
     assert "[engine] lake" in practice["no home"]
 
 
-def test_the_command_as_it_is_installed_asks_a_master_and_a_server(
+def test_the_installed_command_uses_a_local_spark_and_a_server(
     desk: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Use a separate process with few imports before Spark."""
+    """Run the command in a separate process, which imports little before Spark."""
     (spark,) = PYTHON.parents[1].glob("lib/python3.*/site-packages/pyspark")
     monkeypatch.setenv("SPARK_HOME", str(spark))
 

@@ -1,4 +1,4 @@
-"""The fetches from Spark, and the steps inlined in their readers, found without Spark."""
+"""Rows that are fetched from Spark, and steps inlined in their readers; Spark does not run."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from treasury.month.reconciliation import READ_FOR_ANSWER, STEPS
 FETCHES = {"collect", "first", "head", "take", "tail", "toArrow", "toLocalIterator", "toPandas"}
 """Calls that bring rows to this process."""
 FETCHED = {
-    ("spark_inputs", "read_spark_table", "head"),  # one row of what is refused
-    ("spark_inputs", "read_spark_table", "toArrow"),  # no row, for the types
-    ("spark_matching", "_inputs", "head"),  # counts, sums, and one row of what is refused
+    ("spark_inputs", "read_spark_table", "head"),  # one of the refused rows
+    ("spark_inputs", "read_spark_table", "toArrow"),  # no rows, only the types
+    ("spark_matching", "_inputs", "head"),  # counts, sums, and one of the refused rows
     ("spark_matching", "_inputs", "toArrow"),  # a person's decisions
     ("spark_matching", "counts", "collect"),
     ("spark_month", "_answer", "toArrow"),  # the month's own answer
@@ -64,7 +64,7 @@ def test_the_input_of_an_unstored_answer_is_never_inlined() -> None:
     assert only_readers(steps, ["answer"]) == {}
 
 
-def test_no_answer_of_ours_and_nothing_with_two_readers_is_only_a_part() -> None:
+def test_neither_an_answer_nor_a_step_with_two_readers_is_inlined() -> None:
     month = needed(STEPS, *READ_FOR_ANSWER, *matching.RESULTS)
     for steps, answers in (
         (matching.STEPS, matching.RESULTS),

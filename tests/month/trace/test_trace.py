@@ -170,7 +170,7 @@ def test_a_credit_without_its_reference_is_never_proved_by_a_group(month_end: Wo
 
 
 @pytest.mark.acceptance
-def test_without_a_provider_report_the_way_of_a_credit_cannot_begin(
+def test_without_a_provider_report_a_credit_cannot_be_traced(
     month_end_unreported: Workspace,
 ) -> None:
     with pytest.raises(NothingStored, match="no bank line has reached"):
@@ -213,7 +213,7 @@ def test_every_request_and_a_line_of_every_outcome_can_be_traced(month_end: Work
 
 
 @pytest.mark.acceptance
-def test_an_unknown_search_text_is_reported_without_an_error(month_end: Workspace) -> None:
+def test_an_unknown_or_empty_name_is_refused(month_end: Workspace) -> None:
     with pytest.raises(NothingStored, match="no stored record has the name 'PAY-1999-000001'"):
         month_end.trace("PAY-1999-000001")
     for nothing in ("", "  ", "---"):
@@ -282,7 +282,7 @@ def test_a_return_is_described_without_internal_ids_and_with_its_step_once(
 
 @pytest.mark.acceptance
 def test_no_message_to_the_provider_holds_an_id_of_ours(month_end: Workspace) -> None:
-    """Check a line of each outcome."""
+    """Check a line of each outcome and kind."""
     lines = month_end.reconcile("2026-10").lines.arrow.to_pylist()
     one_of_each = {(row["outcome"], row["kind"]): row["entry_id"] for row in lines}
     for name in one_of_each.values():

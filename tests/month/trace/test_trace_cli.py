@@ -1,4 +1,4 @@
-"""The command `treasury trace`, as a shell runs it."""
+"""The command `treasury trace`."""
 
 from __future__ import annotations
 
