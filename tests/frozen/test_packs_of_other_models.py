@@ -1,4 +1,4 @@
-"""Packs made by other models: an honest one verifies, and a forged one never passes for one."""
+"""Packs made by other models: an honest one verifies, a forged one is never called reproduced."""
 
 from __future__ import annotations
 
