@@ -25,9 +25,9 @@ def unmeasured(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="session")
 def tied(unmeasured: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Return that desk with a pool per wallet: EURC revalued by FIFO, USDC at average cost.
+    """Return that desk with a pool per wallet: EURC to reserves by FIFO, USDC at average cost.
 
-    Each pool's quantity equals its proved balance.
+    Each pool's quantity ties to a proved balance.
     """
     desk = copied(unmeasured, tmp_path_factory.mktemp("tied") / "desk")
     return agreed(desk, policy_text(desk, TERMS))

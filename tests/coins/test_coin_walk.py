@@ -305,7 +305,7 @@ def test_fifo_over_several_months_equals_a_list_of_lots(events: list[dict[str, A
 
 
 def test_coins_passed_on_within_one_block_arrive_before_they_leave() -> None:
-    """All three have the same time, and their ids suggest the opposite order."""
+    """The three transfers have the same time, and their ids suggest the opposite order."""
     day = date(2026, 8, 5)
     bought = event("acquired", "100", "90", FIRST.first, target="a", name="0")
     passed = [

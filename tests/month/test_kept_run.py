@@ -1,4 +1,4 @@
-"""Kept runs: databases that keep the rows of earlier steps, and rerun only what has changed."""
+"""Kept runs: databases that keep the rows of steps, and rerun only the steps that must change."""
 
 from __future__ import annotations
 

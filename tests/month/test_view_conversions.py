@@ -52,7 +52,7 @@ def told_conversions(
 
 
 def since_the_first_observe(r: Reconciliation, account: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return an account's conversions that begin with the first sync's balance, or later."""
+    """Return an account's conversions since the first sync, or without an opening balance."""
     first = datetime(2026, 11, 2, 8, tzinfo=UTC)
     conversions = rows(r.conversions, account_id=account["account_id"])
     return [row for row in conversions if row["opened_at"] is None or row["opened_at"] >= first]

@@ -146,7 +146,7 @@ def test_each_wallets_native_coin_is_proved_including_gas(
 
 
 @pytest.mark.acceptance
-def test_a_closing_balance_without_the_gas_blocks_by_that_amount(copy: Workspace) -> None:
+def test_a_closing_balance_that_leaves_out_the_gas_blocks(copy: Workspace) -> None:
     (row,) = [row for row in native(copy) if row["of"] == POLYGON]
     copy.wallets.add_balance(
         row["closing"] + row["gas"],

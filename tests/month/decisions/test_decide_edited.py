@@ -1,4 +1,4 @@
-"""If a journal was altered or a signature is missing, it takes no decisions; doctor reports it."""
+"""An altered journal, or one without a signature, takes no decisions, and doctor reports it."""
 
 from __future__ import annotations
 

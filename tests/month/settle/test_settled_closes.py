@@ -33,7 +33,7 @@ def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Wo
 
 @pytest.fixture
 def desk(closed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """Return a copy, one day after its months were settled; normally they have too few lines."""
+    """Return a copy, one day later, with its closed months settled although they are small."""
     monkeypatch.setattr(ClosedMonths, "before", partial(ClosedMonths.before, least=1))
     copied = copy_of(closed, tmp_path / "desk")
     assert not left_out(copied), "this run settles"

@@ -281,7 +281,7 @@ def test_a_payer_known_for_a_settled_code_alone_is_asked_about(world: DrawnMonth
 def test_payments_without_a_reference_still_match_by_settled_payments(
     world: DrawnMonths,
 ) -> None:
-    """Three months have a wire of the same amount to the same account; the last names nothing."""
+    """Three months have a wire of one amount to one account; the last wire has no reference."""
     wire = {
         "ramp_type": "ON_RAMP",
         "deposit_iban": "LT000000000000000009",
@@ -491,7 +491,7 @@ def test_altered_files_of_settled_records_are_rebuilt(
 def test_settled_records_of_a_lake_before_its_restore_are_ignored(
     world: DrawnMonths, tmp_path: Path
 ) -> None:
-    """The settled records know a line as commits changed it that the restored copy lacks."""
+    """The settled records include a change of a line that the restored lake does not have."""
     lake = world.lake.folder
     line = world.line(None, text="as agreed", day=world.month.first, entry_id="e9")
     world.book([line])
