@@ -39,6 +39,7 @@ _STATEMENT = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def camt() -> str:
+    """Return an October statement of EUR 1,000.00 to 1,150.25 with two entries, as camt.053."""
     content = [
         _BALANCE.format(code="OPBD", amount="1000.00", day="2026-10-01"),
         _BALANCE.format(code="CLBD", amount="1150.25", day="2026-10-31"),
@@ -49,6 +50,7 @@ def camt() -> str:
 
 
 def desk_of(folder: Path, settings: str = SETTINGS) -> Workspace:
+    """Write the settings into a folder, and return its workspace."""
     folder.mkdir(mode=0o700, exist_ok=True)
     (folder / FILE_NAME).write_text(settings, "utf-8")
     return Workspace(folder)

@@ -29,6 +29,7 @@ Row = dict[str, Any]
 
 
 def request_of(desk: Workspace, number: str) -> str:
+    """Return the id of the request with a payment reference that ends in `number`."""
     rows = desk.sql(
         "SELECT id FROM ramp_requests WHERE payment_reference = $name",
         {"name": f"PAY-2026-00{number}"},
@@ -61,6 +62,7 @@ def totals(rolled: RollForward, kind: str = "on_ramp") -> dict[str, Any]:
 
 
 def statuses(desk: Workspace, month: str = MONTH) -> dict[str, str]:
+    """Return the status of each request at a month's end."""
     requests = requests_at_cut_off(desk.snapshot(), Month.parse(month), desk.settings.zone)
     return {row["request_id"]: row["status"] for row in requests.to_pylist()}
 
@@ -148,6 +150,7 @@ def at(text: str) -> datetime:
 
 
 def version(status: str, updated: str | None, observed: str, *, is_open: bool = True) -> Row:
+    """Return a stored version of request r1, first seen on the day `observed`."""
     return {
         "id": "r1",
         "status": status,
@@ -159,6 +162,7 @@ def version(status: str, updated: str | None, observed: str, *, is_open: bool = 
 
 
 def event(kind: str, day: str, second: str = "") -> Row:
+    """Return an event of request r1."""
     return {
         "id": f"{kind}{day}{second}",
         "ramp_request_id": "r1",

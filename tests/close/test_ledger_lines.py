@@ -16,6 +16,7 @@ HELD = Decimal("251686.06")
 
 
 def read(text: str, *, ask: bool = True, **terms: str) -> list[tuple[str, str, Decimal]]:
+    """Return account, currency and balance of each line of a ledger file."""
     lines = ledger_lines(Path("ledger.csv"), text.encode(), LedgerTerms(**terms), ask=ask)
     return [
         (line.values["account"], line.values["currency"], line.values["balance"]) for line in lines

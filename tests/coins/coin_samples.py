@@ -64,6 +64,7 @@ def event(
     target: str | None = None,
     name: str = "",
 ) -> dict[str, Any]:
+    """Return an event of USDC at noon (UTC) of a day; its consideration is in EUR."""
     return {
         "event_id": name or f"{kind}:{day}:{quantity}",
         "contra": "conversion",
@@ -87,6 +88,7 @@ def walked(
     rates: Mapping[Month, Decimal],
     last: Month = LAST,
 ) -> CoinPostings:
+    """Compute the months of the pools up to `last`, and return the result."""
     until = [each for each in events if each["happened_on"] <= last.last]
     return CoinPostings(chosen, Rates(rates), (), until).through(FIRST, last)
 

@@ -93,6 +93,7 @@ def request(**changed: Any) -> Row:
 
 
 def transfer(**changed: Any) -> Row:
+    """Return a completed transfer of USDC 100 from our account, with `HASH` as its hash."""
     return {
         "id": "t1",
         "kind": "crypto",
@@ -122,6 +123,7 @@ def seen(at: datetime = BEFORE, origin: str = OURS, target: str = OTHER, **chang
 
 
 def kinds(events: Sequence[Row]) -> list[tuple[str, str, str | None, str | None]]:
+    """Return each event's id and kind, and the holders that gave and got the coins."""
     names = ("event_id", "kind", "from_holder", "to_holder")
     return [tuple(row[name] for name in names) for row in events]  # type: ignore[misc]
 

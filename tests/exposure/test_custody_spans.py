@@ -35,6 +35,7 @@ def level(moment: datetime, known_in: int = 0, known_out: int = 0, unstated: int
 
 
 def credit(entry: str, day: date, amount: int = 900, **changed: Any) -> dict[str, Any]:
+    """Return a credit, by default of EUR 900, on a virtual account that converts to USDC."""
     return {
         "account_id": "a1", "asset": "USDC", "currency": "EUR", "reference": "VFY-1",
         "entry_id": entry, "booking_date": day, "amount": Decimal(amount), "outcome": "matched",
@@ -45,6 +46,7 @@ def credit(entry: str, day: date, amount: int = 900, **changed: Any) -> dict[str
 def converted(
     state: str, closed: datetime | None, *entries: str, edge: Sequence[str] = ()
 ) -> Conversion:
+    """Return a conversion of these credits; the balance at `closed` ends it."""
     columns: dict[str, Any] = dict.fromkeys(Conversion.__struct_fields__)
     return Conversion(**{
         **columns, "state": state, "account_id": "a1", "account": "Sales", "asset": "USDC",

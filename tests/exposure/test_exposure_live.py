@@ -18,6 +18,7 @@ from treasury.workspace import Workspace
 
 
 def by_kind(exposure: ProviderExposure, kind: str) -> list[tuple[Any, ...]]:
+    """Return reference, state, amount, and whether it is proved, of each position of a kind."""
     return [
         (row["reference"], row["state"], row["amount"] or row["in_doubt"], row["problem"] == "")
         for row in exposure.positions.arrow.to_pylist()
@@ -70,6 +71,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
 
 
 def coins(exposure: ProviderExposure, reference: str, currency: str) -> Decimal:
+    """Return an account's proved custodial balance of a coin."""
     (row,) = (
         row
         for row in exposure.proved.arrow.to_pylist()

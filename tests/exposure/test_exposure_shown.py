@@ -38,12 +38,14 @@ class Tags(HTMLParser):
 
 
 def flat(section: Section) -> str:
+    """Return the title, the lead and all cells of a section as one text."""
     rows = (row for grid in section.grids for row in grid.rows)
     cells = (f"{cell.text} {cell.note}" for row in rows for cell in row)
     return " | ".join((section.title, section.lead, *cells))
 
 
 def hostile() -> ProviderExposure:
+    """Return an exposure with hostile text in every free field."""
     return exposed(
         span("5.00", at(30), reference=HOSTILE, evidence=HOSTILE, state=HOSTILE),
         doubted("7.00", reference=HOSTILE, problem=HOSTILE, next_step=HOSTILE, subject="line"),

@@ -50,6 +50,7 @@ def drawn_spans(draw: st.DrawFn) -> list[HeldAmount]:
 
 
 def by_hand(spans: Iterable[HeldAmount], instant: datetime) -> dict[str, Decimal]:
+    """Sum the amounts by currency that are open at an instant, one span at a time."""
     sums: dict[str, Decimal] = defaultdict(Decimal)
     for each in spans:
         has_come = each.since < instant or (each.since == instant and each.began < instant)

@@ -148,6 +148,7 @@ def told(
 
 
 def shown(moves: Sequence[Move], zone: ZoneInfo = ZONE) -> tuple[Any, ...]:
+    """Return the amounts at each day's end, and the peaks of the month."""
     ends = [(day, end_of(day, zone)) for day in OCTOBER.days()]
     days = [(each.day, dict(each.amounts)) for each in amounts_by_day(moves, ends)]
     return days, currency_peaks(moves, OCTOBER.start(zone), OCTOBER.end(zone))

@@ -275,6 +275,7 @@ def gaps(
     known_at: datetime = AFTER,
     **tables: Any,
 ) -> list[tuple[str, str, str]]:
+    """Return kind, currency and problem of each gap in the evidence."""
     spans = list(gap_spans(answer(known_at=known_at, **tables), at_, ZONE, read_at))
     assert not any(each.is_proved or each.amount is not None for each in spans)
     return [(each.kind, each.currency, each.problem) for each in spans]

@@ -112,7 +112,7 @@ def _close(run: _Shell, month: str, *, is_signed: bool) -> None:
 
 
 def _play_november(run: _Shell, company: Sandbox, desk: Path) -> None:
-    """Fund a request, add a customer's payment and a bank charge, and read November in."""
+    """Fund a request, add a customer's payment and a bank charge, and store November's records."""
     fund = "select id from ramp_requests where payment_reference = 'PAY-2026-005402'"
     company.ramp.fund(str(run.rows("sql", fund)[0]["id"]))
     virtual = "select iban from virtual_bank_accounts where reference_code = 'VFY-8M3T-407'"

@@ -60,6 +60,7 @@ def doubts(explanation: LineExplanation) -> dict[int | None, str]:
 
 
 def says(explanation: LineExplanation, stage: str) -> list[str]:
+    """Return the sentences of a stage of the explanation."""
     rows = explanation.stages.arrow.to_pylist()
     return [row["says"] for row in rows if row["stage"] == stage]
 

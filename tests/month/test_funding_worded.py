@@ -68,6 +68,7 @@ STATES = {
 
 @st.composite
 def requests(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw a row of the step `funding`, with values that its state allows."""
     state = draw(st.sampled_from(sorted(STATES)))
     off = state in {"SEND CRYPTO", "HASH GIVEN", "HASH USED TWICE"}
     received = draw(AMOUNTS if state.startswith("SENT") else st.sampled_from([None, Decimal(0)]))

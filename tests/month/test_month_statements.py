@@ -60,6 +60,7 @@ def balances_of(workspace: Workspace, month: str) -> dict[str, Any]:
 
 
 def right(month: str, lines: tuple[Line, ...] = LINES) -> tuple[Decimal, Decimal]:
+    """Return a month's true opening and closing balance."""
     first, last = DAYS[month]
     return Decimal(balance(lines, first)), Decimal(balance(lines, last + "~"))
 

@@ -36,6 +36,7 @@ text = ["Narrative"]
 
 
 def profiled(workspace: Workspace, currency: str = "") -> None:
+    """Write a bank profile for the sample CSV file."""
     folder = workspace.folder / "profiles"
     folder.mkdir(exist_ok=True)
     line = f'currency = "{currency}"\n' if currency else ""

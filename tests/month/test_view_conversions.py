@@ -190,6 +190,7 @@ REPORT = {"currency": "EUR", "covered_from": date(2026, 5, 1), "covered_to": dat
 
 
 def credit(name: str, day: date, amount: Decimal, **more: Any) -> dict[str, Any]:
+    """Return a matched credit in EUR on an account that converts to USDC."""
     return {
         "account_id": "a", "asset": "USDC", "currency": "EUR", "entry_id": name,
         "booking_date": day, "amount": amount, "outcome": "matched", "is_instant": False,
@@ -198,6 +199,7 @@ def credit(name: str, day: date, amount: Decimal, **more: Any) -> dict[str, Any]
 
 
 def interval(closed: datetime, converted: Decimal, opened: datetime = OPENED) -> dict[str, Any]:
+    """Return the period between two observed balances, with the coins that came in it."""
     zero = Decimal(0)
     return {
         "account_id": "a", "asset": "USDC", "opened_at": opened, "closed_at": closed,
@@ -214,6 +216,7 @@ def walk(
     report: dict[str, Any] = REPORT,
     rules: Rules = USUAL,
 ) -> list[Conversion]:
+    """Return the conversions of an account, computed from intervals and credits."""
     observation = {"observed_at": intervals[-1]["closed_at"] if intervals else None}
     return conversion_rows(
         [ACCOUNT | observation], intervals, credits, rates, [report],

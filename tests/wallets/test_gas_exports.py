@@ -275,6 +275,7 @@ def parquet(folder: Path, columns: dict[str, Any]) -> Path:
 
 
 def columns_of(fee: pa.Array) -> dict[str, Any]:
+    """Return the columns of a transaction list with one row and this fee."""
     return {
         "Txhash": ["0x01"],
         "DateTime (UTC)": pa.array([NOW.replace(month=10, day=5)], pa.timestamp("us", "UTC")),

@@ -120,6 +120,7 @@ def closed(
 
 
 def native(desk: Workspace) -> list[dict[str, Any]]:
+    """Return the balances of the company wallets' native coins in October."""
     rows = desk.periods.month(MONTH).balances.arrow.to_pylist()
     return [row for row in rows if row["kind"] == "company" and row["currency"] in PAID]
 

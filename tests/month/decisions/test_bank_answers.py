@@ -45,6 +45,7 @@ class Filed:
         at: datetime = FILED,
         **facts: Any,
     ) -> None:
+        """Journal a payment file with the request's payment."""
         body = {
             "requests": [self.request["request"]],
             "references": [self.reference],

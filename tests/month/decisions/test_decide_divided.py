@@ -28,6 +28,7 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def line(desk: Workspace) -> str:
+    """Return the id of a line of EUR 2,740.00 that two virtual accounts share."""
     (line_row,) = [
         row["entry_id"]
         for row in desk.matches.open().arrow.to_pylist()
@@ -37,6 +38,7 @@ def line(desk: Workspace) -> str:
 
 
 def counted(desk: Workspace) -> dict[str, tuple[int, Decimal]]:
+    """Return the number and the sum of the credits of each virtual account."""
     rows = desk.reconcile(MONTH).virtual_accounts.arrow.to_pylist()
     return {row["reference"]: (row["credits"], row["amount"]) for row in rows}
 

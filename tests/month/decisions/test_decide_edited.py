@@ -47,6 +47,7 @@ def edited(request: pytest.FixtureRequest, decided: Workspace, tmp_path: Path) -
 
 
 def _waiting(desk: Workspace) -> str:
+    """Return the reference of a payable request without a remark."""
     remarked = desk.funding.list().arrow["request_id"].to_pylist()
     rows = desk.awaiting_funds().arrow.to_pylist()
     return next(

@@ -178,7 +178,7 @@ def test_accepting_more_than_the_expected_rest_requires_a_reason(
 
 
 def rivals(lines: Lines) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return two suggested off-ramp lines of one amount, so that either could pay one request."""
+    """Return two suggested off-ramp lines of one amount; either may pay the first one's request."""
     by_amount: dict[Decimal, dict[str, Any]] = {}
     for row in lines:
         if row["outcome"] == "suggested" and row["kind"] == "off_ramp":

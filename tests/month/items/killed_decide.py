@@ -70,6 +70,7 @@ def counted(folder: Path, last: int | None) -> Iterator[Points]:
 
 
 def decide(desk: Path, sheet: str, last: int | None) -> int:
+    """Run `treasury decide`, and return the number of write points that were passed."""
     with counted(desk, last) as points:
         words = ["--workspace", str(desk), "decide", sheet]
         treasury.main(words, standalone_mode=False)

@@ -33,6 +33,7 @@ def journal(tmp_path: Path) -> Journal:
 
 
 def propose(journal: Journal, **changed: Any) -> None:
+    """Journal anna's proposal to carry the line e1."""
     body = {
         "amount": Decimal("100.00"),
         "currency": "EUR",
@@ -50,6 +51,7 @@ def accept(journal: Journal) -> None:
 
 
 def carried(journal: Journal, october: Closing, **changed: Any) -> OpenItem:
+    """Return the item of the line e1 as the journal carries it."""
     agreed = acceptances(read_decided(journal).entries)
     (item,) = open_items(facts_of(october, lines=[line(**changed)]), agreed)
     return item

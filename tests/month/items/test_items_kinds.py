@@ -184,6 +184,7 @@ def ended_since(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> pa.Table:
 
 
 def made(october: Closing, kind: str) -> Iterator[OpenItem]:
+    """Yield the items of a kind from the rows in `BY_KIND`, or from October itself."""
     if kind == "stale":
         r = msgspec.structs.replace(october.r, as_of=datetime(2026, 11, 20, tzinfo=UTC))
         facts = facts_of(msgspec.structs.replace(october, r=r), basis=True)

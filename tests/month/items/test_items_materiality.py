@@ -36,6 +36,7 @@ def limits(tmp_path: Path) -> Limits:
 
 
 def listed(october: Closing, limits: Limits, *lines: dict[str, Any]) -> OpenItems:
+    """Return the open items of these lines under the limits in force."""
     agreed = Limits.in_force(limits._journal.entries())
     return open_items(facts_of(october, lines=lines), limits=agreed)
 

@@ -98,6 +98,7 @@ def of_a_home(folder, session):
 
 
 def refusal(ask):
+    """Return the class and the message of the error that a call raises, or None."""
     try:
         ask()
     except TreasuryError as error:
