@@ -1,4 +1,4 @@
-"""Lines that look like a match: no attack and none of its variants is matched."""
+"""Lines made to look like a match are not matched; `a4` in a test's name is attack number 4."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ GAPS = [",", ", ", " / ", "+", "_", ";", "\n", "\r\n", "?21", "\n?22", "\u200b",
         "\u2028", "\uff0c", "\t", "\u0301", "\\x08"]  # fmt: skip
 INSIDE = ["-", "/", ".", "\u2010", "\u2011", "\u2012", "\u2013", "\u2014", "\u2015", "\u2212",
           "\uff0d", "\ufe63", "\ufe58", "\uff0f", "\uff0e"]  # fmt: skip
-"""Characters that divide a token, or are part of one and so make it the longer code."""
+"""`GAPS` divide a token; `INSIDE` are part of a token and so make it the longer code."""
 
 
 @pytest.mark.parametrize("code", ["VFY 8M3T 407", ACCOUNT_CODE])

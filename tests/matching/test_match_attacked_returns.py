@@ -36,6 +36,7 @@ def outcomes(lines: list[Row], *others: Row) -> list[str]:
 
 
 def is_a_question(lines: list[Row], *others: Row) -> bool:
+    """Return whether no line is linked automatically as a return."""
     return "returned" not in outcomes(lines, *others)
 
 
