@@ -220,7 +220,7 @@ def test_payments_that_do_not_match_the_total_do_not_replace_it(
     for text in (notified, BOOKED) if is_first else (BOOKED, notified):
         desk.add(text)
     assert [row for row in desk.rows() if row[2] == "camt.053"] == [(25, "BOOK", "camt.053")]
-    # The statement does not cover the other day, so that notification stays.
+    # The statement does not cover the other day, so the notification of that day still counts.
     if notified != OTHERWISE["another day"]:
         assert {row[1] for row in desk.rows() if row[2] == "camt.054"} == {"SUPERSEDED"}
 

@@ -49,6 +49,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def day(number: int, opening: str, closing: str, *, sequence: int | None = None) -> str:
+    """Return a statement of a day of October, with one entry if the balances differ."""
     moved = Decimal(closing) - Decimal(opening)
     one = entry(f"{moved:.2f}") if moved else ""
     shown = f"2026-10-{number:02d}"
@@ -113,6 +114,7 @@ def test_a_number_restarting_with_the_year_reports_the_missing_first_numbers(des
 
 
 def span(first: int, last: int, opening: str, closing: str, sequence: int) -> str:
+    """Return a statement of these days of October, with one entry on the last day."""
     moved = entry(f"{Decimal(closing) - Decimal(opening):.2f}")
     days = (f"2026-10-{first:02d}", f"2026-10-{last:02d}")
     return statement(

@@ -179,7 +179,7 @@ KBC = (
 
 
 def export(opening: str, *moved: tuple[int, str]) -> str:
-    """Return a CSV of the same account, with a date and an amount per row."""
+    """Return a CSV of the same account; each row is given by a day of October and an amount."""
     balance, text = Decimal(opening), KBC
     for number, amount in moved:
         balance += Decimal(amount)
