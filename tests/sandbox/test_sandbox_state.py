@@ -36,7 +36,7 @@ serve_forever(
 
 @contextmanager
 def killed_at_the_end(folder: Path) -> Iterator[str]:
-    """Start a sandbox in a separate process, and end it by SIGKILL."""
+    """Serve a sandbox in a separate process, yield its address, and end it by SIGKILL."""
     with subprocess.Popen(
         [sys.executable, "-c", SERVE, str(folder)], stdout=subprocess.PIPE, text=True
     ) as process:
