@@ -1,3 +1,5 @@
+"""The first sync stores exactly the records that the services list."""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,4 @@
-"""A service without a list: only its own statement counts, and stored rows stay."""
+"""A list that a service does not offer: only the service's own error counts; stored rows stay."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def published() -> Iterator[Published]:
 
 
 class Hiding(httpx.BaseTransport):
-    """A service that hides one record; `page` answers paths with a given end."""
+    """A service that hides one record; `pages` has fixed answers, by the end of a path."""
 
     def __init__(self) -> None:
         self.hidden = ""
