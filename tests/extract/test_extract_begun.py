@@ -95,7 +95,7 @@ def test_the_first_rows_of_a_table_are_written_without_the_lock_and_moved_under_
     assert damages(lake) == []
 
 
-def test_rows_that_waited_for_another_commit_count_from_their_own(
+def test_rows_that_waited_for_another_commit_count_from_their_own_commit(
     lake: Lake, fetched: FetchedRows
 ) -> None:
     fetched.upsert(ORDERS, rows_with("open", "1"))

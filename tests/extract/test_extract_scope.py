@@ -268,7 +268,7 @@ def test_transfers_no_longer_listed_newest_first_are_all_read_and_reported(
 
 
 @pytest.mark.acceptance
-def test_since_relists_from_that_day(desk: tuple[Client, Rewriting, Lake]) -> None:
+def test_since_relists_the_requests_from_that_day(desk: tuple[Client, Rewriting, Lake]) -> None:
     client, inner, lake = desk
     now = Sandbox().now
     first = sync(client, lake, now, scope=only("ramp_requests", since=date(2026, 10, 1)))

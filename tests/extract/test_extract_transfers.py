@@ -1,4 +1,4 @@
-"""The page at which a list of transfers need not be read further, and amounts of transfers."""
+"""Where the reading of a list of transfers ends, and how amounts of transfers are stored."""
 
 from __future__ import annotations
 

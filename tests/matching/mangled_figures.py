@@ -21,7 +21,7 @@ __all__ = ["Figure", "Totals", "falls", "figures", "misnamed", "run", "totals"]
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """Counts for one kind and ceiling: lines, matched, and right expectation named first."""
+    """Numbers of lines of one kind and ceiling: all, matched, and right expectation first."""
 
     kind: str
     ceiling: Ceiling
@@ -31,7 +31,7 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 class Totals(msgspec.Struct, frozen=True):
-    """Counts for the contract's guarantees: no false match, matches, right expectation first."""
+    """Counts for the contract's guarantees: false matches, matches, right expectation first."""
 
     lines: int
     false_matches: int

@@ -49,7 +49,7 @@ def _slip_of_another_amount(b: Builder) -> None:
 
 
 def _longer_beside(b: Builder) -> tuple[dict[str, Any], str, str]:
-    """Return a request, its code without zeros, and a digit that makes it another's code."""
+    """Return a request, its code without zeros, and the last digit of another, longer code."""
     series, number = _serial(b)
     request = b.expect(code=f"{series}00{number}")
     digit = str(b.random.randrange(1, 10))

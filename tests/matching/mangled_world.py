@@ -130,7 +130,7 @@ class Builder:
                 return typed
 
     def payer(self) -> str:
-        """Draw an account with so many random digits that it is new."""
+        """Draw an account with so many random digits that it is always new in practice."""
         return f"DE{self.random.randrange(10**19, 10**20)}"
 
     def expect(self, **more: Any) -> dict[str, Any]:
@@ -177,7 +177,7 @@ class Builder:
         shares: tuple[tuple[str, Decimal], ...] = (),
         **more: Any,
     ) -> dict[str, Any]:
-        """Add a bank line that pays the request, if there is one; `more` replaces its fields."""
+        """Add a bank line that pays the request, if one is given; `more` has fields of the line."""
         to = request or {"account": OWN, "amount": None, "direction": "CRDT", "currency": "EUR"}
         text = written if isinstance(written, Written) else Written(written)
         row = {
@@ -199,7 +199,7 @@ class Builder:
         return row
 
     def written(self, way: Way, code: str) -> Written | None:
-        """Write the code in this way; return None if it cannot be or stays another's code."""
+        """Write the code in this way; return None if the text cannot avoid another's code."""
         for _ in range(50):
             written = way.write(code, self.random)
             if written is None:

@@ -1,4 +1,7 @@
-"""Returns among several payers, and class rules: a doubtful line is not matched."""
+"""Returns among several payers, and class rules: a doubtful line is not matched.
+
+The first part of a test's name, as `r1`, is the number of the attack.
+"""
 
 from __future__ import annotations
 

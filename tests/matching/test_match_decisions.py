@@ -27,7 +27,7 @@ def test_an_accepted_suggestion_is_matched() -> None:
     assert state(matches)["state"] == "received"
 
 
-def test_a_person_may_settle_two_codes() -> None:
+def test_a_person_may_choose_one_of_two_codes() -> None:
     expectations = [expectation("r", CODE, "100"), expectation("s", "VFY-8M3T-407")]
     rows = [line("a", "100", f"{CODE} VFY-8M3T-407")]
     matches = match(rows, expectations, [decision("accept", "s")])

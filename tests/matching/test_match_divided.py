@@ -16,7 +16,7 @@ def outcomes(texts: list[str], amount: str, expectations: list[Row]) -> list[str
 
 
 @pytest.mark.parametrize("make", [request, standing])
-def test_a_code_before_the_damaged_rest_of_one_with_the_amount_is_only_suggested(
+def test_a_code_before_the_damaged_rest_of_a_code_with_the_amount_is_only_suggested(
     make: object,
 ) -> None:
     shorter = standing("v", SHORT) if make is standing else request("v", SHORT, "5000")
@@ -25,7 +25,7 @@ def test_a_code_before_the_damaged_rest_of_one_with_the_amount_is_only_suggested
     assert found == ["suggested"] * len(texts)
 
 
-def test_a_code_at_the_end_of_a_text_that_begins_one_with_the_amount_is_only_suggested() -> None:
+def test_a_code_at_the_end_of_a_text_that_begins_a_code_with_the_amount_is_only_suggested() -> None:
     expectations = [request("s", SHORT, "5000"), request("r", LONGER, "500")]
     texts = [f"{'invoices of the month':x<{136 - len(SHORT)}} {SHORT}", f"rent {SHORT}", SHORT]
     assert outcomes(texts, "500", expectations) == ["suggested"] * 3
@@ -33,7 +33,7 @@ def test_a_code_at_the_end_of_a_text_that_begins_one_with_the_amount_is_only_sug
     assert outcomes([f"{SHORT} as agreed"], "500", expectations) == ["matched"]
 
 
-def test_a_code_at_the_end_of_a_text_of_a_bank_limit_is_only_suggested() -> None:
+def test_a_code_at_the_end_of_a_text_as_long_as_a_bank_limit_is_only_suggested() -> None:
     expectations = [standing("s", "EDD-5KY4-716"), request("r", "EDD-5KY4-7164", "500")]
     texts = [f"{'R':x<{limit - 13}} EDD-5KY4-716" for limit in LIMITS]
     assert {len(text) for text in texts} == set(LIMITS)

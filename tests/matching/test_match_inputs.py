@@ -347,7 +347,7 @@ def test_an_expectation_without_a_code_is_not_matched_by_an_empty_text() -> None
 
 
 @pytest.mark.acceptance
-def test_an_instant_without_a_zone_is_utc_and_a_day_its_midnight() -> None:
+def test_an_instant_without_a_zone_is_utc_and_a_day_is_its_midnight() -> None:
     late = datetime(2026, 10, 1, 23, 30, tzinfo=UTC)
     same_day = pa.array([late], pa.timestamp("us")), pa.array([date(2026, 10, 1)])
     for opened, expected in zip(

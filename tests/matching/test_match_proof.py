@@ -49,7 +49,7 @@ def test_every_ceiling_has_many_kinds_of_lines() -> None:
 
 
 @pytest.mark.acceptance
-def test_no_line_is_matched_that_must_not_be_or_to_the_wrong_expectation(
+def test_no_line_is_matched_above_its_ceiling_or_to_the_wrong_expectation(
     proof: tuple[World, Matches],
 ) -> None:
     assert list(falls(*proof)) == []

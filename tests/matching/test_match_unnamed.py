@@ -52,6 +52,7 @@ def candidates(matches: Matches, entry_id: str = "a") -> list[tuple[str, str]]:
 
 
 def ranked(paid: dict[str, Any], *more: dict[str, Any]) -> list[tuple[str, str]]:
+    """Match the line "a" after those of `BEFORE`; check that it is suggested; return candidates."""
     matches = match([*BEFORE, paid], [*CODES, *more])
     assert outcome(matches)["outcome"] == "suggested"
     assert "a" not in matches.allocations.arrow["entry_id"].to_pylist()

@@ -105,7 +105,7 @@ def test_a_step_declared_empty_is_empty(
             load(fresh, tables)
             rowless = {name for name, table in tables.items() if not table.num_rows}
             for step in matching.STEPS:
-                # A step on its own does not know which tables are empty.
+                # A step that is run alone is not skipped: no table is known to be empty.
                 run(fresh, [step])
                 rows = fresh.table(step.name).limit(1).fetchall()
                 if is_rowless(connection, step.sql, rowless):

@@ -22,6 +22,8 @@ NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
 
 
 class Desk:
+    """A lake to which each call of `add` adds a file, one day later than the call before."""
+
     def __init__(self, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
         self.folder, self.count = folder, 0

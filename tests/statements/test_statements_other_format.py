@@ -19,6 +19,8 @@ NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
 
 
 class Desk:
+    """A lake to which `add` adds files, each one day later than the file before."""
+
     def __init__(self, folder: Path) -> None:
         self.folder, self.count = folder, 0
         self.lake = Lake(folder / "workspace", TABLES)

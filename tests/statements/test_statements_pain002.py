@@ -157,6 +157,7 @@ def test_unreadable_parts_of_a_report_are_named_by_position(tmp_path: Path) -> N
 def answer(
     *texts: str, reference: str = "PAY-1", folder: Path, **ordered: Any
 ) -> OrderAnswer | None:
+    """Return the combined answer of these reports to a payment of the file PAY-ABC."""
     paths = [written(folder, text, f"{number}.xml") for number, text in enumerate(texts)]
     statuses = read_statements(paths).statuses.arrow.to_pylist() if paths else []
     return order_answer(statuses, "PAY-ABC", reference, **ordered)
