@@ -101,7 +101,7 @@ def test_a_later_sync_killed_at_any_write_point_is_completed_by_the_next(
         assert before[0]["ramp_requests"] != expected[0]["ramp_requests"]
         assert len(expected[1]["ramp_requests_history"]) == 3
         assert count[0] > 30
-        # The lake's own tests cover every point before a release.
+        # Before a release, the lake's own tests cover every point.
         points = sorted({*range(0, count[0], examples(15, 5)), count[0] - 1})
         arguments = [served.base_url, str(desk), sandbox.now.isoformat(), "each"]
         done = subprocess.run(

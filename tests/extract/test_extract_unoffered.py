@@ -74,7 +74,7 @@ def hiding(published: Published, tmp_path: Path) -> Iterator[tuple[Client, Hidin
 
 @pytest.fixture
 def filled(calm: tuple[Sandbox, Served], lake: Lake, tmp_path: Path) -> Lake:
-    """Return a lake with transfers between accounts, from a generation that offers them."""
+    """Return a lake with transfers between accounts, synced from a profile that lists them."""
     with client_for(tmp_path, *calm) as client:
         sync(client, lake, calm[0].now, scope=Scope(tables=TRANSFERS))
     return lake

@@ -239,7 +239,7 @@ def test_an_account_named_by_transfers_but_by_no_list_is_reported(desk: Desk) ->
         ([n for n in range(1, 61) if n != 30], [("INV-0030", "INV-0030", 1)]),
         ([n for n in range(1, 201) if n not in {98, 99, 100}], [("INV-0098", "INV-0100", 3)]),
         ([n for n in range(1, 61) if n != 30] * 2, [("INV-0030", "INV-0030", 1)]),
-        # The service gives the numbers between to other companies.
+        # The service gives the numbers in between to other companies.
         (range(1, 61, 7), []),
         # This is the same, with each reference on eight requests.
         ([*range(1, 61, 7)] * 8, []),

@@ -42,7 +42,7 @@ def test_case_15_equal_amounts_on_one_day_never_match_without_a_reference(
 
 
 def test_case_16_the_greedy_trap_has_one_answer_in_any_order() -> None:
-    """a1 fits b1 best and b2 nearly as well; a2 fits only b1."""
+    """Line a1 fits request b1 best and b2 nearly as well; line a2 fits only b1."""
     lines = [
         line("a1", "100", "PAY-2026-00441 and more", 9),
         line("a2", "100", "PAY-2026-O04417", 9),

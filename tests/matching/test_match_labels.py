@@ -1,4 +1,4 @@
-"""A label like *invoice* proves the only number after it, unless it is another party's number."""
+"""A label like *invoice* proves the only number after it, but not a number of another party."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ class Stranger:
     def call(
         self, who: str, operation: str, *ids: str, body: dict[str, Any] | None = None, **query: Any
     ) -> Any:
-        """Call an operation that must succeed; return its `result`, its text or None."""
+        """Call an operation that must succeed; return its result, or None if it has no body."""
         answer = self.ask(who, operation, *ids, body=body, **query)
         expected = (FINANCE.get(operation) or RAMP[operation]).status
         assert answer.status_code == expected, (operation, body, answer.text)
