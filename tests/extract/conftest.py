@@ -1,4 +1,4 @@
-"""Sandboxes: a read-only one shared by a module, and one per test that changes it."""
+"""Sandboxes: one shared by all tests that only read, and one per test that changes it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def calm() -> Iterator[tuple[Sandbox, Served]]:
 def synced(
     calm: tuple[Sandbox, Served], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Lake, SyncReport]:
-    """Return a lake after its first sync, for reading only."""
+    """Return a lake after its first sync, for reading only, and the report of the sync."""
     folder = tmp_path_factory.mktemp("synced")
     sandbox, served = calm
     lake = lake_in(folder)

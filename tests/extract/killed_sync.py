@@ -44,7 +44,7 @@ class StopAt:
 
 
 def die_keeping(last: int, size: int) -> None:
-    """Kill the process when the first `size` bytes of detail number `last` are on the disk."""
+    """Let the process die when the first `size` bytes of detail number `last` are on the disk."""
     original, kept = Staged.keep, [0]
 
     def keep(self: Staged, detail: bytes) -> None:
@@ -93,7 +93,7 @@ def counted(last: int | None = None) -> Iterator[list[int]]:
 def killed_at_each(
     base: str, folder: str, now: str, points: Iterable[int], *, copied: bool
 ) -> None:
-    """Sync once per write point, in a copy or in place, in a process that dies there."""
+    """Sync once per write point, in a copy or in place, and print how each process ended."""
     for point in points:
         place = folder
         if copied:

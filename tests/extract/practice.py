@@ -55,7 +55,7 @@ def contents(lake: Lake) -> dict[str, list[str]]:
 
 
 def histories(lake: Lake) -> dict[str, list[str]]:
-    """Return every superseded version in the same form."""
+    """Return the superseded rows of every table of records, in the form of `contents`."""
     snapshot = lake.snapshot()
     found = {}
     for table in TABLES:

@@ -95,7 +95,7 @@ def test_the_first_rows_of_a_table_are_written_without_the_lock_and_moved_under_
     assert damages(lake) == []
 
 
-def test_rows_that_waited_for_another_commit_count_from_their_own(
+def test_rows_that_waited_for_another_commit_count_from_their_own_commit(
     lake: Lake, fetched: FetchedRows
 ) -> None:
     fetched.upsert(ORDERS, rows_with("open", "1"))
@@ -156,7 +156,8 @@ def test_a_complete_list_after_the_first_rows_marks_missing_records(
 def test_files_of_a_killed_sync_are_not_part_of_the_next(
     lake: Lake, fetched: FetchedRows, staging: Path, *, other: bool
 ) -> None:
-    fetched.upsert(ORDERS, rows_with("open", "left"))  # the process dies here
+    # The process is killed after this.
+    fetched.upsert(ORDERS, rows_with("open", "left"))
     with closing(FetchedRows(*lake.base("sync", NOW), staging)) as following:
         following.upsert(ORDERS, rows_with("open", "1"))
         if other:
@@ -169,7 +170,7 @@ def test_files_of_a_killed_sync_are_not_part_of_the_next(
 
 @pytest.fixture
 def full_disk() -> Iterator[None]:
-    """Limit the length of every file to some thousand bytes."""
+    """Limit the length of every file to 8,000 bytes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, hard))
     yield

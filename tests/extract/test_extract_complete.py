@@ -45,7 +45,8 @@ LISTS = {
     "/ramp/v1/chains": {"chains"},
     "/ramp/v1/bank-accounts/config": {"bank_account_config"},
 }
-"""The GET operations of both specifications, except reads of one record of a list."""
+"""The GET operations of both specifications, except reads of one record of a list, and the
+tables that each fills."""
 
 ONE_OF_A_LIST = {
     "/finance/v1/parties/{}",
@@ -58,7 +59,7 @@ ONE_OF_A_LIST = {
 }
 
 DETAILS = {"ramp_request_events"}
-"""Resources that only the detail of a record contains."""
+"""Tables that are filled from the detail of a record, not from a list."""
 
 
 def asked(served: Served) -> set[str]:
@@ -81,7 +82,9 @@ def test_a_sync_asks_every_list_and_nothing_unknown(
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_every_listed_record_is_in_its_table(synced: tuple[Lake, SyncReport], path: str) -> None:
+def test_every_listed_resource_has_rows_in_its_tables(
+    synced: tuple[Lake, SyncReport], path: str
+) -> None:
     snapshot = synced[0].snapshot()
     for table in LISTS[path]:
         assert snapshot.sql(f'SELECT 1 FROM "{table}" LIMIT 1').num_rows == 1

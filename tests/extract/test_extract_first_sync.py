@@ -1,3 +1,5 @@
+"""The first sync stores exactly the records that the services list."""
+
 from __future__ import annotations
 
 import json
@@ -32,7 +34,7 @@ def ids(rows: list[dict]) -> list[str]:
 
 
 @pytest.mark.parametrize("table", LISTED)
-def test_table_holds_exactly_the_records_listed(calm: Calm, synced: Synced, table: str) -> None:
+def test_a_table_holds_exactly_the_records_listed(calm: Calm, synced: Synced, table: str) -> None:
     stored = synced[0].snapshot().sql(f'SELECT id FROM "{table}"').to_pylist()
     assert ids(stored) == ids(Bare(*calm).get(*LISTED[table]))
     assert stored

@@ -68,11 +68,12 @@ def test_a_kill_while_storing_a_detail_loses_only_that_detail(
     known = {msgspec.json.decode(detail)["id"] for detail in left}
     asked = {path.rpartition("/")[2] for _, path, _ in served.requests[seen:]}
     assert asked
-    assert not known & asked  # details kept completely are not fetched again
+    # Details that were stored completely are not fetched again.
+    assert not known & asked
 
 
 def moved(sandbox: Sandbox, lake: Lake) -> None:
-    """Let the service move on: one request ends, one advances, one is rejected."""
+    """Let the service move on: one request is completed, one advances, one is denied."""
     waiting: dict[str, list[str]] = {}
     query = "SELECT id, status FROM ramp_requests WHERE is_open ORDER BY id"
     for row in lake.snapshot().sql(query).to_pylist():
@@ -100,7 +101,7 @@ def test_a_later_sync_killed_at_any_write_point_is_completed_by_the_next(
         assert before[0]["ramp_requests"] != expected[0]["ramp_requests"]
         assert len(expected[1]["ramp_requests_history"]) == 3
         assert count[0] > 30
-        # The lake's own tests cover every point before a release.
+        # Before a release, the lake's own tests cover every point.
         points = sorted({*range(0, count[0], examples(15, 5)), count[0] - 1})
         arguments = [served.base_url, str(desk), sandbox.now.isoformat(), "each"]
         done = subprocess.run(
@@ -118,7 +119,8 @@ def test_a_later_sync_killed_at_any_write_point_is_completed_by_the_next(
             if not shown[-1]:
                 sync(client, lake, sandbox.now)
                 assert (contents(lake), histories(lake)) == expected, point
-    assert shown == sorted(shown)  # one point makes everything visible at once
+    # One write point makes everything visible at once.
+    assert shown == sorted(shown)
     assert 0 < sum(shown) < len(points)
 
 

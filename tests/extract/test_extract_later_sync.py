@@ -1,3 +1,5 @@
+"""Later syncs fetch only possible changes, and faults leave the stored data unchanged."""
+
 from __future__ import annotations
 
 import threading
@@ -46,7 +48,8 @@ def test_second_sync_asks_only_for_what_can_have_changed(
     assert len(details) == len(open_ones) + 2
     lists = [query for path, query in asked if path == "/ramp/v1/ramp-requests"]
     (listing,) = [query for query in lists if "size=1&" not in query]
-    assert len(lists) == 3  # the count, before and after
+    # The other two ask for the count, before and after the listing.
+    assert len(lists) == 3
     assert "fromDate=2026-11-01" in listing
     after = contents(lake)
     assert len(after.pop("wallet_balances")) == 2 * len(before.pop("wallet_balances"))

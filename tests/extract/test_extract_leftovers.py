@@ -42,7 +42,7 @@ def test_killed_syncs_leave_at_most_one_folder(own: tuple[Sandbox, Served], tmp_
         with counted() as count:
             sync(client, lake_in(tmp_path), sandbox.now)
         one_more = files_of(tmp_path) - settled
-        # A sync killed before the point of visibility never commits.
+        # A sync that dies in the first half of its write points never commits.
         chance = Random(1)
         points = [str(chance.randrange(count[0] // 2)) for _ in range(KILLS)]
         arguments = [served.base_url, str(tmp_path), sandbox.now.isoformat(), "there", *points]

@@ -1,4 +1,4 @@
-"""Pages parsed column by column give the same rows as record by record."""
+"""Pages parsed column by column give the same rows as pages parsed record by record."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def not_this_way() -> list[Record[RampRequest]]:
 
 
 @pytest.mark.acceptance
-@settings(deadline=None)  # the first example loads libraries
+# The first example loads libraries, so there is no deadline.
+@settings(deadline=None)
 @given(st.lists(item, min_size=1, max_size=5))
 def test_both_parsers_give_the_same_rows(items: list[dict]) -> None:
     result = encoder.encode(items)
@@ -217,7 +218,8 @@ def test_a_page_with_more_than_flat_items_is_parsed_record_by_record(odd: dict) 
         "1e75",
         "0.1234567890123456789",
         "1e-19",
-        str(2**238),  # times 10**18 it is 0 in 256 bits
+        # Multiplied by 10**18, this number is 0 in 256 bits.
+        str(2**238),
         str(2**238 * 3),
         str(2**240 + 2**238),
         str(-(2**246)),

@@ -1,4 +1,4 @@
-"""Other work of the desk while a sync calls the services: stored meanwhile, nothing mixed up."""
+"""Other commits while a sync calls the services: stored at once, and not mixed with the sync."""
 
 from __future__ import annotations
 
@@ -89,7 +89,8 @@ def test_service_rows_written_meanwhile_are_not_overwritten(
     lake = lake_in(shutil.copytree(synced[0].workspace, tmp_path / "desk"))
     before = contents(lake)
 
-    def work() -> None:  # as a pull from another desk, or a repair
+    # A pull from another desk and a repair write service rows like this.
+    def work() -> None:
         with lake.writer("repair", sandbox.now) as writer:
             keys = lake.snapshot().sql("SELECT id FROM accounts ORDER BY id LIMIT 1")
             writer.vanish(ACCOUNTS, pa.table({"id": keys["id"]}))

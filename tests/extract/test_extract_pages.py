@@ -61,7 +61,10 @@ def slice_of(page: int, size: int, total: int) -> list[int]:
 def listed(
     folder: Path, lake: Lake, answer: Answer, strange: dict | None = None
 ) -> tuple[Pages, int]:
-    """Sync the pages of `answer`; the last record of each page also has the fields of `strange`."""
+    """Sync the pages of `answer`, and return the service and the number of stored rows.
+
+    The last record of each page also has the fields of `strange`.
+    """
     pages = Pages(answer, strange or {})
     secret = folder / "secret"
     secret.write_text("s")
@@ -194,7 +197,7 @@ def test_repeating_pages_are_not_read_to_the_end(tmp_path: Path, lake: Lake) -> 
     ],
     ids=["deep", "digits", "long id", "long wallet id", "long version"],
 )
-def test_a_listed_record_too_deep_to_be_read_back_stores_nothing(
+def test_a_listed_record_beyond_a_limit_stores_nothing(
     tmp_path: Path, lake: Lake, strange: dict
 ) -> None:
     with pytest.raises(UnexpectedResponse, match="GET /ramp-requests"):

@@ -25,7 +25,7 @@ Change = Callable[[str, dict], dict | None]
 
 
 class Rewriting(httpx.BaseTransport):
-    """Real answers, rewritten by path; None turns an answer into a 404."""
+    """A transport that passes successful GET answers to `change`; None becomes a 404."""
 
     def __init__(self) -> None:
         self.change: Change = lambda _path, body: body
@@ -71,7 +71,7 @@ REQUESTS = only("ramp_requests")
 
 
 def without(name: str) -> Change:
-    """Return the ramp service's answers as if it never had a request."""
+    """Return a change that removes this request from the ramp service's answers."""
 
     def change(path: str, body: dict) -> dict | None:
         if path.endswith(name):
@@ -268,7 +268,7 @@ def test_transfers_no_longer_listed_newest_first_are_all_read_and_reported(
 
 
 @pytest.mark.acceptance
-def test_since_relists_from_that_day(desk: tuple[Client, Rewriting, Lake]) -> None:
+def test_since_relists_the_requests_from_that_day(desk: tuple[Client, Rewriting, Lake]) -> None:
     client, inner, lake = desk
     now = Sandbox().now
     first = sync(client, lake, now, scope=only("ramp_requests", since=date(2026, 10, 1)))
@@ -277,7 +277,8 @@ def test_since_relists_from_that_day(desk: tuple[Client, Rewriting, Lake]) -> No
     assert first.notices == ()
     report = sync(client, lake, now, scope=only("ramp_requests", since=date(2026, 9, 1)))
     assert line(report, "ramp_requests")[0] > 0
-    whole = sync(client, lake, now, scope=REQUESTS)  # an unnarrowed sync leaves no gap
+    # A sync without `since` leaves no gap.
+    whole = sync(client, lake, now, scope=REQUESTS)
     assert line(whole, "ramp_requests")[0] > 0
     assert inner.asked
 

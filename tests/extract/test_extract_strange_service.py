@@ -23,7 +23,7 @@ Calm = tuple[Sandbox, Served]
 
 
 class Changing(httpx.BaseTransport):
-    """Pass the result of every GET on a path to `change`."""
+    """A transport that passes the result of every answer on a path to `change`."""
 
     def __init__(self, path: str, change: Change) -> None:
         self._path = path

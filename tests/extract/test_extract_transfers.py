@@ -1,3 +1,5 @@
+"""Where the reading of a list of transfers ends, and how amounts of transfers are stored."""
+
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
@@ -48,7 +50,7 @@ def walked(
     must: set[str] = frozenset(),
     since: datetime | None = None,
 ) -> list[str]:
-    """Return the ids read from the pages before the list may end."""
+    """Return the ids of the pages that are read until the list may end."""
     walk = TransferListing(iter(()), set(must))
     met = []
     for page in pages:

@@ -1,4 +1,4 @@
-"""A service without a list: only its own statement counts, and stored rows stay."""
+"""A list that a service does not offer: only the service's own error counts; stored rows stay."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def published() -> Iterator[Published]:
 
 
 class Hiding(httpx.BaseTransport):
-    """A service that hides one record; `page` answers paths with a given end."""
+    """A service that hides one record; `pages` has fixed answers, by the end of a path."""
 
     def __init__(self) -> None:
         self.hidden = ""
@@ -74,7 +74,7 @@ def hiding(published: Published, tmp_path: Path) -> Iterator[tuple[Client, Hidin
 
 @pytest.fixture
 def filled(calm: tuple[Sandbox, Served], lake: Lake, tmp_path: Path) -> Lake:
-    """Return a lake with transfers between accounts, from a generation that offers them."""
+    """Return a lake with transfers between accounts, synced from a profile that lists them."""
     with client_for(tmp_path, *calm) as client:
         sync(client, lake, calm[0].now, scope=Scope(tables=TRANSFERS))
     return lake

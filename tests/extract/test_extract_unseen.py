@@ -33,7 +33,7 @@ Change = Callable[[dict[str, Any]], dict[str, Any] | int]
 
 
 class Altered(httpx.BaseTransport):
-    """Pass the whole answer to every GET on a path to `change`; a number is a status."""
+    """A transport that passes answers to GET on a path to `change`; a number is a status."""
 
     def __init__(self, path: str, change: Change) -> None:
         self._path = path
@@ -71,7 +71,7 @@ class Desk:
         full: bool = False,
         since: date | None = None,
     ) -> SyncReport:
-        """Sync the given tables, or all."""
+        """Sync the given tables, or all, with the answers on `path` altered by `change`."""
         scope = Scope(tables=frozenset(tables) or None, full=full, since=since)
         sandbox, served = self._calm
         with Client(
@@ -175,7 +175,8 @@ def test_a_refused_list_is_a_finding_until_it_is_read(desk: Desk) -> None:
     assert [skip.table for skip in report.skipped] == ["fees"]
     (finding,) = desk.findings
     assert (finding.kind, finding.table_name) == ("refused", "fees")
-    desk.sync("/fees", dict, "parties")  # it does not cover fees
+    # This sync does not read fees.
+    desk.sync("/fees", dict, "parties")
     assert desk.findings == [finding]
     desk.sync("/fees", dict, "fees", "parties")
     assert desk.findings == []
@@ -238,9 +239,12 @@ def test_an_account_named_by_transfers_but_by_no_list_is_reported(desk: Desk) ->
         ([n for n in range(1, 61) if n != 30], [("INV-0030", "INV-0030", 1)]),
         ([n for n in range(1, 201) if n not in {98, 99, 100}], [("INV-0098", "INV-0100", 3)]),
         ([n for n in range(1, 61) if n != 30] * 2, [("INV-0030", "INV-0030", 1)]),
-        (range(1, 61, 7), []),  # shared with others
-        ([*range(1, 61, 7)] * 8, []),  # the same, each reference on several requests
-        ([1, 2, 4], []),  # too few for a finding
+        # The service gives the numbers in between to other companies.
+        (range(1, 61, 7), []),
+        # This is the same, with each reference on eight requests.
+        ([*range(1, 61, 7)] * 8, []),
+        # Three numbers are too few for a finding.
+        ([1, 2, 4], []),
     ],
 )
 def test_a_gap_in_a_dense_series_is_reported(

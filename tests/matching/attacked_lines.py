@@ -14,6 +14,7 @@ Row = dict[str, Any]
 
 
 def standing(name: str, code: str, **more: Any) -> Row:
+    """Return a virtual account, which expects any amount."""
     return expectation(name, code, kind="virtual_bank_account", account=OWN, **more)
 
 
@@ -30,7 +31,7 @@ def left_open(lines: list[Row], expectations: list[Row], entry_id: str = "a") ->
 
 
 def all_left_open(texts: list[str], amount: str, expectations: list[Row], *before: Row) -> None:
-    """Check that no line with one of these texts from the known payer is matched."""
+    """Check that no line from `PAYER` with one of these texts is matched."""
     rows = [line(f"a{n}", amount, text, 9, **PAYER) for n, text in enumerate(texts)]
     matches = match([*before, *rows], expectations)
     for row, text in zip(rows, texts, strict=True):
@@ -42,6 +43,6 @@ def all_left_open(texts: list[str], amount: str, expectations: list[Row], *befor
 
 
 def cut(text: str, length: int, filler: str = "invoice of last month ") -> str:
-    """Pad the text at its start to this length."""
+    """Put filler before the text, so that it ends at this length as if it was cut off there."""
     before = (filler * 10)[: length - len(text) - 1].rstrip()
     return f"{before:x<{length - len(text) - 1}} {text}"

@@ -1,9 +1,9 @@
 """A company whose payers give no reference in the last month, but have earlier habits.
 
-Payers pay every month, to codes of one pooled account or for invoices in their name. They share
-amounts, days and words of their names. Some pay through an account that others use too, some move
-to another bank or are written with another legal form. The earlier months are settled: most lines
-by a person, the rest by the code in their text.
+Payers pay nearly every month to codes of one pooled account, and half of them also pay invoices.
+They share amounts, days and words of their names. Some pay through an account that others use too,
+some move to another bank or are written with another legal form. In the earlier months, most of
+the expected lines were accepted by a person, and the rest have the code in their text.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ SHARED = tuple(map(Decimal, ("50", "100", "250", "500", "750", "1000")))
 
 
 class Habits(msgspec.Struct, frozen=True):
-    """A world with people's decisions about all months before the last."""
+    """A world with people's decisions about most expected lines before the last month."""
 
     world: World
     decisions: pa.Table
     last_month: frozenset[str]
-    """The lines of the last month, which have no reference."""
+    """The ids of the lines of the last month, which have no reference."""
 
 
 class Payer(msgspec.Struct):
@@ -70,7 +70,7 @@ class Payer(msgspec.Struct):
     new_account: str
 
     def name(self, random: Random) -> str:
-        """Return the name in one of the spellings that banks use."""
+        """Draw one of the ways in which banks write the name."""
         words = list(self.words)
         if random.random() < 0.15:
             words.reverse()
@@ -95,7 +95,7 @@ _BARE = str.maketrans("üöäéíáøóńŁ", "uoaeiaoonL")
 
 
 class Standing(msgspec.Struct):
-    """The monthly payment of a payer for one code, with its amount, usual day and words."""
+    """The monthly payment of a payer for one code, with its amount, usual day and subject."""
 
     payer: Payer
     code: dict[str, Any]
@@ -157,7 +157,7 @@ class _Drawing:
         return Decimal(self.random.randrange(2_000, 200_000)).scaleb(-2)
 
     def standing(self, payer: Payer) -> Iterator[Standing]:
-        """Draw one to three codes that the payer pays for; one in eight is shared."""
+        """Yield a payer's one to three payments; about one in eight reuses an earlier code."""
         for _ in range(self.random.choice((1, 1, 2, 3))):
             accounts = [row for row in self.world.expectations if row["amount"] is None]
             is_shared = accounts and self.random.random() < 0.12
@@ -193,7 +193,7 @@ class _Drawing:
         self.line(habit.payer, habit.code, amount, on, text=text, to=POOL)
 
     def invoice(self, customer: Payer, month: int) -> None:
-        """Add an invoice to a customer, paid some days later, sometimes minus a charge."""
+        """Add an invoice to a customer, usually paid days later, sometimes minus a charge."""
         amount = self.amount()
         opened = self.random.randrange(1, 10)
         request = self.expect(
@@ -236,7 +236,7 @@ class _Drawing:
         account, name = payer.account_in(month), payer.name(self.random)
         if account == CLEARING and self.random.random() < 0.5:
             name = "Clearing Services NV"
-        # Sometimes another payer pays for the code.
+        # Sometimes another payer pays, and the text names the usual payer.
         if expected and month > 2 and self.random.random() < 0.03:
             text, name, account = f"{text} {name}", self.payer().name(self.random), self.account()
         self.world.lines.append(

@@ -1,7 +1,8 @@
 """Bank lines with known right answers, drawn from a seed, to measure matching.
 
-Every line has a kind, a ceiling for matchers (`auto`, `suggest` or `never`), and the expectation
-that it belongs to. A kind is a way of writing a code, or a scene from a company's month.
+Every line has a kind, a ceiling for matchers (`auto`, `suggest` or `never`), and, if it belongs to
+an expectation, that expectation. A kind is a way of writing a code, or a scene from a company's
+month.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from mangled_world import SCENES, Builder, Kind, World
 __all__ = ["KINDS", "draw", "drawn"]
 
 ENTERED = (mangled_near, mangled_rivals, mangled_scenes, mangled_serials)
-"""The modules with the scenes."""
+"""The modules with the scenes; importing them registers the scenes."""
 MOST_OF_A_KIND = 200
-"""Most lines of each kind in a world; for more lines there are not enough codes."""
+"""Maximum number of times a kind occurs in a world; for more there are not enough codes."""
 
 
 def draw(seed: int, each: int = 9, kinds: Sequence[Kind] | None = None) -> World:
@@ -37,9 +38,9 @@ def draw(seed: int, each: int = 9, kinds: Sequence[Kind] | None = None) -> World
 
 
 def drawn(rows: int) -> tuple[pa.Table, pa.Table]:
-    """Draw this many lines, with their expectations, from as few worlds as possible.
+    """Draw at least this many lines, with their expectations, from few large worlds.
 
-    All worlds have the same accounts and similar codes, so with many small worlds very many
+    All worlds have the same accounts and similar codes, so in many small worlds very many
     expectations would have the same code.
     """
     of_a_kind = max(1, min(MOST_OF_A_KIND, rows // MOST_OF_A_KIND))

@@ -1,6 +1,6 @@
 """Measure a matcher on a world with known right answers: false matches and found matches.
 
-`falls` describes each false match in a sentence; `figures` count the results by kind.
+`falls` describes each false match in a sentence; `figures` counts the results by kind.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Figure", "Totals", "falls", "figures", "misnamed", "run", "totals"]
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """The number of lines of one kind and ceiling, matched, and with the right candidate first."""
+    """Numbers of lines of one kind and ceiling: all, matched, and right expectation first."""
 
     kind: str
     ceiling: Ceiling
@@ -31,25 +31,25 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 class Totals(msgspec.Struct, frozen=True):
-    """The three guarantees of the contract as counts."""
+    """Counts for the contract's guarantees: false matches, matches, right expectation first."""
 
     lines: int
     false_matches: int
     auto: int
     auto_matched: int
     findable: int
-    """Lines of the classes auto and suggest."""
+    """Lines with the ceiling `auto` or `suggest`."""
     first: int
-    """Lines of these with the right expectation first."""
+    """Findable lines with the right expectation first."""
 
 
 def run(world: World) -> Matches:
-    """Match a world under the standard rules."""
+    """Match a world under the default rules."""
     return match_references(*world.tables())
 
 
 def falls(world: World, matches: Matches) -> Iterator[str]:
-    """Yield a description of each match above its ceiling or to a wrong expectation."""
+    """Yield a description of each match above its ceiling, or with a wrong allocation."""
     shares = _shares(matches)
     for row in matches.lines.arrow.to_pylist():
         truth = world.truths[row["entry_id"]]
@@ -58,7 +58,7 @@ def falls(world: World, matches: Matches) -> Iterator[str]:
 
 
 def misnamed(world: World, matches: Matches) -> Iterator[str]:
-    """Yield a description of each line with an outcome other than the contract's."""
+    """Yield a description of each line with an outcome that its truth does not allow."""
     shares = _shares(matches)
     for row in matches.lines.arrow.to_pylist():
         truth = world.truths[row["entry_id"]]
@@ -82,7 +82,7 @@ def scene_words(world: World, row: dict[str, Any]) -> str:
 
 
 def figures(world: World, matches: Matches) -> list[Figure]:
-    """Return the results, one row per kind and ceiling."""
+    """Return the counts of a world, one row per kind and ceiling."""
     rows: dict[tuple[str, Ceiling], list[tuple[bool, bool]]] = defaultdict(list)
     for row in matches.lines.arrow.to_pylist():
         truth = world.truths[row["entry_id"]]

@@ -1,4 +1,4 @@
-"""Scenes of codes inside, next to or across other codes and numbers, and codes with check digits.
+"""Scenes of codes inside, next to or formed from other texts, and codes with check digits.
 
 Examples: a code that begins another one, a code formed by chance from neighbouring words, a code
 inside an IBAN. If the text cannot decide, a matcher may not decide either.
@@ -13,7 +13,7 @@ from mangled_world import Builder, scene
 
 
 def _nested(b: Builder) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a code, and a longer code that begins with it."""
+    """Add two requests; the second's code is the first's code and one more digit."""
     while True:
         long = f"PAY-2025-{b.random.randrange(100_000, 999_999)}"
         if b.claim(long, long[:-1]):
@@ -168,7 +168,7 @@ def _shared(b: Builder) -> None:
 
 
 def _rf(b: Builder) -> str:
-    """Return a creditor reference with its check digits (ISO 11649)."""
+    """Draw an unused creditor reference with its check digits (ISO 11649)."""
     while True:
         body = str(b.random.randrange(10**11, 10**12))
         check = 98 - int(f"{body}271500") % 97

@@ -36,7 +36,7 @@ def _day(of: int) -> date:
 
 
 def _two_of_one(b: Builder) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Return a payer, and two requests that one fact connects with each other and the payer."""
+    """Return two requests of the same owner, payer or both, and the payer as a line's field."""
     payer = b.payer()
     owner = f"owner {payer}"
     tie: dict[str, Any] = b.random.choice(
@@ -50,7 +50,7 @@ def _two_of_one(b: Builder) -> tuple[dict[str, Any], dict[str, Any], dict[str, A
 
 
 def _long_code(b: Builder, end: int) -> tuple[str, str]:
-    """Return a code, and its beginning as a shorter code."""
+    """Draw a code, and return it with and without its last `end` characters."""
     while True:
         letters = "".join(b.random.choices("BCDFGHJKMNPQRSTVWX", k=3))
         middle = f"{b.random.randrange(10)}KY{b.random.randrange(10)}"

@@ -1,6 +1,6 @@
 """Scenes of a company's month: contradictions, repetitions, returns, and lines with few facts.
 
-A scene states the outcome of a line if the contract does.
+A scene states the outcomes that the contract allows for a line, if it names any.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def _two_that_add_up(b: Builder) -> None:
     b.line("never", None, text, outcomes=("matched",), shares=shares, amount=total)
 
 
-# Lines that repeat, and lines that come back
+# Repeated payments and returns
 
 
 @scene("paid twice")
@@ -362,7 +362,7 @@ def _sum(b: Builder) -> None:
         b.line("never", request, filler(b.random), amount=amount, booking_date=_day(14), **payer)
 
 
-# Lines that look like others
+# Lines that are pending, twins, classed or late
 
 
 @scene("pending at the bank")

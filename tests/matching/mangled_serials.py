@@ -1,8 +1,8 @@
-"""Scenes of serial numbers written in another way, ambiguous and honest ones.
+"""Scenes of serial numbers written in another way, some of them ambiguous.
 
-In an ambiguous one, another request of the amount differs by one slip, the text continues a longer
-code or was truncated, or the digits are grouped differently. A matcher may not match it
-automatically.
+A line is ambiguous if another request for its amount has a code that differs by one slip, if the
+text continues as a longer code or was cut off before the rest of that code, or if the digits are
+grouped differently. A matcher may not match an ambiguous line automatically.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _WORDS = ("thanks", "with thanks", "as agreed", "for the order", "final payment"
 
 
 def _serial(b: Builder) -> tuple[str, int]:
-    """Return the prefix of an unused series, and a number in it."""
+    """Draw an unused serial number, and return its prefix and its number."""
     while True:
         letters = "".join(b.random.choices("BCDFGHJKMNPQRSTVWX", k=4))
         number = b.random.randrange(1_200, 9_800)
@@ -25,7 +25,7 @@ def _serial(b: Builder) -> tuple[str, int]:
 
 
 def _one_slip_away(b: Builder, **more: Any) -> tuple[dict[str, Any], str]:
-    """Return a request, its code without zeros, and a request with a code one slip away."""
+    """Return a request and its code without zeros; add a request one slip from that code."""
     series, number = _serial(b)
     request = b.expect(code=f"{series}00{number}", **more)
     digits = str(number)
@@ -49,7 +49,7 @@ def _slip_of_another_amount(b: Builder) -> None:
 
 
 def _longer_beside(b: Builder) -> tuple[dict[str, Any], str, str]:
-    """Return a request, its code without zeros, and the last digit of a longer code."""
+    """Return a request, its code without zeros, and the last digit of another, longer code."""
     series, number = _serial(b)
     request = b.expect(code=f"{series}00{number}")
     digit = str(b.random.randrange(1, 10))

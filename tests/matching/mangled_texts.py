@@ -2,7 +2,8 @@
 
 Each way writes a code into the reference fields of a line and declares the ceiling for matchers:
 `known` if the amount is the expected one, and `standing` if the expectation has no amount and the
-payer is new. The ways follow from the contract, not from any matcher.
+payer is new. The ceiling `auto` allows a match, `suggest` only a suggestion, and `never` requires
+neither. The ways follow from the contract, not from any matcher.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ __all__ = ["CEILINGS", "TEXTS", "Ceiling", "Way", "Written", "filler", "plain"]
 
 Ceiling = Literal["auto", "suggest", "never"]
 CEILINGS: tuple[Ceiling, ...] = ("auto", "suggest", "never")
-# The maximum number of characters in SEPA.
+# Maximum numbers of characters in SEPA, for the remittance text and for ids.
 _UNSTRUCTURED, _STRUCTURED = 140, 35
 
 
@@ -50,7 +51,7 @@ def filler(random: Random) -> str:
 
 
 def _around(change: Callable[[str, Random], str | None]) -> Callable[[str, Random], Written | None]:
-    """Return a way that writes the changed code between other words."""
+    """Return a function that writes the changed code, alone, after or before other words."""
 
     def write(code: str, random: Random) -> Written | None:
         changed = change(code, random)
@@ -62,11 +63,11 @@ def _around(change: Callable[[str, Random], str | None]) -> Callable[[str, Rando
 
 
 BOLD = {65 + n: 0x1D400 + n for n in range(26)} | {48 + n: 0x1D7CE + n for n in range(10)}
-"""Mathematical bold letters and digits, by the plain ones."""
+"""Code points of mathematical bold letters and digits, by those of the plain ones."""
 
 
 def _fixed(pattern: str) -> Callable[[str, Random], Written | None]:
-    """Return a way with a fixed text: `{}` is the code, `{lower}` the code in lower case."""
+    """Return a function that writes a fixed text; `{lower}` is the code in lower case."""
     return lambda code, _: Written(pattern.format(code, lower=code.lower()))
 
 

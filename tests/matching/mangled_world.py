@@ -1,8 +1,8 @@
-"""The parts of worlds with known right answers: lines, expectations, and the truth about both.
+"""Worlds of lines and expectations with the right answer for each line, and their builder.
 
 Each code, amount and payer is unique, unless a scene needs a repetition. Codes have the form of
 the services' codes and are as similar as real ones. A mangled code that equals another valid code
-is drawn again, because no matcher could tell them apart.
+is drawn again, because no matcher could distinguish them.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ class Truth(msgspec.Struct, frozen=True):
     ceiling: Ceiling
     expectation_id: str | None
     outcomes: tuple[str, ...] = ()
-    """The outcome is one of these, if the contract names it."""
+    """The outcomes that the contract allows; empty if it names none."""
     shares: tuple[tuple[str, Decimal], ...] = ()
-    """The most that may be allocated if one line pays several expectations."""
+    """The amount of each expectation if the line pays several of them."""
 
 
 class World(msgspec.Struct, frozen=True):
-    """Lines, expectations, and the truth of each line by its id."""
+    """Lines, expectations, and the truth about each line by its id."""
 
     lines: list[dict[str, Any]]
     expectations: list[dict[str, Any]]
     truths: dict[str, Truth]
 
     def tables(self) -> tuple[pa.Table, pa.Table]:
-        """Return both as Arrow tables."""
+        """Return the lines and the expectations as Arrow tables."""
         return (
             pa.Table.from_pylist(self.lines, _schema(LINES)),
             pa.Table.from_pylist(self.expectations, _schema(EXPECTATIONS)),
@@ -65,7 +65,7 @@ SCENES: list[Kind] = []
 
 
 def scene(name: str) -> Callable[[Callable[[Builder], None]], Callable[[Builder], None]]:
-    """Register a scene under its name, with its ceiling for matchers."""
+    """Return a decorator that registers a scene under this name."""
 
     def enter(play: Callable[[Builder], None]) -> Callable[[Builder], None]:
         SCENES.append(Kind(name, play))
@@ -75,7 +75,7 @@ def scene(name: str) -> Callable[[Callable[[Builder], None]], Callable[[Builder]
 
 
 class Builder:
-    """A generator of the parts of scenes; no part is drawn twice."""
+    """A builder of one world: it draws unused codes and amounts, and collects the rows."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -130,7 +130,7 @@ class Builder:
                 return typed
 
     def payer(self) -> str:
-        """Draw an account that was not used before."""
+        """Draw an account with so many random digits that it is always new in practice."""
         return f"DE{self.random.randrange(10**19, 10**20)}"
 
     def expect(self, **more: Any) -> dict[str, Any]:
@@ -177,7 +177,7 @@ class Builder:
         shares: tuple[tuple[str, Decimal], ...] = (),
         **more: Any,
     ) -> dict[str, Any]:
-        """Add a bank line that pays the expectation `wanted`, except for the given fields."""
+        """Add a bank line that pays the request, if one is given; `more` has fields of the line."""
         to = request or {"account": OWN, "amount": None, "direction": "CRDT", "currency": "EUR"}
         text = written if isinstance(written, Written) else Written(written)
         row = {
@@ -199,7 +199,7 @@ class Builder:
         return row
 
     def written(self, way: Way, code: str) -> Written | None:
-        """Write the code in this way; return None if that is impossible or gives another code."""
+        """Write the code in this way; return None if the text cannot avoid another's code."""
         for _ in range(50):
             written = way.write(code, self.random)
             if written is None:

@@ -2,11 +2,11 @@
 
     python spark_runner.py FOLDER…
 
-Each FOLDER/plan.json names the session's settings, the input tables (their Parquet files, the
-folder by which these are partitioned, their columns) and the steps in order. The rows of each step
-are written to FOLDER/rows/<step> and read from there by the steps after it. FOLDER/products.json
-then lists every join without equal columns that Spark plans if no table is small enough to
-broadcast: the step, and the tables on both sides.
+Each FOLDER/plan.json names the session's settings (those of the first plan count), the input
+tables (their Parquet files, the base folder of their partitions, and their columns) and the steps
+in order. The rows of each step are written to FOLDER/rows/<step> and read from there by the steps
+after it. FOLDER/products.json then lists every join without equal columns that Spark plans if no
+table is small enough to broadcast: the step, and the tables on both sides.
 """
 
 import json
@@ -37,7 +37,7 @@ def run(session, folder, plan):
 
 
 def products(session, plan):
-    """Return the joins of every row with every row that Spark plans if no table is small."""
+    """Return the joins without equal columns that Spark plans if it broadcasts no table."""
     session.sql("SET spark.sql.autoBroadcastJoinThreshold=-1")
     database = f"plans{plan['number']}"
     session.sql(f"CREATE DATABASE {database}")

@@ -1,4 +1,4 @@
-"""Cases 24 to 38 that concern matching: returns and people's decisions."""
+"""Those of the cases 24 to 38 that concern matching: returns, decisions and totals."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_case_34_the_requested_amount_is_the_received_plus_the_remaining_amount(
     for request in world.expectations:
         if request["amount"] is not None:
             state_row = states[request["expectation_id"]]
-            # In a line that pays several, a request of the opposite direction is subtracted.
+            # A line's share is negative for a request of the opposite direction.
             received = abs(shares[request["expectation_id"]])
             assert request["amount"] == received + state_row["remaining"]
 

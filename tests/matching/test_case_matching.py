@@ -17,7 +17,7 @@ EARLIER = "PAY-2026-000001"
 
 
 def requests(*amounts: str) -> list[dict[str, object]]:
-    """Return requests that no line names, and one that the known payer paid earlier."""
+    """Return a request that the known payer paid earlier, and requests that no line names."""
     rows = [
         expectation(f"r{n}", f"PAY-2026-9{n:05}", amount) for n, amount in enumerate(amounts, 1)
     ]
@@ -42,7 +42,7 @@ def test_case_15_equal_amounts_on_one_day_never_match_without_a_reference(
 
 
 def test_case_16_the_greedy_trap_has_one_answer_in_any_order() -> None:
-    """a1 fits b1 best and b2 nearly as well; a2 fits only b1."""
+    """Line a1 fits request b1 best and b2 nearly as well; line a2 fits only b1."""
     lines = [
         line("a1", "100", "PAY-2026-00441 and more", 9),
         line("a2", "100", "PAY-2026-O04417", 9),
@@ -64,7 +64,7 @@ def test_case_16_the_greedy_trap_has_one_answer_in_any_order() -> None:
 
 
 def test_case_17_sums_without_references_are_suggested_at_most_in_bounded_time() -> None:
-    """Sixty equal parts have too many subsets to try all of them before the timeout."""
+    """Sixty equal parts have too many subsets to try each before the timeout."""
     lines = [line(f"a{n:02}", "10", "thanks", 9, **KNOWN_PAYER) for n in range(60)]
     matches = match([EARLIER_LINE, *lines], requests("300", "310", "10"))
     outcomes = {outcome(matches, f"a{n:02}")["outcome"] for n in range(60)}
@@ -112,7 +112,7 @@ def test_case_18_one_request_paid_in_two_ways_is_received_once(days: tuple[int, 
 
 
 def test_case_19_no_tolerance_hides_a_fee_and_six_decimals_stay_exact() -> None:
-    """EURC is worth exactly one euro, so a hundredth of a cent is a difference."""
+    """EURC has six decimals, so a millionth of a euro is a difference."""
     expectations = [expectation("r", CODE, "9126.400000", currency="EURC")]
     short = match([line("a", "9126.399999", CODE, currency="EURC")], expectations)
     assert state(short)["state"] == "partly_received"
@@ -132,7 +132,7 @@ def test_case_21_a_payment_to_a_stopped_request_is_a_conflict(status: str) -> No
     assert status in line_outcome["reason"]
 
 
-def test_case_21_a_payment_before_its_request_was_there_never_matches() -> None:
+def test_case_21_a_payment_before_its_request_existed_never_matches() -> None:
     opened = datetime(2026, 10, 20, 9, tzinfo=UTC)
     expectations = [expectation("r", CODE, "100", opened_at=opened)]
     early = outcome(match([line("a", "100", CODE, 5)], expectations))
@@ -152,7 +152,7 @@ def test_case_22_an_amount_changed_after_the_wire_shows_as_a_difference() -> Non
 
 
 def test_case_23_a_status_alone_never_receives_money() -> None:
-    """A request SUCCEEDED without a bank line; another has a line while the service waits."""
+    """One request succeeded without a bank line; another has a line while the service waits."""
     matches = match([line("x", "1", "rent")], [expectation("r", CODE, "100", status="SUCCEEDED")])
     assert (state(matches)["state"], state(matches)["received"]) == ("open", Decimal(0))
     waiting = match([line("a", "100", CODE)], [expectation("r", CODE, "100")])

@@ -14,7 +14,7 @@ ACCOUNT_CODE = "VFY-8M3T-407"
 
 
 def hold(*names: str, each: int = 12) -> None:
-    """Check that scenes of these kinds have all permitted matches and no others."""
+    """Check that lines of these kinds get each permitted match and suggestion, and no other."""
     kinds = [kind for kind in KINDS if kind.name in names]
     assert len(kinds) == len(names)
     world = draw(9, each, kinds)

@@ -24,6 +24,7 @@ def paid(amount: str, text: str = LONG, day: int = 5, **more: Any) -> Row:
 
 
 def earlier(amount: str, text: str = LONG, **more: Any) -> Row:
+    """Return a payment that precedes the one of `paid`."""
     return line("k", amount, text, 1, **(PAYER | more))
 
 

@@ -1,4 +1,7 @@
-"""Lines that look like a match: no attack and none of its variants is matched."""
+"""Lines made to look like a match are not matched.
+
+The first part of a test's name, as `a4`, is the number of the attack.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ def test_a2_two_codes_of_one_pooled_account_are_not_matched() -> None:
 
 
 @pytest.mark.parametrize("amount", ["500", "499.99"])
-def test_a3_a_code_next_to_the_pieces_of_one_with_the_same_amount_is_not_matched(
+def test_a3_a_code_next_to_the_pieces_of_a_code_with_the_same_amount_is_not_matched(
     amount: str,
 ) -> None:
     expectations = [request("r", LONG, "500"), request("s", NEXT, "500")]
@@ -97,7 +100,7 @@ GAPS = [",", ", ", " / ", "+", "_", ";", "\n", "\r\n", "?21", "\n?22", "\u200b",
         "\u2028", "\uff0c", "\t", "\u0301", "\\x08"]  # fmt: skip
 INSIDE = ["-", "/", ".", "\u2010", "\u2011", "\u2012", "\u2013", "\u2014", "\u2015", "\u2212",
           "\uff0d", "\ufe63", "\ufe58", "\uff0f", "\uff0e"]  # fmt: skip
-"""Characters that divide a token, or are part of one and so make it the longer code."""
+"""`GAPS` divide a token; `INSIDE` are part of a token and so make it the longer code."""
 
 
 @pytest.mark.parametrize("code", ["VFY 8M3T 407", ACCOUNT_CODE])
@@ -106,7 +109,7 @@ def test_a5_a_code_followed_by_the_rest_of_a_longer_code_is_not_matched(code: st
 
 
 @pytest.mark.parametrize("code", ["VFY 8M3T 407", ACCOUNT_CODE])
-def test_a6_a_code_followed_by_the_rest_of_one_with_the_same_amount_is_not_matched(
+def test_a6_a_code_followed_by_the_rest_of_a_code_with_the_same_amount_is_not_matched(
     code: str,
 ) -> None:
     all_left_open([f"{code}{gap}5" for gap in GAPS], "70", REQUESTS)

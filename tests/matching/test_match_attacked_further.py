@@ -172,6 +172,7 @@ NAMES = [
 
 
 def _returned(payer: str, back: str) -> list[Row]:
+    """Return a payment from one name, and its return to another name."""
     return [
         line("a", "100", ACCOUNT_CODE, 1, counterparty_account="DE1", counterparty_name=payer),
         line(

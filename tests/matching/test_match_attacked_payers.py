@@ -1,4 +1,7 @@
-"""Returns among several payers, and class rules: a doubtful line is not matched."""
+"""Returns among several payers, and class rules: a doubtful line is not matched.
+
+The first part of a test's name, as `r1`, is the number of the attack.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +116,7 @@ def test_r4_a_return_to_a_payer_without_a_stored_payment_is_not_linked(
     assert outcomes(lines)[1] != "returned"
 
 
-def test_a_return_that_fits_several_equal_payments_of_a_payer_suggests_all_of_them() -> None:
+def test_a_return_that_fits_several_equal_payments_of_a_payer_reopens_none() -> None:
     lines = [paid("a", 1, PAYER), paid("b", 2, PAYER)]
     assert outcomes([*lines, back(PAYER)])[:2] == ["matched", "matched"]
 
@@ -137,7 +140,7 @@ BANK_RULES = (
 
 
 def classed(*rules: ClassRule, **more: Any) -> list[str]:
-    """Return the class rules that a debit of the provider's account with these fields meets."""
+    """Return the names of the class rules that a line of the provider's account meets."""
     texts = ("source", "account", "remittance", "bank_transaction_code", "counterparty_account",
              "counterparty_name", "return_reason")  # fmt: skip
     row = {"entry_id": "a", "direction": "DBIT", "is_reversal": False} | dict.fromkeys(texts)

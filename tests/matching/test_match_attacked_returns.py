@@ -1,4 +1,7 @@
-"""Returns that may belong to another payment or a stranger are not linked."""
+"""Returns that may belong to another payment or a stranger are not linked.
+
+The first part of a test's name, as `f9`, is the number of the attack.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +39,7 @@ def outcomes(lines: list[Row], *others: Row) -> list[str]:
 
 
 def is_a_question(lines: list[Row], *others: Row) -> bool:
+    """Return whether no line is linked automatically as a return."""
     return "returned" not in outcomes(lines, *others)
 
 

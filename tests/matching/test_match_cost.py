@@ -29,9 +29,12 @@ from treasury.matching.settled_tables import NOTHING_SETTLED
 COMPARING_ALL = (
     "BLOCKWISE_NL_JOIN", "NESTED_LOOP_JOIN", "CROSS_PRODUCT", "IE_JOIN", "PIECEWISE_MERGE_JOIN",
 )  # fmt: skip
-"""Joins with a cost that is the product of their inputs' sizes."""
+"""DuckDB's joins with a cost that is the product of their inputs' sizes."""
 MOST_COMPARED = 100
-"""Rows that a step may read for each line and expectation: a text's characters, not other rows."""
+"""Maximum number of rows that an operator returns or compares for each line and expectation.
+
+This is enough for each character of a text, but not for each other row.
+"""
 
 
 def test_a_code_of_very_many_expectations_is_only_suggested() -> None:
@@ -67,7 +70,7 @@ def test_a_code_in_a_long_token_or_across_words_is_still_found() -> None:
     assert outcome(across, "b")["outcome"] == "matched"
 
 
-def test_a_payer_known_for_very_many_codes_has_the_latest_ones_as_candidates() -> None:
+def test_a_payer_known_for_very_many_codes_has_a_bounded_number_of_candidates() -> None:
     codes = 300
     expectations = [expectation(f"r{n:03}", f"PAY-2026-{n:06}", None) for n in range(codes)]
     payer = {"counterparty_account": "DE1"}

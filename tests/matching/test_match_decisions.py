@@ -27,7 +27,7 @@ def test_an_accepted_suggestion_is_matched() -> None:
     assert state(matches)["state"] == "received"
 
 
-def test_a_person_may_settle_two_codes() -> None:
+def test_a_person_may_choose_one_of_two_codes() -> None:
     expectations = [expectation("r", CODE, "100"), expectation("s", "VFY-8M3T-407")]
     rows = [line("a", "100", f"{CODE} VFY-8M3T-407")]
     matches = match(rows, expectations, [decision("accept", "s")])
@@ -48,14 +48,14 @@ def test_an_ignored_line_keeps_the_reason_and_receives_nothing() -> None:
     assert state(matches)["received"] == Decimal(0)
 
 
-def test_a_line_accepted_twice_for_the_same_is_refused_by_name() -> None:
+def test_accepting_a_pair_twice_is_an_error_that_names_the_pair() -> None:
     rows, expectations = [line("a", "100", "x")], [expectation("r", CODE, "100")]
     with pytest.raises(TableError, match="decisions: pair 'a for r'"):
         match(rows, expectations, [decision("accept"), decision("accept")])
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_line_accepted_and_rejected_for_the_same_is_refused_by_name(order: int) -> None:
+def test_accepting_and_rejecting_a_pair_is_an_error_that_names_the_pair(order: int) -> None:
     rows, expectations = [line("a", "100", "x")], [expectation("r", CODE, "100")]
     with pytest.raises(TableError, match="decisions: pair 'a for r'"):
         match(rows, expectations, [decision("accept"), decision("reject")][::order])

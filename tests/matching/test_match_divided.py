@@ -1,4 +1,4 @@
-"""Longer codes that are truncated, continued or divided, and several codes with directions."""
+"""Truncated, continued and divided codes, requests netted in a line, groups of equal payments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def outcomes(texts: list[str], amount: str, expectations: list[Row]) -> list[str
 
 
 @pytest.mark.parametrize("make", [request, standing])
-def test_a_code_before_the_damaged_rest_of_one_with_the_amount_is_only_suggested(
+def test_a_code_before_the_damaged_rest_of_a_code_with_the_amount_is_only_suggested(
     make: object,
 ) -> None:
     shorter = standing("v", SHORT) if make is standing else request("v", SHORT, "5000")
@@ -25,7 +25,7 @@ def test_a_code_before_the_damaged_rest_of_one_with_the_amount_is_only_suggested
     assert found == ["suggested"] * len(texts)
 
 
-def test_a_code_at_the_end_of_a_text_that_begins_one_with_the_amount_is_only_suggested() -> None:
+def test_a_code_at_the_end_of_a_text_that_begins_a_code_with_the_amount_is_only_suggested() -> None:
     expectations = [request("s", SHORT, "5000"), request("r", LONGER, "500")]
     texts = [f"{'invoices of the month':x<{136 - len(SHORT)}} {SHORT}", f"rent {SHORT}", SHORT]
     assert outcomes(texts, "500", expectations) == ["suggested"] * 3
@@ -33,7 +33,7 @@ def test_a_code_at_the_end_of_a_text_that_begins_one_with_the_amount_is_only_sug
     assert outcomes([f"{SHORT} as agreed"], "500", expectations) == ["matched"]
 
 
-def test_a_code_at_the_end_of_a_text_of_a_bank_limit_is_only_suggested() -> None:
+def test_a_code_at_the_end_of_a_text_as_long_as_a_bank_limit_is_only_suggested() -> None:
     expectations = [standing("s", "EDD-5KY4-716"), request("r", "EDD-5KY4-7164", "500")]
     texts = [f"{'R':x<{limit - 13}} EDD-5KY4-716" for limit in LIMITS]
     assert {len(text) for text in texts} == set(LIMITS)
@@ -42,7 +42,7 @@ def test_a_code_at_the_end_of_a_text_of_a_bank_limit_is_only_suggested() -> None
 
 
 @pytest.mark.parametrize("longer", [standing, request])
-def test_a_sign_inside_a_longer_code_raises_a_doubt(longer: object) -> None:
+def test_punctuation_inside_a_longer_code_raises_a_doubt(longer: object) -> None:
     code, whole = "UJW-GU38-762", "UJW-GU38-7621"
     last = standing("t", whole) if longer is standing else request("t", whole, "612.35")
     texts = [f"{code}{sign}1" for sign in "/.-"]
@@ -53,7 +53,7 @@ def test_a_sign_inside_a_longer_code_raises_a_doubt(longer: object) -> None:
         assert code in row["reason"]
 
 
-def test_the_usual_signs_of_a_code_or_none_raise_no_doubt() -> None:
+def test_the_usual_punctuation_of_a_code_or_none_raises_no_doubt() -> None:
     expectations = [request("s", "UJW-GU38-762", "10"), request("t", "UJW-GU38-7621", "20")]
     texts = ["UJW/GU38/7621", "ujw.gu38.7621", "UJWGU387621", "UJW-GU387621"]
     assert outcomes(texts[:1], "20", expectations) == ["matched"]
@@ -62,6 +62,7 @@ def test_the_usual_signs_of_a_code_or_none_raise_no_doubt() -> None:
 
 
 def netted(owner: str | None, other: str | None) -> list[Row]:
+    """Return a request of one owner, and a request of the other in the opposite direction."""
     wire = {"kind": "on_ramp", "account": None, "direction": "DBIT"}
     return [
         expectation("r", LONG, "500", account=OWN, owner=owner),
@@ -128,6 +129,7 @@ def test_after_one_payment_of_a_pair_is_accepted_the_other_gets_the_remaining_re
 
 
 def equal_payments() -> tuple[list[Row], list[Row]]:
+    """Return three equal requests and payments, and an earlier pair that makes the payer known."""
     requests = [request(f"r{n}", f"PAY-2026-00441{n}", "77.31") for n in range(3)]
     known = line("k", "9", "PAY-2026-000001", 1)
     rows = [line(f"a{n}", "77.31", "thanks", 5 + n) for n in range(3)]

@@ -1,4 +1,7 @@
-"""Few honest payments also fit another request, and none is matched to it."""
+"""Few honest payments also fit another request, and none is matched to it.
+
+Question 7 of matching is whether the amount belongs to another request.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Input tables of four kinds are converted to one schema; errors name the column."""
+"""Input tables of several kinds are converted to one schema; errors name the column."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_one_reference_column_is_enough(column: str) -> None:
 
 
 @pytest.mark.parametrize("field", [*LINE_FIELDS, *EXPECTATIONS, *DECISIONS], ids=lambda f: f.name)
-def test_the_docstring_explains_each_input_column(field: Field) -> None:
+def test_the_docstring_names_each_input_column(field: Field) -> None:
     assert f"`{field.name}`" in (match_references.__doc__ or "")
 
 
@@ -182,7 +182,7 @@ def test_an_empty_table_of_lines_gives_an_empty_result() -> None:
 
 
 def changed(name: str, values: pa.Array, rows: list[dict[str, Any]] | None = None) -> pa.Table:
-    """Return the table with one column of another type."""
+    """Return a table of these rows, or of `LINES`, with one column replaced."""
     table = arrow(LINES if rows is None else rows)
     return table.set_column(table.schema.get_field_index(name), name, values)
 
@@ -347,7 +347,7 @@ def test_an_expectation_without_a_code_is_not_matched_by_an_empty_text() -> None
 
 
 @pytest.mark.acceptance
-def test_an_instant_without_a_zone_is_utc_and_a_day_its_midnight() -> None:
+def test_an_instant_without_a_zone_is_utc_and_a_day_is_its_midnight() -> None:
     late = datetime(2026, 10, 1, 23, 30, tzinfo=UTC)
     same_day = pa.array([late], pa.timestamp("us")), pa.array([date(2026, 10, 1)])
     for opened, expected in zip(

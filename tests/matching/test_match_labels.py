@@ -1,4 +1,4 @@
-"""A label proves the number next to it if the number is ours and the only one after the label."""
+"""A label like *invoice* proves the only number after it, but not a number of another party."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ PROVEN = (
 
 
 def paid(texts: tuple[str, ...], amount: str, **more: str) -> list[Row]:
+    """Return the outcomes of one line per text, each from another payer."""
     rows = [
         line(f"a{n:02}", amount, text, 5, counterparty_account=f"DE{n:02}", counterparty_name=None)
         for n, text in enumerate(texts)

@@ -49,7 +49,7 @@ def test_every_ceiling_has_many_kinds_of_lines() -> None:
 
 
 @pytest.mark.acceptance
-def test_no_line_is_matched_that_must_not_be_or_to_the_wrong_expectation(
+def test_no_line_is_matched_above_its_ceiling_or_to_the_wrong_expectation(
     proof: tuple[World, Matches],
 ) -> None:
     assert list(falls(*proof)) == []
@@ -152,7 +152,7 @@ TEXTS = st.lists(
 def test_no_line_matches_without_its_exact_code(
     drawn: list[tuple[str, str, str]],
 ) -> None:
-    """Texts of random pieces of codes are compared by their letters and digits only."""
+    """The texts are random pieces of codes; the check ignores case and punctuation."""
     lines = [
         line(f"e{n:02}", amount, text, 2, end_to_end_id=stated_code, counterparty_account=f"DE{n}")
         for n, (text, stated_code, amount) in enumerate(drawn)
@@ -187,5 +187,6 @@ def test_no_line_matches_without_its_exact_code(
 
 
 def _dealt(table: pa.Table, random: Random) -> pa.Table:
+    """Return the rows of a table in random order."""
     order = random.sample(range(table.num_rows), table.num_rows)
     return pc.take(table, pa.array(order, pa.int64()))

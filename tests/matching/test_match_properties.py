@@ -40,6 +40,7 @@ Case = tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]
 
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
+    """Draw up to eight lines, the expectations of all codes, and up to three decisions."""
     lines = [
         line(
             f"e{n}",
@@ -101,7 +102,7 @@ def test_every_line_has_one_outcome_and_order_does_not_matter(case: Case, random
 
 @st.composite
 def contradicted_cases(draw: st.DrawFn) -> Case:
-    """Draw lines and expectations, most of which contradict each other in some fact."""
+    """Draw lines that often contradict their expectations, and decisions to ignore some lines."""
 
     def one_of(*values: Any) -> Any:
         return draw(st.sampled_from(values))

@@ -191,7 +191,7 @@ def test_a_code_of_two_expectations_matches_only_if_the_account_decides() -> Non
     assert (both["outcome"], both["runner_up_id"], both["margin"]) == ("suggested", "s", Decimal(0))
 
 
-def test_the_second_payment_of_the_same_amount_is_a_duplicate_the_first_by_date_then_id() -> None:
+def test_of_equal_payments_all_but_the_first_by_date_and_id_are_duplicates() -> None:
     lines = [line("b", "100", CODE, 2), line("c", "100", CODE, 2), line("a", "100", CODE, 3)]
     matches = match(lines, [expectation("r", CODE, "100")])
     assert {row["entry_id"]: row["outcome"] for row in matches.lines.arrow.to_pylist()} == {

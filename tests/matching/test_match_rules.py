@@ -56,7 +56,9 @@ def test_a_rule_inside_a_class_is_refused_with_its_right_place(tmp_path: Path) -
         load_rules(path)
 
 
-def test_every_choice_of_the_matching_is_read_from_toml(tmp_path: Path) -> None:
+def test_structured_references_placeholders_and_look_alikes_are_read_from_toml(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "rules.toml"
     path.write_text(
         'structured = ["RF", "QRR"]\nplaceholders = ["KEINE"]\nlook_alikes = [["5", "S"]]\n'
@@ -113,7 +115,7 @@ def test_words_of_the_rules_are_recognised_in_any_spelling() -> None:
 
 
 def test_a_structured_reference_is_searched_up_to_the_text_length_of_the_rules() -> None:
-    """Searching a text of 250,000 characters at every position took a minute."""
+    """Without this limit, searching a text of 250,000 characters took a minute."""
     long = "RF é " * 50_000
     lines = [line("a", "1", f"RF18 5390 0754 7034 {long}"), line("b", "1", f"{long} RF18 5390")]
     expectations = [expectation("r", "RF18539007547034", "1")]

@@ -31,7 +31,7 @@ def in_script(code: str, script: str) -> str:
 
 
 def in_digits(code: str, zero: str) -> str:
-    """Return the code in the decimal digits of the script with this zero."""
+    """Return the code with the decimal digits of the script that has this zero."""
     return "".join(chr(ord(zero) + int(c)) if c.isdigit() else c for c in code)
 
 

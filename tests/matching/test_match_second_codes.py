@@ -29,7 +29,7 @@ DASH_LESS = "PAY2026004417"
 
 
 def beside(*pieces: str) -> list[str]:
-    """Return texts with the account's own code and each of these before or after it."""
+    """Return two texts per piece: the account's code before the piece, and after it."""
     return [
         text for piece in pieces for text in (f"{ACCOUNT_CODE} {piece}", f"{piece} {ACCOUNT_CODE}")
     ]

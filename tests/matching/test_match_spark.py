@@ -54,11 +54,11 @@ LOCAL = {
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
-"""Settings for small tables on one machine: no compilation for a million rows, no open port."""
+"""Settings for small tables on one machine: one partition, no compiled code, no web interface."""
 
 
 class Model(msgspec.Struct, frozen=True):
-    """Steps, the DuckDB connection with their results, and the folder with Spark's plan."""
+    """Steps, the DuckDB connection with their results, and the folder of Spark's plan and rows."""
 
     steps: tuple[Step, ...]
     connection: duckdb.DuckDBPyConnection
@@ -155,7 +155,7 @@ def plan(model: Model, number: int, snapshot: Snapshot | None) -> None:
 
 
 def source(model: Model, name: str, snapshot: Snapshot | None) -> Input:
-    """Return an input table of the steps."""
+    """Describe an input table; write it as Parquet if the snapshot has no files for it."""
     table = model.connection.table(name).to_arrow_table()
     stored = snapshot.stored().get(name) if snapshot is not None else None
     if stored is not None and stored.files:
@@ -189,7 +189,7 @@ def run_on_spark(folders: list[Path]) -> None:
 
 
 def in_order(table: pa.Table, schema: pa.Schema) -> list[tuple[Any, ...]]:
-    """Return these columns of a table with uniform types and sorted rows."""
+    """Return the sorted rows of a table with these columns, cast to their types."""
     assert table.column_names == schema.names
     rows = zip(*(column.to_pylist() for column in table.cast(schema).columns), strict=True)
     return sorted(rows, key=lambda row: tuple((value is None, str(value)) for value in row))

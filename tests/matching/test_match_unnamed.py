@@ -52,6 +52,7 @@ def candidates(matches: Matches, entry_id: str = "a") -> list[tuple[str, str]]:
 
 
 def ranked(paid: dict[str, Any], *more: dict[str, Any]) -> list[tuple[str, str]]:
+    """Match the line "a" after those of `BEFORE`; check that it is suggested; return candidates."""
     matches = match([*BEFORE, paid], [*CODES, *more])
     assert outcome(matches)["outcome"] == "suggested"
     assert "a" not in matches.allocations.arrow["entry_id"].to_pylist()
@@ -300,7 +301,7 @@ def test_the_weights_of_all_parts_add_up_to_less_than_one() -> None:
     heaviest: dict[str, Decimal] = {}
     for fact in FACTS:
         heaviest[fact.part] = max(fact.weight, heaviest.get(fact.part, Decimal(0)))
-    # This is the weight of an agreeing amount and a known counterparty.
+    # An agreeing amount adds 0.2 to the score, and a known counterparty 0.1.
     for_all = Decimal("0.3")
     assert sum(heaviest.values()) < 1
     assert sum(heaviest.values()) - heaviest["amount"] + Decimal("0.12") + for_all <= 1

@@ -36,7 +36,7 @@ class Case(NamedTuple):
 
 
 def outcomes(cases: Iterable[Case], rules: Rules | None = None) -> list[str]:
-    """Return the outcome of each case from one run: matched, suggested, unreferenced, conflict."""
+    """Return the outcome of each case from one run; fail if a line matches another case."""
     lines, expectations = [], []
     for number, given in enumerate(cases):
         own = chr(ord("A") + number) * 3
@@ -225,7 +225,7 @@ def test_a_second_serial_number_next_to_the_first_prevents_a_match() -> None:
     assert_all("matched", honest)
 
 
-def test_a_code_with_its_digits_grouped_otherwise_is_not_proved_without_its_signs() -> None:
+def test_a_code_with_its_digits_grouped_otherwise_is_only_suggested() -> None:
     cases = [
         Case("FV/11/2/2026", "FV/1/12/2026"),
         Case("FV-11-2-2026", "FV/1/12/2026"),

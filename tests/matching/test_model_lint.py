@@ -42,7 +42,7 @@ ROOT = Path(__file__).resolve().parents[2] / "treasury"
 FILES = sorted(
     path for path in ROOT.glob("**/*.sql") if not {"journal", "sandbox"} & set(path.parts)
 )
-"""Yield every query; the journal and the sandbox use another database and are excluded."""
+"""Every SQL file except those of the journal and the sandbox, which use another database."""
 FLOATS = {"DOUBLE", "FLOAT", "REAL"}
 
 Rule = Callable[[exp.Expression], bool]
@@ -74,7 +74,7 @@ def is_first_only(node: exp.Expression) -> bool:
 
 
 def is_wide_product(node: exp.Expression) -> bool:
-    """Return whether a product may overflow, as its factors have no narrowing cast."""
+    """Return whether a product may overflow: a factor is no whole number or narrow decimal."""
     if not isinstance(node, exp.Mul):
         return False
     return not all(_is_narrow(factor.unnest()) for factor in (node.left, node.right))
@@ -108,7 +108,7 @@ def is_nested_unnest(node: exp.Expression) -> bool:
 
 
 def is_asked_of_the_window(node: exp.Expression) -> bool:
-    """Return whether QUALIFY has a subquery: other engines search its columns outside it."""
+    """Return whether QUALIFY has a subquery; engines look up its columns in different tables."""
     return isinstance(node, exp.Qualify) and node.find(exp.Select) is not None
 
 
@@ -136,7 +136,7 @@ def _tables(node: exp.Expression) -> set[str]:
 
 
 def is_called(node: exp.Expression, *names: str) -> bool:
-    """Return whether this is one of the functions that SQLGlot passes on unchanged."""
+    """Return whether this calls one of these functions, which SQLGlot does not know."""
     return isinstance(node, exp.Anonymous) and node.name.lower() in names
 
 
@@ -168,7 +168,7 @@ RULES: dict[str, Rule] = {
 
 
 def broken(sql: str) -> Iterator[str]:
-    """Return the names of the rules that a query breaks."""
+    """Yield the names of the rules that a query breaks; a name may recur."""
     tree = sqlglot.parse_one(sql, read="duckdb")
     for node in tree.walk():
         yield from (name for name, rule in RULES.items() if rule(node))

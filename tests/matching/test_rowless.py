@@ -105,7 +105,7 @@ def test_a_step_declared_empty_is_empty(
             load(fresh, tables)
             rowless = {name for name, table in tables.items() if not table.num_rows}
             for step in matching.STEPS:
-                # A step on its own does not know which tables are empty.
+                # A step that is run alone is not skipped: no table is known to be empty.
                 run(fresh, [step])
                 rows = fresh.table(step.name).limit(1).fetchall()
                 if is_rowless(connection, step.sql, rowless):
@@ -130,7 +130,7 @@ def test_skipping_steps_does_not_change_the_result(monkeypatch: pytest.MonkeyPat
 
 
 def test_lines_of_a_month_have_the_columns_that_matching_takes() -> None:
-    """The cache key of columns is the text of a step, so months and matches must have the same."""
+    """Months and matches share a cache with the step's text as key, so the columns must agree."""
     (lines,) = (step for step in monthly.STEPS if step.name == "lines")
     columns = sqlglot.parse_one(lines.sql, dialect="duckdb").named_selects
     assert columns == [field.name for field in LINES]
@@ -172,7 +172,7 @@ def test_the_declared_inputs_of_a_step_are_those_the_parser_finds(step: pipeline
     with duckdb.connect() as connection:
         try:
             found = connection.get_table_names(step.sql)
-        # DuckDB also counts the columns of a set operation.
+        # Without the tables, DuckDB refuses a set operation with `*`.
         except duckdb.BinderException:
             found = {
                 table.name for table in sqlglot.parse_one(step.sql, "duckdb").find_all(exp.Table)

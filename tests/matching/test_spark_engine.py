@@ -73,7 +73,7 @@ def said(folder: Path) -> dict[str, Any]:
 
 
 def assert_same(folder: Path) -> None:
-    """Check that Spark writes the same rows as DuckDB."""
+    """Check that Spark wrote the same rows to the folder as DuckDB returns."""
     matches = match_references(LINES, EXPECTATIONS, decisions=DECISIONS)
     for name in ("lines", "expectations", "allocations", "candidates"):
         table = getattr(matches, name)

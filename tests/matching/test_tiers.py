@@ -58,7 +58,7 @@ def test_steps_give_rows_only_tiers_that_are_declared() -> None:
 
 
 def needs_asked(sql: str) -> set[str]:
-    """Return the texts that a step compares the needs of a tier with."""
+    """Return the texts with which a step compares the needs of a tier."""
     asked = set()
     for node in sqlglot.parse_one(sql, read="duckdb").find_all(exp.EQ, exp.NEQ, exp.In, exp.Case):
         if node.this is None or "needs" not in {c.name for c in node.this.find_all(exp.Column)}:

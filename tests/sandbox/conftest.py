@@ -1,4 +1,4 @@
-"""One sandbox on a real socket for the tests that only read, and a caller with a token."""
+"""Sandboxes on real sockets, shared by all tests or for one test, and callers with a token."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Caller:
 
     @property
     def _headers(self) -> dict[str, str]:
-        """Return the headers; the token is renewed each minute, as the tests outlast one."""
+        """Return headers with a token, renewed each minute, because it expires during the tests."""
         with self._renewing:
             if time.monotonic() - self._since > 60:
                 self._renew()
@@ -70,7 +70,7 @@ class Caller:
 
 @pytest.fixture(scope="session")
 def caller_of() -> type[Caller]:
-    """Return a function that makes callers, for tests with their own sandbox."""
+    """Return the class `Caller`, for fixtures that serve a sandbox of their own."""
     return Caller
 
 
@@ -82,7 +82,7 @@ def http() -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def speak() -> type[Caller]:
-    """Return a function that makes a caller for a sandbox that a test serves itself."""
+    """Return the class `Caller`, for tests that serve a sandbox of their own."""
     return Caller
 
 

@@ -55,7 +55,7 @@ def drive_parties(scene: Scene) -> None:
 
 
 def drive_accounts(scene: Scene) -> str:
-    """Open accounts for a known and a new party; return the id of a verified one with money."""
+    """Open accounts for new parties; return the id of a verified account that holds USDC."""
     inline = {
         "externalId": "a-1", "name": "Till", "chain": "AVALANCHE",
         "party": {
@@ -172,7 +172,7 @@ def drive_transfers(scene: Scene, account: str) -> None:
             assert (one["senderAccountId"], one["receiverAccountId"]) == (account, other["id"])
             assert (one["description"], one["merchantReference"]) == ("Run 19", "run-19")
         made += [fiat, crypto]
-    # A fiat transfer is final on the next day of the settlement rail.
+    # A fiat transfer is completed on the next day on which the payment rail settles.
     scene.wait(60 * 24 * 2)
     path = "GET /accounts/{accountId}/transfers/{transferId}"
     for one in made:
@@ -292,7 +292,7 @@ def drive_permits(scene: Scene, account: str) -> None:
 
 
 def drive_finance(scene: Scene) -> None:
-    """Call every operation, and make the calls that it must refuse."""
+    """Call every operation of the finance service, and make some calls that it must refuse."""
     drive_parties(scene)
     rich = drive_accounts(scene)
     drive_pay_ins(scene, rich)

@@ -52,7 +52,10 @@ OPTIONAL = ("beneficiaryAddressLine2", "beneficiaryState", "email", "phoneNumber
 
 
 def drive_bank_accounts(scene: Scene) -> dict[str, str]:
-    """Create each kind of account with all and with the required fields; return ids by kind."""
+    """Create each kind of account with all fields and with the required ones only.
+
+    Return the ids of the accounts with all fields, by kind.
+    """
     ids = {}
     path = "/company-bank-accounts"
     for kind, numbers in NUMBERS.items():
@@ -230,7 +233,7 @@ def drive_reference(scene: Scene) -> None:
 
 
 def drive_ramp(scene: Scene) -> None:
-    """Call every operation, and make the calls that it must refuse."""
+    """Call every operation of the ramp service."""
     banks = drive_bank_accounts(scene)
     drive_wallets(scene)
     drive_ramp_requests(scene, banks)

@@ -13,7 +13,7 @@ from treasury.sandbox import Sandbox
 
 
 class Operation(NamedTuple):
-    """An operation's input and output by the contract's names; `[]` marks a list."""
+    """An operation's status, and the contract's names of its output and input; `[…]` is a list."""
 
     status: int
     gives: str = ""
@@ -146,7 +146,7 @@ class Sent(NamedTuple):
 
 
 class Stranger:
-    """A client that calls operations by name and keeps its requests and answers."""
+    """A client that calls operations by name and keeps its successful calls."""
 
     def __init__(self, http: httpx.Client, token_url: str, bases: dict[str, str]) -> None:
         self._http, self._token_url, self._bases = http, token_url, bases
@@ -167,7 +167,7 @@ class Stranger:
     def call(
         self, who: str, operation: str, *ids: str, body: dict[str, Any] | None = None, **query: Any
     ) -> Any:
-        """Call an operation that must succeed, and return its `result`."""
+        """Call an operation that must succeed; return its result, or None if it has no body."""
         answer = self.ask(who, operation, *ids, body=body, **query)
         expected = (FINANCE.get(operation) or RAMP[operation]).status
         assert answer.status_code == expected, (operation, body, answer.text)

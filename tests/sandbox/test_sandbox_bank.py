@@ -132,7 +132,7 @@ def test_the_truth_marks_exactly_the_details_with_an_unbroken_code(
 
 
 def tokenise(field: str) -> set[str]:
-    """Return the words of a field; a hyphen or dot inside a word belongs to it."""
+    """Return the words of a field, in upper case and without hyphens and dots."""
     kept = "".join(c if c.isalnum() or c in "-." else " " for c in field.upper())
     return {token.replace("-", "").replace(".", "") for token in kept.split(" ")}
 

@@ -202,7 +202,7 @@ def test_a_foreign_account_has_an_iban_a_number_or_both(own_callers: Any, number
 def test_an_idempotency_key_of_a_party_counts_only_in_the_specification_profile(
     own_callers: Any,
 ) -> None:
-    """The published generation ignores it."""
+    """Profile b, the published generation, ignores the key."""
     maker, body = own_callers["maker"], PARTY | {"idempotencyKey": str(uuid4())}
     first, second = (maker.write("POST", "/parties", body).json()["result"]["id"] for _ in "12")
     listed = maker.finance("/parties", sortOrder="DESC").json()["result"]

@@ -36,7 +36,7 @@ def maker(callers: dict[str, Any]) -> Any:
 
 @pytest.fixture
 def drive(own_sandbox: Sandbox) -> Iterator[Any]:
-    """Return the drivers; check after the test that the ledger sums to zero."""
+    """Yield the drivers; check after the test that the ledger sums to zero."""
     yield own_sandbox.finance
     assert set(own_sandbox.finance.ledger_sums().values()) == {Decimal(0)}
 
@@ -312,7 +312,8 @@ def test_an_instant_credit_with_the_code_reaches_the_wallet_immediately(
 @pytest.mark.parametrize(
     ("text", "instant", "hours"),
     [
-        (CODE, False, (20, 26)),  # the next business day
+        # An ordinary credit with its code is converted on the next business day.
+        (CODE, False, (20, 26)),
         ("Invoice 7", True, (24, 48)),
         (f"X{CODE}X", False, (24, 48)),
     ],
@@ -376,7 +377,7 @@ def test_funds_are_held_until_the_party_is_verified_and_has_a_wallet(
 
 
 class Listener:
-    """A loopback address that keeps the requests that it receives."""
+    """A server on the loopback address that keeps the bodies that it receives."""
 
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []

@@ -437,7 +437,7 @@ def test_an_unknown_card_is_404(callers: dict[str, Any]) -> None:
         }),
     ],
 )  # fmt: skip
-def test_a_us_account_needs_exactly_the_specified_fields(
+def test_a_us_account_needs_only_the_specified_fields(
     callers: dict[str, Any], kind: str, numbers: dict[str, str]
 ) -> None:
     body = {

@@ -174,6 +174,6 @@ def test_keys_balances_and_effects_survive_a_restart(
             answer = caller_of(sandbox, running, http, "maker").write("POST", SEND, body_of(SEND))
         drivers = sandbox.finance
         seen.append((answer.content, drivers.ledger_balances(), drivers.effects()))
-        # The end of the process closes the database too.
+        # In use, the end of the process closes the database.
         sandbox._world.store.db.close()
     assert seen[0] == seen[1]

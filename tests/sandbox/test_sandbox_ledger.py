@@ -154,7 +154,7 @@ class Practice(RuleBasedStateMachine):
         assert sum(held.get("USDC", Decimal(0)) for held in balances.values()) == 0
 
     @invariant()
-    def what_is_served_is_what_the_ledger_says(self) -> None:
+    def served_balances_equal_those_of_the_ledger(self) -> None:
         balances = self.drive.ledger_balances()
         for item in self.world.store.page("wallet", {}).items:
             wallet = json.loads(item)

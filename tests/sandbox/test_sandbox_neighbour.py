@@ -27,7 +27,7 @@ COLLECTIONS = {
     "request": "/ramp-requests",
 }
 BELOW = {
-    # The list of each kind of record below an account.
+    # Lists below an account, with the names of their kinds of records.
     "wallets": "custodial",
     "virtual-bank-accounts": "virtual",
     "party-roles": "role",

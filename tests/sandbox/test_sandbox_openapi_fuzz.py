@@ -1,8 +1,7 @@
 """schemathesis against both services over a real socket, with valid and invalid bodies.
 
-Each operation gets a fixed number of calls, the same in every run. Values that a schema does not
-determine (ids, versions, existing amounts) come from the company in half of the calls, so that
-every operation is also carried out.
+Each operation gets a fixed number of calls, the same in every run. A schema does not determine the
+values of ids, versions and amounts, so about half of the calls get valid ones and can succeed.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ LISTS = {
     "fiat": (f"{RAMP}/fiat-currencies", "id"),
     "crypto": (f"{RAMP}/crypto-currencies", "id"),
 }
-"""Where ids come from."""
+"""Lists from which ids are taken, by kind, with the field of the id."""
 PATHS = {
     "/parties/{id}": {"id": "party"},
     "/accounts/{id}": {"id": "account"},
@@ -127,7 +126,7 @@ class Known:
 
     @property
     def tokens(self) -> list[str]:
-        """Return tokens of maker and checker, renewed each minute, as the tests outlast one."""
+        """Return tokens of maker and checker, renewed each minute before they expire."""
         if time.monotonic() - self._since > 60:
             credentials = self._sandbox.credentials
             self._tokens = [self._token(*credentials[name]) for name in ("maker", "checker")]
@@ -197,7 +196,7 @@ class Known:
         return made["id"]
 
     def _payment(self) -> str:
-        """Create a payment request with its idempotency key as the caller's own id."""
+        """Create a payment request with its idempotency key as external id, and return its id."""
         key = self.key()
         body = {
             "cardProviderReference": {"type": "card", "referenceId": self.ids["account"][0]},
@@ -220,7 +219,7 @@ class Known:
 
 @pytest.fixture(scope="module")
 def known() -> Iterator[dict[str, Known]]:
-    """Return the company of a profile, with the effects of earlier operations."""
+    """Yield the company of each profile; it keeps the effects of earlier operations."""
     spec, b = Sandbox(7), Sandbox(7, profile="b")
     with spec.serve() as first, b.serve() as second:
         both = {"spec": Known(spec, first), "b": Known(b, second)}
@@ -230,7 +229,7 @@ def known() -> Iterator[dict[str, Known]]:
 
 
 def acquaint(case: Case, path: str, here: Known, draw: st.DataObject) -> None:
-    """Replace ids, versions and amounts of a call by those of existing records."""
+    """Replace ids and versions of a call by existing ones, and amounts by valid ones."""
 
     def pick(name: str) -> str:
         return draw.draw(st.sampled_from(here.ids[name]))
@@ -302,7 +301,7 @@ def test_every_answer_conforms_to_the_published_document(
         case = data.draw(fitting if acquainted else st.one_of(fitting, wrong))
         if acquainted:
             acquaint(case, path, here, data)
-        # Replaced values may make an invalid body valid, so the check of rejections omits them.
+        # Replaced values may make an invalid call valid, so rejections are checked without them.
         checks = CHECKS if acquainted else (*CHECKS, negative_data_rejection)
         headers = {"Authorization": f"Bearer {token}"}
         answer = case.call_and_validate(base_url=here.base_url, headers=headers, checks=checks)

@@ -1,4 +1,4 @@
-"""The whole published generation: every operation and body field, driven over HTTP."""
+"""Profile b has every operation and body field of the published generation, and they work."""
 
 from __future__ import annotations
 

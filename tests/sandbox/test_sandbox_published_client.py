@@ -32,7 +32,7 @@ needs_published = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def calls() -> Iterator[list[Sent]]:
-    """Run the scenario and return its calls; each had the status and effect of the contract."""
+    """Run the scenario, which checks statuses and effects, and return its successful calls."""
     sandbox = Sandbox(7, profile="b")
     with sandbox.serve() as served, plain_client() as http:
         bases = {"Finance": served.finance_url, "Ramp": served.ramp_url}
@@ -67,7 +67,7 @@ def test_every_answer_has_the_envelope_and_every_list_its_pages(calls: list[Sent
 # Comparison with the contract
 
 Fields = dict[str, tuple[str, bool]]
-"""A schema: of each field its kind, and whether a body must have it."""
+"""A schema: the type of each field, and whether a body must have the field."""
 
 
 def section(title: str) -> str:
@@ -81,7 +81,7 @@ def schemas(service: str) -> dict[str, Fields]:
     for name, text in lines:
         parts = re.split(r", (?![^{]*})(?![^\[]*\])", text)
         if all(part.isupper() for part in parts):
-            # Values of an enum are also listed next to each field.
+            # This is an enum; its values are also listed next to each field that has them.
             continue
         pairs = (part.partition(" ") for part in parts)
         found[name] = {one.rstrip("*"): (kind, one.endswith("*")) for one, _, kind in pairs}
@@ -125,7 +125,7 @@ UNNAMED = {
 
 
 class Reading:
-    """A check of answers against their schemas; it collects found and unexpected fields."""
+    """A check of answers against their schemas; it collects the fields found, and the faults."""
 
     def __init__(self, named: dict[str, Fields]) -> None:
         self._named = named

@@ -27,6 +27,7 @@ def page(sandbox: Sandbox, where: dict[str, list[str]]) -> list[str]:
 
 
 def of(sandbox: Sandbox, its_id: str) -> RampRequest:
+    """Return a stored ramp request."""
     text = sandbox._world.store.detail("ramp_request", its_id)
     assert text is not None
     return decode(text, RampRequest)
@@ -383,7 +384,7 @@ def test_the_deposit_details_of_a_single_request_can_change(
     assert coins.deposit_wallet.address != coins_awaited.deposit_wallet.address
 
 
-def test_invalid_details_are_refused(own_sandbox: Sandbox, awaiting: RampRequest) -> None:
+def test_invalid_deposit_details_are_refused(own_sandbox: Sandbox, awaiting: RampRequest) -> None:
     with pytest.raises(InputError, match="not an IBAN"):
         own_sandbox.ramp.change_deposit(iban="BE00539708204912")
     with pytest.raises(InputError, match="there is no ramp request"):
@@ -394,7 +395,7 @@ def test_invalid_details_are_refused(own_sandbox: Sandbox, awaiting: RampRequest
     assert of(own_sandbox, awaiting.id) == awaiting
 
 
-def test_changed_details_survive_a_restart(tmp_path: Path) -> None:
+def test_changed_deposit_details_survive_a_restart(tmp_path: Path) -> None:
     first = Sandbox(7, state=tmp_path)
     changed = first.ramp.change_deposit()[0]
     first.close()

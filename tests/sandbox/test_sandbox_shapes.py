@@ -24,8 +24,8 @@ ON_RAMP = "eeefe351-e8ff-4dd6-a062-f7f43c5bbb0e"
 BARE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 ZULU = re.compile(BARE.pattern + "Z")
 
-# By the title of an example: the id in its path, and the keys that the specification adds to the
-# deployed body.
+# SERVED has for the title of an example the id in its path, and the keys that the specification
+# adds to the body of the published generation.
 RAMP_IDS = {"fiatCurrencyId", "cryptoCurrencyId"}
 SERVED: dict[str, tuple[str, set[str]]] = {
     "GET /parties": ("", {"kycStatus", "kybStatus", "address", "updatedAt", "version"}),
@@ -107,7 +107,7 @@ def test_a_decision_returns_the_shape_of_its_example(callers: dict[str, Any]) ->
         extra = {
             path.rpartition(".")[2]
             for path, _ in outline(body) - example
-            # A request has deposit details as soon as it is created.
+            # In the sandbox, a request has deposit details as soon as it is created.
             if ".depositBankAccount" not in path
         }
         assert extra == added

@@ -36,7 +36,7 @@ serve_forever(
 
 @contextmanager
 def killed_at_the_end(folder: Path) -> Iterator[str]:
-    """Start a sandbox in a separate process, and end it by SIGKILL."""
+    """Serve a sandbox in a separate process, yield its address, and end it by SIGKILL."""
     with subprocess.Popen(
         [sys.executable, "-c", SERVE, str(folder)], stdout=subprocess.PIPE, text=True
     ) as process:
@@ -95,7 +95,7 @@ def test_a_restarted_sandbox_continues_its_pending_events(tmp_path: Path) -> Non
     assert (second.now, second.truth(), second.bank_files()) == (now, told, files)
     assert second.finance.ledger_sums() == sums
     assert second.finance.ledger_balances() == balances
-    # The three events: the wire arrives and is delivered, and the credit is converted.
+    # The three events are the arrival of the wire, its delivery, and the conversion of the credit.
     assert second.clock.advance(days=2) == 3
     second.close()
 
@@ -156,7 +156,7 @@ def test_a_state_in_use_or_a_foreign_folder_is_refused(tmp_path: Path) -> None:
         Sandbox(7, state=tmp_path / "file")
 
 
-def test_a_failed_act_is_rolled_back() -> None:
+def test_a_failed_action_is_rolled_back() -> None:
     sandbox = Sandbox(7)
     world, before = sandbox._world, sandbox.now
 

@@ -1,4 +1,4 @@
-"""A company with very many records: complete, reproducible, and as fast on every page.
+"""A company with very many records: complete, reproducible, and with no slow page.
 
 The cost is counted in steps of the database, not in seconds.
 """
@@ -164,7 +164,7 @@ LISTS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 class Steps:
-    """A counter of the steps that the database takes."""
+    """A counter of the database's work, in units of five instructions of SQLite."""
 
     def __init__(self, store: Store) -> None:
         self.count, self._store = 0, store

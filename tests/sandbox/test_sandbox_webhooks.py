@@ -20,7 +20,7 @@ BODY = b'{"id":"e-1","event":"ramp_request.completed"}'
 
 
 class Receiver:
-    """A loopback address that keeps the requests and answers with its next status."""
+    """A server on the loopback address that keeps deliveries and answers with its next status."""
 
     def __init__(self) -> None:
         self.deliveries: queue.Queue[tuple[bytes, str]] = queue.Queue()

@@ -1,4 +1,4 @@
-"""Small camt files for these tests; every part can be omitted or changed."""
+"""Builders of small camt files; most parts can be omitted or changed."""
 
 from __future__ import annotations
 

@@ -86,11 +86,11 @@ def test_adding_a_folder_with_two_versions_again_changes_nothing(
 @pytest.mark.skipif(
     not SHARED.is_dir(), reason=f"no folder {SHARED}: adding is not tested on real files of banks"
 )
-def test_all_real_files_are_added_and_then_adding_them_again_changes_nothing(lake: Lake) -> None:
+def test_all_real_files_are_added_and_adding_them_a_third_time_changes_nothing(lake: Lake) -> None:
     first = add(lake, SHARED)
     assert first.entries_new + first.entries_known == sum(s.entry_count for s in first.statements)
     ids = stored(lake)["entry_id"]
-    # Some files are versions of others, so the second call still changes one row.
+    # Some files are versions of others, so the second call may still change a row.
     add(lake, SHARED, days=1)
     before = stored(lake)
     assert before["entry_id"] == ids
@@ -184,7 +184,7 @@ def test_spaces_in_a_declared_account_are_ignored(lake: Lake, tmp_path: Path) ->
     assert report.statements[0].from_date == date(2026, 10, 1)
 
 
-def test_a_file_without_entries_can_be_added(lake: Lake, tmp_path: Path) -> None:
+def test_a_message_without_statements_can_be_added(lake: Lake, tmp_path: Path) -> None:
     report = add(lake, write(tmp_path, document()))
     assert (report.statements, report.entries_new) == ((), 0)
     assert "no statement" in report.problems[0].what
@@ -219,7 +219,7 @@ def twelve_twins(order: range) -> str:
 def test_more_than_ten_twins_keep_their_ids_in_a_second_file(
     lake: Lake, tmp_path: Path, order: range
 ) -> None:
-    """The counter must sort as a number, and the ids must not depend on the order."""
+    """The counter of twins must sort as a number, and ids must not depend on the order."""
     text = twelve_twins(range(12)).replace("<DbtrAcct><Id>", "<DbtrAcct><Id>")
     add(lake, write(tmp_path, text))
     before = {row["entry_id"]: row["debtor_account"] for row in stored(lake).to_pylist()}

@@ -45,6 +45,8 @@ def reported(kind: str, *entries: str, name: str = "N") -> str:
 
 
 class Desk:
+    """A lake to which each call of `add` adds files, one day later than the call before."""
+
     def __init__(self, folder: Path) -> None:
         self.folder, self.count = folder, 0
         self.lake = Lake(folder / "workspace", TABLES)
@@ -220,7 +222,7 @@ def test_payments_that_do_not_match_the_total_do_not_replace_it(
     for text in (notified, BOOKED) if is_first else (BOOKED, notified):
         desk.add(text)
     assert [row for row in desk.rows() if row[2] == "camt.053"] == [(25, "BOOK", "camt.053")]
-    # The statement does not cover the other day, so that notification stays.
+    # The statement does not cover the other day, so the notification of that day still counts.
     if notified != OTHERWISE["another day"]:
         assert {row[1] for row in desk.rows() if row[2] == "camt.054"} == {"SUPERSEDED"}
 
@@ -283,7 +285,7 @@ def test_a_total_of_an_unproved_statement_is_also_replaced_by_its_payments(
 
 
 @pytest.mark.acceptance
-def test_a_total_without_a_balance_is_found_in_a_large_file(tmp_path: Path) -> None:
+def test_a_total_is_found_among_many_entries(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     many = [entry("1.00", more=f"<AcctSvcrRef>R{at}</AcctSvcrRef>") for at in range(1500)]
     assert balance("CLBD", "1625.00", day=DAY[1]) in booked(*many, TOTAL, closing="1625.00")

@@ -19,14 +19,14 @@ OURS = "FR7630006000011234567890189"
 
 
 def amount(text: str) -> str:
-    """Return an amount in fourteen characters; the last encodes its digit and sign."""
+    """Return an amount in fourteen characters; the last one encodes a digit and the sign."""
     cents = f"{int(Decimal(text).copy_abs() * 100):014d}"
     letters = "}JKLMNOPQR" if text.startswith("-") else "{ABCDEFGHI"
     return cents[:-1] + letters[int(cents[-1])]
 
 
 def record(kind: str, day: str, **fields: str) -> str:
-    """Return a record of 120 characters for our account; `at_48="x"` sets a text at column 48."""
+    """Return a record of 120 characters for our account; `at_48="x"` sets a text at index 48."""
     line = list(f"{kind}30006    00001EUR2 12345678901  {day}".ljust(120))
     for name, text in fields.items():
         start = int(name.removeprefix("at_"))

@@ -22,7 +22,7 @@ OURS = "BE68539007547034"
 
 
 def record(**fields: str) -> str:
-    """Return a record of 128 characters; `at_10="x"` sets a text at column 10."""
+    """Return a record of 128 characters; `at_10="x"` sets a text at index 10."""
     line = [" "] * 128
     for name, text in fields.items():
         start = int(name.removeprefix("at_"))
@@ -165,6 +165,7 @@ def test_a_direct_debit_has_a_mandate_and_a_return_has_a_reason(tmp_path: Path) 
 
 
 def batch(*amounts: str, code: str = "50150000") -> list[str]:
+    """Return the records of a batch: its total, and each payment with its party."""
     total = sum(map(Decimal, amounts))
     details: list[str] = []
     for number, amount in enumerate(amounts, 1):
@@ -185,7 +186,7 @@ def test_a_batch_gives_one_row_per_detail_and_none_for_the_total(tmp_path: Path)
 
 
 def information(number: int, text: str, *, more: str = "", sequence: int = 1) -> list[str]:
-    """Return the information records (31 and 32) of a movement."""
+    """Return an information record (31) of a movement, and its continuation (32) for `more`."""
     numbers = f"{sequence:04d}{number:04d}"
     first = record(at_0=f"31{numbers}", at_31="00150000", at_39=text, at_125="0", at_127="0")
     return [first, *([record(at_0=f"32{numbers}", at_10=more, at_127="0")] if more else [])]
@@ -391,7 +392,7 @@ def test_random_content_raises_only_statement_errors(lines: list[str], at: int, 
 
 
 def their_rows(path: Path) -> list[tuple[object, ...]]:
-    """Return the movements that the library febelfin-coda reads, with batches as payments."""
+    """Return the movements that the library febelfin-coda reads, a batch as its payments."""
     found: list[tuple[object, ...]] = []
     for one in coda.CODA(str(path)).statements:
         for parent in one.moves:

@@ -22,6 +22,8 @@ NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
 
 
 class Desk:
+    """A lake to which each call of `add` adds a file, one day later than the call before."""
+
     def __init__(self, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
         self.folder, self.count = folder, 0
@@ -49,6 +51,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def day(number: int, opening: str, closing: str, *, sequence: int | None = None) -> str:
+    """Return a statement of a day of October, with one entry if the balances differ."""
     moved = Decimal(closing) - Decimal(opening)
     one = entry(f"{moved:.2f}") if moved else ""
     shown = f"2026-10-{number:02d}"
@@ -113,6 +116,7 @@ def test_a_number_restarting_with_the_year_reports_the_missing_first_numbers(des
 
 
 def span(first: int, last: int, opening: str, closing: str, sequence: int) -> str:
+    """Return a statement of these days of October, with one entry on the last day."""
     moved = entry(f"{Decimal(closing) - Decimal(opening):.2f}")
     days = (f"2026-10-{first:02d}", f"2026-10-{last:02d}")
     return statement(

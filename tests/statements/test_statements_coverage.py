@@ -29,6 +29,7 @@ def covered(
 
 
 def flat(balance: str, days: tuple[str, str], sequence: int = 1) -> str:
+    """Return a statement without entries, so that it opens and closes with this balance."""
     return statement(opening=balance, closing=balance, days=days, sequence=sequence)
 
 
@@ -181,7 +182,7 @@ def test_a_month_must_be_covered_only_while_its_account_is_open(
 
 
 def missing_from(folder: Path, text: str, **settings: Any) -> str | None:
-    """Return the first day of October that the statement does not cover."""
+    """Return the first day of October for which a statement is missing, or None."""
     read = read_statements([write(folder, document(text))])
     account = BankAccount(account=OURS, source="own_bank", **settings)
     (row,) = month_coverage(read.statements.arrow, [account], None, Month(2026, 10)).to_pylist()

@@ -1,4 +1,4 @@
-"""Code pages of CSV files that are not UTF-8: detected from text and bank, or asked."""
+"""Code pages of CSV files that are not UTF-8: the text and the bank decide, or a person."""
 
 from __future__ import annotations
 

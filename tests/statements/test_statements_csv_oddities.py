@@ -184,7 +184,7 @@ def test_a_table_of_mostly_other_rows_is_refused(tmp_path: Path, row: str) -> No
 def test_a_proposed_profile_reads_the_same_rows_as_the_built_in_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bank: str
 ) -> None:
-    """Only values with a column can be read: Revolut's fee is added to the amount."""
+    """Revolut is excluded, because no column has its amount including the fee."""
     names = ("account", "currency", "direction", "amount", "booking_date")
     known = read(tmp_path, BANKS[bank])
     monkeypatch.setattr("treasury.statements.csv.csv_file.built_in_profiles", tuple)
@@ -239,7 +239,7 @@ def test_a_central_european_file_is_read_by_its_profile(tmp_path: Path) -> None:
 
 
 def without_header(first: int, debit: str, credit: str, step: int, *, days: int = 1) -> list[str]:
-    """Return twelve rows, one per day; the odd ones are debits in the column `debit`."""
+    """Return twelve rows: in turn a debit of `step` and a credit of three times `step`."""
     lines, balance = [], first
     for number in range(12):
         is_debit = number % 2 == 0
@@ -394,7 +394,7 @@ def test_amounts_without_a_leading_zero_and_dates_with_colons_are_read(tmp_path:
 
 
 def test_signed_amounts_without_a_header_do_not_need_a_matching_balance(tmp_path: Path) -> None:
-    """A wrong balance only fails the proof; unsigned amounts are refused without a right one."""
+    """A wrong balance only fails the proof; unsigned amounts need a balance that agrees."""
     text = "2026-01-03;A;100;54.25;2026-01-03\n2026-03-04;B;-100;54.25;2026-03-04\n"
     file = read(tmp_path, text)
     assert file.format == "CSV raiffeisen without header"

@@ -219,7 +219,7 @@ def test_a_booking_date_is_read_as_written(tmp_path: Path, written: str) -> None
         (OURS, "2026-10-31T23:00:00.000+00:00", "2026-11-01"),
         (OURS, "2026-10-31T22:59:59Z", "2026-10-31"),
         (OURS, "2026-06-30T22:00:00Z", "2026-07-01"),
-        # Midnight marked as UTC, and times in any other zone, are read as written.
+        # Midnight and the second before it in UTC, and times not in UTC, are read as written.
         (OURS, "2026-10-31T23:59:59Z", "2026-10-31"),
         (OURS, "2026-10-31T23:59:59.999Z", "2026-10-31"),
         (OURS, "2026-11-01T00:00:00Z", "2026-11-01"),

@@ -118,7 +118,10 @@ def shared_files() -> list[Path]:
 
 
 def lines_of(entry: etree._Element) -> int:
-    """Count one row per detail with an amount in the entry's currency, and one for the rest."""
+    """Count one row per detail with an amount in the entry's currency, and one for the rest.
+
+    An entry with at most one detail is one row.
+    """
     details = entry.xpath(".//*[local-name()='TxDtls']")
     currency = entry.xpath("string(*[local-name()='Amt']/@Ccy)")
     amount = (

@@ -16,10 +16,10 @@ BYTES = 300 << 20
 LIMIT_MB = 200
 ACCOUNT = "BE68539007547034"
 CENTS = (12_345, -6_789, 1, -99_999, 250_000)
-"""Amounts of the entries in a block; a block is written repeatedly."""
+"""Amounts of successive entries; they repeat within a block, and the block is repeated."""
 BLOCK = 2_000
 
-# A separate process measures its own memory: ru_maxrss starts at that of the parent process.
+# A separate process reports its own VmHWM: ru_maxrss would start at the value of its parent.
 READER = """
 import json, sys
 from decimal import Decimal

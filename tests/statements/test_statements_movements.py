@@ -24,6 +24,8 @@ def lake(tmp_path: Path) -> Lake:
 
 
 class Desk:
+    """A lake to which each call of `add` adds a file, one day later than the call before."""
+
     def __init__(self, lake: Lake, folder: Path) -> None:
         self.lake, self.folder, self.count = lake, folder, 0
 

@@ -18,7 +18,7 @@ def real_files() -> list[Path]:
 
 
 def independent(path: Path) -> tuple[int, Decimal]:
-    """Return count and signed sum of the movements, from the start of each line only."""
+    """Return count and signed sum of the movements, read only from the start of each field 61."""
     text = path.read_bytes().decode("latin-1").replace("\r\n", "\n")
     count, total = 0, Decimal(0)
     for part in text.split("\n:61:")[1:] + ([text[4:]] if text.startswith(":61:") else []):

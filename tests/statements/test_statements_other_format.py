@@ -19,6 +19,8 @@ NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
 
 
 class Desk:
+    """A lake to which `add` adds files, each one day later than the file before."""
+
     def __init__(self, folder: Path) -> None:
         self.folder, self.count = folder, 0
         self.lake = Lake(folder / "workspace", TABLES)
@@ -179,7 +181,7 @@ KBC = (
 
 
 def export(opening: str, *moved: tuple[int, str]) -> str:
-    """Return a CSV of the same account, with a date and an amount per row."""
+    """Return a CSV of the same account; each row is given by a day of October and an amount."""
     balance, text = Decimal(opening), KBC
     for number, amount in moved:
         balance += Decimal(amount)

@@ -1,4 +1,4 @@
-"""Payment status reports: read in every version, stored once, refused if they are empty."""
+"""Payment status reports: read in every version, stored once, combined into one answer."""
 
 from __future__ import annotations
 
@@ -129,7 +129,9 @@ def test_a_large_report_is_read_in_a_separate_process(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_an_empty_report_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_report_without_a_payment_file_or_valid_xml_is_refused(
+    tmp_path: Path, text: str, problem: str
+) -> None:
     with pytest.raises(StatementError, match=problem):
         read_statements([written(tmp_path, text)])
 
@@ -155,6 +157,7 @@ def test_unreadable_parts_of_a_report_are_named_by_position(tmp_path: Path) -> N
 def answer(
     *texts: str, reference: str = "PAY-1", folder: Path, **ordered: Any
 ) -> OrderAnswer | None:
+    """Return the combined answer of these reports to a payment of the file PAY-ABC."""
     paths = [written(folder, text, f"{number}.xml") for number, text in enumerate(texts)]
     statuses = read_statements(paths).statuses.arrow.to_pylist() if paths else []
     return order_answer(statuses, "PAY-ABC", reference, **ordered)
@@ -328,7 +331,7 @@ def test_a_duplicate_is_recognised_in_every_form_of_report(tmp_path: Path, text:
 
 
 def test_a_status_without_references_matches_no_payment() -> None:
-    """A rejection and a journaled payment do not match because both lack an end-to-end id."""
+    """The status and the payment both lack an end-to-end id, which does not make them match."""
     status = {
         "original_message_id": "PAY-ABC", "original_batch_id": None, "level": "payment",
         "original_end_to_end_id": None, "message_id": "R1", "status": "RJCT", "reasons": ["AC04"],

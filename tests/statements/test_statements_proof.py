@@ -110,7 +110,7 @@ BARE = "<Ntry><Amt Ccy='EUR'>{}</Amt><CdtDbtInd>{}</CdtDbtInd></Ntry>"
 
 
 def clearing(folder: Path, opening: str, closing: str, *entries: str) -> StatementFile:
-    """Return a statement with unsigned balances and a creation time, but no entry statuses."""
+    """Read a statement with unsigned balances; its only date is the creation time of the file."""
     balances = unsigned("OPBD", opening) + unsigned("CLBD", closing)
     account = f"<Acct><Id><IBAN>{OURS}</IBAN></Id><Ccy>EUR</Ccy></Acct>"
     text = document(f"<Stmt><Id>S1</Id>{account}{balances}{''.join(entries)}</Stmt>")

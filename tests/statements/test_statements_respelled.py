@@ -32,6 +32,8 @@ BUNQ = "Date,Interest Date,Amount,Account,Counterparty,Name,Description\n"
 
 
 class Desk:
+    """A lake to which `add` adds CSV files, in one call or each one day after the file before."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.lake = Lake(folder, TABLES)

@@ -31,6 +31,7 @@ MT = (
 
 
 def packed(**members: str | bytes) -> bytes:
+    """Return a ZIP archive of these members; `__` in a name means a dot."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():

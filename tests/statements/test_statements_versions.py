@@ -38,6 +38,8 @@ NAMES = ["words", "sums", "references", "twins", "unproved"]
 
 
 class Desk:
+    """A lake to which each call of `add` adds files, one day later than the call before."""
+
     def __init__(self, folder: Path, name: str) -> None:
         self.folder = folder
         self.lake = Lake(folder / name, TABLES)
