@@ -63,7 +63,7 @@ class FakeService:
 
 
 def requested_id(path: str) -> str:
-    """Return the id of the record in a path, or of a record below an account."""
+    """Return the last id in a path; "x" if the path has none."""
     ids = unquote(path).partition("/v1/")[2].split("/")[1::2] or ["x"]
     return ids[-1]
 

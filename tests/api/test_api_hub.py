@@ -1,4 +1,4 @@
-"""The notebook hub names a server's owner: over a real socket, with answers of every kind."""
+"""The client queries a notebook hub for the owner of its token, over a real socket."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Serve = Callable[[Callable[[BaseHTTPRequestHandler], None]], str]
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Run a hub that sends given answers; return the address of its API."""
+    """Yield a function that starts a hub with given answers and returns the address of its API."""
     servers: list[ThreadingHTTPServer] = []
 
     def answering(answer: Callable[[BaseHTTPRequestHandler], None]) -> str:

@@ -84,7 +84,7 @@ def pump(source: socket.socket, target: socket.socket) -> None:
 
 
 def relay_to(port: int) -> Way:
-    """Answer CONNECT like a proxy, with a connection to the service under any name."""
+    """Return the handler of a proxy that answers CONNECT with a connection to `port`."""
 
     def relay(connection: socket.socket, head: str) -> None:
         assert head.startswith(f"CONNECT {HOST}:443 ")
@@ -205,7 +205,7 @@ def test_no_certificate_is_read_or_trusted_if_no_address_is_encrypted(
 
 
 class Recording:
-    """A fence that records the requests received by the service before each check."""
+    """A fence that records, at each check, the requests that the service has received by then."""
 
     def __init__(self, served: Hostile, refuses_at: int = 0) -> None:
         self._served, self._refuses_at = served, refuses_at
