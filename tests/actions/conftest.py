@@ -23,7 +23,7 @@ def practice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practi
 
 @pytest.fixture(scope="session")
 def database_server() -> Iterator[Server]:
-    """Start a PostgreSQL server that listens only on a Unix socket."""
+    """Run a PostgreSQL server on a Unix socket; without PostgreSQL, skip the test or fail in CI."""
     programs = binaries()
     if programs is None:
         tell = pytest.fail if os.environ.get("CI") else pytest.skip
