@@ -1,4 +1,4 @@
-"""The guarantees of a declaration, a row and a content hash."""
+"""The checks of declared tables and of rows, and the content hash of a row."""
 
 from __future__ import annotations
 
