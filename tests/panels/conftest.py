@@ -30,10 +30,11 @@ def secrets_of_practice() -> dict[str, str]:
 
 @contextmanager
 def at_the_desk() -> Iterator[None]:
-    """Set an analyst's environment of the practice company, and restore it afterwards."""
+    """Set the environment of an analyst of the practice company, and restore it afterwards."""
     with pytest.MonkeyPatch.context() as patch:
         for name, secret in secrets_of_practice().items():
-            patch.setenv(name, secret)  # variables set by `prepare` are removed as well
+            # `prepare` sets these variables again; the patch removes them afterwards.
+            patch.setenv(name, secret)
         patch.delenv("JUPYTERHUB_USER", raising=False)
         patch.setenv("TREASURY_USER", USER)
         yield
@@ -58,7 +59,7 @@ def practice(tmp_path: Path, synced: Workspace) -> Iterator[Practice]:
 
 @pytest.fixture
 def month(tmp_path: Path, month_end: Workspace) -> Iterator[Practice]:
-    """Return a practice desk with the statements of its month."""
+    """Yield a practice desk with the statements of its month, and its running services."""
     with at_the_desk(), practising(tmp_path / "workspace", month_end) as made:
         yield made
 
@@ -109,5 +110,5 @@ def notebook(desk: Desk, practice: Practice, request: pytest.FixtureRequest) -> 
 
 @pytest.fixture
 def paying(month: Practice) -> Practice:
-    """Return a desk with statements up to yesterday, so that unpaid requests are certain."""
+    """Return a practice desk with statements that show which requests are not paid yet."""
     return month

@@ -41,7 +41,7 @@ def confirm(panel: FundingPanel) -> Frame:
 
 
 def files(panel: FundingPanel, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Collect the files downloaded from here on."""
+    """Return a list that collects the parts of files that the panel sends from here on."""
     sent: list[dict[str, Any]] = []
 
     def send(content: dict[str, Any], *_: object) -> None:

@@ -53,7 +53,7 @@ def panel(notebook: Notebook) -> Locator:
 
 
 OFTEN = ("approve", "carry_out", "accept")
-"""The ways tested on every submission; the others are tested before a release."""
+"""The ways without a mark of their own; the mark of the file applies to them all."""
 
 
 @pytest.fixture(
@@ -64,7 +64,7 @@ def way(request: pytest.FixtureRequest) -> Way:
 
 
 def decided(month: Practice, way: Way) -> int:
-    """Return how often the journal contains the decision."""
+    """Return the number of the journal's entries of the decision's kind."""
     return len(month.journaled(way.entry))
 
 
@@ -377,7 +377,8 @@ def test_rule_10_a_decision_made_elsewhere_is_not_repeated(
     stands = (decided(month, way), writes(month))
     button(panel.locator(".tp-step"), way.confirm).click()
     said = outcome(panel)
-    if way.verb == "Check":  # a second proposal is another action, which needs approval
+    # A second proposal is another action, which needs its own approval.
+    if way.verb == "Check":
         expect(said).to_contain_text(way.done)
         assert writes(month) == stands[1]
         return

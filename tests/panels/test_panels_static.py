@@ -1,4 +1,4 @@
-"""A panel on a saved page or in a terminal: a note with its title and row count, no amount."""
+"""A panel on a saved page or in a terminal: a note with its title and row count, no amounts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STATE = "application/vnd.jupyter.widget-state+json"
 
 
 def seen(page: str) -> str:
-    """Return the text that a browser without JavaScript shows of a page."""
+    """Return the text of a page that a browser without JavaScript shows."""
     body = page[page.index("<body") :]
     body = re.sub(r"<(script|style)\b.*?</\1>", " ", body, flags=re.DOTALL)
     return re.sub(r"<[^>]+>", " ", body)
