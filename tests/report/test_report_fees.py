@@ -160,7 +160,7 @@ def test_an_off_ramp_fee_taken_in_crypto_explains_its_cent() -> None:
     assert fees(odd).rows[0]["finding"] == "EUR 0.01 more: taken as USDC 1.629730 and converted"
 
 
-def test_the_calculators_word_is_marked_calculated_and_converted_for_an_off_ramp() -> None:
+def test_the_calculators_answer_is_marked_calculated_and_converted_for_an_off_ramp() -> None:
     result = fees_of(
         reconciliation(fee_requests=[fee(), {**OFF_RAMP, "exchange_rate": Decimal("0.92")}]),
         calculated={"r1": Decimal("210.00"), "r2": Decimal("80.000000")},

@@ -1,4 +1,4 @@
-"""The report and the workbook show the same figures, each only once."""
+"""The report and the workbook show the same figures."""
 
 from __future__ import annotations
 
