@@ -24,7 +24,7 @@ SETTINGS = '[workspace]\ncompany = "Harbour Lane"\n'
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a workspace, with a separate home for its person."""
+    """Return the folder of a workspace, with a separate home folder for its person."""
     folder = tmp_path / "desk"
     folder.mkdir()
     (folder / "treasury.toml").write_text(SETTINGS)
@@ -63,10 +63,12 @@ def test_a_head_is_printed_stored_and_compared_with_the_journal(
     assert "signed" not in said  # without any key
     (desk / "journal.sqlite").unlink()
     (desk / "journal.end").unlink()
-    for number in (0, 7, 8):  # the whole journal written again
+    # Another journal takes the place of the first one.
+    for number in (0, 7, 8):
         decide(desk, str(number))
     assert run("verify").exit_code == 0
-    with pytest.raises(JournalError, match="whose entry 1 was noted"):  # each has its own time
+    # Even an equal entry has another hash, because its time differs.
+    with pytest.raises(JournalError, match="whose entry 1 was noted"):
         run("verify", "--heads", str(kept))
 
 
