@@ -36,7 +36,7 @@ PLAIN = plain_book()
 
 
 def with_parts(parts: Mapping[str, bytes], content: bytes | None = None) -> bytes:
-    """Return the workbook with some parts replaced or added."""
+    """Return a workbook, by default the plain one, with some parts replaced or added."""
     file = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(content or PLAIN)) as old,
