@@ -1,4 +1,4 @@
-"""Shared by the tests of notices: a journal, a mail server and an endpoint."""
+"""Fixtures of the tests of notices: a journal, a mail server and the endpoint of a webhook."""
 
 from __future__ import annotations
 

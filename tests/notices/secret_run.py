@@ -34,7 +34,7 @@ def show(*things: object) -> None:
 
 
 def tell(error: BaseException) -> None:
-    """Return everything about an error that a person, a log or a debugger could show."""
+    """Print everything about an error that a person, a log or a debugger could see."""
     part: BaseException | None = error
     while part is not None:
         shown = traceback.TracebackException.from_exception(part, capture_locals=True)
@@ -43,7 +43,7 @@ def tell(error: BaseException) -> None:
 
 
 def of_webhook(url: str) -> Settings:
-    """Return settings with one webhook; the secret is the end of its address."""
+    """Return settings with one webhook; the secret ends its address, unless a variable has that."""
     address = Secret(url if url.startswith("env:") else f"{url}/{os.environ['TREASURY_URL']}")
     webhook = Webhook(url=address, token="env:TREASURY_TOKEN")
     terms = NoticeTerms(webhooks={"desk": webhook}, target_days_only=False)
