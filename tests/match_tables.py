@@ -1,4 +1,4 @@
-"""Short ways to write bank lines and expectations."""
+"""Short ways to write bank lines and expectations, to match them and to read the results."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A desk in its own process that sends notices of one more fact each time, and may be killed.
+"""A desk in its own process that sends notices again and again, each time about one more fact.
 
-`notice_desks.py FOLDER MAIL_PORT HOOK_URL FACTS [KILLS SEED]`: with KILLS, a child sends the
-notices that are due until it is killed at a random moment, and the next child continues. The last
-child runs to its end.
+`notice_desks.py FOLDER MAIL_PORT HOOK_URL FACTS [KILLS SEED]`: with KILLS, children send the
+notices one after another, and so many of them are killed at random moments. The first and the last
+child run to their ends.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from notice_servers import MONDAY, desk, due, settings
 
-# Children are forked with the database's library loaded.
+# The parent needs this import only to load the database's library before it forks children.
 from treasury.journal import Journal, journal_schema
 
 

@@ -22,7 +22,7 @@ MONDAY = datetime(2026, 11, 2, 8, tzinfo=UTC)
 
 
 class Mailbox:
-    """The messages that a mail server accepted, and its answers."""
+    """The messages that a mail server accepted, with their receivers; `answer` is its reply."""
 
     def __init__(self) -> None:
         self.messages: list[bytes] = []
@@ -39,7 +39,7 @@ class Mailbox:
 
 
 class _AnyPort(Controller):
-    """A server on a port chosen by the system."""
+    """A mail server on a port chosen by the system."""
 
     def _trigger_server(self) -> None:
         self.port = self.server.sockets[0].getsockname()[1]
@@ -59,7 +59,7 @@ def mail_server(**options: Any) -> Iterator[Mailbox]:
 
 
 class Endpoint(ThreadingHTTPServer):
-    """The posts that a webhook received, and the status of its answers."""
+    """An HTTP server that stores the posts to a webhook, and answers with `status`."""
 
     daemon_threads = True
 
@@ -129,7 +129,7 @@ def due(number: int, **changed: Any) -> DueItem:
 def settings(
     *, mail: int | None = None, url: str | None = None, person: str = "ines", **terms: Any
 ) -> Settings:
-    """Return settings with a mail server's port, a webhook's address, or both."""
+    """Return settings with a mail server on a port, a webhook's address, or both."""
     smtp = None
     if mail is not None:
         smtp = MailServer(
