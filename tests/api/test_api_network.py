@@ -1,4 +1,4 @@
-"""An exchange ends at its deadline through TLS and the environment's proxy too."""
+"""Deadlines, certificates and fences of exchanges through TLS and the environment's proxy."""
 
 from __future__ import annotations
 
