@@ -365,7 +365,7 @@ def test_a_desk_that_lost_the_race_goes_first(tmp_path: Path, home: Path) -> Non
     assert files_in(home / "turns") == set()
 
 
-def test_the_turn_of_a_killed_desk_is_waited_for_once(
+def test_a_killed_desk_with_priority_delays_the_others_once(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("treasury.lake.home.push_order.PATIENCE", 1.0)

@@ -1,4 +1,4 @@
-"""Whole desks on one home: clone, the commands, the doctor, closed months, the journal."""
+"""Workspaces that share a lake through a home: clone, commands, doctor, and closed months."""
 
 from __future__ import annotations
 
