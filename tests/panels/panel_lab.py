@@ -29,8 +29,10 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 120_000  # milliseconds, on a busy machine
-expect.set_options(timeout=PATIENCE)  # valid for the whole process, so it is set only here
+PATIENCE = 120_000
+"""Milliseconds to wait for a page: enough for a busy machine."""
+# This option applies to the whole process, so it is set only here.
+expect.set_options(timeout=PATIENCE)
 
 SETTINGS = {
     "@jupyterlab/apputils-extension/notification": {
@@ -125,7 +127,7 @@ def _address(server: subprocess.Popen[bytes], runtime: Path, log: Path) -> str:
         for path in runtime.glob("jpserver-*.json"):
             try:
                 return str(json.loads(path.read_text("utf-8"))["url"]).rstrip("/")
-            except ValueError:  # being written
+            except ValueError:  # the file is being written
                 return None
         return None
 
@@ -211,7 +213,7 @@ class Desk:
             notebook.show()
             self.page.evaluate(CELLS, list(cells))
             return notebook
-        import nbformat  # takes two seconds, so not at collection
+        import nbformat  # the import takes two seconds
 
         path = self.lab.folder / f"{name}.ipynb"
         content = nbformat.v4.new_notebook(
@@ -268,7 +270,7 @@ class Notebook:
         self.page.evaluate(CHANGE)
 
     def close(self) -> None:
-        """Remove its cells; its kernel keeps running for the next test."""
+        """Remove the notebook's cells; its kernel keeps running for the next test."""
         self.show()
         self.page.evaluate(CELLS, ["pass"])
         self.page.evaluate(SAVE)

@@ -1,7 +1,7 @@
 """A practice workspace with services in the test process, synced and ready for a panel.
 
-The company of a seed is always the same, and so is its first sync. So it is synced once, and each
-test begins with a copy.
+The company and its first sync are the same for each seed. So the first sync is run once, and each
+test begins with a copy of its workspace.
 """
 
 from __future__ import annotations

@@ -238,7 +238,7 @@ WAYS = {
 
 
 def violations(panel: Locator) -> list[str]:
-    """Return the errors that axe-core finds in the panel: its rule and the element."""
+    """Return the errors that axe-core finds in the panel, each with its rule and its element."""
     panel.evaluate("one => one.setAttribute('data-axe', '')")
     found = Axe().run(panel.page, context=["[data-axe]"]).response["violations"]
     panel.evaluate("one => one.removeAttribute('data-axe')")

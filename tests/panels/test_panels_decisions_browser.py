@@ -239,7 +239,8 @@ def test_rule_7_a_journal_that_cannot_be_used_is_an_alert_and_can_be_tried_again
     desk: Desk, month: Practice, request: pytest.FixtureRequest, name: str
 ) -> None:
     way = {"matches": WAYS["accept"], "transfers": WAYS["propose"]}.get(name)
-    propose_transfers(month, "1.00")  # creates the journal
+    # The proposal creates the journal.
+    propose_transfers(month, "1.00")
     key = re.sub(r"\W", "_", request.node.name)
     with one_panel(desk, month.workspace.folder, key, name) as notebook:
         panel = notebook.panel

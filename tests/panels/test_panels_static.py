@@ -26,7 +26,7 @@ def seen(page: str) -> str:
 def test_a_saved_page_shows_a_note_and_the_notebook_stores_no_figure(
     month: Practice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_state_kept: bool
 ) -> None:
-    import nbformat  # takes two seconds, so not at collection
+    import nbformat  # the import takes two seconds
     from nbclient import NotebookClient
     from nbconvert import HTMLExporter
 
