@@ -199,7 +199,7 @@ def test_coins_that_are_overdue_are_sent_with_a_hash_and_not_paid_with_a_referen
     assert one.next_step == "Send each, then submit its transaction hash"
 
 
-def test_a_single_item_says_its_own_next_step() -> None:
+def test_a_single_item_shows_its_own_next_step() -> None:
     coins = waiting("SEND CRYPTO", currency="USDC", next_step="Send it on BASE")
     (one,) = closing_of(reconciliation(awaiting_funds=[coins]), ZONE).items.blocking.groups
     assert one.next_step == "Send it on BASE"
