@@ -203,7 +203,8 @@ def test_an_added_webhook_gets_no_secret(folder: Path, good: Listener, evil: Lis
         """)
     doctor = script(folder, "doctor")
     assert "notices.webhooks.desk.url" in doctor
-    assert "/hook" not in doctor  # an address may itself be a secret
+    # The path of a webhook's address may be a secret.
+    assert "/hook" not in doctor
     rows = json.loads(script(folder, "addresses", "list", "--format", "json"))
     states = {row["setting"]: row["state"] for row in rows}
     assert states["services.token_url"] == "confirmed"
@@ -239,7 +240,8 @@ def test_a_webhook_with_a_changed_address_gets_no_secret(
     assert CANARY in good.received
     assert "notices.webhooks.desk.url is " in str(failure)
     assert "nothing was sent" in str(failure)
-    assert "/hook" not in str(failure)  # an address may itself be a secret
+    # The path of a webhook's address may be a secret.
+    assert "/hook" not in str(failure)
     assert evil.received == ""
 
 

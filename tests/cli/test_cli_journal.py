@@ -60,7 +60,8 @@ def test_a_head_is_printed_stored_and_compared_with_the_journal(
     said = run("verify", "--heads", str(kept), "--head", first).output
     assert "3 entries, none changed" in said
     assert "contains all 4 ends that were noted elsewhere" in said
-    assert "signed" not in said  # without any key
+    # Without keys, nothing is shown about signatures.
+    assert "signed" not in said
     (desk / "journal.sqlite").unlink()
     (desk / "journal.end").unlink()
     # Another journal takes the place of the first one.
@@ -137,11 +138,13 @@ def test_a_close_publishes_the_head_to_the_configured_place(
     settings = tmp_path / "desk" / "treasury.toml"
     settings.write_text(f'{settings.read_text()}\n[journal]\npublish_head = "{heads}"\n')
     desk = Workspace(tmp_path / "desk")
-    with pytest.raises(StorageError, match="head cannot be written"):  # the disk is missing
+    # The folder of the heads does not exist yet.
+    with pytest.raises(StorageError, match="head cannot be written"):
         close_month(desk, "2026-10")
     assert desk.periods.get("2026-10").is_closed
     heads.parent.mkdir()
-    desk.periods.sign("2026-10", actor=BERT)  # signing again
+    # Signing again publishes the head, once.
+    desk.periods.sign("2026-10", actor=BERT)
     desk.periods.sign("2026-10", actor=BERT)
     [line] = heads.read_text().splitlines()
     assert line.startswith(f"{desk.journal.head()} ")
