@@ -70,7 +70,8 @@ def test_a_moved_folder_is_the_same_workspace(desk: Path) -> None:
     moved = desk.rename(desk.with_name("moved"))
     require_original(moved)
     assert original_of(moved) is None
-    assert original_of(copied(moved, "desk")) == moved  # also at its original path
+    # A copy at the original path is a copy too.
+    assert original_of(copied(moved, "desk")) == moved
 
 
 def test_a_copy_stays_a_copy_after_the_original_is_deleted(desk: Path) -> None:

@@ -1,4 +1,4 @@
-"""A journal in PostgreSQL: the server is verified, and no password leaves in the clear."""
+"""A journal in PostgreSQL: the server is verified, and no password is sent in clear text."""
 
 from __future__ import annotations
 

@@ -208,7 +208,8 @@ def test_a_shared_journal_is_verified_completely_before_money_moves(
         connection.exec_driver_sql(CHANGE)
     with pytest.raises(JournalError, match=CHANGED):
         one_more(shared, thorough=True)
-    with pytest.raises(JournalError, match=CHANGED):  # a known fault blocks every further decision
+    # A known fault stops every further decision.
+    with pytest.raises(JournalError, match=CHANGED):
         one_more(shared)
     with pytest.raises(JournalError, match=CHANGED):
         shared.append("match.ignore", "next", {}, actor=ANNA)
