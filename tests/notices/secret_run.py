@@ -43,7 +43,7 @@ def tell(error: BaseException) -> None:
 
 
 def of_webhook(url: str) -> Settings:
-    """Return settings with one webhook; the secret ends its address, unless a variable has that."""
+    """Return settings with a webhook at `url` plus the secret, or at the address in a variable."""
     address = Secret(url if url.startswith("env:") else f"{url}/{os.environ['TREASURY_URL']}")
     webhook = Webhook(url=address, token="env:TREASURY_TOKEN")
     terms = NoticeTerms(webhooks={"desk": webhook}, target_days_only=False)
