@@ -26,7 +26,7 @@ def _jupyter_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def run(name: str, into: Path, **parameters: Any) -> NotebookNode:
-    import nbformat  # takes two seconds: not where every worker collects
+    import nbformat  # the import takes two seconds
     import papermill
 
     done = into / f"{name}.ipynb"

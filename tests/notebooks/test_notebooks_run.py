@@ -56,7 +56,7 @@ def morning(
 
 
 def read(name: str) -> NotebookNode:
-    import nbformat  # takes two seconds: not where every worker collects
+    import nbformat  # the import takes two seconds
 
     return nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
 
