@@ -306,7 +306,7 @@ class DrawnMonths:
         return self.random.choice(codes) if codes else "PAY-2026-00417"
 
     def _strange(self) -> dict[str, Any]:
-        """Return a line that no open request explains."""
+        """Return a charge, a virtual account's credit, a second payment or an unexplained line."""
         day, drawn = self._day(), self.random.random()
         if drawn < 0.2:
             return self.line(
