@@ -20,7 +20,7 @@ Handler = Callable[[httpx.Request], httpx.Response]
 
 
 class HandClock:
-    """Time that passes only during sleeps."""
+    """A clock that moves only during sleeps, or when a test moves it."""
 
     def __init__(self) -> None:
         self.seconds = 1000.0
@@ -84,6 +84,7 @@ def answer(result: object, **beside: object) -> httpx.Response:
 
 
 def refusal(status: int, code: str | None = None, **headers: str) -> httpx.Response:
+    """Return the service's refusal, with an error if a code is given."""
     body = {"success": False, "errors": [{"code": code, "message": "No."}] if code else []}
     json_headers = {"Content-Type": "application/json"} | headers
     return httpx.Response(status, content=json.dumps(body), headers=json_headers)

@@ -97,6 +97,7 @@ def says(body: bytes, *headers: str, status: str = "200 OK") -> Way:
 
 
 def drip(connection: socket.socket, *pieces: bytes) -> None:
+    """Send pieces one by one, with a pause after each."""
     for piece in pieces:
         connection.sendall(piece)
         time.sleep(PAUSE)

@@ -82,6 +82,7 @@ RECORDS = {
 def facing(
     credential: Credential, service: Way, token: Way | None = None, limits: CallLimits = SMALL
 ) -> Iterator[tuple[Client, Hostile]]:
+    """Yield a client of a hostile service, with a short deadline if it answers slowly."""
     limits = HURRIED if {service, token} & set(SLOW) else limits
     with (
         Hostile(service, token) as hostile,

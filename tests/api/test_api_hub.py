@@ -1,4 +1,4 @@
-"""The client queries a notebook hub for the owner of its token, over a real socket."""
+"""A notebook hub is queried for the owner of a token, over a real socket."""
 
 from __future__ import annotations
 
@@ -46,6 +46,8 @@ def serve() -> Iterator[Serve]:
 
 
 def saying(body: bytes, status: int = 200, **headers: str) -> Callable[..., None]:
+    """Return a function that answers a request with this body."""
+
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(status)
         for name, value in {"Content-Length": str(len(body)), **headers}.items():

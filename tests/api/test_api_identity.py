@@ -131,6 +131,7 @@ def talks() -> Iterator[dict[str, Talk]]:
 
 
 def _work(practice: Practice) -> None:
+    """Call every operation of both services."""
     work_finance(practice)
     work_transfers(practice)
     work_company(practice)

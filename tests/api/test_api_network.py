@@ -107,6 +107,7 @@ def behind_proxy(
     *,
     encrypted: bool,
 ) -> Iterator[tuple[Client, Hostile, Hostile]]:
+    """Yield a client, its service, and the proxy in front of it, which may use TLS."""
     for name in ("NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy", "https_proxy"):
         monkeypatch.delenv(name, raising=False)
     with (

@@ -16,6 +16,7 @@ Rows = list[str]
 def page_of(
     rows: Rows, request: httpx.Request, *, total: int | None = None, bare: bool = False
 ) -> httpx.Response:
+    """Return the requested page of the rows; `bare` leaves out the pagination."""
     number, size = (int(request.url.params[name]) for name in ("page", "size"))
     chosen = rows[(number - 1) * size : number * size]
     items = [{"id": row} for row in chosen]

@@ -77,6 +77,7 @@ def test_every_published_field_of_a_record_has_a_field_of_its_model(
 def generation(
     request: pytest.FixtureRequest, hand_clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[str, Sandbox, Client]]:
+    """Yield the name of a service generation, its sandbox and a client."""
     sandbox = Sandbox(7, profile=request.param)
     client_id, secret = sandbox.credentials["maker"]
     monkeypatch.setenv("PUBLISHED_SECRET", secret)

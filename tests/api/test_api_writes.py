@@ -80,6 +80,7 @@ ONCE: dict[str, Write] = {
 
 
 def scripted(*outcomes: httpx.Response | Exception) -> Callable[[httpx.Request], httpx.Response]:
+    """Return a handler that gives these outcomes in order, and then repeats the last."""
     left = list(outcomes)
 
     def handler(_request: httpx.Request) -> httpx.Response:
