@@ -136,6 +136,7 @@ class Practice:
 
 
 def transfer_fields(amount: str = "10.00") -> dict[str, Any]:
+    """Return the fields of a crypto transfer between two accounts of the company."""
     return {
         "sender_account_id": TREASURY,
         "receiver_account_id": OPERATIONS,
@@ -146,6 +147,7 @@ def transfer_fields(amount: str = "10.00") -> dict[str, Any]:
 
 
 def request_fields(**more: Any) -> dict[str, Any]:
+    """Return the fields of an on-ramp request, with changes."""
     return {
         "ramp_type": "ON_RAMP",
         "amount": "25000.00",
@@ -156,6 +158,7 @@ def request_fields(**more: Any) -> dict[str, Any]:
 
 
 def bank_fields(**more: Any) -> dict[str, Any]:
+    """Return the fields of a new company bank account, with changes."""
     return {
         "bank_account_type": "EUR_SEPA",
         "supported_ramp_type": "ON_AND_OFF_RAMP",

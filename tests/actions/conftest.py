@@ -14,6 +14,7 @@ from benchmarks.postgres_server import Server, binaries, serving
 
 @pytest.fixture
 def practice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
+    """Yield a new practice company, with its secrets in the environment."""
     secrets: dict[str, str] = {}
     with practising(tmp_path, secrets) as practice:
         for name, value in secrets.items():
