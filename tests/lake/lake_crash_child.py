@@ -81,6 +81,7 @@ def killed_at(folder: Path, point: int) -> None:
 
 
 def hold(folder: Path) -> None:
+    """Hold the lock for writing until standard input closes."""
     with small_lake(folder).writer("holding", day(1)):
         sys.stdout.write("holding\n")
         sys.stdout.flush()

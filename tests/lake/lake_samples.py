@@ -67,6 +67,7 @@ def wallets(**raws: Any) -> pa.Table:
 
 
 def balances(*totals: str) -> pa.Table:
+    """Return one observed balance of the wallet `w` per total."""
     return pa.table(
         {"wallet_id": ["w"] * len(totals), "total": pa.array(map(Decimal, totals), AMOUNT)}
     )

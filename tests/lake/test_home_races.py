@@ -38,6 +38,7 @@ def started(*arguments: object, **options: Any) -> subprocess.Popen[str]:
 
 
 def raced(tmp_path: Path, home: str, seed: int) -> None:
+    """Let two processes commit to one home at the same time, and check that nothing is lost."""
     rounds = examples(4, 200)
     desks = [tmp_path / "anna", tmp_path / "ben"]
     races = [

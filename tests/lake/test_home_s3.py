@@ -41,6 +41,7 @@ def server() -> Iterator[str]:
 
 
 def signed_in(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
+    """Set the environment variables of an S3 credential, and remove all others."""
     for name in (
         "AWS_ACCESS_KEY_ID",
         "AWS_SECRET_ACCESS_KEY",
@@ -164,7 +165,7 @@ def test_a_desk_continues_without_a_network(
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[tuple[str, dict[str, dict[str, str]]]]:
-    """Run a server that checks credentials; yield its address and a writer's and a reader's."""
+    """Run a server that checks credentials; yield its address, and variables for two users."""
     with s3_server({"INITIAL_NO_AUTH_ACTION_COUNT": "7"}) as url:
         users = {}
         rights = {"writer": ["s3:*"], "reader": ["s3:GetObject", "s3:ListBucket"]}

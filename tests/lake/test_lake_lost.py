@@ -40,6 +40,7 @@ def again(desk: Workspace) -> Workspace:
 
 
 def rows_of(desk: Workspace, *tables: str) -> list[list[dict[str, object]]]:
+    """Return the rows of each table without the columns that a repair may change."""
     # The hash of a statement includes the time of its addition.
     kept = "* EXCLUDE (valid_from, added_at, content_hash)"
     return [

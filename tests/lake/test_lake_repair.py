@@ -181,6 +181,7 @@ def test_a_lost_log_is_rebuilt_and_the_old_folder_set_aside(lake: Lake) -> None:
 
 
 def lose_commits(lake: Lake, lost: str) -> None:
+    """Delete a file, the log or all of the list of commits."""
     folder = lake.folder / "commits"
     match lost:
         case "file":
