@@ -22,6 +22,7 @@ USER = "ana.lyst"
 
 @functools.cache
 def secrets_of_practice() -> dict[str, str]:
+    """Return the practice company's secrets by the names of their variables."""
     return {
         f"TREASURY_{name.upper()}_SECRET": secret
         for name, (_, secret) in Sandbox().credentials.items()
@@ -66,6 +67,7 @@ def month(tmp_path: Path, month_end: Workspace) -> Iterator[Practice]:
 
 @pytest.fixture(scope="session")
 def chromium() -> Path:
+    """Return Chromium's path; without Chromium, skip the test or fail in CI."""
     if not CHROMIUM.exists():
         reason = f"{CHROMIUM} does not exist (Debian package chromium)"
         if os.environ.get("CI") == "true":
@@ -98,6 +100,7 @@ def desk(lab: Lab, browser: Browser) -> Iterator[Desk]:
 
 @pytest.fixture
 def notebook(desk: Desk, practice: Practice, request: pytest.FixtureRequest) -> Iterator[Notebook]:
+    """Yield an open notebook with the approvals panel."""
     folder = practice.workspace.folder
     opened = desk.open(
         request.node.name,

@@ -390,6 +390,7 @@ def test_rule_10_a_decision_made_elsewhere_is_not_repeated(
 
 
 def _do_elsewhere(month: Practice, way: Way) -> None:
+    """Make the decision of a way outside the panel, as a colleague would."""
     actions = month.workspace.actions
     match way.verb:
         case "Carry out":

@@ -236,6 +236,7 @@ def coded(sheet: Path) -> str:
 
 
 def type_in(sheet: Path, item_id: str, title: str, text: str) -> None:
+    """Write a text into the cell of an item's row under a title of the sheet."""
     book = openpyxl.load_workbook(sheet)
     page = book["Open items"]
     at = {cell.value: cell.column for cell in page[1]}

@@ -26,6 +26,7 @@ RAMP = next(table for table in TABLES if table.name == "ramp_requests")
 
 
 def request(name: str, status: str = "AWAITING_FUNDS", **more: Any) -> dict[str, Any]:
+    """Return an on-ramp request with our deposit details, with changes."""
     return {
         "id": name,
         "status": status,

@@ -58,6 +58,7 @@ def shown(desk: Desk, clean: Practice) -> Gallery:
 def attacked(
     desk: Desk, clean: Practice, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Gallery]:
+    """Yield the six panels of a month with hostile text in its records."""
     with hostile(clean.served) as served:
         folder = tmp_path_factory.mktemp("attacked") / "workspace"
         workspace = prepare(folder, clean.company, served)
