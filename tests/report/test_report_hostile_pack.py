@@ -276,6 +276,8 @@ def test_folders_are_neither_followed_nor_walked_without_end(copy: Path, tmp_pat
 
 
 def parquet_changes() -> Iterator[tuple[str, Callable[[Path], object]]]:
+    """Yield changes of a table's file, each with its name."""
+
     def rewritten(change: Callable[[pa.Table], pa.Table]) -> Callable[[Path], object]:
         return lambda path: pq.write_table(change(pq.read_table(path)), path)
 

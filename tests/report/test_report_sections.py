@@ -36,6 +36,7 @@ def grids(closing: Closing, anchor: str, sheet: str) -> list[Grid]:
 
 
 def sheet_rows(closing: Closing, folder: Path, name: str) -> list[Mapping[str, object]]:
+    """Return the rows of a sheet of the close's workbook by column title."""
     path = folder / "close.xlsx"
     with workbook_beside(closing, path):
         pass
