@@ -66,6 +66,7 @@ FREE = re.compile(r"name|description|label|text|remittance|reference|email|usern
 
 
 def steered(desk: Workspace, name: str, key: tuple[str, ...]) -> pa.Table:
+    """Return rows of a table with control characters added to their free texts."""
     rows = desk.sql(
         f'SELECT * EXCLUDE (vanished_at, content_hash, valid_from) FROM "{name}" LIMIT 40'
     ).arrow

@@ -1,4 +1,4 @@
-"""All commands that write files, run in one process that a test starts without a umask."""
+"""All work of a desk that writes files, in one process that a test starts without a umask."""
 
 from __future__ import annotations
 
