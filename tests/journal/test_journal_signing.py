@@ -80,6 +80,7 @@ def chained(
     change: Callable[[dict[str, Any]], object],
     key: SigningKey | None,
 ) -> list[dict[str, Any]]:
+    """Return the rows with `change` applied and a new hash chain, signed if a key is given."""
     before = FIRST
     for row in rows:
         change(row)
