@@ -13,6 +13,7 @@ from treasury.journal import Journal
 
 @pytest.fixture(autouse=True)
 def _ines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make `ines` the current user, without a proxy."""
     monkeypatch.setenv("TREASURY_USER", "ines")
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"):
         monkeypatch.delenv(name, raising=False)

@@ -51,6 +51,7 @@ def of_webhook(url: str) -> Settings:
 
 
 def of_mail(port: int) -> Settings:
+    """Return settings with a mail server that needs a password."""
     server = MailServer(
         host="127.0.0.1", port=port, security="none", sender="t@harbour.test",
         user="treasury", password="env:TREASURY_PASSWORD",
