@@ -26,6 +26,8 @@ def _jupyter_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def run(name: str, into: Path, **parameters: Any) -> NotebookNode:
+    """Run a notebook by papermill in a folder; return it with its output."""
+
     import nbformat  # the import takes two seconds
     import papermill
 

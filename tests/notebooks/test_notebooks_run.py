@@ -62,6 +62,8 @@ def read(name: str) -> NotebookNode:
 
 
 def run(name: str, folder: Path, *, write: bool = False) -> NotebookNode:
+    """Run a stored notebook in a folder; `write` switches its writing on."""
+
     from nbclient import NotebookClient
 
     notebook = read(name)
