@@ -83,6 +83,7 @@ def double(workspace: Workspace, entry_id: str, **changed: Any) -> str:
 
 
 def _write(workspace: Workspace, name: str, key: str, value: str, changed: dict[str, Any]) -> None:
+    """Store a copy of one record with changed fields, in its own commit."""
     table = workspace.lake.catalogue[name]
     (stored,) = workspace.snapshot().select(f"FROM {name} WHERE {key} = ?", [value]).to_pylist()
     row = stored | changed

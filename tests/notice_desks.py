@@ -21,12 +21,14 @@ from treasury.journal import Journal, journal_schema
 
 
 def tell(folder: Path, port: int, url: str, facts: int, first: int = 1) -> None:
+    """Send the notices of `first` facts, and again with one more fact, up to `facts`."""
     journal, of = Journal(folder, now=lambda: MONDAY), settings(mail=port, url=url)
     for number in range(first, facts + 1):
         desk(journal, of, lambda number=number: [due(n) for n in range(1, number + 1)]).send()  # type: ignore[misc]
 
 
 def tell_killed(place: tuple[Path, int, str], facts: int, kills: int, seed: int) -> None:
+    """Send the notices of `facts` facts in child processes, `kills` of which are killed."""
     assert journal_schema.SCHEMA_VERSION
     drawn = random.Random(seed)
     lasts = _child(place, 1, first=1)

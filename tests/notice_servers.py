@@ -48,6 +48,7 @@ class _AnyPort(Controller):
 
 @contextmanager
 def mail_server(**options: Any) -> Iterator[Mailbox]:
+    """Run a mail server on loopback, and yield what it receives."""
     mailbox = Mailbox()
     controller = _AnyPort(mailbox, hostname="127.0.0.1", port=0, **options)
     controller.start()
@@ -102,6 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def endpoint() -> Iterator[Endpoint]:
+    """Run the HTTP server of a webhook on loopback."""
     with Endpoint() as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
@@ -113,6 +115,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 
 def due(number: int, **changed: Any) -> DueItem:
+    """Return an overdue item, with a name and mark made from a number."""
     shown: dict[str, Any] = {
         "mark": f"{number:032x}",
         "kind": "overdue",
@@ -150,4 +153,5 @@ def desk(
     items: Callable[[], list[DueItem]],
     waiting: Callable[[str], frozenset[str]] = lambda _: frozenset(),
 ) -> NoticeSender:
+    """Return a sender of notices about these items."""
     return NoticeSender(journal, of, items, waiting)

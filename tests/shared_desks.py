@@ -16,6 +16,7 @@ __all__ = ["anna", "ben", "run", "shared_home"]
 
 
 def run(folder: Path, *arguments: str) -> Result:
+    """Run a command at a workspace and return its result."""
     return CliRunner().invoke(
         treasury, ["--workspace", str(folder), *arguments], catch_exceptions=False
     )

@@ -36,6 +36,7 @@ SETTINGS = {
 
 @contextmanager
 def spark(folder, **more):
+    """Yield a Spark session with the settings above and `more`."""
     builder = SparkSession.builder.master("local[2]")
     for name, setting in (SETTINGS | more).items():
         builder = builder.config(name, setting)
