@@ -41,7 +41,11 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start each worker at another folder, so that workers use each other's compiled bytecode."""
+    """Prepare a worker, and note whether all tests were requested.
+
+    In a run of all tests each worker starts at another folder, so that the workers use each other's
+    compiled bytecode.
+    """
     config.stash[ARE_ALL] = [Path(name).resolve() for name in config.args] == [TESTS]
     worker = getattr(config, "workerinput", None)
     if worker is not None:
@@ -57,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
 # It runs before tests are selected by their marks.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave all but the first case of a `first_case` test to acceptance; sort the files."""
+    """Mark all but the first case of a `first_case` test as acceptance; put long files first."""
     seen = set[str]()
     for item in items:
         test = item.nodeid.partition("[")[0]
@@ -68,7 +72,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Exempt the imported modules from garbage collection."""
+    """Exempt the objects that exist after collection from garbage collection."""
     gc.collect()
     gc.freeze()
 
@@ -104,13 +108,13 @@ def month_end(company: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Wor
 
 @pytest.fixture(scope="session")
 def practised(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Return the workspace of a reader who practises, for reading only."""
+    """Return a workspace as `treasury practice` gives it to a user, for reading only."""
     return practise(tmp_path_factory.mktemp("practised"), Sandbox(7))
 
 
 @pytest.fixture(scope="session")
 def unreported() -> Sandbox:
-    """Return the practice company without a report of its provider."""
+    """Return the practice company without provider reports."""
     return Sandbox(7, scenario="no-provider-report")
 
 

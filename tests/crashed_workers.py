@@ -1,7 +1,7 @@
-"""Reruns the test of a crashed worker once, alone, and reports the crash.
+"""Pytest hooks that rerun the test of a crashed worker once, alone, and report the crash.
 
-A browser driver or native code of an engine can end a worker's process. A test that fails is never
-run again. A test with a crashed process is run again once, and the summary reports it.
+A browser driver or the native code of an engine can end a worker's process. A test that merely
+fails is not run again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SAID = pytest.StashKey[list[str]]()
 
 
 def _stacks(run: str, worker: str) -> Path:
-    """Return the file that a worker's stacks are written to when a signal ends it."""
+    """Return the file to which a crashing worker writes its stacks."""
     return Path(tempfile.gettempdir()) / f"treasury-crash-{run}-{worker}.txt"
 
 
@@ -36,7 +36,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_handlecrashitem(crashitem: str, report: Any) -> None:
-    """Rerun the test of a crashed worker in a new process."""
+    """Rerun the test of a crashed worker in a new process; if it passes, it counts as passed."""
     node = report.node
     # xdist stores the process only here.
     code = node.gateway._io.popen.wait(30)

@@ -1,4 +1,4 @@
-"""A desk for decisions: a copy of the practice month, with the clock set by the test."""
+"""Helpers for tests of decisions: a copied workspace, its clock and lines, and edits of records."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ FILED = datetime(2026, 10, 29, 16, tzinfo=UTC)
 
 
 def copy_of(workspace: Workspace, folder: Path) -> Workspace:
-    """Copy the workspace's records, rules and settings to another folder."""
+    """Copy a workspace without its bank files and closes to another folder, and open it."""
     shutil.copytree(workspace.folder, folder, ignore=shutil.ignore_patterns("bank", "close"))
     return Workspace(folder)
 
 
 def payable(workspace: Workspace) -> list[dict[str, Any]]:
-    """Return the requests that may be paid now."""
+    """Return the ramp requests that should be paid now."""
     return [row for row in workspace.awaiting_funds().arrow.to_pylist() if row["state"] == "PAY"]
 
 
 def file_made(workspace: Workspace, name: str, body: object, at: datetime = FILED) -> None:
-    """Journal a payment file that anna made, before the bank answers to it."""
+    """Journal that anna made a payment file at a time."""
     colleague = Journal(workspace.folder, now=lambda: at)
     colleague.append("payment_file.made", name, body, actor=ANNA)
 
 
 def clock_at(workspace: Workspace, instant: str) -> Workspace:
-    """Return the same workspace, opened at `instant`."""
+    """Set the workspace's clock to `instant` in its settings, and open it again."""
     path = workspace.folder / FILE_NAME
     path.write_text(re.sub(r"(?m)^now = .*$", f"now = {instant}", path.read_text("utf-8")))
     return Workspace(workspace.folder)
@@ -54,7 +54,7 @@ def october(workspace: Workspace) -> list[dict[str, Any]]:
 def first_line(
     lines: list[dict[str, Any]], outcome: str, kind: str | None = None, direction: str = ""
 ) -> dict[str, Any]:
-    """Return the first line with this outcome and this kind of expectation."""
+    """Return the first line without a class that has this outcome, and the kind if given."""
     return next(
         row
         for row in lines
@@ -66,7 +66,7 @@ def first_line(
 
 
 def line_of(workspace: Workspace, entry_id: str) -> dict[str, Any]:
-    """Return a line of October as reconciled now."""
+    """Return one line of October as reconciled now."""
     return next(row for row in october(workspace) if row["entry_id"] == entry_id)
 
 
@@ -76,13 +76,14 @@ def edit(workspace: Workspace, table: str, key: str, name: str, **changed: Any) 
 
 
 def double(workspace: Workspace, entry_id: str, **changed: Any) -> str:
-    """Add a second line like this one to the same statement."""
+    """Add a second line like this one to the same statement, and return its id."""
     twin = f"twin-{entry_id}"
     _write(workspace, "statement_entries", "entry_id", entry_id, {"entry_id": twin} | changed)
     return twin
 
 
 def _write(workspace: Workspace, name: str, key: str, value: str, changed: dict[str, Any]) -> None:
+    """Store a copy of one record with changed fields, in its own commit."""
     table = workspace.lake.catalogue[name]
     (stored,) = workspace.snapshot().select(f"FROM {name} WHERE {key} = ?", [value]).to_pylist()
     row = stored | changed
@@ -91,7 +92,7 @@ def _write(workspace: Workspace, name: str, key: str, value: str, changed: dict[
 
 
 def record_steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a list that collects the names of the steps that run from here on."""
+    """Return a list that collects the names of matching's steps that run from here on."""
     names: list[str] = []
     run_step = kept_run.Run._run
 

@@ -1,4 +1,4 @@
-"""A practice workspace with the records of its month."""
+"""Practice workspaces that are filled in a new folder, while the practice services run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from treasury.workspace import Workspace
 
 
 def practise(folder: Path, company: Sandbox) -> Workspace:
-    """Create the workspace that `treasury practice` and `treasury demo` give a reader."""
+    """Create the workspace that `treasury practice` and `treasury demo` give a user."""
     before = dict(os.environ)
     try:
         with company.serve() as served:

@@ -1,4 +1,4 @@
-"""An interrupt deep in the network code, in functions with variables that hold the sent bytes."""
+"""An interrupt deep in the network code, where local variables hold the bytes to send."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Short ways to write bank lines and expectations."""
+"""Short ways to write bank lines and expectations, to match them and to read the results."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ OWN = "NL05TEST0417164300"
 def line(
     entry_id: str, amount: str, remittance: str | None, day: int = 1, **more: Any
 ) -> dict[str, Any]:
+    """Return a credit in October 2026 to our account, with changes."""
     return {
         "entry_id": entry_id,
         "account": OWN,
@@ -38,6 +39,7 @@ def line(
 
 
 def expectation(name: str, code: str, amount: str | None = None, **more: Any) -> dict[str, Any]:
+    """Return an off-ramp payout that a code identifies, with changes."""
     return {
         "expectation_id": name,
         "kind": "off_ramp",
@@ -53,6 +55,7 @@ def expectation(name: str, code: str, amount: str | None = None, **more: Any) ->
 
 
 def arrow(rows: list[dict[str, Any]]) -> pa.Table:
+    """Return rows as an Arrow table with amounts of the declared decimal type."""
     table = pa.Table.from_pylist(rows)
     if "amount" in table.column_names:
         index = table.schema.get_field_index("amount")
@@ -65,6 +68,7 @@ def match(
     expectations: list[dict[str, Any]],
     decisions: list[dict[str, Any]] | None = None,
 ) -> Matches:
+    """Match rows of lines with rows of expectations."""
     return match_references(
         arrow(lines), arrow(expectations), decisions=arrow(decisions) if decisions else None
     )

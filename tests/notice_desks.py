@@ -1,8 +1,8 @@
-"""A desk in its own process that sends notices of one more fact each time, and may be killed.
+"""A desk in its own process that sends notices again and again, each time about one more fact.
 
-`notice_desks.py FOLDER MAIL_PORT HOOK_URL FACTS [KILLS SEED]`: with KILLS, a child sends the
-notices that are due until it is killed at a random moment, and the next child continues. The last
-child runs to its end.
+`notice_desks.py FOLDER MAIL_PORT HOOK_URL FACTS [KILLS SEED]`: with KILLS, children send the
+notices one after another, and so many of them are killed at random moments. The first and the last
+child run to their ends.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ from pathlib import Path
 
 from notice_servers import MONDAY, desk, due, settings
 
-# Children are forked with the database's library loaded.
+# The parent needs this import only to load the database's library before it forks children.
 from treasury.journal import Journal, journal_schema
 
 
 def tell(folder: Path, port: int, url: str, facts: int, first: int = 1) -> None:
+    """Send the notices of `first` facts, and again with one more fact, up to `facts`."""
     journal, of = Journal(folder, now=lambda: MONDAY), settings(mail=port, url=url)
     for number in range(first, facts + 1):
         desk(journal, of, lambda number=number: [due(n) for n in range(1, number + 1)]).send()  # type: ignore[misc]
 
 
 def tell_killed(place: tuple[Path, int, str], facts: int, kills: int, seed: int) -> None:
+    """Send the notices of `facts` facts in child processes, `kills` of which are killed."""
     assert journal_schema.SCHEMA_VERSION
     drawn = random.Random(seed)
     lasts = _child(place, 1, first=1)

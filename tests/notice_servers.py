@@ -22,7 +22,7 @@ MONDAY = datetime(2026, 11, 2, 8, tzinfo=UTC)
 
 
 class Mailbox:
-    """The messages that a mail server accepted, and its answers."""
+    """The messages that a mail server accepted, with their receivers; `answer` is its reply."""
 
     def __init__(self) -> None:
         self.messages: list[bytes] = []
@@ -39,7 +39,7 @@ class Mailbox:
 
 
 class _AnyPort(Controller):
-    """A server on a port chosen by the system."""
+    """A mail server on a port chosen by the system."""
 
     def _trigger_server(self) -> None:
         self.port = self.server.sockets[0].getsockname()[1]
@@ -48,6 +48,7 @@ class _AnyPort(Controller):
 
 @contextmanager
 def mail_server(**options: Any) -> Iterator[Mailbox]:
+    """Run a mail server on loopback, and yield what it receives."""
     mailbox = Mailbox()
     controller = _AnyPort(mailbox, hostname="127.0.0.1", port=0, **options)
     controller.start()
@@ -59,7 +60,7 @@ def mail_server(**options: Any) -> Iterator[Mailbox]:
 
 
 class Endpoint(ThreadingHTTPServer):
-    """The posts that a webhook received, and the status of its answers."""
+    """An HTTP server that stores the posts to a webhook, and answers with `status`."""
 
     daemon_threads = True
 
@@ -102,6 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def endpoint() -> Iterator[Endpoint]:
+    """Run the HTTP server of a webhook on loopback."""
     with Endpoint() as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
@@ -113,6 +115,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 
 def due(number: int, **changed: Any) -> DueItem:
+    """Return an overdue item, with a name and mark made from a number."""
     shown: dict[str, Any] = {
         "mark": f"{number:032x}",
         "kind": "overdue",
@@ -129,7 +132,7 @@ def due(number: int, **changed: Any) -> DueItem:
 def settings(
     *, mail: int | None = None, url: str | None = None, person: str = "ines", **terms: Any
 ) -> Settings:
-    """Return settings with a mail server's port, a webhook's address, or both."""
+    """Return settings with a mail server on a port, a webhook's address, or both."""
     smtp = None
     if mail is not None:
         smtp = MailServer(
@@ -150,4 +153,5 @@ def desk(
     items: Callable[[], list[DueItem]],
     waiting: Callable[[str], frozenset[str]] = lambda _: frozenset(),
 ) -> NoticeSender:
+    """Return a sender of notices about these items."""
     return NoticeSender(journal, of, items, waiting)

@@ -1,4 +1,4 @@
-"""Payment status reports as banks write them, with a given version and prefix."""
+"""Payment status reports (pain.002) as banks write them, in a given version of the schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ def report(
     reasons: tuple[str, ...] = (),
     version: str = "10",
 ) -> str:
-    """Return a report on a payment file; `payments` are from `payment`, `reasons` the file's."""
+    """Return a report on a payment file.
+
+    `payments` are parts made by `payment`. `reasons` are the codes for `file_status`, and are left
+    out without it.
+    """
     why = "".join(f"<StsRsnInf><Rsn><Cd>{code}</Cd></Rsn></StsRsnInf>" for code in reasons)
     whole = f"<GrpSts>{file_status}</GrpSts>{why}" if file_status else ""
     batch = f"<PmtInfSts>{batch_status}</PmtInfSts>" if batch_status else ""
@@ -46,7 +50,7 @@ def payment(
     iban: str = "NL05TEST0417164300",
     proprietary: str = "",
 ) -> str:
-    """Return a report's part about one payment; an empty status leaves out its element."""
+    """Return the part of a report about one payment; an empty argument leaves out its element."""
     codes = "".join(f"<Rsn><Cd>{code}</Cd></Rsn>" for code in reasons)
     codes += f"<Rsn><Prtry>{escape(proprietary)}</Prtry></Rsn>" if proprietary else ""
     words = f"<AddtlInf>{escape(text)}</AddtlInf>" if text else ""

@@ -10,7 +10,7 @@ import httpx
 __all__ = ["plain_client"]
 
 _NO_CERTIFICATES: Final = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""It trusts no certificate: loading the usual ones takes longer than most tests with a client."""
+"""A context that trusts no certificate: loading the usual ones takes longer than most tests."""
 
 
 def plain_client(timeout: float = 10, **more: Any) -> httpx.Client:

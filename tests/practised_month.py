@@ -16,7 +16,7 @@ from treasury.workspace import Workspace
 
 @contextmanager
 def practised(folder: Path) -> Iterator[Workspace]:
-    """Run its services in this process, with the payments and remarks of the colleagues."""
+    """Yield the workspace, with its services in this process and its payments and remarks made."""
     company = Sandbox()
     with pytest.MonkeyPatch.context() as patch, company.serve() as served:
         for name in company.credentials:

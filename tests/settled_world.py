@@ -1,8 +1,9 @@
 """Random months of a company, closed one after another, with lines that are easy to confuse.
 
-Codes are few and one typing error apart, and some are prefixes of others. Amounts, payers and ids
-repeat. Texts are whole, cut, split, damaged or name two codes. Money is returned with and without a
-mark. People judge some lines, now and later, and records of closed months change.
+Many payment codes are one typing error apart, and some are prefixes of others. Amounts, payers and
+ids repeat. The texts of payments name their code whole, cut, split or damaged, or name two codes.
+Returns come with and without a return reason. People judge some lines, now and later, and records
+of closed months change.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ REQUESTS, EVENTS = TABLE["ramp_requests"], TABLE["ramp_request_events"]
 
 
 class DrawnMonths:
-    """A company of a seed; `lines` is the approximate number of lines per month."""
+    """A company with random months from a seed; `lines` is roughly their number of bank lines."""
 
     def __init__(self, seed: int, folder: Path, lines: int = 24) -> None:
         self.random = Random(seed)
@@ -77,7 +78,7 @@ class DrawnMonths:
     # Events
 
     def pass_month(self) -> None:
-        """Draw a month: requests, their payments, returns, and people's decisions."""
+        """Draw and store the next month: requests, payments, returns and own transfers."""
         self.month = self.month.next
         made = [self.request() for _ in range(self.size * 2 // 3)]
         for one in made:
@@ -96,7 +97,7 @@ class DrawnMonths:
         self.store()
 
     def decide(self, open_lines: list[dict[str, Any]], candidates: list[tuple[str, str]]) -> None:
-        """Judge most of the lines that need a person."""
+        """Judge most of the open lines; `candidates` are pairs of a line and an expectation."""
         own: dict[str, list[str]] = {}
         for line, expectation in candidates:
             own.setdefault(line, []).append(expectation)
@@ -153,7 +154,10 @@ class DrawnMonths:
         )  # fmt: skip
 
     def basis(self, closed: ClosedMonths | None, decided: Sequence[dict[str, Any]] = ()) -> Basis:
-        """Return the month's question without settled records; `decided` adds decisions."""
+        """Return the inputs of the month's reconciliation; `decided` adds decisions.
+
+        With `closed`, matching leaves out the records that closed months settled.
+        """
         question = Question(
             month=self.month, as_of=self.now, company="Drawn", environment="sandbox", zone=ZONE,
             accounts=ACCOUNTS, rules=self.rules,
@@ -179,7 +183,7 @@ class DrawnMonths:
         return Decimal(self.random.randrange(1_000, 90_000)) / 100
 
     def _code(self) -> str:
-        """Return a code of a dense series; some are prefixes, one in twenty exists already."""
+        """Return a code of a dense series; one in twenty exists already, some extend another."""
         there = [one["payment_reference"] for one in self.requests.values()]
         drawn = self.random.random()
         if there and drawn < 0.05:
@@ -219,7 +223,7 @@ class DrawnMonths:
         times = 0 if drawn < 0.1 else 2 if drawn > 0.94 else 1
         made = request["created_at"].date()
         half = {}
-        # It is paid in two instalments, across the month's end.
+        # These requests are paid in two instalments, the second one next month.
         if 0.1 <= drawn < 0.18:
             half = {"amount": request["fiat_amount"] / 2}
             self.rests.append((request, request["fiat_amount"] / 2))
@@ -234,7 +238,7 @@ class DrawnMonths:
         ]
 
     def _for_two(self, made: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return a line that names two requests of any months, with their total amount."""
+        """Return a line that pays a request of the month and any other one, and names both."""
         first = self.random.choice(made)
         second = self.random.choice(list(self.requests.values()))
         return self.line(
@@ -275,7 +279,7 @@ class DrawnMonths:
         return self.random.choice((None, "NOTPROVIDED", few, many))
 
     def _text(self, code: str) -> str:
-        """Return a code as banks and payers write it."""
+        """Return a payment's text with a code as banks and payers write it, or without one."""
         drawn, other = self.random.random(), self._any_code()
         if drawn < 0.55:
             return f"Invoice {code} thanks"
@@ -302,7 +306,7 @@ class DrawnMonths:
         return self.random.choice(codes) if codes else "PAY-2026-00417"
 
     def _strange(self) -> dict[str, Any]:
-        """Return a line without a request of the month."""
+        """Return a charge, a virtual account's credit, a second payment or an unexplained line."""
         day, drawn = self._day(), self.random.random()
         if drawn < 0.2:
             return self.line(
@@ -322,7 +326,10 @@ class DrawnMonths:
         return self.line(None, text=self._text(self._any_code()), day=day)
 
     def _return(self) -> dict[str, Any] | None:
-        """Return a return of an earlier line: marked, without a mark, or partial."""
+        """Return a line that returns an earlier month's line or half its amount; None without one.
+
+        Some of these lines have a return reason and the original id.
+        """
         came = [one for one in self.lines.values() if one["booking_date"] < self.month.first]
         if not came:
             return None
@@ -343,7 +350,7 @@ class DrawnMonths:
         }
 
     def _own_transfer(self) -> list[dict[str, Any]]:
-        """Return both legs, one leg, or one that comes days later."""
+        """Return the legs of an own transfer, up to two days apart; sometimes only the first."""
         day, amount = self._day(), Decimal(self.random.choice((1000, 2000)))
         later = min(day + timedelta(days=self.random.randrange(3)), self.month.last)
         legs = [
@@ -358,7 +365,7 @@ class DrawnMonths:
         return legs if self.random.random() < 0.8 else legs[:1]
 
     def _pass(self, request: dict[str, Any]) -> None:
-        """Set the service's status of a request at the month's end."""
+        """Draw the status of an open request at the month's end."""
         if not request["is_open"]:
             return
         drawn = self.random.random()
@@ -389,7 +396,7 @@ class DrawnMonths:
             gone["entry_status"] = "BOOK" if gone["entry_status"] == "SUPERSEDED" else "SUPERSEDED"
 
     def _late_line(self) -> None:
-        """Add a line of a closed month that arrives only now."""
+        """Add a line that was booked before this month and arrives only now."""
         paid = self.random.choice(list(self.requests.values()))
         day = self.month.first - timedelta(days=self.random.randrange(1, 40))
         self.book([self.line(paid, text=self._text(paid["payment_reference"]), day=day)])

@@ -1,4 +1,4 @@
-"""Two desks of the practice company with one home: the second has cloned the first one's lake."""
+"""Two workspaces of the practice company that share a lake through a folder, its home."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ __all__ = ["anna", "ben", "run", "shared_home"]
 
 
 def run(folder: Path, *arguments: str) -> Result:
+    """Run a command at a workspace and return its result."""
     return CliRunner().invoke(
         treasury, ["--workspace", str(folder), *arguments], catch_exceptions=False
     )
@@ -23,7 +24,7 @@ def run(folder: Path, *arguments: str) -> Result:
 
 @pytest.fixture(scope="session")
 def shared_home(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the practice desk `anna`, its `home`, and `ben`, a clone of the home."""
+    """Return a folder with the workspace `anna`, the shared lake `home`, and `ben`, its clone."""
     folder = tmp_path_factory.mktemp("shared")
     anna = shutil.copytree(month_end.folder, folder / "anna")
     with (anna / FILE_NAME).open("a") as settings:
@@ -40,7 +41,7 @@ def shared_home(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def anna(shared_home: Path, tmp_path: Path) -> Path:
-    """Return a desk that has pushed to its home."""
+    """Return the folder of a workspace that has pushed its lake to its home."""
     shutil.copytree(shared_home / "home", tmp_path / "home")
     folder = shutil.copytree(shared_home / "anna", tmp_path / "anna")
     Workspace(folder).lake.publish()
@@ -49,7 +50,7 @@ def anna(shared_home: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ben(anna: Path, shared_home: Path, tmp_path: Path) -> Path:
-    """Return a desk cloned from the home of the first."""
+    """Return the folder of a workspace cloned from the home of `anna`."""
     folder = shutil.copytree(shared_home / "ben", tmp_path / "ben")
     settings = (folder / FILE_NAME).read_text()
     (folder / FILE_NAME).write_text(settings.replace(str(shared_home), str(tmp_path)))

@@ -1,9 +1,9 @@
-"""Matching on Apache Spark as a person uses it; executed in Spark's own environment.
+"""Matching on Apache Spark as a person uses it; run by the Python of Spark's own environment.
 
     python spark_desk.py classic|connect|serve FOLDER
 
-FOLDER has lines.parquet, expectations.parquet and decisions.parquet, and in wrong/ tables that are
-refused. Results are written next to them; counts and messages go to FOLDER/<way>.json.
+FOLDER has lines.parquet, expectations.parquet and decisions.parquet, and wrong/ with tables that
+must be refused. Results go into FOLDER too; counts and messages go to FOLDER/<way>.json.
 """
 
 import json
@@ -31,11 +31,12 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     "spark.sql.session.timeZone": "Asia/Tokyo",
 }
-"""For small tables on one machine, in a time zone far from the tests' own."""
+"""Settings for small tables on one machine, with a time zone far from the tests' own."""
 
 
 @contextmanager
 def spark(folder, **more):
+    """Yield a Spark session with the settings above and `more`."""
     builder = SparkSession.builder.master("local[2]")
     for name, setting in (SETTINGS | more).items():
         builder = builder.config(name, setting)
@@ -56,7 +57,10 @@ def refusal(*given, **more):
 
 
 def classic(folder):
-    """Match DataFrames into a folder, paths into a schema, and every refused table."""
+    """Match DataFrames into a folder, and a table and a path into a schema; try refused tables.
+
+    Return the counts, the stored names and the messages.
+    """
     said = {}
     lines, expectations = folder / "lines.parquet", folder / "expectations.parquet"
     decisions = pq.read_table(folder / "decisions.parquet")
@@ -93,7 +97,7 @@ def classic(folder):
 
 
 def serve(folder):
-    """Run a Spark Connect server until standard input closes; print its address."""
+    """Print the address of a new Spark Connect server, and run it until standard input closes."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -110,7 +114,7 @@ def serve(folder):
 
 
 def connect(folder):
-    """Match through a Spark Connect server of another process, by its address."""
+    """Match through a Spark Connect server in another process; return the counts and a module."""
     command = [sys.executable, __file__, "serve", str(folder)]
     with Popen(command, stdin=PIPE, stdout=PIPE, text=True) as server:
         address = server.stdout.readline().strip()

@@ -1,4 +1,4 @@
-"""Runs a desk in Spark's own environment and reads its results."""
+"""Scripts that run in Spark's own environment, and their results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DESK = TESTS / "spark_desk.py"
 
 
 def run_on_spark(way: str, folder: Path, desk: Path = DESK) -> dict[str, Any]:
-    """Run a desk in Spark's own environment; return its results."""
+    """Run the script `desk` on a folder; return the results that it writes for `way`."""
     assert PYTHON.exists(), "Apache Spark is not installed; run tools/spark"
     assert shutil.which("java"), "Spark needs Java; on Debian: apt-get install default-jre-headless"
     completed = subprocess.run(
@@ -24,7 +24,7 @@ def run_on_spark(way: str, folder: Path, desk: Path = DESK) -> dict[str, Any]:
         | {
             "SPARK_LOCAL_IP": "127.0.0.1",
             "PYSPARK_PYTHON": str(PYTHON),
-            # Desks import the samples of the tests.
+            # The scripts import the samples of the tests.
             "PYTHONPATH": os.pathsep.join((str(TESTS), str(TESTS / "lake"))),
         },
         cwd=folder,

@@ -1,6 +1,6 @@
-"""The number of random examples: few on every submission, many before a release.
+"""The number of random examples: few in ordinary runs, many before a release.
 
-`make acceptance` sets the variable, and runs all randomised tests as well as its own.
+`make acceptance` sets the variable THOROUGH, and runs all randomised tests as well as its own.
 """
 
 from __future__ import annotations
@@ -14,5 +14,5 @@ THOROUGH: Final = "THOROUGH" in os.environ
 
 
 def examples(few: int, many: int) -> int:
-    """Return the present number of examples."""
+    """Return `many` if THOROUGH is set, otherwise `few`."""
     return many if THOROUGH else few

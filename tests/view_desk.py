@@ -1,4 +1,4 @@
-"""A practice desk that is read repeatedly while the company's clock advances."""
+"""A practice workspace that is synced and read again while the company's clock advances."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIRST = date(2026, 11, 1)
 
 @contextmanager
 def environment() -> Iterator[None]:
-    """Remove the secrets that a practice desk puts into the environment."""
+    """Restore the environment afterwards, because a practice workspace puts secrets into it."""
     before = dict(os.environ)
     try:
         yield
@@ -32,7 +32,10 @@ def environment() -> Iterator[None]:
 def observe(
     folder: Path, company: Sandbox, *, since: date = FIRST, last: date | None = None
 ) -> Workspace:
-    """Sync at the company's present time and add the banks' files, up to `last` if given."""
+    """Sync at the company's present time, and add the bank files; return the workspace.
+
+    With `last`, files of single days from `since` to `last` are added too.
+    """
     with environment(), company.serve() as served:
         workspace = prepare(folder, company, served)
         workspace.sync()
@@ -59,6 +62,6 @@ def virtual(workspace: Workspace, asset: str = "USDC") -> dict[str, Any]:
 
 
 def pay_in(company: Sandbox, account: dict[str, Any], amount: str, **more: Any) -> None:
-    """Make a customer's SEPA credit to a virtual account, with its code by default."""
+    """Make an instant SEPA credit to a virtual account, by default with the account's code."""
     fields: dict[str, Any] = {"text": f"Invoice 12 {account['reference_code']}", "instant": True}
     company.banks.sepa_credit(iban=account["iban"], amount=Decimal(amount), **(fields | more))

@@ -1,4 +1,4 @@
-"""A practice company with people at its desk, one journal of their actions, and the calls made."""
+"""A practice company, and two people who act for it on one journal."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Wall:
 
 
 class Practice:
-    """A company where `ines` proposes and `jonas` approves, each at a desk on the same journal."""
+    """A company where `ines` proposes and `jonas` approves, each with `Actions` on one journal."""
 
     def __init__(
         self, sandbox: Sandbox, served: Served, settings: Settings, folder: Path, stack: ExitStack
@@ -66,7 +66,7 @@ class Practice:
         return Actions(journal, self.client, settings, lambda: self.now, who=who, **given)
 
     def wait(self) -> None:
-        """Advance the machine's clock past the term, deadline and allowed skew of sent actions."""
+        """Advance the machine's clock until others may settle every action sent so far."""
         self.wall.pass_(seconds=241)
 
     def pass_(self, **span: float) -> None:
@@ -80,7 +80,7 @@ class Practice:
         self.sandbox._world.keys._db.execute("delete from idempotency_keys")
 
     def beside(self, folder: Path) -> tuple[Actions, Actions]:
-        """Return desks of the two people at another workspace with another journal."""
+        """Return the two people's `Actions` at another workspace with another journal."""
         journal = Journal(folder, now=lambda: self.now)
         self._stack.callback(journal.close)
         return (
@@ -113,7 +113,7 @@ class Practice:
         return [e.kind.removeprefix("action.") for e in self.journal.entries("action.")]
 
     def awaiting(self, count: int = 1) -> list[str]:
-        """Return the ids of ramp requests that await approval."""
+        """Return the first `count` ids of the ramp requests that await approval."""
         found = self.client("viewer").ramp.requests.list(status="AWAITING_APPROVAL")
         return sorted(record.value.id for record in found)[:count]
 
@@ -127,7 +127,7 @@ class Practice:
         return self.approved("crypto_transfer.create", **transfer_fields(amount), **more)
 
     def unknown_transfer(self, *, drop: str) -> Action:
-        """Return a transfer whose answer was lost, `after` or `before` it took effect."""
+        """Return a transfer of unknown outcome; `drop` is "before" or "after" its effect."""
         action = self.transfer()
         self.sandbox.faults.add("/finance/v1", method="POST", drop=drop, times=2)
         with pytest.raises(OutcomeUnknown):
@@ -136,6 +136,7 @@ class Practice:
 
 
 def transfer_fields(amount: str = "10.00") -> dict[str, Any]:
+    """Return the fields of a crypto transfer between two accounts of the company."""
     return {
         "sender_account_id": TREASURY,
         "receiver_account_id": OPERATIONS,
@@ -146,6 +147,7 @@ def transfer_fields(amount: str = "10.00") -> dict[str, Any]:
 
 
 def request_fields(**more: Any) -> dict[str, Any]:
+    """Return the fields of an on-ramp request, with changes."""
     return {
         "ramp_type": "ON_RAMP",
         "amount": "25000.00",
@@ -156,6 +158,7 @@ def request_fields(**more: Any) -> dict[str, Any]:
 
 
 def bank_fields(**more: Any) -> dict[str, Any]:
+    """Return the fields of a new company bank account, with changes."""
     return {
         "bank_account_type": "EUR_SEPA",
         "supported_ramp_type": "ON_AND_OFF_RAMP",
@@ -174,7 +177,7 @@ def bank_fields(**more: Any) -> dict[str, Any]:
 
 @contextmanager
 def practising(folder: Path, secrets: dict[str, str]) -> Iterator[Practice]:
-    """Serve a new company; `secrets` maps environment variables to its secrets."""
+    """Serve a new company, and put its secrets into `secrets` under names of variables."""
     sandbox = Sandbox(seed=7)
     credentials = {}
     for name, (client_id, secret) in sandbox.credentials.items():

@@ -14,6 +14,7 @@ from benchmarks.postgres_server import Server, binaries, serving
 
 @pytest.fixture
 def practice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
+    """Yield a new practice company, with its secrets in the environment."""
     secrets: dict[str, str] = {}
     with practising(tmp_path, secrets) as practice:
         for name, value in secrets.items():
@@ -23,7 +24,7 @@ def practice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practi
 
 @pytest.fixture(scope="session")
 def database_server() -> Iterator[Server]:
-    """Start a PostgreSQL server that listens only on a Unix socket."""
+    """Run a PostgreSQL server on a Unix socket; without PostgreSQL, skip the test or fail in CI."""
     programs = binaries()
     if programs is None:
         tell = pytest.fail if os.environ.get("CI") else pytest.skip

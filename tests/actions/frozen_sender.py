@@ -20,7 +20,7 @@ from treasury.journal import Actor, Journal
 
 
 def main() -> None:
-    """Execute the action, and stop directly before the fence of its first byte."""
+    """Execute the action, and stop just before the fence checks its first byte."""
     given = json.loads(sys.stdin.readline())
     services = Services(
         token_url=given["token"],

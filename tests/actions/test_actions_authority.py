@@ -80,7 +80,7 @@ def _single(desk: Actions, action_id: str) -> None:
 
 
 def _batch(desk: Actions, action_id: str) -> None:
-    """Execute an action in a batch with another one that is not allowed either."""
+    """Execute an action in a batch with another that is refused too; raise the action's error."""
     other = next(one.id for one in desk.list() if one.id != action_id)
     ran = desk.execute_all([action_id, other])
     assert len(ran) == 2
@@ -90,7 +90,7 @@ def _batch(desk: Actions, action_id: str) -> None:
 
 
 def by_hub(practice: Practice) -> Actions:
-    """Return the `Actions` of a person whom every policy trusts."""
+    """Return the `Actions` of a person with an identity verified by a hub."""
     return practice.desk("nora", source="hub")
 
 

@@ -26,7 +26,7 @@ TRANSFER = (
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    """Return a function that runs a command as a person, and raises errors as `main` gets them."""
+    """Yield a function that runs a command as a person; it raises the errors that `main` prints."""
     company = Sandbox(7)
     with company.serve() as served:
         workspace = prepare(tmp_path, company, served)

@@ -1,6 +1,6 @@
 """An action that may have been carried out is not carried out again.
 
-Each test tries to send a payment twice: by a clock, an answer, a name or a copy.
+The tests provoke a second payment: by answers, clocks, spellings, copies and edited journals.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ EXTERNAL = "0x" + "aB" * 20
 
 
 def lost(practice: Practice, action_id: str, when: str = "after", path: str = FINANCE) -> None:
-    """Execute an action and lose its answer."""
+    """Execute an action and drop the connection before or after it takes effect (`when`)."""
     practice.sandbox.faults.add(path, method="POST", drop=when, times=2)
     with pytest.raises(OutcomeUnknown):
         practice.ines.execute(action_id)
@@ -164,7 +164,7 @@ def test_an_older_version_does_not_settle_an_outcome(
         patch.setattr(outcomes, "post", _raising(OutcomeUnknown("no answer", look_up="look")))
         with pytest.raises(OutcomeUnknown):
             practice.jonas.execute(action.id)
-        # The record is read from an outdated list or copy.
+        # The service shows an older version of the record, or none.
         patch.setattr(type(requests), "get", lambda *_: old)
         [left] = practice.jonas.recover()
     assert (left.state, left.why) == (
@@ -230,7 +230,7 @@ def _copy(practice: Practice, name: str = "copy") -> Path:
 
 
 def _desks(practice: Practice, folder: Path, now: datetime = MORNING) -> tuple[Actions, Actions]:
-    """Return desks of the two people at a full restore, which includes the noted end."""
+    """Return the two people's `Actions` at a restored folder with all files of the journal."""
     journal = Journal(folder, now=lambda: now)
 
     def desk(name: str) -> Actions:

@@ -1,4 +1,4 @@
-"""The permission to send expires: a desk that slept does not send an action settled by others."""
+"""The permission to send expires, so a suspended desk sends no action that others have settled."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ KEYED: dict[str, dict[str, Any]] = {
 
 
 class BootClock:
-    """The clock that also runs during suspend, which tests move."""
+    """A clock moved by the test, like the one that also runs while the machine is suspended."""
 
     def __init__(self) -> None:
         self.now = BootTime("this boot", 0)
@@ -80,9 +80,9 @@ def once_journaled(
 def once_checked(
     monkeypatch: pytest.MonkeyPatch, happening: Happening, *, of_content: bool = True
 ) -> None:
-    """Run `happening` between the check of a fence and the system call.
+    """Run `happening` between a check of the fence and the system call that sends the bytes.
 
-    The fence of the content is checked last; the headers are sent before it.
+    The headers are checked and sent before the content; `of_content` chooses the check.
     """
     check, happened = SendingFence.before_bytes, list[int]()
 
@@ -263,7 +263,7 @@ def test_facts_read_before_a_sleep_are_reread(practice: Practice) -> None:
 
 
 def cut_off(practice: Practice, action: Action, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stop the sender permanently after the entry and before the first byte."""
+    """Stop the sender for good after its entry in the journal and before the first byte."""
     with monkeypatch.context() as patch:
         once_journaled(practice, patch, _interrupt)
         with pytest.raises(KeyboardInterrupt):
@@ -479,7 +479,7 @@ def test_a_normal_sending_makes_no_extra_requests(practice: Practice) -> None:
 
 
 def settled_and_done_anew(practice: Practice, action: Action) -> Happening:
-    """Settle an action in good faith as not carried out, and execute a second one."""
+    """Return a function that settles an action as not carried out, and executes it again."""
 
     def happening() -> None:
         practice.pass_(hours=60)
@@ -494,7 +494,7 @@ def settled_and_done_anew(practice: Practice, action: Action) -> Happening:
 
 
 def doubled(practice: Practice, monkeypatch: pytest.MonkeyPatch) -> Action:
-    """Execute an action in a process that stops between the check and the system call."""
+    """Return an action that was settled and repeated between its last check and its system call."""
     action = practice.transfer()
     once_checked(monkeypatch, settled_and_done_anew(practice, action))
     with pytest.raises(OutcomeUnknown, match="may have been done twice: it was carried out, as re"):

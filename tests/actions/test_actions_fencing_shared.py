@@ -30,7 +30,7 @@ INSERT INTO shift VALUES (interval '0');
 CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS
     'SELECT pg_catalog.clock_timestamp() + (SELECT span FROM public.shift)';
 """
-"""A server clock that a test moves, found before the server's own."""
+"""A server clock that a test moves; the search path puts it before the server's own."""
 
 
 class SharedJournal:
@@ -46,7 +46,7 @@ class SharedJournal:
             connection.execute(f"ALTER DATABASE {self.name} SET search_path = public, pg_catalog")
 
     def shift(self, span: timedelta) -> None:
-        """Shift the server's clock by a duration."""
+        """Make the server's clock differ from the true time by a duration."""
         with self._server.connect(self.name) as connection:
             connection.execute("UPDATE shift SET span = %s", (span,))
 
@@ -128,7 +128,7 @@ def test_a_sender_past_its_deadline_by_the_server_clock_sends_nothing(
 
     def shift() -> None:
         shared.shift(timedelta(seconds=121))
-        # The server's clock is read again after a minute.
+        # A desk reads the server's clock once a minute; this makes it read the clock now.
         ines._journal._server_clock._read = None
 
     once_journaled(practice, monkeypatch, shift)
@@ -199,7 +199,7 @@ def frozen(practice: Practice, shared: SharedJournal, action: Action) -> subproc
 
 
 def thawed(process: subprocess.Popen[str]) -> Any:
-    """Continue the stopped process; return how its execution ended."""
+    """Continue the stopped process; return the state or the error that it prints."""
     process.send_signal(signal.SIGCONT)
     output, _ = process.communicate(timeout=60)
     return json.loads(output)

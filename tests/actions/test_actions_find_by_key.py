@@ -1,4 +1,4 @@
-"""An unlisted effect did not happen only if listed records show the key or our reference."""
+"""A missing record proves that nothing happened only if the list shows keys or our references."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def listing(
     kind: str,
     records: Callable[[list[Any]], list[Any]],
 ) -> None:
-    """Replace the records in the list of a kind."""
+    """Make the list that is searched for a kind return what `records` makes of its records."""
     resource = type(getattr(practice.client("maker").finance, LISTS[kind]))
     iterate = resource.iterate
 
@@ -60,7 +60,7 @@ def listing(
 
 
 def another(practice: Practice, record: Any, **fields: Any) -> Any:
-    """Return a record that someone else has just created."""
+    """Return a copy of a record as if someone else had just created it."""
     fields = {"id": "another", "created_at": practice.wall()} | fields
     return msgspec.structs.replace(record, value=msgspec.structs.replace(record.value, **fields))
 

@@ -1,4 +1,4 @@
-"""A refused action with a later record is done, and its replacement may be a duplicate."""
+"""A refused action is done if its record appears later, and its replacement may be a duplicate."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_an_unsent_successor_lapses_once_the_first_record_appears(
         " was sent - propose it again if it is still wanted"
     )
     assert len(practice.effects()) == 1
-    # The action is intentionally done twice.
+    # A person may repeat the action on purpose.
     assert practice.ines.execute(again(practice, second).id).state == "done"
 
 

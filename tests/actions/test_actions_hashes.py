@@ -1,4 +1,4 @@
-"""A transaction hash that another request uses is refused unless a second person agrees."""
+"""A transaction hash that another request uses needs a second person, or a reason if alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def off_ramp(practice: Practice, amount: str) -> str:
 
 @pytest.fixture
 def paid(practice: Practice) -> str:
-    """Return an off-ramp request with a submitted hash."""
+    """Return the id of an off-ramp request with a submitted hash."""
     request = off_ramp(practice, "250")
     first = practice.ines.propose(SUBMIT, request_id=request, transaction_hash=HASH)
     assert (first.state, first.needed) == ("ready", 1)
@@ -94,7 +94,7 @@ def test_a_hash_assigned_to_another_request_meanwhile_lapses_the_action(
 
 
 def test_a_hash_stays_assigned_until_its_action_fails(practice: Practice) -> None:
-    """Funding and actions show the same notes."""
+    """`standing_hashes`, which funding reads, agrees with the states of the actions."""
 
     def agree() -> list[str]:
         acts = practice.journal.entries("action.")

@@ -52,7 +52,7 @@ class Hub:
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """Start a hub and set its address in the environment."""
+    """Run a hub, with its address in the environment."""
     hub = Hub()
     monkeypatch.setenv("JUPYTERHUB_API_URL", hub.api)
     yield hub
@@ -65,7 +65,7 @@ def write(folder: Path, text: str) -> None:
 
 
 def at_a_desk(practice: Practice) -> Actions:
-    """Run a process at the workspace that identifies its person by the policy."""
+    """Return `Actions` as a new process opens them: the policy decides how the person is known."""
     journal = Journal(practice.folder, who=Identity(lambda: load_policy(practice.folder)).who)
     return Actions(
         journal, practice.client, practice.settings, practice.settings.now, folder=practice.folder
@@ -116,7 +116,7 @@ def test_a_hub_missing_from_the_policy_confirms_no_identity(
 def test_the_token_goes_to_the_address_that_policy_and_environment_agree_on(
     practice: Practice, hub: Hub, monkeypatch: pytest.MonkeyPatch, who: str
 ) -> None:
-    # This hub answers with any name and keeps the token.
+    # A hostile hub could give any name, and keep the token.
     other = Hub()
     monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "of-ines")
     if who == "policy":
@@ -164,7 +164,7 @@ def test_an_actor_passed_in_by_a_program_has_the_level_claimed(practice: Practic
         assert "environment only" in refused(
             lambda s=source: policy.check_identity(Actor("ines", s))
         )
-    # Earlier versions took the name of a hub user from the environment.
+    # Entries of earlier versions may have a hub user's name from the environment.
     assert "environment only" in refused(
         lambda: policy.check_identity(Actor("ines", "hub", "unstated"))
     )
@@ -263,7 +263,7 @@ def test_an_unsigned_approval_sends_nothing_if_the_policy_requires_signatures(
     )
     desk("jonas").approve(first)
     assert desk("ines").execute(first).state == "done"
-    # Someone else wrote this into the database.
+    # Anyone with access to the database can add an approval without a signature.
     desk("jonas", signs=False).approve(second)
     with pytest.raises(JournalError, match="by jonas is not signed as the policy requires"):
         desk("ines").execute(second)

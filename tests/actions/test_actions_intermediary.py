@@ -47,7 +47,7 @@ class End(NamedTuple):
 
 
 class Page(NamedTuple):
-    """The proxy's answer to a write, which it may also pass on."""
+    """The proxy's own answer to a write, which it forwards before if `passes_on` is true."""
 
     status: int
     content: bytes
@@ -65,7 +65,7 @@ Answer = Callable[[Exchange], None]
 
 
 class Proxied:
-    """A bench for every kind of action, with a proxy that answers writes itself."""
+    """Desks that act on a company through a proxy, which may answer their writes itself."""
 
     def __init__(self, company: Company, bench: RelayedDesk) -> None:
         self._company, self._bench, self.relay = company, bench, bench.relay
@@ -83,7 +83,7 @@ class Proxied:
     def acted(
         self, kind: str, answer: Answer, *, reads: Answer | None = None, twins: int = 0
     ) -> Iterator[tuple[Desk, Action]]:
-        """Execute an action with this answer to its write; return the desk and the action."""
+        """Execute an action and answer its write with `answer`; yield its desk and the action."""
         relay = self.relay
         relay.begin()
         desk = Desk(self._company.new_folder(), self._company, relay.base_url, self._bench.patient)
@@ -105,7 +105,7 @@ class Proxied:
             desk.close()
 
     def settle(self, desk: Desk, action: Action) -> str:
-        """Wait for the settling time, execute an action that is ready, and return its state."""
+        """Recover an action after the settling time, execute it if ready, and return its state."""
         self._company.settle()
         return (
             desk.execute(action.id) if desk.recover(action.id) == "ready" else desk.state(action.id)
@@ -118,7 +118,7 @@ class Proxied:
         self._bench.patient["checker"].ramp.wallets.create(body)
 
     def effects(self, action: Action) -> int:
-        """Return the number of effects since the action was executed."""
+        """Return the number of effects of an execution, without those of the proxy's repeats."""
         return self._company.effects(action) - self.before - self.relay.repeated
 
     def end_of(self, kind: str, answer: Answer, reads: Answer | None = None) -> End:
@@ -137,7 +137,7 @@ def bench() -> Iterator[Proxied]:
     ("content", "media_type"), [(HTML, "text/html"), (FOREIGN, "application/json")]
 )
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_html_page_after_the_effect_is_not_a_refusal(
+def test_a_page_of_an_intermediary_after_the_effect_is_not_a_refusal(
     bench: Proxied, kind: str, content: bytes, media_type: str
 ) -> None:
     ends = {
@@ -220,7 +220,7 @@ def test_an_action_reaches_an_end_after_any_hostile_response_to_a_retry(
 
 
 def forged(status: int) -> Answer:
-    """Return an answer that looks like the service's own refusal after the write took effect."""
+    """Return an answer like the service's own refusal, given although the write took effect."""
     return Page(status, OWN, JSON).answer
 
 
@@ -355,7 +355,7 @@ def test_an_existing_record_does_not_answer_a_create(
 
 
 def lagging(path: str) -> Answer:
-    """Return an answer that makes the lists at a path look empty."""
+    """Return an answer to reads that shows the list at a path as empty and forwards the others."""
 
     def answer(exchange: Exchange) -> None:
         empty = Response(200, JSON, answered("[]"))

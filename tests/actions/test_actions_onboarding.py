@@ -1,4 +1,4 @@
-"""Changes of parties, accounts, holders and users take effect once and need two people."""
+"""Changes of parties, accounts, holders and users take effect once; most need two people."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INVITED = {
     "last_name": "Peeters",
 }  # fmt: skip
 ONE_PERSON = {"party.create", "account.create"}
-"""Neither decides where money goes."""
+"""The kinds that one person may decide, because they do not decide where money goes."""
 
 
 def party_of(practice: Practice, name: str = "Quay Freight BV") -> str:
@@ -34,7 +34,7 @@ def account_of(practice: Practice, external_id: str = "quay-1") -> str:
 
 
 def fields_of(practice: Practice, kind: str) -> dict[str, Any]:
-    """Return valid fields for each kind, each for a separate record."""
+    """Return valid fields for a kind, after creating the records that they name."""
     match kind:
         case "party.create":
             return PARTY

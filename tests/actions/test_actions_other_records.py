@@ -46,12 +46,12 @@ def desk(company: Company, bench: RelayedDesk) -> Iterator[Desk]:
 
 
 def body_of(body: bytes) -> Callable[[Exchange], None]:
-    """Return an answer with this body, which forwards nothing."""
+    """Return a proxy's answer that has this body and forwards nothing."""
     return lambda exchange: exchange.write(Response(200, "application/json", body).wire) and None
 
 
 def assert_settled(proxied: Proxied, desk: Desk, action: Action) -> None:
-    """Check that a lost call is sent again, or settled by a person if no list shows it."""
+    """Check that a lost call is sent again, or stays unknown if its kind needs a person."""
     may_stay = may_stay_unknown(action.kind, took_effect=False)
     assert proxied.settle(desk, action) == ("unknown" if may_stay else "done")
     assert proxied.effects(action) == (not may_stay)
@@ -150,7 +150,7 @@ def test_an_equal_card_payment_is_not_done_by_the_response_to_the_first(
 
 
 class Mixed:
-    """A read of one path that returns the record of another."""
+    """A proxy's answer to reads that gives the record `answered` in place of `asked`."""
 
     def __init__(self, asked: str, answered: str) -> None:
         self.asked, self.answered, self.count = asked, answered, 0

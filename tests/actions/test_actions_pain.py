@@ -53,7 +53,7 @@ def order(**changes: Any) -> CreditTransfer:
 
 @pytest.fixture(scope="module")
 def schema() -> etree.XMLSchema:
-    """Return the schema of ISO 20022 from the package of another project."""
+    """Return the official schema, which the package `sepaxml` contains."""
     path = resources.files("sepaxml") / "schemas" / "pain.001.001.09.xsd"
     return etree.XMLSchema(etree.fromstring(path.read_bytes()))
 
@@ -192,7 +192,7 @@ def test_a_given_payee_address_is_written(schema: etree.XMLSchema) -> None:
     assert found(root, "Cdtr/PstlAdr/TwnNm") + found(root, "Cdtr/PstlAdr/Ctry") == [
         "Vilnius", "LT",
     ]  # fmt: skip
-    # Banks refuse unstructured addresses since November 2026.
+    # Banks have refused unstructured addresses since November 2026.
     assert found(root, "Cdtr/PstlAdr/AdrLine") == []
     assert "Ramp Operator BV, Vilnius LT, IBAN LT35" in str(placed)
     same = read(pain001([ORDER, order(reference="PAY-2")], PAYER, AT, DAY))

@@ -16,14 +16,14 @@ FINANCE = "/finance/v1"
 
 
 def elsewhere(practice: Practice) -> Actions:
-    """Open the same journal with the settings of another environment."""
+    """Return `Actions` on the same journal with the settings of another environment."""
     desk = msgspec.structs.replace(practice.settings.workspace, environment="staging")
     settings = msgspec.structs.replace(practice.settings, workspace=desk)
     return practice.desk("ines", settings=settings)
 
 
 def renewed(practice: Practice) -> Actions:
-    """Return the same desk with another client as its maker credential."""
+    """Return `Actions` on the same journal with another client as the maker credential."""
     known: dict[str, Any] = dict(practice.settings.credentials)
     known["maker"] = Credential("another-client", known["maker"].client_secret)
     return practice.desk(

@@ -1,4 +1,4 @@
-"""An action that may have been sent never becomes ready again by late events."""
+"""Late answers, colleagues and older journals never make a sent action ready again."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ FINANCE, RAMP = "/finance/v1", "/ramp/v1"
 
 
 def unknown(practice: Practice, action: Action, path: str, **fault: Any) -> Action:
-    """Execute an action and lose its answer."""
+    """Execute an action under a fault that leaves its outcome unknown, and return it."""
     practice.sandbox.faults.add(path, **({"method": "POST", "times": 2} | fault))
     with pytest.raises(OutcomeUnknown, match="treasury actions recover"):
         practice.ines.execute(action.id)

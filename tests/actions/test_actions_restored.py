@@ -28,11 +28,11 @@ LISTED = (
     "crypto_transfer.create", "fiat_transfer.create", "account_transfer.create",
     "virtual_account.create", "wallet.create", "ramp_request.create", "party.create",
 )  # fmt: skip
-"""Kinds that are found by an equal record."""
+"""Kinds with an effect that is found as an equal record in a list."""
 
 
 def wanted(practice: Practice, kind: str) -> dict[str, Any]:
-    """Return valid fields for a kind, each for a separate record."""
+    """Return valid fields for a kind, after creating the records that they need."""
     if kind in CREATES:
         return CREATES[kind]
     if kind in EACH:
@@ -59,7 +59,7 @@ def wanted(practice: Practice, kind: str) -> dict[str, Any]:
 
 
 class Restored:
-    """A workspace with a copy of an earlier day that can replace it."""
+    """A workspace, and an earlier copy that can replace it."""
 
     def __init__(self, practice: Practice, copy: Path) -> None:
         self.practice = practice
@@ -79,7 +79,7 @@ class Restored:
     def done_since(
         self, action: Action, then: Callable[[str], object] = lambda _: None
     ) -> tuple[str, Actions]:
-        """Carry an action out after the copy, restore, and return its record and the desk."""
+        """Execute an action after the backup, restore, and return its record and a new desk."""
         self.back_up()
         done = self.practice.ines.execute(action.id)
         assert done.outcome is not None
@@ -88,7 +88,7 @@ class Restored:
         return done.outcome.record, self.put_back()
 
     def days_later(self, records_made: int = 3) -> None:
-        """Let five days pass, with new and different records in every list."""
+        """Let five days pass with other transfers; the provider forgets every key."""
         maker = self.practice.client("maker").finance
         for number in range(records_made):
             self.practice.pass_(days=5 / records_made)
@@ -197,7 +197,7 @@ def test_an_unlisted_action_goes_to_a_person_once_its_key_may_have_expired(
     practice: Practice, kind: str
 ) -> None:
     action = practice.approved(kind, **CREATES[kind])
-    # A call sent now arrives when the key is a day old.
+    # A call sent now may arrive when the key is a day old.
     practice.pass_(hours=23, minutes=58)
     said = refused(lambda: practice.ines.execute(action.id))
     assert (
@@ -287,7 +287,7 @@ LISTED_KEYED = tuple(kind for kind in LISTED if KINDS[kind].safety == "keyed")
 
 
 def cut_off(practice: Practice, kind: str, **fields: Any) -> Action:
-    """Return an action of unknown outcome, which was sent and has not arrived."""
+    """Return an action of unknown outcome after its requests were lost."""
     action = practice.approved(kind, **fields or wanted(practice, kind))
     practice.sandbox.faults.add("/finance/v1", method="POST", drop="before", times=9)
     with pytest.raises(OutcomeUnknown):
@@ -297,7 +297,7 @@ def cut_off(practice: Practice, kind: str, **fields: Any) -> Action:
 
 
 def done_anew(practice: Practice, action: Action) -> str:
-    """Settle an action hours later as not carried out, and repeat it."""
+    """Settle an action an hour later as not carried out, repeat it, and return the new record."""
     practice.pass_(hours=1)
     practice.jonas.settle(action.id, carried_out=False, reason="the provider was asked")
     again = practice.ines.again(action.id)

@@ -1,4 +1,4 @@
-"""Several threads at one desk: only one of them uses each sending entry."""
+"""Several threads at one desk: only one of them sends by one journal entry."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FINANCE = "/finance/v1"
 
 
 def together(*works: Callable[[], Any]) -> list[Any]:
-    """Run each function in a separate thread; return its result or its TreasuryError."""
+    """Run each function in a separate thread; return their results or TreasuryErrors."""
 
     def run(work: Callable[[], Any]) -> Any:
         try:

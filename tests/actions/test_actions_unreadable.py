@@ -1,4 +1,4 @@
-"""An edited and unreadable entry is an error that names it."""
+"""An entry of the journal that an edit made unreadable is an error that names the entry."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from treasury.journal.chain import reads_entries
 
 
 def edited(practice: Practice, kind: str, **fields: Any) -> tuple[Actions, int]:
-    """Rewrite fields of the last entry of a kind (None removes one) and reopen the journal."""
+    """Change fields of the last entry of a kind; return `Actions` that reread it, and its number.
+
+    The value `REMOVED` removes a field.
+    """
     practice.journal.close()
     database = sqlite3.connect(practice.folder / "journal.sqlite")
     database.execute("DROP TRIGGER entries_no_update")

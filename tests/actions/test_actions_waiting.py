@@ -1,4 +1,4 @@
-"""A proposed action waits for people whom the current policy permits and who have not approved."""
+"""A proposed action waits for the people who may still approve it under the current policy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RULE = '[[rules]]\nkinds = ["crypto_transfer.*"]\n'
 
 
 def waits_for(practice: Practice, *people: str) -> list[str]:
-    """Return the people for whom an action waits."""
+    """Return those of these people for whom an action waits."""
     actions = actions_of(practice.journal.entries("action."))
     policy = load_policy(practice.folder)
     return [person for person in people if waiting_for(person, actions, policy)]

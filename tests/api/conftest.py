@@ -32,6 +32,7 @@ def services() -> Services:
 
 @pytest.fixture
 def connect(services: Services, credential: Credential, hand_clock: HandClock) -> Iterator[Connect]:
+    """Yield a function that returns a client of a fake service with the given handler."""
     opened: list[Client] = []
 
     def connected(handler: Handler) -> tuple[Client, FakeService]:

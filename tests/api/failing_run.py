@@ -1,4 +1,6 @@
-"""A run in which every call fails and reveals all it can; run by the canary test as a process.
+"""A run in which every call fails and everything about its error is printed.
+
+The canary test runs it in a separate process.
 
 Arguments: the service's address, and the name of the variable with the secret.
 """
@@ -24,7 +26,7 @@ PARTY = bodies.NewParty(party_type="ORGANISATION", name="Harbour")
 
 
 def calls(client: Client) -> list[Callable[[], Any]]:
-    """Make a read, a keyed and a plain write for each kind of failure, selected by the id."""
+    """Return a read, a write with a key and a plain write per kind of failure, chosen by the id."""
     ways = [
         "400", "401", "402", "403", "404", "405", "409", "415", "422", "429", "500", "503",
         "echo", "header", "malformed", "html", "cut", "drop", "redirect", "nothing", "nonsense",
@@ -45,7 +47,7 @@ def show(*things: object) -> None:
 
 
 def tell(error: BaseException, *things: object) -> None:
-    """Return everything about an error that a person, a log or a debugger could show."""
+    """Print everything about an error that a person, a log or a debugger could see."""
     shown = traceback.TracebackException.from_exception(error, capture_locals=True)
     show("".join(shown.format()))
     show(repr(error), str(error), error.args, vars(error), *map(repr, things))
@@ -71,7 +73,8 @@ def main(base: str, variable: str) -> None:
                     failed += 1
                     tell(error, client, client._auth, credential.secret())
     with Client(services_at(base), good, clock=patient) as client:
-        for call in calls(client)[:2]:  # the first call fails at its token, then at itself
+        # The first interrupt stops the request for the token, the later ones the call itself.
+        for call in calls(client)[:2]:
             for _ in range(2):
                 if interrupt := interrupted(call):
                     tell(interrupt)

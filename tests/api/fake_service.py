@@ -20,7 +20,7 @@ Handler = Callable[[httpx.Request], httpx.Response]
 
 
 class HandClock:
-    """Time that passes only during sleeps."""
+    """A clock that moves only during sleeps, or when a test moves it."""
 
     def __init__(self) -> None:
         self.seconds = 1000.0
@@ -63,7 +63,7 @@ class FakeService:
 
 
 def requested_id(path: str) -> str:
-    """Return the id of the record in a path, or of a record below an account."""
+    """Return the last id in a path; "x" if the path has none."""
     ids = unquote(path).partition("/v1/")[2].split("/")[1::2] or ["x"]
     return ids[-1]
 
@@ -84,6 +84,7 @@ def answer(result: object, **beside: object) -> httpx.Response:
 
 
 def refusal(status: int, code: str | None = None, **headers: str) -> httpx.Response:
+    """Return the service's refusal, with an error if a code is given."""
     body = {"success": False, "errors": [{"code": code, "message": "No."}] if code else []}
     json_headers = {"Content-Type": "application/json"} | headers
     return httpx.Response(status, content=json.dumps(body), headers=json_headers)

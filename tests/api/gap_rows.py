@@ -1,4 +1,4 @@
-"""The rows of the table of gaps: one check of the client per row name."""
+"""Checks of the client, by the rows of the table of gaps in the specifications that they cover."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from treasury.api.codec import decode
 
 Check = Callable[[Connect, HandClock], None]
 ROWS: dict[str, Check] = {}
-"""The checks of both services by the names of their rows."""
+"""The checks for both services, by the names of their rows."""
 
 
 def row(*names: str) -> Callable[[Check], Check]:
-    """Register a check under the names of its rows, each of which has exactly one check."""
+    """Register a check under the names of its rows; a row has only one check."""
 
     def register(check: Check) -> Check:
         for name in names:

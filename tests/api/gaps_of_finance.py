@@ -120,7 +120,8 @@ def session(connect: Connect, _: HandClock) -> None:
     )
     record = client.finance.payment_sessions.create("a", body)
     assert record.value.in_amount == Decimal("480.5")
-    assert json.loads(record.raw) == said  # nothing returns it again: the whole answer can be kept
+    # No endpoint returns a session again, so a caller can keep the whole answer.
+    assert json.loads(record.raw) == said
     assert read(PaymentSession, paymentUrl="https://x").payment_url == "https://x"
 
 
@@ -203,8 +204,7 @@ def filters(connect: Connect, _: HandClock) -> None:
     assert kept(client.finance.transfers.list("a", account_role="SENDER")) == ["1", "3"]
     assert kept(client.finance.transfers.list("a", account_role="RECEIVER")) == ["2", "3"]
     assert service.requests[-1].url.params["accountRole"] == "RECEIVER"
-    # Nothing filters by date, so the whole list is walked: a full page is not the last one for
-    # want of records that pass the filter.
+    # A full page is not the last one if the filter removes all its records.
     pages = [[{"id": "1", "status": "ODD"}, {"id": "2", "status": "ODD"}], [{"id": "3"}]]
     walked, service = connect(lambda r: answer(pages[int(r.url.params["page"]) - 1]))
     found = walked.finance.parties.iterate(size=2, status="ACTIVE")
@@ -313,7 +313,7 @@ def scopes(connect: Connect, _: HandClock) -> None:
 def codes(connect: Connect, _: HandClock) -> None:
     for code in ("VALIDATION_ERROR", "validation-error", "Validation-Error"):
         assert error_for(refusal(400, code), "POST /x").code == "VALIDATION_ERROR"
-    # The status decides: a familiar code under another status changes nothing.
+    # A known code with an unexpected status does not change the class of the error.
     assert type(error_for(refusal(500, "insufficient-funds"), "POST /x")) is errors.ServiceFault
     for status in (402, 422):
         error = error_for(refusal(status, "insufficient-funds"), "POST /x")

@@ -32,7 +32,8 @@ def versions(connect: Connect, _: HandClock) -> None:
         client.ramp.requests.approve,
     ):
         version = inspect.signature(change).parameters["version"]
-        assert version.default is inspect.Parameter.empty  # the one that `get` showed, no other
+        # There is no default: the caller passes the version that `get` showed.
+        assert version.default is inspect.Parameter.empty
 
 
 @row("Company (95)")

@@ -17,7 +17,7 @@ _VERSION = "/v1"
 
 
 def operation_of(request: httpx.Request) -> tuple[str, dict[str, str]]:
-    """Return the declared operation of a request and the ids of its path, or neither."""
+    """Return the declared operation of a request and the ids in its path; both empty if unknown."""
     path = request.url.raw_path.decode().partition("?")[0].partition(_VERSION)[2]
     for operation in IDENTITY:
         method, _, route = operation.partition(" ")

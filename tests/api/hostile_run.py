@@ -1,7 +1,7 @@
-"""Meets a hostile service with the limits as they are; prints each end, then its peak memory in MB.
+"""Calls a hostile service with the default limits; prints each error, then the peak memory in MB.
 
-Run by a test in its own process. Arguments: the service's address, the secret's variable, a
-folder for a lake, and which questions to ask.
+A test runs it in a separate process. Arguments: the service's address, the name of the variable
+with the secret, a folder for a lake, and the names of the calls to make.
 """
 
 from __future__ import annotations

@@ -16,8 +16,7 @@ from typing import Self
 TOKEN = "hostile-token-4b1d77e2"
 DRIPS = 160
 PAUSE = 0.05
-"""Seconds between two drips: their sum exceeds the test's deadline before the answer is complete.
-"""
+"""Seconds between two drips: all drips together take longer than the tests' deadline."""
 
 GOOD = {"success": True, "result": {"id": "r1", "status": "REJECTED"}}
 Way = Callable[[socket.socket, str], None]
@@ -79,7 +78,7 @@ def read_request(connection: socket.socket) -> str:
 def answer(
     connection: socket.socket, content: bytes, *headers: str, status: str = "200 OK"
 ) -> None:
-    """Return a complete answer."""
+    """Send a complete answer."""
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(content)}", *headers]
     connection.sendall("\r\n".join([*lines, "", ""]).encode("latin-1") + content)
 
@@ -98,6 +97,7 @@ def says(body: bytes, *headers: str, status: str = "200 OK") -> Way:
 
 
 def drip(connection: socket.socket, *pieces: bytes) -> None:
+    """Send pieces one by one, with a pause after each."""
     for piece in pieces:
         connection.sendall(piece)
         time.sleep(PAUSE)
@@ -175,7 +175,7 @@ def long_chunk_extensions(connection: socket.socket, _head: str) -> None:
 
 
 def bomb(encoding: str, layers: int = 1, size: int = 1 << 33) -> Way:
-    """Return a compressed body that decompresses to `size` bytes, more with each layer."""
+    """Return a handler that sends `size` bytes, compressed as often as there are layers."""
 
     def way(connection: socket.socket, _head: str) -> None:
         head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\nTransfer-Encoding: chunked"

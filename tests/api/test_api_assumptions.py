@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "assumptions.md"
 
 
 def not_shown(document: str) -> list[str]:
-    """Return the sentence or table cell that ends in "not shown", without these words."""
+    """Return each sentence and table cell with ": not shown", up to these words."""
     text = (SPEC / document).read_text("utf-8")
     found = []
     for line in text.splitlines():
@@ -50,7 +50,6 @@ def test_each_row_states_the_handling_and_how_to_change_it() -> None:
 
 
 def test_names_on_the_page_exist() -> None:
-    """Check that the client has every name that the page recommends."""
     from treasury.api import bodies, models
 
     named = set(re.findall(r"`((?:bodies|models)\.\w+)`", PAGE.read_text("utf-8")))

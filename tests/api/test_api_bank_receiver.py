@@ -1,4 +1,4 @@
-"""A fiat transfer to a bank account in the sandbox: named by the settings, or not sent."""
+"""A fiat transfer to a bank account: sent only if the settings have the names of its fields."""
 
 from __future__ import annotations
 

@@ -233,7 +233,7 @@ def test_an_inline_party_has_no_key_of_its_own() -> None:
     }
 
 
-def test_an_outside_wallet_goes_where_the_caller_says() -> None:
+def test_an_external_address_is_sent_in_the_named_field() -> None:
     outside = ExternalAddress("destinationAddress", "0xb7")
     body = NewCryptoTransfer(chain="BASE", asset="USDC", amount=1, external_address=outside)
     assert body.wire()["destinationAddress"] == "0xb7"

@@ -1,4 +1,4 @@
-"""Neither the secret nor a token appears anywhere, in any failure and at any log level."""
+"""No failure shows the secret or a token, even with every log on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUN = Path(__file__).with_name("failing_run.py")
 
 
 class Failing(ThreadingHTTPServer):
-    """Fails as the path requests; `strangers` are calls that followed a redirect."""
+    """Fails as the path requests; `strangers` counts calls that followed a redirect."""
 
     daemon_threads = True
 
@@ -138,11 +138,14 @@ def test_a_run_of_failures_shows_neither_secret_nor_token(failing: Failing) -> N
         check=True,
     )
     told = run.stdout + run.stderr
-    assert told.rstrip().endswith("FAILED 189")  # 21 ways, 3 calls, 3 clients: every one
-    assert failing.secrets >= 2  # the secret was sent,
-    assert failing.tokens > 50  # so was the token,
-    assert failing.strangers == 0  # but nowhere else,
-    assert "httpcore" in told  # and with every log on
-    assert told.count("\nKeyboardInterrupt") >= 3  # interrupts too, with their variables
+    # All 3 calls of 3 clients failed in each of 21 ways.
+    assert told.rstrip().endswith("FAILED 189")
+    # The secret and the token were sent, but only to the service.
+    assert failing.secrets >= 2
+    assert failing.tokens > 50
+    assert failing.strangers == 0
+    # The output includes the logs and the interrupts.
+    assert "httpcore" in told
+    assert told.count("\nKeyboardInterrupt") >= 3
     leaks = [line for line in told.splitlines() if SECRET in line or TOKEN in line]
     assert leaks == []

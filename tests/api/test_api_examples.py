@@ -93,7 +93,8 @@ def test_the_example_parses_completely(connect: Connect, operation: str) -> None
         if not _is(request, operation):
             return httpx.Response(200, json=CHECKED)
         result = body["result"]
-        if operation in WRITES:  # the call's values differ from the example's
+        # The values that the call sends differ from the example's.
+        if operation in WRITES:
             result = about_request(request, result)
         return httpx.Response(200, json=body | {"result": result})
 
@@ -110,7 +111,7 @@ def test_the_example_parses_completely(connect: Connect, operation: str) -> None
 
 
 def ids_in(operation: str, result: Any) -> list[str]:
-    """Return the ids of the operation's path, as in its example."""
+    """Return ids for the operation's path, from the record in its example."""
     first = result[0] if isinstance(result, list) else result
     parent = first.get("accountId") or first.get("senderAccountId") or "x"
     ids = [parent] * operation.count("{")
@@ -120,7 +121,7 @@ def ids_in(operation: str, result: Any) -> list[str]:
 
 
 CHECKED = {"result": {"id": REQUESTED, "kybStatus": "VERIFIED", "verificationStatus": "VERIFIED"}}
-"""Records that are read before a ramp request is sent."""
+"""An answer that fits each record that is read before a ramp request is sent."""
 
 
 def _is(request: httpx.Request, operation: str) -> bool:
@@ -137,7 +138,7 @@ BEYOND = {
     for operation, body in succeeded().items()
     if operation not in {*READS, *WRITES, *FINANCE, *RAMP} and "result" in body
 } - {"GET /ramp-requests/export"}
-"""Operations of deployed services that are not in the specifications; the export is a file."""
+"""Operations with an example that the specifications lack, except the export, which is a file."""
 
 
 @pytest.mark.parametrize("operation", sorted(BEYOND))

@@ -1,4 +1,4 @@
-"""A malicious service: everything it sends ends in one clear error, within time and size limits."""
+"""Hostile answers of a service end in one clear error, within the limits of time and size."""
 
 from __future__ import annotations
 
@@ -82,6 +82,7 @@ RECORDS = {
 def facing(
     credential: Credential, service: Way, token: Way | None = None, limits: CallLimits = SMALL
 ) -> Iterator[tuple[Client, Hostile]]:
+    """Yield a client of a hostile service, with a short deadline if it answers slowly."""
     limits = HURRIED if {service, token} & set(SLOW) else limits
     with (
         Hostile(service, token) as hostile,
@@ -243,7 +244,10 @@ LYING: dict[str, Pagination] = {
 
 
 def pages(pagination: Pagination, first: Callable[[int], int]) -> Way:
-    """Return endless pages of ten records; `first` gives the number of each page's first record."""
+    """Return a handler that sends endless pages of ten records.
+
+    `first` gives the number of a page's first record.
+    """
 
     def way(connection, head: str) -> None:
         number = int(head.split("page=")[1].split("&", maxsplit=1)[0])
@@ -420,7 +424,10 @@ def test_an_unreadable_retry_after_is_ignored(credential: Credential, value: str
 
 
 def without_end(connection, head: str) -> None:
-    """Answer lists with endless pages of new records, and everything else with huge bodies."""
+    """Answer as the end of the path names; otherwise a list with pages, nearly all without end.
+
+    The list of accounts ends after one record. Requests without a page number get one record.
+    """
     path = head.split(" ")[1]
     for name, way in {
         "/huge": ways.huge_body,
@@ -448,7 +455,8 @@ def without_end(connection, head: str) -> None:
             "pageNumber": page, "pageSize": size, "numberOfElements": 20 * size,
             "numberOfPages": 20, "hasNextPage": True,
         }  # fmt: skip
-        if page >= 20:  # one more each time
+        # Each answer from page 20 on announces another page.
+        if page >= 20:
             more = {"numberOfElements": (page + 1) * size, "numberOfPages": page + 1}
             body["pagination"] |= more
     else:

@@ -1,4 +1,4 @@
-"""The notebook hub names a server's owner: over a real socket, with answers of every kind."""
+"""A notebook hub is queried for the owner of a token, over a real socket."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Serve = Callable[[Callable[[BaseHTTPRequestHandler], None]], str]
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Run a hub that sends given answers; return the address of its API."""
+    """Yield a function that starts a hub with given answers and returns the address of its API."""
     servers: list[ThreadingHTTPServer] = []
 
     def answering(answer: Callable[[BaseHTTPRequestHandler], None]) -> str:
@@ -46,6 +46,8 @@ def serve() -> Iterator[Serve]:
 
 
 def saying(body: bytes, status: int = 200, **headers: str) -> Callable[..., None]:
+    """Return a function that answers a request with this body."""
+
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(status)
         for name, value in {"Content-Length": str(len(body)), **headers}.items():

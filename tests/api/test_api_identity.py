@@ -1,4 +1,4 @@
-"""Every operation's answer is compared with its request, in one place."""
+"""An answer is compared with its request if it repeats values that were sent."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ WITHOUT = {
     "GET /ramp-requests/on-ramp/pairs": "reference data",
     "POST /fees/calculate": "its amount is the fee",
 }
-"""Operations without a field to compare in the practice services' answers, with the reason."""
+"""Operations with answers that repeat no sent value, and the reason."""
 COMPARED = sorted({*FINANCE, *RAMP} - set(WITHOUT))
 
 
 class Talk(NamedTuple):
-    """A request to the practice services with their answer."""
+    """A request to the practice services, and the body of their answer."""
 
     request: httpx.Request
     body: dict[str, Any]
@@ -104,7 +104,7 @@ def _at(record: Any, path: tuple[str, ...]) -> Any:
 
 @pytest.fixture(scope="module")
 def talks() -> Iterator[dict[str, Talk]]:
-    """Run every operation on the practice services over a real socket; return honest answers."""
+    """Run every operation on the practice services, and yield its request and answer."""
     heard: dict[str, Talk] = {}
 
     class Listening(Network):
@@ -131,6 +131,7 @@ def talks() -> Iterator[dict[str, Talk]]:
 
 
 def _work(practice: Practice) -> None:
+    """Call every operation of both services."""
     work_finance(practice)
     work_transfers(practice)
     work_company(practice)
@@ -186,7 +187,8 @@ def test_a_response_about_the_requested_record_is_accepted_and_another_refused(
         for value in (sent, shown):
             assert (str(value)[-4:] if is_number else str(value)) in text
         assert caught.value.may_have_executed is not is_read
-        ask(connect, talk, talk.with_values(lambda _: None, *paths))  # the answer lacks the field
+        # A missing value is no difference.
+        ask(connect, talk, talk.with_values(lambda _: None, *paths))
     assert compared
 
 

@@ -78,7 +78,8 @@ def test_threads_of_a_client_keep_to_the_limit(
         with lock:
             under_way += 1
             most = max(most, under_way)
-        together.wait(10)  # both of the two that may run are here
+        # It passes only once both calls that may run at a time have arrived.
+        together.wait(10)
         with lock:
             under_way -= 1
         return answer({"id": "c"})

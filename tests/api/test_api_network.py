@@ -1,4 +1,4 @@
-"""An exchange ends at its deadline through TLS and the environment's proxy too."""
+"""Deadlines, certificates and fences of exchanges through TLS and the environment's proxy."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def pump(source: socket.socket, target: socket.socket) -> None:
 
 
 def relay_to(port: int) -> Way:
-    """Answer CONNECT like a proxy, with a connection to the service under any name."""
+    """Return the handler of a proxy that answers CONNECT with a connection to `port`."""
 
     def relay(connection: socket.socket, head: str) -> None:
         assert head.startswith(f"CONNECT {HOST}:443 ")
@@ -107,6 +107,7 @@ def behind_proxy(
     *,
     encrypted: bool,
 ) -> Iterator[tuple[Client, Hostile, Hostile]]:
+    """Yield a client, its service, and the proxy in front of it, which may use TLS."""
     for name in ("NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy", "https_proxy"):
         monkeypatch.delenv(name, raising=False)
     with (
@@ -205,7 +206,7 @@ def test_no_certificate_is_read_or_trusted_if_no_address_is_encrypted(
 
 
 class Recording:
-    """A fence that records the requests received by the service before each check."""
+    """A fence that records, at each check, the requests that the service has received by then."""
 
     def __init__(self, served: Hostile, refuses_at: int = 0) -> None:
         self._served, self._refuses_at = served, refuses_at

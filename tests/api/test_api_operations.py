@@ -1,7 +1,7 @@
 """Every operation of both specifications exists in the client, with the request that it sends.
 
-The table below is compared with the endpoint tables of the specifications, so a test fails if they
-have an operation that is missing here.
+The tables below are compared with the endpoint tables of the specifications, so a test fails if
+they lack an operation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ VERSION = {"version": 4}
 
 
 class Case(NamedTuple):
-    """A call and the expected request; ids in paths are a1 (account), x1 (anything), p1 (party)."""
+    """A call and the expected request; in paths, a1 is an account and x1 any other record."""
 
     call: Callable[[Client], Any]
     path: str

@@ -16,6 +16,7 @@ Rows = list[str]
 def page_of(
     rows: Rows, request: httpx.Request, *, total: int | None = None, bare: bool = False
 ) -> httpx.Response:
+    """Return the requested page of the rows; `bare` leaves out the pagination."""
     number, size = (int(request.url.params[name]) for name in ("page", "size"))
     chosen = rows[(number - 1) * size : number * size]
     items = [{"id": row} for row in chosen]
@@ -48,7 +49,7 @@ def walked(connect: Connect, handler: Callable, size: int = 10) -> list[str]:
 @given(count=st.integers(0, 35), size=st.integers(1, 12), bare=st.booleans())
 def test_every_record_is_returned_once(connect: Connect, count: int, size: int, bare: bool) -> None:
     rows = names(count)
-    # Without any statement about pages a list of whole pages ends with an empty one.
+    # Without page information in the answers, a list of full pages ends with an empty page.
     assert walked(connect, lambda r: page_of(rows, r, bare=bare), size) == rows
 
 
@@ -129,7 +130,8 @@ def test_a_shrinking_list_is_reread_and_loses_nothing(connect: Connect) -> None:
     def handler(request: httpx.Request) -> httpx.Response:
         response = page_of(rows, request)
         if "p000" in rows and request.url.params["page"] == "1":
-            rows.remove("p000")  # everything after it moves up by one
+            # The records after it move up by one.
+            rows.remove("p000")
         return response
 
     found = walked(connect, handler)

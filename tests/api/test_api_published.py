@@ -1,4 +1,4 @@
-"""The client against the published generation: its records' fields, and over a real socket."""
+"""The client has the fields of the published services, and works with them over a real socket."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ needs_published = pytest.mark.skipif(
     reason=f"no file {PUBLISHED}: models are not compared with the published fields",
 )
 OUR_WORD = {
-    # a schema of the contract by the name of its model, where that is another
+    # Schemas of the contract, and the names of their models if these differ.
     "RampRequestEvent": "RampEvent", "User": "CompanyUser", "UserCompany": "Company",
     "TokenBalance": "Balance", "PermitMessage": "Permit", "SettlementAsset": "Token",
 }  # fmt: skip
 NO_RECORD = {
-    # requests, envelopes, data read into another shape, and data that the client never requests
+    # Requests, envelopes, data read into another shape, and data that the client never requests.
     "Pagination", "ErrorBody", "ErrorResponse", "Sort", "CardProviderReference",
     "PaymentRequestReference", "CryptoBalance", "PaymentRequestAmount", "Eip712TypeEntry",
     "Eip712Domain", "PermitData", "Eip712PermitMessage", "PermitSignature", "PermitResult",
@@ -77,6 +77,7 @@ def test_every_published_field_of_a_record_has_a_field_of_its_model(
 def generation(
     request: pytest.FixtureRequest, hand_clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[str, Sandbox, Client]]:
+    """Yield the name of a service generation, its sandbox and a client."""
     sandbox = Sandbox(7, profile=request.param)
     client_id, secret = sandbox.credentials["maker"]
     monkeypatch.setenv("PUBLISHED_SECRET", secret)

@@ -36,7 +36,7 @@ class Practice:
         self.maker, self.checker = self.clients["maker"], self.clients["checker"]
 
     def accounts(self) -> list[Account]:
-        """Return the sender and receiver of the transfers."""
+        """Return the verified accounts; transfers go from the first to the second."""
         records = self.maker.finance.accounts.iterate()
         return [record.value for record in records if record.value.kyc_status == "VERIFIED"]
 
@@ -107,7 +107,7 @@ ADDRESS = bodies.PostalAddress(
 
 
 def work_finance(practice: Practice) -> None:
-    """Call every operation of the finance service once."""
+    """Call every operation of the finance service that moves no money."""
     finance = practice.maker.finance
     person = bodies.NewParty(
         party_type="INDIVIDUAL", first_name="Mira", last_name="Okafor", address=ADDRESS
@@ -164,14 +164,15 @@ def work_finance(practice: Practice) -> None:
 
 
 def work_transfers(practice: Practice) -> None:
-    """Move money in every way of the finance service, once each."""
+    """Move money in every way of the finance service, and read the transfers."""
     finance = practice.maker.finance
     sender, crypto = practice.crypto()
     receiver = crypto.receiver_account_id
     assert receiver is not None
     sent = finance.transfers.crypto(sender, crypto).value
     assert finance.transfers.get(sender, sent.id).value.amount == crypto.amount
-    assert finance.transfers.crypto(sender, crypto).value.id == sent.id  # the key is the same
+    # The same key gives the same transfer.
+    assert finance.transfers.crypto(sender, crypto).value.id == sent.id
     fiat = bodies.NewFiatTransfer(currency="EUR", amount="5.00", receiver_account_id=receiver)
     finance.transfers.fiat(sender, fiat)
     other = bodies.NewFiatTransfer(currency="EUR", amount="6.00", receiver_account_id=receiver)
@@ -194,7 +195,7 @@ def work_transfers(practice: Practice) -> None:
 
 
 def work_company(practice: Practice) -> None:
-    """Call every operation on the company's own records once."""
+    """Call every write operation on the company's own records, and read the reference data."""
     ramp = practice.checker.ramp
     ramp.users.invite(
         bodies.Invitation(
@@ -254,7 +255,7 @@ def version_of(request: RampRequest) -> int:
 
 
 def work_requests(practice: Practice) -> None:
-    """Call every operation on ramp requests once."""
+    """Call every operation that creates or changes a ramp request."""
     maker, checker = practice.maker.ramp.requests, practice.checker.ramp.requests
     first = made(practice, practice.on_ramp())
     raised = maker.change_amount(first.id, amount="2000", version=version_of(first)).value
@@ -276,7 +277,7 @@ def work_requests(practice: Practice) -> None:
 
 
 def route_of(method: str, path: str) -> str | None:
-    """Return the operation of a requested path."""
+    """Return the operation of a request; None if there is none."""
     for base, table in (("/finance/v1", FINANCE), ("/ramp/v1", RAMP)):
         for operation in sorted(table, key=lambda name: name.count("{")):
             verb, route = operation.split(" ")

@@ -39,7 +39,7 @@ def chunked(request_id: str, status: str) -> bytes:
 
 
 class Surplus:
-    """Answers the first request with one surplus answer, and every other request normally."""
+    """Sends surplus bytes after the answer to the first request; answers others normally."""
 
     def __init__(self, *surplus: bytes, first: bytes | None = None, pause: float = 0.0) -> None:
         self._first = first or wire("r1", "AWAITING_APPROVAL")
@@ -97,7 +97,8 @@ def test_a_surplus_response_in_one_segment_is_never_used(
         assert client.ramp.requests.approve("r2", version=1).value.status == "REJECTED"
     first_connection, second = service.connections
     assert first_connection is not second
-    assert len(served.heads) == 3  # a token, a read, a write: nothing was sent twice
+    # A token, a read and a write were requested, each once.
+    assert len(served.heads) == 3
 
 
 def test_a_surplus_response_that_arrives_later_is_never_used(credential: Credential) -> None:
@@ -164,7 +165,8 @@ def test_a_request_does_not_begin_on_a_connection_with_unread_bytes() -> None:
             peer.sendall(wire("r1", "REJECTED"))
             assert stream.read(65536, 2).startswith(b"HTTP/1.1 200")
             peer.sendall(APPROVED)
-            for _ in range(200):  # until the bytes are there
+            # Wait until the bytes have arrived.
+            for _ in range(200):
                 if stream.get_extra_info("is_readable"):
                     break
                 time.sleep(0.005)
@@ -219,7 +221,8 @@ def test_a_request_does_not_begin_on_a_fresh_connection_with_an_answer(
     with listener, Hostile(relay_to(listener.getsockname()[1]), tls=tls) as proxy:
         port = proxy.port if way == "proxy" else listener.getsockname()[1]
         stream = connected(port, way)
-        time.sleep(0.1)  # until the greeting, and the session tickets of TLS, are there
+        # The greeting and the session tickets of TLS should arrive before the request.
+        time.sleep(0.1)
         with contextlib.ExitStack() as stack:
             if greeting:
                 stack.enter_context(pytest.raises(httpcore.ConnectError, match="surplus response"))

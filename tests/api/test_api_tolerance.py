@@ -1,7 +1,7 @@
-"""Open points of the specifications: a test for each row about the client.
+"""Open points of the specifications: a test for each one that concerns the client.
 
-Rows are named as in the table of gaps (for readers: `docs/assumptions.md`), and a test compares the
-two. Rows about another package's work are listed with that package.
+Each has the name of its row in the table of gaps, and a test compares the names. Rows that concern
+another package are listed with that package. `docs/assumptions.md` describes them for readers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from treasury.api.models import Account, PaymentSession, Transfer
 from treasury.core import errors
 
 for service in ("finance", "ramp"):
-    import_module(f"gaps_of_{service}")  # each names its rows
+    import_module(f"gaps_of_{service}")  # the module registers its checks
 GAPS = Path(__file__).parents[3] / "shared" / "spec" / "gaps.md"
 ELSEWHERE = {
     "referenceCode format (unstated)": "reconcile: references are normalised and matched whole",

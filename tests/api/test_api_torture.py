@@ -1,7 +1,7 @@
-"""A few hundred calls through the whole catalogue of faults: nothing lost and nothing doubled.
+"""A few hundred calls with random faults of every kind: nothing is lost and nothing doubled.
 
-Each run draws an operation and its faults from a seed. What took effect is counted where the
-effects are: in the sandbox's own record of them and in its ledger.
+Each run draws an operation and its faults from a seed. Effects are counted in the sandbox's own
+records, not by the answers.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class Torture:
         return sum(effect.key == key for effect in self.sandbox.finance.effects())
 
     def records(self, operation: str) -> list[str]:
-        """Return the records that an operation has created, in order."""
+        """Return the ids of the records that an operation has created, in order."""
         effects = self.sandbox.finance.effects()
         return [effect.record for effect in effects if operation in effect.operation]
 
-    # Keyed: the identical body is sent again until it is answered.
+    # Writes with a key: the identical body is sent again until it is answered.
 
     def crypto(self, random: Random) -> tuple[Keyed, Callable[[Any], Any]]:
         body = bodies.NewCryptoTransfer(
@@ -103,7 +103,7 @@ class Torture:
             effect.record for effect in self.sandbox.finance.effects() if effect.key == key
         )
 
-    # Neither key nor version: looked up, never retried.
+    # Creates without a key: the effect of a lost one is looked up, and it is never sent again.
 
     def run_create(self, seed: int) -> None:
         body = self.practice.on_ramp(f"{1000 + seed}.{seed % 100:02}")
@@ -129,7 +129,7 @@ class Torture:
                 return
         assert made == [record.value.id]
 
-    # Versioned: the effect is read back.
+    # Writes with a version: the effect is read back.
 
     def run_approve(self, seed: int) -> None:
         body = self.practice.on_ramp(f"{5000 + seed}.{seed % 100:02}")

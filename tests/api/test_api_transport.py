@@ -20,6 +20,7 @@ from treasury.core.settings import Credential, Service, Services
 
 
 def scripted(*outcomes: httpx.Response | Exception):
+    """Return a handler that gives these outcomes in order, and then repeats the last."""
     left = list(outcomes)
 
     def handler(_request: httpx.Request) -> httpx.Response:

@@ -80,6 +80,7 @@ ONCE: dict[str, Write] = {
 
 
 def scripted(*outcomes: httpx.Response | Exception) -> Callable[[httpx.Request], httpx.Response]:
+    """Return a handler that gives these outcomes in order, and then repeats the last."""
     left = list(outcomes)
 
     def handler(_request: httpx.Request) -> httpx.Response:
@@ -306,7 +307,8 @@ def test_a_used_key_is_reported_and_not_replaced(connect: Connect, status: int, 
         client.finance.transfers.crypto("a", CRYPTO)
     assert len(set(contents(service))) == 1
     assert caught.value.key == CRYPTO.idempotency_key
-    assert caught.value.may_have_executed  # the first attempt may be what spent it
+    # The first attempt may have used the key.
+    assert caught.value.may_have_executed
 
 
 def test_an_error_names_operation_ids_key_and_trace(connect: Connect) -> None:
@@ -340,7 +342,7 @@ def request_row(name: str, **changes: Any) -> dict[str, Any]:
 
 
 def listing(*rows: dict[str, Any]) -> Callable[[httpx.Request], httpx.Response]:
-    """Return list items in the list, and the other fields in the detail."""
+    """Return a handler that gives `companyWalletId` only in single records, not in the list."""
 
     def handler(request: httpx.Request) -> httpx.Response:
         name = request.url.path.rpartition("/")[2]
@@ -482,7 +484,8 @@ def test_a_read_only_client_writes_nothing_and_names_the_remedy(
     assert (reader.may_write, client.may_write) == (False, True)
     assert reader.ramp.company.get().value.id == "x"
     (KEYED | ONCE)[name](client)
-    assert service.token_requests == 1  # both have one token and one pool of connections
+    # Both clients use the same token.
+    assert service.token_requests == 1
 
 
 def test_production_is_read_without_permission_to_write(production: Any) -> None:
@@ -544,7 +547,8 @@ def test_reference_data_is_cached_for_a_while(connect: Connect, hand_clock: Hand
     client, service = connect(lambda _: answer([{"id": "f", "currency": "EUR"}]))
     currencies = client.ramp.fiat_currencies
     first = currencies.recent()
-    first.clear()  # a caller's changes to its list have no other effect
+    # A caller that changes its list does not change the cache.
+    first.clear()
     assert [record.value.currency for record in currencies.recent()] == ["EUR"]
     assert len(service.requests) == 1
     currencies.all()

@@ -118,7 +118,7 @@ def script(folder: Path, *arguments: str) -> str:
 def test_a_secret_is_sent_only_to_an_address_that_a_person_confirmed(
     folder: Path, good: Listener, evil: Listener
 ) -> None:
-    # A workspace of an earlier version: its other addresses were never confirmed.
+    # An earlier version of the program used this workspace, so no address is confirmed.
     said = script(folder, "sync")
     assert "services.token_url is" in said
     assert "run `treasury addresses confirm` on a terminal" in said
@@ -146,7 +146,8 @@ def test_a_secret_is_sent_only_to_an_address_that_a_person_confirmed(
 def test_a_foreign_variable_is_confirmed_by_name_and_a_key_never(
     folder: Path, good: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder / "environment").unlink()  # new, so trusted except for unusual places
+    # Without this file the workspace is new, and trusted except for unusual places.
+    (folder / "environment").unlink()
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", CANARY)
     change(folder, "env:TREASURY_MAKER", "env:AWS_SECRET_ACCESS_KEY")
     assert "(its name does not begin with TREASURY_)" in script(folder, "sync")
@@ -202,7 +203,8 @@ def test_an_added_webhook_gets_no_secret(folder: Path, good: Listener, evil: Lis
         """)
     doctor = script(folder, "doctor")
     assert "notices.webhooks.desk.url" in doctor
-    assert "/hook" not in doctor  # an address may itself be a secret
+    # The path of a webhook's address may be a secret.
+    assert "/hook" not in doctor
     rows = json.loads(script(folder, "addresses", "list", "--format", "json"))
     states = {row["setting"]: row["state"] for row in rows}
     assert states["services.token_url"] == "confirmed"
@@ -238,7 +240,8 @@ def test_a_webhook_with_a_changed_address_gets_no_secret(
     assert CANARY in good.received
     assert "notices.webhooks.desk.url is " in str(failure)
     assert "nothing was sent" in str(failure)
-    assert "/hook" not in str(failure)  # an address may itself be a secret
+    # The path of a webhook's address may be a secret.
+    assert "/hook" not in str(failure)
     assert evil.received == ""
 
 

@@ -138,7 +138,7 @@ def test_the_executed_notebook_is_in_the_pack_but_not_verified(
     books.write_text("account,currency,balance\nBE45539951876689,EUR,251686.06\n", "utf-8")
     told = run(month_end, "--out", str(pack), "--notebook", "--ledger", str(books)).stdout
     assert str(pack / close_notebook.NOTEBOOK) in told
-    import nbformat  # takes two seconds, so not at collection
+    import nbformat  # the import takes two seconds
 
     done = nbformat.read(pack / close_notebook.NOTEBOOK, as_version=4)
     code = [cell for cell in done.cells if cell.cell_type == "code"]

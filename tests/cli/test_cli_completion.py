@@ -1,4 +1,4 @@
-"""Completion in bash and zsh, as `docs/setup.md` has it, and `python -m treasury`."""
+"""Completion in bash and zsh, set up as in `docs/setup.md`, and `python -m treasury`."""
 
 from __future__ import annotations
 

@@ -306,7 +306,8 @@ def test_the_banks_response_is_shown_with_the_file_and_the_request(
         (file, "", "batch", "pending", "ACTC: received, its form is right", ""),
     ]
     assert shown(answer) == of_ours
-    assert shown() == []  # it was not stored
+    # The command did not store the answer.
+    assert shown() == []
     table = run(desk, "request", "answers", str(answer), str(other)).stdout
     assert "AC04 account closed" in table
     run(desk, "statements", "add", str(other), str(answer))

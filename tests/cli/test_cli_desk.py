@@ -177,7 +177,8 @@ def test_a_wrong_secret_is_reported_without_showing_it(tmp_path: Path) -> None:
 def test_a_second_writer_gets_the_name_of_the_lock_holder(
     month_end: Workspace, tmp_path: Path
 ) -> None:
-    folder = shutil.copytree(month_end.folder, tmp_path / "desk")  # a writer adds a commit
+    # The writer adds a commit, so the test works on a copy.
+    folder = shutil.copytree(month_end.folder, tmp_path / "desk")
     desk = Workspace(folder)
     with desk.lake.writer("sync", desk.now()):
         done = shell(folder, "statements", "add", str(next((folder / "bank").glob("*.xml"))))

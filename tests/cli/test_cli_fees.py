@@ -36,7 +36,7 @@ def rows(desk: Workspace, *arguments: str) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def served(month_end: Workspace, tmp_path: Path) -> Iterator[Workspace]:
-    """Serve the month's workspace with the services."""
+    """Yield a copy of the month's workspace while its services run."""
     before, company = dict(os.environ), Sandbox(7)
     shutil.copytree(month_end.folder, tmp_path / "desk")
     try:

@@ -1,4 +1,4 @@
-"""The cost of the first screen, by counts: steps, plans, reads and collections."""
+"""The cost of the first screen, counted in executed steps, fetched rows and planned queries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from treasury.workspace import Workspace
 
 @pytest.fixture
 def desk(month_end: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """Return the practice workspace as a fresh process sees it."""
+    """Return the practice workspace with empty caches, as in a new process."""
     kept_run.forget_runs()
     for name in ("_ANSWERS", "_MATCHED", "_FUNDS", "_AT_CUT_OFF"):
         monkeypatch.setattr(monthly, name, Memo())
@@ -27,7 +27,7 @@ def desk(month_end: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, place: int) -> Counter[Any]:
-    """Count the calls of a function by one of its arguments."""
+    """Return a counter of a function's later calls, by its argument at `place`."""
     calls: Counter[Any] = Counter()
     real = getattr(module, name)
 

@@ -38,7 +38,7 @@ def served(company: Sandbox) -> Iterator[Served]:
 
 @pytest.fixture
 def place(tmp_path: Path) -> str:
-    """Return the place of the maker's secret."""
+    """Write the maker's secret to a file; return its place as the settings name it."""
     path = tmp_path / "maker.secret"
     path.write_text("sandbox-maker-secret\n", "utf-8")
     return f"file:{path}"

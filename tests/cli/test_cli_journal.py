@@ -24,7 +24,7 @@ SETTINGS = '[workspace]\ncompany = "Harbour Lane"\n'
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a workspace, with a separate home for its person."""
+    """Return the folder of a workspace, with a separate home folder for its person."""
     folder = tmp_path / "desk"
     folder.mkdir()
     (folder / "treasury.toml").write_text(SETTINGS)
@@ -60,13 +60,16 @@ def test_a_head_is_printed_stored_and_compared_with_the_journal(
     said = run("verify", "--heads", str(kept), "--head", first).output
     assert "3 entries, none changed" in said
     assert "contains all 4 ends that were noted elsewhere" in said
-    assert "signed" not in said  # without any key
+    # Without keys, nothing is shown about signatures.
+    assert "signed" not in said
     (desk / "journal.sqlite").unlink()
     (desk / "journal.end").unlink()
-    for number in (0, 7, 8):  # the whole journal written again
+    # Another journal takes the place of the first one.
+    for number in (0, 7, 8):
         decide(desk, str(number))
     assert run("verify").exit_code == 0
-    with pytest.raises(JournalError, match="whose entry 1 was noted"):  # each has its own time
+    # Even an equal entry has another hash, because its time differs.
+    with pytest.raises(JournalError, match="whose entry 1 was noted"):
         run("verify", "--heads", str(kept))
 
 
@@ -135,11 +138,13 @@ def test_a_close_publishes_the_head_to_the_configured_place(
     settings = tmp_path / "desk" / "treasury.toml"
     settings.write_text(f'{settings.read_text()}\n[journal]\npublish_head = "{heads}"\n')
     desk = Workspace(tmp_path / "desk")
-    with pytest.raises(StorageError, match="head cannot be written"):  # the disk is missing
+    # The folder of the heads does not exist yet.
+    with pytest.raises(StorageError, match="head cannot be written"):
         close_month(desk, "2026-10")
     assert desk.periods.get("2026-10").is_closed
     heads.parent.mkdir()
-    desk.periods.sign("2026-10", actor=BERT)  # signing again
+    # Signing again publishes the head, once.
+    desk.periods.sign("2026-10", actor=BERT)
     desk.periods.sign("2026-10", actor=BERT)
     [line] = heads.read_text().splitlines()
     assert line.startswith(f"{desk.journal.head()} ")

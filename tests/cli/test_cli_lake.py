@@ -49,7 +49,8 @@ def test_a_table_is_exported_completely_and_exactly_to_arrow_pandas_and_others(
     requests = month_end.table("ramp_requests")
     assert requests.arrow.schema.field("fiat_amount").type == AMOUNT
     assert all(isinstance(x, Decimal) for x in requests.to_pandas()["fiat_amount"].dropna())
-    assert pa.table(requests).equals(requests.to_arrow())  # the interface that Polars uses
+    # Polars reads a table through the same interface.
+    assert pa.table(requests).equals(requests.to_arrow())
     count = duckdb.sql("SELECT count(*) FROM requests").fetchall()
     assert count == [(len(requests),)]
     assert month_end.table("ramp_requests_history").arrow.column_names[-1] == "valid_to"

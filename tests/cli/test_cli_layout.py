@@ -121,7 +121,8 @@ def test_an_open_item_takes_at_most_two_lines(month_end: Workspace, width: int) 
     title, _, *lines = out.splitlines()
     assert title == "Open items of October 2026"
     assert max(map(len, lines)) <= width
-    assert len(lines) <= 2 * len(items) + 2  # two lines name the columns that are not shown
+    # Two more lines name the columns that are not shown.
+    assert len(lines) <= 2 * len(items) + 2
     for item in items:
         reference = item.name.partition(", ")[0]
         assert any(line.startswith(reference) for line in lines)
@@ -232,7 +233,8 @@ def test_the_word_of_an_outcome_is_its_code() -> None:
 
 def test_each_code_is_its_word_in_snake_case() -> None:
     for column, words in codes().items():
-        if column in ("turn", "entry_status"):  # A possessive, and the bank's own codes.
+        # A turn is shown as a possessive, and `entry_status` has the bank's own codes.
+        if column in ("turn", "entry_status"):
             continue
         for code, words_of_code in words.items():
             word = words_of_code.partition(":")[0]

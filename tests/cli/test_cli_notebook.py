@@ -18,7 +18,7 @@ SHELL = "from treasury.cli import main; main()"
 
 
 def opened(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run JupyterLab with --version, so that it ends immediately; return its output."""
+    """Run `treasury notebook` with JupyterLab's --version, so that JupyterLab ends immediately."""
     command = [sys.executable, "-c", SHELL, "-w", str(folder), "notebook", *arguments, "--version"]
     return subprocess.run(command, check=False, capture_output=True, text=True)
 

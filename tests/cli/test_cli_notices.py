@@ -62,7 +62,7 @@ def test_notices_are_sent_listed_and_settled(
 
 
 @pytest.mark.acceptance
-def test_a_watch_reports_a_silence_that_begins_within_a_day(
+def test_a_watch_reports_a_missing_sync_on_the_same_day(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with endpoint() as hook:

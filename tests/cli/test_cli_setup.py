@@ -1,4 +1,4 @@
-"""`docs/setup.md`, followed literally in an empty folder; only the port is another one."""
+"""The commands of `docs/setup.md`, run as written in an empty folder; only the port differs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def free_port() -> int:
 
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Return the folder in which the page was followed, and the output."""
+    """Run the commands of the page; return their folder and their output."""
     if not (shutil.which("curl") and shutil.which("bash")):
         pytest.skip("needs curl and bash")
     folder = tmp_path_factory.mktemp("setup")

@@ -57,7 +57,8 @@ def test_progress_bars_are_drawn_only_in_a_terminal(
             progress.advance("ramp_requests")
             progress.finish("ramp_requests")
         told = capsys.readouterr()
-        assert told.out == ""  # a program's output has no bars
+        # The bars go to standard error only.
+        assert told.out == ""
         return told.err
 
     assert sync() == ""
@@ -151,7 +152,8 @@ def test_watching_continues_through_an_outage_until_stopped(tmp_path: Path) -> N
             until = time.monotonic() + 120
             while workspace.lake.commits().num_rows < 2 and time.monotonic() < until:
                 os.sched_yield()
-        while time.monotonic() < until:  # the services are gone, the watcher is not
+        # The services have stopped, but the watch still runs.
+        while time.monotonic() < until:
             state = read_state(tmp_path)
             if state is not None and state.parts[0].failures:
                 break

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.long_file
 
 STEER = "\x1b[2J\x1b]0;owned\x07\x9b31m\x9d0;owned\x9c\u202eevil\u2066\u200b\ufeff\x7f\r\b"
 IN_XML = "\x9b31m\x9d0;owned\x9c\u202eevil\u2066\u200b\ufeff\x7f"
-"""The characters that XML can hold."""
+"""The characters of `STEER` that XML can contain."""
 FORMATS = ("table", "json", "csv")
 
 
@@ -48,7 +48,7 @@ def run(folder: Path, *arguments: str) -> Result:
 
 @pytest.fixture(scope="module")
 def desk(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Return a desk with control characters in every outside text column that is not a key."""
+    """Return a copy of the month's workspace with control characters in columns of outside text."""
     folder = tmp_path_factory.mktemp("terminal") / "desk"
     shutil.copytree(month_end.folder, folder)
     desk = Workspace(folder)
@@ -66,6 +66,7 @@ FREE = re.compile(r"name|description|label|text|remittance|reference|email|usern
 
 
 def steered(desk: Workspace, name: str, key: tuple[str, ...]) -> pa.Table:
+    """Return rows of a table with control characters added to their free texts."""
     rows = desk.sql(
         f'SELECT * EXCLUDE (vanished_at, content_hash, valid_from) FROM "{name}" LIMIT 40'
     ).arrow

@@ -16,7 +16,7 @@ from treasury.workspace import Workspace
 
 HEAVY = ("duckdb", "httpx", "pandas", "pyarrow", "sqlalchemy", "starlette", "treasury.sandbox")
 ELSEWHERE = (
-    # not needed for the first screen, though its libraries might load it
+    # The first screen does not need these modules, though its libraries might load them.
     "httpx", "matplotlib", "sqlalchemy", "treasury.api.client",
     "treasury.statements.read_files", "treasury.sandbox",
 )  # fmt: skip
@@ -32,7 +32,7 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def without(modules: tuple[str, ...], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line without these modules."""
+    """Run the command line in a process that cannot import these modules."""
     return python(
         "import sys\n"
         f"sys.modules.update(dict.fromkeys({modules!r}))\n"
@@ -63,7 +63,7 @@ def test_commands_without_data_load_no_library(option: str) -> None:
 
 
 def loaded(folder: Path, *arguments: str) -> list[str]:
-    """Return the lines that a verb prints, and the modules of ELSEWHERE that it loaded."""
+    """Return the lines that a verb prints; the last one names the ELSEWHERE modules it loaded."""
     return python(
         "import sys\n"
         f"sys.argv = ['treasury', '--workspace', {str(folder)!r}, *{arguments!r}]\n"

@@ -1,4 +1,4 @@
-"""All work of a desk in one process, started without a umask: the files it leaves on disk."""
+"""All work of a desk that writes files, in one process that a test starts without a umask."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from treasury.workspace import Workspace
 
 
 def main(folder: Path, shared: str) -> None:
-    """Sync, read bank files, close, export: run everything that writes."""
+    """Sync, add bank files, close the month and export it; `shared` is the setting of that name."""
     keep_to_user()
     folder.mkdir()
     if shared:

@@ -1,4 +1,4 @@
-"""Tests of the clock that runs during suspend, and of comparing its readings."""
+"""The clock that also runs while the machine is suspended, and the comparison of its readings."""
 
 from __future__ import annotations
 

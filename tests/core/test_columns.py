@@ -39,7 +39,9 @@ texts = st.lists(
 
 @given(amounts, st.sampled_from([2, 18]))
 @example([Decimal(0), Decimal("1E-18"), Decimal("-0.50"), Decimal(100), None, LARGEST], 18)
-def test_amounts_are_formatted_as_one_by_one(values: list[Decimal | None], scale: int) -> None:
+def test_a_column_of_amounts_is_formatted_like_single_amounts(
+    values: list[Decimal | None], scale: int
+) -> None:
     kept = [
         one
         for one in values
@@ -55,7 +57,7 @@ def test_amounts_are_formatted_as_one_by_one(values: list[Decimal | None], scale
 
 @pytest.mark.acceptance
 @given(st.lists(st.none() | st.integers(-(10**18), 10**18)), texts)
-def test_other_columns_are_shown_as_one_by_one(
+def test_other_columns_are_shown_like_single_values(
     numbers: list[int | None], words: list[str | None]
 ) -> None:
     for values, kind in ((numbers, pa.int64()), (words, pa.string()), (numbers, pa.decimal128(19))):
@@ -64,7 +66,7 @@ def test_other_columns_are_shown_as_one_by_one(
 
 
 @given(texts)
-def test_texts_are_cleaned_as_one_by_one(values: list[str | None]) -> None:
+def test_a_column_of_texts_is_cleaned_like_single_texts(values: list[str | None]) -> None:
     column = pa.chunked_array([pa.array(values, pa.string())])
     assert clean_column(column).to_pylist() == [
         None if one is None else clean(one) for one in values

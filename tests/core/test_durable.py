@@ -44,7 +44,7 @@ do(
 
 
 def files_of(folder: Folder, at: str = "") -> dict[str, bytes]:
-    """Return the files of a folder as programs see them."""
+    """Return the content of a simulated folder's files by path, as programs see it."""
     seen: dict[str, bytes] = {}
     for name, one in folder.names.items():
         path = f"{at}{name}"
@@ -55,7 +55,7 @@ def files_of(folder: Folder, at: str = "") -> dict[str, bytes]:
 def stored(
     before: Path, root: Path, operations: Sequence[Operation], tmp_path: Path
 ) -> list[tuple[dict[str, bytes], dict[str, bytes]]]:
-    """Return the files after each report, as seen by programs and as stored on the disk."""
+    """Return the files at each report, as programs see them and as they are stored on the disk."""
     disk, looks = Disk(before), []
     disk._root = str(root)
     for one in operations:

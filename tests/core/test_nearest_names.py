@@ -154,7 +154,7 @@ def test_a_name_that_is_near_none_gets_no_suggestion(month_end: Workspace) -> No
     assert "is it" not in str(caught.value)
 
 
-def test_a_hook_that_a_notebook_looks_for_is_only_missing(month_end: Workspace) -> None:
+def test_a_display_hook_of_notebooks_is_an_ordinary_missing_attribute(month_end: Workspace) -> None:
     for owner in (month_end, month_end.panels, month_end.reconcile("2026-10")):
         assert getattr(owner, "_repr_mimebundle_", None) is None
         assert not hasattr(owner, "shape")

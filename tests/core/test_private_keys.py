@@ -71,7 +71,7 @@ def test_a_key_without_a_frame_is_recognised_in_each_encoding(kind: str) -> None
 
 @pytest.mark.parametrize("sign", ["+0x", "/0x"])
 def test_a_key_whose_base64_looks_like_hexadecimal_digits_is_recognised(sign: str) -> None:
-    # After seven bytes, the offset has three or four digits.
+    # Nine bytes come first, so the chosen base64 text appears unchanged in that of the key.
     octets = b"\0\0" + base64.b64decode(f"A{sign}" * 16)
     der = bytes([0x30, 5 + len(octets), 2, 1, 0, 4, len(octets)]) + octets
     text = base64.b64encode(der).decode()

@@ -142,5 +142,5 @@ def test_a_folder_given_is_listed_without_a_limit(
 
 
 def test_strings_of_tests_quote_messages_and_do_not_count() -> None:
-    """This file has odd turns only in strings, such as the parameters above."""
+    """This file has odd turns of speech, but only in strings such as the parameters above."""
     assert prose_of(Path(__file__)).places == ()

@@ -350,7 +350,7 @@ def test_a_refused_database_password_is_in_no_traceback(
 
 
 def shown_with_variables(error: BaseException) -> Iterator[str]:
-    """Return a traceback that shows each function's variables, except this file's."""
+    """Yield the texts of an error and its causes, and the local variables outside this file."""
     part: TracebackException | None = TracebackException.from_exception(error, capture_locals=True)
     while part is not None:
         yield str(part)

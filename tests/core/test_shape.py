@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SHAPE = runpy.run_path(str(ROOT / "tools" / "shape.py"))
 is_vague = SHAPE["is_vague"]
 PUBLIC_STEPS = {"lines", "expectations", "allocations", "candidates", "outcomes", "funding"}
-"""What `match_references` takes and gives, and the query that `Reconciliation.sql` shows."""
+"""The inputs and results of `match_references`, and the query that `Reconciliation.sql` shows."""
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_a_step_has_a_name_of_two_words_or_is_a_public_input_or_result(shape: An
 
 
 def test_a_public_class_name_occurs_once(shape: Any) -> None:
-    # The objects that analysts use, and the declaration of the lake's tables.
+    # One class is the result that analysts use, the other declares a table of the lake.
     assert shape.repeated_classes == ["Table"]
 
 

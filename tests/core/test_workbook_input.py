@@ -36,7 +36,7 @@ PLAIN = plain_book()
 
 
 def with_parts(parts: Mapping[str, bytes], content: bytes | None = None) -> bytes:
-    """Return the workbook with some parts replaced or added."""
+    """Return a workbook, by default the plain one, with some parts replaced or added."""
     file = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(content or PLAIN)) as old,
@@ -115,7 +115,7 @@ def test_a_file_that_is_not_a_plain_workbook_is_refused_and_named(content: bytes
 
 
 @pytest.mark.acceptance
-def test_many_small_parts_with_a_large_total_are_refused() -> None:
+def test_parts_with_a_large_total_are_refused() -> None:
     """Each part is below the limit, but the sum of all parts is not."""
     texts = b"<sst>" + b" " * (40 << 20) + b"</sst>"
     content = with_parts({"xl/sharedStrings.xml": texts, SHEET: sheet_xml(" " * (40 << 20))})
@@ -124,8 +124,8 @@ def test_many_small_parts_with_a_large_total_are_refused() -> None:
 
 
 @pytest.mark.parametrize("how", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_overlapping_parts_are_refused_unread(how: int) -> None:
-    """A few bytes of overlapping parts may decompress to a gigabyte before the size is known."""
+def test_parts_compressed_by_bzip2_or_lzma_are_refused_unread(how: int) -> None:
+    """With these methods a few bytes may unpack to a gigabyte before the size is known."""
     file = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(PLAIN)) as old, zipfile.ZipFile(file, "w", how) as new:
         for name in old.namelist():

@@ -62,7 +62,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 @pytest.fixture
 def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
-    """List the processes that write workbooks; after each test, check that they have ended."""
+    """Make every workbook large enough for a process; yield the processes, and check their ends."""
     started: Processes = []
 
     def start(*args: Any, **named: Any) -> subprocess.Popen[bytes]:

@@ -1,4 +1,4 @@
-"""Shared by the journal's tests: one PostgreSQL server."""
+"""Fixtures of the journal's tests: a PostgreSQL server, and databases for a journal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def authority() -> Authority:
 
 @pytest.fixture(scope="session")
 def postgresql(authority: Authority) -> Iterator[Server]:
-    """Run a server: `tester` connects by socket, `remote` by TCP and TLS with a password."""
+    """Run a server: users connect by socket without a password, `remote` by TLS with a password."""
     programs = binaries()
     if programs is None:
         # In CI every test must run, so a missing server is a failure there.

@@ -1,6 +1,6 @@
 """The PostgreSQL server of the tests, reached by TCP and TLS."""
 
 DATABASE_HOST = "db.example.test"
-"""Host name in its certificate; it listens on loopback."""
+"""The host name in the server's certificate; the server listens on loopback."""
 DATABASE_PASSWORD = "canary-password-90ab"
-"""Password of its user `remote`."""
+"""The password of the server's user `remote`."""

@@ -1,4 +1,4 @@
-"""A workspace is distinguished from its copies by location, without blocking legitimate use."""
+"""A workspace differs from its copies by its location; legitimate use is not blocked."""
 
 from __future__ import annotations
 
@@ -70,11 +70,13 @@ def test_a_moved_folder_is_the_same_workspace(desk: Path) -> None:
     moved = desk.rename(desk.with_name("moved"))
     require_original(moved)
     assert original_of(moved) is None
-    assert original_of(copied(moved, "desk")) == moved  # also at its original path
+    # A copy at the original path is a copy too.
+    assert original_of(copied(moved, "desk")) == moved
 
 
 def test_a_copy_stays_a_copy_after_the_original_is_deleted(desk: Path) -> None:
-    copy = copied(desk)  # it may be older than the last things sent
+    # The copy may lack the actions that were sent last.
+    copy = copied(desk)
     shutil.rmtree(desk)
     with pytest.raises(ActionRefused, match="is a copy of the workspace"):
         require_original(copy)
@@ -177,4 +179,5 @@ def test_only_a_file_journal_has_a_folder(tmp_path: Path) -> None:
     assert Journal(tmp_path).folder == tmp_path
     assert Journal(f"sqlite:///{tmp_path}/shared/journal.sqlite").folder == tmp_path / "shared"
     shared = Journal("postgresql+psycopg://treasury@127.0.0.1:1/journal", folder=tmp_path)
-    assert shared.folder is None  # the database orders the entries of everyone who shares it
+    # The database orders the entries of everyone who shares it.
+    assert shared.folder is None

@@ -39,7 +39,7 @@ def journal(url: str) -> Iterator[Journal]:
 
 @pytest.fixture
 def run(url: str) -> Callable[..., None]:
-    """Return a function that runs SQL as in the database's own shell."""
+    """Return a function that runs SQL statements, as the database's own shell does."""
     engine = sa.create_engine(url, poolclass=NullPool)
 
     def statements(*several: str) -> None:
@@ -400,7 +400,8 @@ def test_the_servers_clock_is_reread_after_a_possible_sleep(
         boot[0] += 10
         assert journal.wall_clock() == first + timedelta(seconds=10)
         assert len(asked) == 1
-        boot[0] += 3600  # a suspend that the server's clock does not show here
+        # The machine seems to sleep for an hour, while the server's clock hardly advances.
+        boot[0] += 3600
         assert journal.wall_clock() < first + timedelta(seconds=60)
         assert len(asked) == 2
         boot[0] -= 1

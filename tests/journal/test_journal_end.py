@@ -49,7 +49,8 @@ def test_an_older_copy_can_be_read_but_takes_no_entry(older: Journal, tmp_path: 
 def test_an_extended_older_copy_is_detected_too(older: Journal, tmp_path: Path) -> None:
     noted = (tmp_path / "journal.end").read_text("utf-8")
     (tmp_path / "journal.end").unlink()
-    for subject in ("a", "b", "c", "d"):  # another chain, longer than the noted one
+    # This chain is longer than the noted one, and differs from it.
+    for subject in ("a", "b", "c", "d"):
         add(older, subject)
     (tmp_path / "journal.end").write_text(noted, "utf-8")
     with pytest.raises(JournalError, match="the journal went back"):
@@ -74,7 +75,8 @@ def test_a_newer_copy_and_a_journal_elsewhere_are_accepted(tmp_path: Path) -> No
     add(journal, "first")
     noted = (tmp_path / "journal.end").read_text("utf-8")
     add(journal, "second")
-    (tmp_path / "journal.end").write_text(noted, "utf-8")  # killed before the end was noted
+    # A process may be killed after it added an entry and before it noted the end.
+    (tmp_path / "journal.end").write_text(noted, "utf-8")
     add(journal, "third")
     other = Journal(f"sqlite:///{tmp_path / 'other.sqlite'}", folder=tmp_path)
     assert other.lost() is None
@@ -191,7 +193,8 @@ def test_a_sent_action_is_recorded_even_if_the_noted_end_is_damaged(
 ) -> None:
     happened = Draft("action.done", "A-1", {}, INES)
     assert [entry.seq for entry in older.note([happened])] == [2]
-    assert older.lost() is not None  # it is still the older copy
+    # The journal is still the older copy.
+    assert older.lost() is not None
     (tmp_path / "journal.end").write_text("torn")
     assert [entry.seq for entry in older.note([happened])] == [3]
     assert (tmp_path / "journal.end").read_text() == "torn"

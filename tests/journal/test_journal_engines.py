@@ -1,4 +1,4 @@
-"""A journal in PostgreSQL: the server is verified, and no password leaves in the clear."""
+"""A journal in PostgreSQL: the server is verified, and no password is sent in clear text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SSL, _GSS = 80877103, 80877104
 
 
 class ClearTextServer:
-    """Speaks just enough of PostgreSQL's protocol to receive a password in the clear."""
+    """Speaks just enough of PostgreSQL's protocol to ask for a password in clear text."""
 
     def __init__(self) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
@@ -131,7 +131,8 @@ def test_the_environment_cannot_allow_a_clear_text_password(
 def test_a_remote_server_without_tls_gets_no_data(clear_text: ClearTextServer, place: str) -> None:
     url = f"postgresql+psycopg://anna{place.format(port=clear_text.port)}"
     refusal(url + "&connect_timeout=5")
-    assert not clear_text.asked  # it receives no name of a user or database either
+    # The server does not even receive the names of the user and the database.
+    assert not clear_text.asked
 
 
 @pytest.mark.parametrize("mode", ["disable", "prefer", "require", "verify-ca"])

@@ -20,14 +20,15 @@ __all__ = ["anna", "ben", "shared_home"]
 def test_decisions_about_unpulled_commits_are_reported(
     anna: Path, ben: Path, postgresql: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A match accepted on one desk appears on the other."""
+    """The other desk shows the decision once it has pulled the commit."""
     url = postgresql.new_url()
     for desk in (anna, ben):
         with (desk / FILE_NAME).open("a") as settings:
             settings.write(f'\n[journal]\nurl = "{url}"\n')
     monkeypatch.setenv("TREASURY_USER", "ines")
     path = next((anna / "bank").glob("*.xml"))
-    assert run(anna, "statements", "add", str(path)).exit_code == 0  # a commit, without news
+    # Adding a known file makes a commit without new rows.
+    assert run(anna, "statements", "add", str(path)).exit_code == 0
     line = json.loads(run(anna, "match", "open", "--format", "json").stdout)[0]
     ignored = run(anna, "match", "ignore", str(line["entry_id"]), "--reason", "a test of the bank")
     assert ignored.exit_code == 0, ignored.output

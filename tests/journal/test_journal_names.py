@@ -1,4 +1,4 @@
-"""Comparison of names: one person's names, and equal names."""
+"""Look-alike names count as one person, and a permission needs the exact name."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_name_with_reversed_direction_is_the_same_person(
     assert not same_person("ines", "seni")
 
 
-def test_signs_that_join_names_have_look_alikes_too() -> None:
+def test_punctuation_that_joins_names_has_look_alikes_too() -> None:
     assert same_person("jean-luc", "jean\u2010luc")
     assert same_person("jean-luc", "jean\u2013luc")
     assert same_person("o'neil", "o\u2019neil")

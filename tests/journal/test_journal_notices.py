@@ -1,4 +1,4 @@
-"""Notices of desks that share a journal, in SQLite and in PostgreSQL: each fact leaves once."""
+"""Desks that share a journal, in SQLite or PostgreSQL, send each notice only once."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ Desk = Callable[..., Journal]
 
 @pytest.fixture
 def desk(url: str, tmp_path: Path) -> Iterator[Desk]:
-    """Return a function that opens a person's journal with their key and the desk's rules."""
+    """Yield a function that opens the journal with a person's key and with signature rules."""
     opened: list[Journal] = []
 
     def of(person: str | None, rules: SignatureRules | None = None) -> Journal:
@@ -59,7 +59,7 @@ def states(journal: Journal, rules: SignatureRules) -> list[str]:
 
 
 def rewrite(url: str, change: Callable[[dict[str, Any]], object], key: SigningKey | None) -> None:
-    """Rebuild the whole chain, as anybody with write access and the program can."""
+    """Change every entry and rebuild the chain, as anyone with write access to the database can."""
     engine = sa.create_engine(url, poolclass=NullPool)
     with engine.begin() as connection:
         rows = [
@@ -80,6 +80,7 @@ def chained(
     change: Callable[[dict[str, Any]], object],
     key: SigningKey | None,
 ) -> list[dict[str, Any]]:
+    """Return the rows with `change` applied and a new hash chain, signed if a key is given."""
     before = FIRST
     for row in rows:
         change(row)
@@ -123,7 +124,8 @@ def test_a_rebuilt_chain_is_complete_but_its_signatures_are_invalid(
 
     rewrite(url, change, None)
     journal = desk(None)
-    assert journal.verify().seq == 3  # the chain alone does not show it
+    # The chain alone does not show the change.
+    assert journal.verify().seq == 3
     assert states(journal, rules) == ["wrong, by ines"] * 3
     with pytest.raises(JournalError, match=r"entry 1 by ines is not signed .*: wrong, by ines"):
         desk("ines", rules).verify()
@@ -172,7 +174,8 @@ def test_an_inserted_unsigned_approval_stops_every_decision(desk: Desk, tmp_path
     rules = SignatureRules(keys=keys_of(tmp_path, "ines", "jonas"), required=True, after=1)
     desk(None).append("x", "before signatures", {}, actor=INES)
     desk("ines", rules).append("action.proposed", "A-1", {}, actor=INES)
-    desk(None).append("action.approved", "A-1", {}, actor=JONAS)  # the chain holds
+    # The chain stays valid with this entry.
+    desk(None).append("action.approved", "A-1", {}, actor=JONAS)
     journal = desk("ines", rules)
     added, wrong = journal.follow(journal.head())
     assert (added, wrong) == ([], None)
@@ -311,7 +314,7 @@ def test_a_locked_keyring_is_not_mistaken_for_one_without_a_key() -> None:
 
 
 class Broken(Kept):
-    """A backend, which is a plugin, that fails with its own exception."""
+    """A keyring that fails with an exception that is not one of `keyring`."""
 
     def set_password(self, service: str, username: str, password: str) -> None:
         raise RuntimeError(f"no bus for {service}: {password}")

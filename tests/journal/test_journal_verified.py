@@ -50,7 +50,7 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 
 @pytest.fixture
 def shared(postgresql: Server) -> Iterator[Journal]:
-    """Return the same journal in PostgreSQL."""
+    """Return a journal of three such entries in PostgreSQL."""
     journal = Journal(postgresql.new_url(), now=lambda: NOON)
     for number in range(3):
         journal.append("match.ignore", f"line-{number}", {"amount": "10.00"}, actor=ANNA)
@@ -97,7 +97,8 @@ def test_altering_an_open_journal_stops_every_decision(
     journal: Journal, tmp_path: Path, change: Callable[[Path], None]
 ) -> None:
     whole = (tmp_path / "journal.sqlite").read_bytes()
-    assert len(journal.entries()) == 3  # its pages are in memory from here on
+    # From here on SQLite has the pages of the file in memory.
+    assert len(journal.entries()) == 3
     change(tmp_path / "journal.sqlite")
     for _ in range(2):
         with pytest.raises(JournalError, match=CHANGED) as caught:
@@ -111,7 +112,8 @@ def test_altering_an_open_journal_stops_every_decision(
     assert noted.seq == 4
     with pytest.raises(JournalError, match=CHANGED):
         one_more(journal)
-    (tmp_path / "journal.sqlite").write_bytes(whole)  # restored without the noted entry
+    # The restored file lacks the noted entry.
+    (tmp_path / "journal.sqlite").write_bytes(whole)
     with pytest.raises(JournalError, match="entry 4 was noted here"):
         one_more(journal)
 
@@ -142,7 +144,7 @@ def test_an_unreadable_entry_is_named(journal: Journal, tmp_path: Path) -> None:
 
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Record the numbers of the entries that were checked against the chain."""
+    """Return a list that collects the numbers of the entries that are checked from here on."""
     seen: list[int] = []
 
     def look(row: dict[str, Any], before: Head) -> Head:
@@ -206,7 +208,8 @@ def test_a_shared_journal_is_verified_completely_before_money_moves(
         connection.exec_driver_sql(CHANGE)
     with pytest.raises(JournalError, match=CHANGED):
         one_more(shared, thorough=True)
-    with pytest.raises(JournalError, match=CHANGED):  # a known fault blocks every further decision
+    # A known fault stops every further decision.
+    with pytest.raises(JournalError, match=CHANGED):
         one_more(shared)
     with pytest.raises(JournalError, match=CHANGED):
         shared.append("match.ignore", "next", {}, actor=ANNA)

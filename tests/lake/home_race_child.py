@@ -1,4 +1,4 @@
-"""A desk in its own process: it commits to a shared home, and may kill itself at a write point."""
+"""A desk in its own process that uses a shared home, and may kill itself at a write point."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def race(folder: Path, home: str, commits: int, seed: int) -> None:
 
 @contextmanager
 def stopping(at: int, how: object) -> Iterator[list[int]]:
-    """Count write points as in `lake_crash_child`, and each access to the home as well."""
+    """Call `how` at a write point as in `lake_crash_child`; accesses to the home count as well."""
     original = object_place.reaching
     with crashing.stopping(at, how) as count:
 
@@ -95,7 +95,7 @@ VERBS = {"push": pushed, "pull": pulled}
 
 
 def stopped_at(verb: str, folder: Path, home: str, point: int) -> int:
-    """Run a command in a process that dies at a write point; return how it ended."""
+    """Run a command in a process that dies at a write point; return its exit code."""
     process = os.fork()
     if not process:
         with stopping(point, crashing.killed):

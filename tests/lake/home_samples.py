@@ -1,4 +1,4 @@
-"""Small lakes for the tests that share a home: a folder, or an S3 in its own process."""
+"""Small lakes for tests in which several desks share a home."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def shared_lake(
     rests_on: Callable[[], Mapping[int, str]] = dict,
     rested_on: Callable[[], Collection[int]] = tuple,
 ) -> Lake:
-    """Return the lake of a desk in `folder` with that home."""
+    """Return a small lake in `folder` with that home."""
     place = LakeHome(str(home), folder / "lake", environment="sandbox")
     return Lake(
         folder, CATALOGUE, commits_kept=KEPT, grace=timedelta(0), home=place, tell=tell,

@@ -17,11 +17,11 @@ from treasury.lake.store import disk
 
 
 class Stopped(Exception):
-    """Represents the process's end if the test stays in one process."""
+    """Stands for the end of a process in tests that stay in one process."""
 
 
 def write(lake: Lake) -> None:
-    """Make one commit that changes, adds, marks, appends and creates tables."""
+    """Make one commit that changes, adds and marks requests, and writes the other tables."""
     with lake.writer("sync", day(60)) as writer:
         writer.upsert(REQUESTS, requests(a="DONE", b="HELD", d="OPEN"), complete=True)
         writer.append(BALANCES, balances("3"))
@@ -30,7 +30,10 @@ def write(lake: Lake) -> None:
 
 @contextmanager
 def stopping(at: int, how: object) -> Iterator[list[int]]:
-    """Call `how` at a write point: before or after a change on disk."""
+    """Call `how` at the write point with the number `at`; yield the number of points so far.
+
+    Write points are before and after each change on disk.
+    """
     original = disk.writing
     count = [0]
 
@@ -59,7 +62,7 @@ def killed() -> None:
 
 
 def killed_at_each_point(root: Path, points: Iterable[int]) -> None:
-    """Copy `root/desk` for each write point, and write there in a process that dies at it."""
+    """Copy `root/desk` for each write point, and write to the copy in a process that dies there."""
     for point in points:
         folder = root / f"killed-{point}"
         shutil.copytree(root / "desk", folder)
@@ -67,7 +70,7 @@ def killed_at_each_point(root: Path, points: Iterable[int]) -> None:
 
 
 def killed_at(folder: Path, point: int) -> None:
-    """Write in a process that dies at a write point, and return how it ended."""
+    """Write in a process that dies at a write point, and print its exit code."""
     process = os.fork()
     if not process:
         with stopping(point, killed):
@@ -78,6 +81,7 @@ def killed_at(folder: Path, point: int) -> None:
 
 
 def hold(folder: Path) -> None:
+    """Hold the lock for writing until standard input closes."""
     with small_lake(folder).writer("holding", day(1)):
         sys.stdout.write("holding\n")
         sys.stdout.flush()

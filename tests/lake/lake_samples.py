@@ -1,4 +1,4 @@
-"""A small lake for the tests: settling and other records, and observations."""
+"""Small lakes for tests, with tables of requests, wallets and observed balances."""
 
 from __future__ import annotations
 
@@ -67,6 +67,7 @@ def wallets(**raws: Any) -> pa.Table:
 
 
 def balances(*totals: str) -> pa.Table:
+    """Return one observed balance of the wallet `w` per total."""
     return pa.table(
         {"wallet_id": ["w"] * len(totals), "total": pa.array(map(Decimal, totals), AMOUNT)}
     )
@@ -76,12 +77,12 @@ KEPT = 6
 
 
 def small_lake(folder: Path) -> Lake:
-    """Return a lake that removes unused files after each six commits, regardless of their age."""
+    """Return a lake that removes unused files every six commits, regardless of their age."""
     return Lake(folder, CATALOGUE, commits_kept=KEPT, grace=timedelta(0))
 
 
 def copied_lake(workspace: Path, folder: Path) -> Lake:
-    """Return a lake in `folder` like a workspace's, with published views."""
+    """Copy a workspace to `folder`, publish the views of its lake, and return the lake."""
     shutil.copytree(workspace, folder, dirs_exist_ok=True)
     lake = small_lake(folder)
     lake.publish()
@@ -89,7 +90,7 @@ def copied_lake(workspace: Path, folder: Path) -> Lake:
 
 
 def put(lake: Lake, number: int, rows: pa.Table, **options: Any) -> Any:
-    """Upsert requests in their own commit, on that day."""
+    """Upsert requests in their own commit, on the day with that number."""
     with lake.writer("sync", day(number)) as writer:
         return writer.upsert(REQUESTS, rows, **options)
 
@@ -100,7 +101,7 @@ def statuses(snapshot: Any) -> dict[str, str]:
 
 
 def content(lake: Lake) -> dict[str, Any]:
-    """Return everything that a reader can see."""
+    """Return the rows of every table and history by name."""
     snapshot = lake.snapshot()
     names = [n for t in CATALOGUE for n in ([t.name, t.history] if t.records else [t.name])]
     return {n: snapshot.sql(f"SELECT * FROM {n} ORDER BY ALL").to_pylist() for n in names}

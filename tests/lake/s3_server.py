@@ -25,7 +25,7 @@ def free_port() -> int:
 
 
 def environment(url: str, key: str = KEY, secret: str = SECRET) -> dict[str, str]:
-    """Return the environment variables of the desk's credential."""
+    """Return the environment variables that let a desk use the server at `url`."""
     return {
         "AWS_ACCESS_KEY_ID": key,
         "AWS_SECRET_ACCESS_KEY": secret,

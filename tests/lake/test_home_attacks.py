@@ -1,4 +1,4 @@
-"""Attacks and accidents at a home: replaced, emptied, moved, gaps, wrong clocks, strangers."""
+"""Attacks and accidents at a home: it is replaced, emptied or moved, has gaps or hostile paths."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def files_in(folder: Path) -> set[str]:
 
 
 def test_a_commit_is_never_pushed_to_the_home_of_another_lake(tmp_path: Path, home: Path) -> None:
-    """Both have the same number of heads, so that the next number is free on the wrong one too."""
+    """Both homes have the same number of heads, so the next number is free in the wrong one too."""
     anna, stranger = desk(tmp_path, "anna", home), desk(tmp_path, "carl", tmp_path / "other")
     for number in range(2):
         add(anna, number, a="OPEN", b=f"S{number}")
@@ -99,7 +99,7 @@ def test_a_moved_home_is_used_at_its_new_place(tmp_path: Path, home: Path) -> No
 
 
 def test_an_empty_folder_counts_as_an_unmounted_share(tmp_path: Path, home: Path) -> None:
-    """Work is staged, and no head starts a second series in the folder below the share."""
+    """Work is staged, and no head starts a second series in the folder of the mount point."""
     said: list[str] = []
     anna = desk(tmp_path, "anna", home, said)
     add(anna, 0, a="OPEN")
@@ -145,7 +145,7 @@ def test_a_home_and_a_desk_cannot_contain_each_other(tmp_path: Path, place: str)
 def test_a_gap_in_the_heads_stops_every_desk_before_it(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A gap taken for the end would start a second history; a cleanup would empty the home."""
+    """If a gap counted as the end, a push would start a second history after it."""
     said: list[str] = []
     anna, ben = desk(tmp_path, "anna", home, said), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
@@ -167,9 +167,8 @@ def test_a_gap_in_the_heads_stops_every_desk_before_it(
         sharing_of(anna).sweep()
     assert files_in(home / "lake") == objects
     monkeypatch.setattr("treasury.lake.sharing.SWEPT_EVERY", 1)
-    add(
-        anna, 9, a="DONE"
-    )  # a desk past the gap continues, and reports why its cleanup does not run
+    # A desk past the gap continues, and reports why its cleanup does not run.
+    add(anna, 9, a="DONE")
     assert "lacks heads/000000000003" in said[-1]
     assert "is in the home nevertheless" in said[-1]
     assert content(ben) == before
@@ -212,7 +211,7 @@ def test_an_invalid_head_is_named_and_never_extended(
              "requests//x", "requests/./x", "requests\\..\\x"],
 )  # fmt: skip
 def test_no_path_of_a_manifest_leaves_the_lake(tmp_path: Path, home: Path, path: str) -> None:
-    """A writer of a home is trusted with the lake, but with nothing else on a disk."""
+    """A writer of a home may change the lake, but no other file on a colleague's disk."""
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
     head = unseal((home / head_name(1)).read_bytes(), HomeHead)
@@ -325,14 +324,15 @@ def test_a_desk_slightly_behind_dates_its_commit_after_the_previous_one(
 ) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 5, a="OPEN")
-    add(ben, 3, b="OPEN")  # this desk's clock is two days behind
+    # The clock of ben's desk is two days behind.
+    add(ben, 3, b="OPEN")
     first, second = ben.commits()["at"].to_pylist()
     assert second == first + timedelta(microseconds=1)
 
 
 @pytest.mark.acceptance
 def test_names_in_a_home_are_plain_and_differ_by_more_than_case(tmp_path: Path, home: Path) -> None:
-    """The home also works on shares of other systems."""
+    """Such names also work on the shared drives of other operating systems."""
     anna = desk(tmp_path, "anna", home)
     for number in range(2 * KEPT):
         add(anna, number, a="HELD" if number % 2 else "OPEN", b="OPEN", c=f"S{number}")
@@ -365,7 +365,7 @@ def test_a_desk_that_lost_the_race_goes_first(tmp_path: Path, home: Path) -> Non
     assert files_in(home / "turns") == set()
 
 
-def test_the_turn_of_a_killed_desk_is_waited_for_once(
+def test_a_killed_desk_with_priority_delays_the_others_once(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("treasury.lake.home.push_order.PATIENCE", 1.0)

@@ -1,4 +1,4 @@
-"""Addresses from a lake's head are shown, and used only if a person confirms them."""
+"""Service addresses from a home are shown, and used only if a person or a script confirms them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ADDRESSES = (
 
 @pytest.fixture
 def brought(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Change the settings of the newest head, as anybody with write access to the home can."""
+    """Return the settings that clones read from the home; a writer of the home could set them."""
     settings: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(HEAD))
     read = LakeHome.accepted_head
 
@@ -78,7 +78,8 @@ def test_impossible_addresses_are_refused_without_a_question(
     done = cloned(shared_home / "home", tmp_path / "desk", *ADDRESSES)
     assert "is not https" in str(done.exception)
     brought["services"]["token_url"] = "https://login.evil.test/token"
-    brought["workspace"]["environment"] = "sandbox"  # which a script accepts
+    # A script accepts a sandbox without confirming its addresses.
+    brought["workspace"]["environment"] = "sandbox"
     done = cloned(shared_home / "home", tmp_path / "desk")
     assert "cannot be sandbox" in str(done.exception)
     assert not (tmp_path / "desk").exists()
@@ -94,7 +95,8 @@ def test_an_interrupted_clone_is_confirmed_again(
     done = cloned(shared_home / "home", tmp_path / "desk", *ADDRESSES)
     assert "addresses that you have not confirmed" in str(done.exception)
     assert "services.token_url is https://login.worse.test/token" in done.output
-    assert "services.ramp" not in done.output  # which was confirmed
+    # This address was confirmed before.
+    assert "services.ramp" not in done.output
 
 
 @pytest.mark.first_case

@@ -22,6 +22,7 @@ CLOUDS = ("AWS_", "AZURE_", "AZURITE_", "GOOGLE_")
 def home(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[str]:
+    """Run a blob service, and yield an address in it with the scheme of a cloud."""
     for name in [name for name in os.environ if name.startswith(CLOUDS)]:
         monkeypatch.delenv(name)
     with blob_server() as url:

@@ -1,4 +1,4 @@
-"""Whole desks on one home: clone, the commands, the doctor, closed months, the journal."""
+"""Workspaces that share a lake through a home: clone, commands, doctor, and closed months."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def test_a_clone_gives_the_same_results_as_its_desk(anna: Path, ben: Path) -> No
     text = (ben / FILE_NAME).read_text()
     assert "client_id" not in text.partition("# To sync")[0]
     again = CliRunner().invoke(treasury, ["lake", "clone", str(ben.parent / "home"), str(ben)])
-    assert "nothing to pull" in again.output  # an interrupted clone continues
+    # Cloning into the same folder again continues an interrupted clone.
+    assert "nothing to pull" in again.output
     refused = CliRunner().invoke(treasury, ["lake", "clone", str(ben.parent / "x"), str(ben)])
     assert "is already a workspace" in str(refused.exception)
     assert (ben / "environment").read_text() == (anna / "environment").read_text()
@@ -64,7 +65,7 @@ def test_a_bank_file_added_on_one_desk_is_there_on_the_other(
 def test_a_closed_month_is_verified_on_the_other_desk(
     anna: Path, tmp_path: Path, month_end: Workspace
 ) -> None:
-    """The pin is shared with the lake, the decisions with the journal: the bytes are identical."""
+    """The lake shares the pin and the journal the decisions, so both desks make equal packs."""
     desk = Workspace(anna)
     close_month(desk, MONTH)
     pack = desk.close(MONTH, tmp_path / "pack of anna")
@@ -121,7 +122,7 @@ def test_the_doctor_checks_the_home_and_restores_missing_objects(
 
 
 class Interrupted(io.BytesIO):
-    """Bytes that arrive so slowly that something else happens before the first of them."""
+    """A stream of bytes that calls `meanwhile` before its first read."""
 
     def __init__(self, content: bytes, meanwhile: Callable[[], object]) -> None:
         super().__init__(content)

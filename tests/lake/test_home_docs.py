@@ -1,4 +1,4 @@
-"""`docs/lake.md`, "A lake for a team", executed literally in an empty folder."""
+"""The commands of `docs/lake.md`, "A lake for a team", run as written in an empty folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
 
 def plain(text: str, folder: Path) -> str:
-    """Return the output without parts that differ by desk: people, places, sizes."""
+    """Return the output without what differs between machines: folders, people and sizes."""
     text = text.replace(str(folder), "/work")
     text = re.sub(r"by [^ ]+ on [^ )\n]+", "by WHO on WHERE", text)
     return re.sub(r"[\d,]+ bytes", "N bytes", text)

@@ -38,6 +38,7 @@ def started(*arguments: object, **options: Any) -> subprocess.Popen[str]:
 
 
 def raced(tmp_path: Path, home: str, seed: int) -> None:
+    """Let two processes commit to one home at the same time, and check that nothing is lost."""
     rounds = examples(4, 200)
     desks = [tmp_path / "anna", tmp_path / "ben"]
     races = [
@@ -81,7 +82,10 @@ def test_two_desks_write_at_once_through_s3(
 
 @pytest.fixture(scope="module")
 def aged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a desk one head behind, a home that the next head cleans up, and the newest tables."""
+    """Return a folder with a `home` and two desks: `desk` is one head behind, `other` is not.
+
+    The next head triggers a cleanup of the home.
+    """
     root = tmp_path_factory.mktemp("aged")
     desk = shared_lake(root / "desk", root / "home")
     for number in range(2 * KEPT - 2):
@@ -93,7 +97,7 @@ def aged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def killed(aged: Path, verb: str, tmp_path: Path) -> list[Path]:
-    """Return a copy of the desk and its home for each point at which that command was killed."""
+    """Kill a command at many write points, each in its own copy of `aged`; return the copies."""
     other = shutil.copytree(aged, tmp_path / "undisturbed")
     with child.stopping(-1, child.crashing.killed) as count:
         child.VERBS[verb](other / "desk", str(other / "home"))
@@ -125,7 +129,8 @@ def test_a_push_killed_at_any_write_point_is_complete_or_absent(aged: Path, tmp_
         sharing_of(third).pull()
         there = content(third)
         assert there in (pulled, expected), root
-        sharing_of(desk).push()  # completes it, or reports that there is nothing to push
+        # This completes the killed push, or finds nothing to push.
+        sharing_of(desk).push()
         sharing_of(desk).pull()
         if there == expected:
             assert content(desk) == expected, root
@@ -160,7 +165,7 @@ def test_a_pull_killed_at_any_write_point_shows_nothing_partial(aged: Path, tmp_
 def test_readers_during_killed_pulls_see_one_commit_or_the_other(
     aged: Path, tmp_path: Path
 ) -> None:
-    """A process reads continuously while many pulls die, each at another point."""
+    """A process reads continuously while many pulls are killed, each at another point."""
     counted = shutil.copytree(aged, tmp_path / "counted")
     with child.stopping(-1, child.crashing.killed) as count:
         child.pulled(counted / "desk", str(counted / "home"))
@@ -191,13 +196,14 @@ def test_readers_during_killed_pulls_see_one_commit_or_the_other(
         finally:
             reader.kill()
             reader.communicate()
-    *whole, _ = output.read_text().splitlines()  # the last may be cut off
+    # The last line may be cut off.
+    *whole, _ = output.read_text().splitlines()
     assert set(whole) == expected
 
 
 @pytest.mark.acceptance
 def test_replacing_a_repaired_log_may_be_interrupted_anywhere(tmp_path: Path) -> None:
-    """After another desk's repair restarted a log, no old commit is read with it, wherever cut."""
+    """Another desk's repair restarted a log, and the pull that follows is interrupted anywhere."""
     from lake_samples import day
 
     from treasury.lake import repair
@@ -262,7 +268,10 @@ def test_desks_killed_at_random_instants_lose_nothing_on_s3(
 
 
 def killed_at_random(tmp_path: Path, home: str, seed: int) -> Lake:
-    """Run desks that share a home, kill one repeatedly, and compare everything."""
+    """Run one or two desks on a home and kill them, many times; check that no commit is lost.
+
+    Return the lake of one desk.
+    """
     draw = random.Random(seed)
     said: set[str] = set()
     for run in range(examples(4, 200)):
@@ -297,7 +306,7 @@ def killed_at_random(tmp_path: Path, home: str, seed: int) -> Lake:
 
 
 def swept_clean(lake: Any, home: Path) -> None:
-    """Check that a cleanup leaves only objects that the home's newest head names."""
+    """Check that a cleanup leaves the newest head's data files, and no object of older heads."""
     sharing = sharing_of(lake)
     sharing.guard = timedelta(seconds=-1)
     sharing.push()

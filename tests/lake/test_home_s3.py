@@ -41,6 +41,7 @@ def server() -> Iterator[str]:
 
 
 def signed_in(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
+    """Set the environment variables of an S3 credential, and remove all others."""
     for name in (
         "AWS_ACCESS_KEY_ID",
         "AWS_SECRET_ACCESS_KEY",
@@ -126,7 +127,7 @@ def test_a_home_where_a_second_create_succeeds_is_refused_at_the_first_push(
 def test_a_create_with_a_lost_response_counts_by_its_effect(
     tmp_path: Path, home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A store retries after a lost answer, and then learns that the object exists."""
+    """A client that retries after a lost answer learns that its own object already exists."""
     from treasury.lake.home.object_place import ObjectPlace
 
     create = ObjectPlace.create
@@ -164,7 +165,7 @@ def test_a_desk_continues_without_a_network(
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[tuple[str, dict[str, dict[str, str]]]]:
-    """Run a server that checks credentials; return those of a writer and of a reader."""
+    """Run a server that checks credentials; yield its address, and variables for two users."""
     with s3_server({"INITIAL_NO_AUTH_ACTION_COUNT": "7"}) as url:
         users = {}
         rights = {"writer": ["s3:*"], "reader": ["s3:GetObject", "s3:ListBucket"]}
@@ -222,7 +223,7 @@ def test_a_reader_pulls_and_learns_who_may_write(
 def test_a_reader_clones_reconciles_and_reports(
     month_end: Workspace, tmp_path: Path, guarded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Commands that would write name the permitted writers before they do anything."""
+    """Commands that would write change nothing and refer to the permitted writers."""
     _, users = guarded
     home = f"s3://{BUCKET}/{uuid4().hex}"
     signed_in(monkeypatch, users["writer"])

@@ -62,7 +62,8 @@ def test_the_second_writer_pulls_and_redoes_the_work(tmp_path: Path, home: Path)
     turns = iter([lambda: add(ben, 1, b="OPEN"), lambda: None])
 
     def work() -> None:
-        next(turns)()  # the other desk commits while this one works
+        # The other desk commits during the first attempt.
+        next(turns)()
         with anna.writer("sync", day(2)) as writer:
             writer.upsert(REQUESTS, requests(c="OPEN"))
 
@@ -199,7 +200,7 @@ def test_the_pin_of_a_close_is_kept_by_desks_that_do_not_know_the_close(
         ben.unpin(1)
     with pytest.raises(ActionRefused, match="the close of 2026-10"):
         anna.unpin(1)
-    # A desk of an earlier version releases it anyway: here it stays, and is shared again.
+    # A desk of an earlier version releases the pin anyway; anna keeps it and shares it again.
     sharing_of(ben).let_go("pins/1.json")
     (ben.folder / "pins" / "1.json").unlink()
     sharing_of(ben).push()
@@ -305,7 +306,7 @@ def test_a_disk_failure_during_a_pull_leaves_the_content_unchanged(
 
     def failing(descriptor: int) -> None:
         if "/.incoming/" in os.readlink(f"/proc/self/fd/{descriptor}"):
-            raise OSError(errno.EIO, os.strerror(errno.EIO))  # a disk reports it once
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
         sync(descriptor)
 
     with monkeypatch.context() as patch:
@@ -373,7 +374,8 @@ def test_a_sweep_removes_objects_that_no_recent_head_names(tmp_path: Path, home:
     (home / "lake" / "requests" / "part-stray.parquet").write_bytes(b"of a push that was killed")
     (home / "entries" / "0123#4").write_bytes(b"of a put that was killed")
     sharing = sharing_of(anna)
-    assert sharing.sweep().objects == 0  # a push may be under way
+    # Young objects stay, because they may belong to a push that is still running.
+    assert sharing.sweep().objects == 0
     sharing.guard = timedelta(seconds=-1)
     swept = sharing.sweep()
     assert swept.objects > 2
@@ -399,7 +401,8 @@ def test_the_homes_tables_are_read_in_place(tmp_path: Path, home: Path) -> None:
         assert table.to_pyarrow_table().num_rows == len(statuses_of(anna.snapshot()))
     for path in home.glob("in_place/*"):
         path.unlink()
-    shutil.rmtree(home / "lake" / "requests" / "_delta_log")  # of a push that was killed
+    # A killed push may leave the log of a table in the home incomplete.
+    shutil.rmtree(home / "lake" / "requests" / "_delta_log")
     add(anna, 40, a="DONE")
     assert DeltaTable(home / "lake" / "requests").version() == version + 1
 
@@ -456,7 +459,7 @@ def test_a_missing_or_broken_credential_is_one_line(
 
 @pytest.mark.acceptance
 def test_a_log_continued_by_another_desk_leaves_no_wrong_hint(tmp_path: Path, home: Path) -> None:
-    """A hint at our own checkpoint remains if the next checkpoint comes from another desk."""
+    """The hint at the newest checkpoint must not stay at ours once another desk has made one."""
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     for number in range(24):
         add(anna, number, a="HELD" if number % 2 else "OPEN")

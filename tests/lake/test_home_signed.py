@@ -1,4 +1,4 @@
-"""Signed heads: write access to the home does not make somebody one of the team's desks."""
+"""Signed heads: write access to the home is not enough to add a commit that the team accepts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["anna", "ben", "shared_home"]
 
 
 class Team:
-    """Return desks on one home, all with the policy `rules`."""
+    """Desks on one home, all with the signature rules `rules`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -46,7 +46,7 @@ class Team:
         return Lake(self.folder / name, CATALOGUE, home=home)
 
     def change(self, number: int, change: Callable[[HomeHead], HomeHead]) -> None:
-        """Overwrite a head, as any writer of the home can."""
+        """Change a head in the home, as anyone with write access can."""
         path = self.home / head_name(number)
         path.write_bytes(seal(change(unseal(path.read_bytes(), HomeHead))))
 
@@ -107,7 +107,8 @@ def test_a_signed_head_of_another_series_is_refused_behind_an_unsigned_one(team:
     for day in (1, 2, 3):
         add(anna, day, **{f"a{day}": "OPEN"})
     team.home.rename(other)
-    older.rename(team.home)  # the home is restored, and anna's later commits are made again
+    # The home is restored from a copy, so ben's commit gets a number that anna's commit had.
+    older.rename(team.home)
     add(ben, 1, b="OPEN")
     before = content(ben)
     for name in (head_name(3), head_name(4), "manifests", "entries", "lake"):

@@ -54,7 +54,7 @@ def raise_stopped() -> None:
 
 
 def disturbed(root: Path, stopped: list[Path], expected: dict[str, Any], made: list[bool]) -> None:
-    """Check that each lake is in its old or its new state, and that a rerun completes it."""
+    """Check that each lake is new if `made`, else as before, and that the write can be repeated."""
     before = content(small_lake(root / "desk"))
     for folder, done in zip(stopped, made, strict=True):
         assert content(small_lake(folder)) == (expected if done else before), folder
@@ -75,8 +75,9 @@ def test_a_process_killed_at_any_write_point_changes_nothing_and_can_be_repeated
     with child.stopping(-1, child.killed) as count:
         child.write(other)
     points = sorted({*range(0, count[0], examples(4, 1)), count[0] - 1})
-    assert files - set(other.folder.rglob("part-*.parquet"))  # it swept
-    assert len(other.snapshot().files(BALANCES)) == 1  # it joined
+    # The commit removed unused files, and merged small ones.
+    assert files - set(other.folder.rglob("part-*.parquet"))
+    assert len(other.snapshot().files(BALANCES)) == 1
     expected = content(other)
     done = subprocess.run(
         [sys.executable, str(SCRIPT), "each", str(aged), *map(str, points)],
@@ -88,7 +89,8 @@ def test_a_process_killed_at_any_write_point_changes_nothing_and_can_be_repeated
     assert done.stdout.split() == [str(-signal.SIGKILL)] * len(points)
     stopped = [aged / f"killed-{point}" for point in points]
     shown = [small_lake(folder).commits().num_rows == COMMITS for folder in stopped]
-    assert shown == sorted(shown)  # one point makes it all visible, and none before it does
+    # The commit is visible from one point on, and not before.
+    assert shown == sorted(shown)
     assert 3 < sum(not made for made in shown) < len(points)
     disturbed(aged, stopped, expected, shown)
 

@@ -1,4 +1,4 @@
-"""Every column is explained, the generated page agrees, and no name or type ever changes."""
+"""Every column is explained, the generated page is up to date, and no name or type ever changes."""
 
 from __future__ import annotations
 

@@ -330,7 +330,7 @@ def test_a_read_only_folder_can_be_read_and_is_reported(lake: Lake, tmp_path: Pa
         folders = [desk, *(path for path in desk.rglob("*") if path.is_dir())]
         Path(elsewhere).chmod(0o755)
         for path in desk.rglob("*"):
-            path.chmod(0o555)  # regardless of the access that earlier tests left
+            path.chmod(0o555)
         desk.chmod(0o555)
         done = subprocess.run(
             [sys.executable, "-c", READ_ONLY, str(HERE), str(desk)],

@@ -1,4 +1,4 @@
-"""Files replaced by somebody with access to the lake's folder: refused, never blocked on."""
+"""Replaced files in the lake's folder are refused, and a pipe among them never blocks a reader."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_lake_file_that_is_not_a_regular_file_is_named_without_waiting(
 
 
 def reseal(path: Path, edit: Callable[[dict[str, Any]], None]) -> None:
-    """Edit a sealed file, and seal it again like its writer."""
+    """Edit a file with a checksum, and write it with the checksum of its new content."""
     content = json.loads(path.read_bytes())["content"]
     edit(content)
     raw = msgspec.json.format(msgspec.json.encode(content), indent=1)

@@ -1,4 +1,4 @@
-"""The format version of a lake: a later one is refused, a lost one is written again."""
+"""A lake with a later format version is refused, and a lost format version is written again."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ START = datetime(2026, 11, 2, 8, tzinfo=UTC)
 
 @pytest.fixture
 def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
-    """Return a separate month end to damage."""
+    """Return a copy of the practice month that the test may damage."""
     shutil.copytree(month_end.folder, tmp_path / "desk")
     return Workspace(tmp_path / "desk")
 
@@ -40,7 +40,9 @@ def again(desk: Workspace) -> Workspace:
 
 
 def rows_of(desk: Workspace, *tables: str) -> list[list[dict[str, object]]]:
-    kept = "* EXCLUDE (valid_from, added_at, content_hash)"  # when it was added is content
+    """Return the rows of each table without the columns that a repair may change."""
+    # The hash of a statement includes the time of its addition.
+    kept = "* EXCLUDE (valid_from, added_at, content_hash)"
     return [
         again(desk)
         .sql(

@@ -31,7 +31,7 @@ SEEDS = (*range(14), 179, 180)
 
 
 def of_a_year(folder: Path) -> Lake:
-    """Return a lake that keeps superseded files, regardless of its number of commits."""
+    """Return a lake that keeps superseded files for a day, regardless of its number of commits."""
     return Lake(folder, CATALOGUE, grace=timedelta(days=1))
 
 
@@ -88,7 +88,7 @@ HOW: tuple[Callable[[Path, Random], None], ...] = (
 
 
 def drawn(folder: Path, chance: Random) -> list[Path]:
-    """Return pairs of a file of the commits and another of the lake, each kind equally often."""
+    """Draw a file of the list of commits and another file of the lake, of a kind drawn first."""
     lake = folder / "lake"
     commits = [lake / "last_commit.json", *sorted((lake / "commits").rglob("*.*"))]
     sorts = [

@@ -1,4 +1,4 @@
-"""A power cut at any moment loses no data that was reported as stored."""
+"""A simulated power cut at any moment loses no data that was reported as stored."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ TABLES = ("ramp_requests", "ramp_request_events", "transfers", "fees")
 
 
 class Desk:
-    """A workspace, the former content of its tables, and the services it was synced from."""
+    """A workspace, the content of its tables before any damage, and its services."""
 
     def __init__(self, folder: Path, company: Sandbox, served: Served) -> None:
         self.folder = folder
@@ -73,7 +73,8 @@ def desk(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Desk:
     shutil.copytree(first, tmp_path / "desk")
-    for name in company[0].credentials:  # `prepare` sets them; they go again with the test
+    # Other tests may have left secrets that `prepare` sets.
+    for name in company[0].credentials:
         monkeypatch.delenv(f"TREASURY_{name.upper()}_SECRET", raising=False)
     return Desk(tmp_path / "desk", *company)
 

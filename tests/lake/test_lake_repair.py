@@ -35,7 +35,7 @@ from treasury.lake import Lake, damages, repair
 
 @pytest.fixture(scope="module")
 def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a lake of three commits that still has the first ones' files."""
+    """Return a folder with a lake of three commits that still has the files of the first two."""
     lake = small_lake(tmp_path_factory.mktemp("ready"))
     for number, status in enumerate(("OPEN", "HELD", "DONE")):
         with lake.writer("sync", day(number)) as writer:
@@ -128,7 +128,8 @@ def test_altered_values_are_found_and_restored(lake: Lake) -> None:
     pq.write_table(altered, file)
     for entry in (lake.folder / "requests" / "_delta_log").glob("*.json"):
         lines = [json.loads(line) for line in entry.read_text().splitlines()]
-        for line in lines:  # with the original size
+        # The log shows the altered file's size, so only the content is wrong.
+        for line in lines:
             if file.name in line.get("add", {}).get("path", ""):
                 line["add"]["size"] = file.stat().st_size
         entry.write_text("\n".join(map(json.dumps, lines)))
@@ -180,6 +181,7 @@ def test_a_lost_log_is_rebuilt_and_the_old_folder_set_aside(lake: Lake) -> None:
 
 
 def lose_commits(lake: Lake, lost: str) -> None:
+    """Delete a file, the log or all of the list of commits."""
     folder = lake.folder / "commits"
     match lost:
         case "file":
@@ -348,7 +350,7 @@ def test_an_unreadable_file_is_not_damaged_and_not_repaired(
 
 
 def flipped(file: Path) -> None:
-    """Return the same file with one bit flipped in its middle."""
+    """Flip one bit in the middle of a file."""
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
@@ -419,7 +421,7 @@ def test_a_table_put_aside_leaves_a_pinned_commit_its_files(lake: Lake) -> None:
 
 @pytest.mark.acceptance
 def test_an_open_lake_reads_the_repaired_tables(lake: Lake) -> None:
-    """Version numbers restart in a rebuilt log."""
+    """The lake stays open during the repair, and version numbers restart in a rebuilt log."""
     assert statuses(lake.snapshot())["a"] == "DONE"
     for entry in (lake.folder / "requests" / "_delta_log").iterdir():
         entry.unlink()

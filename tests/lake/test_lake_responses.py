@@ -1,4 +1,4 @@
-"""Answers to creates that no list has again can be read from the journal like a table."""
+"""Answers to creates that no list repeats are in the journal, and are queried like a table."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ONE_REQUEST = (
 
 
 class Desk:
-    """Return a workspace with one journal entry per hour."""
+    """A workspace with a journal; `done` adds an executed action an hour after the previous one."""
 
     def __init__(self, folder: Path) -> None:
         (folder / "treasury.toml").write_text(SETTINGS)

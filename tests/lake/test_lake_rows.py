@@ -1,4 +1,4 @@
-"""The guarantees of a declaration, a row and a content hash."""
+"""The checks of declared tables and of rows, and the content hash of a row."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_amounts_widen_without_losing_a_digit() -> None:
     assert conformed["amount"][0].as_py() == Decimal("25000.12")
 
 
-def test_the_hash_moves_with_every_column_and_with_raw() -> None:
+def test_the_hash_changes_with_every_column_and_with_raw() -> None:
     base = requests(a="OPEN")
     changes: dict[str, pa.Array] = {
         "status": pa.array(["DONE"]),

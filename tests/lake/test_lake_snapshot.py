@@ -188,7 +188,7 @@ def test_a_lost_commit_file_is_named(lake: Lake) -> None:
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[duckdb.DuckDBPyConnection]:
-    """Record the databases opened from here on."""
+    """Return a list that collects the databases opened from here on."""
     databases: list[duckdb.DuckDBPyConnection] = []
     connect = duckdb_engine.connect
 

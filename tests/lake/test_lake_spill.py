@@ -132,7 +132,10 @@ def test_a_large_snapshot_spills_to_its_workspace(
 
 
 class _Relation:
-    """A relation that needs more than so many bytes; records the database's memory each time."""
+    """A relation that fails while the database's memory limit is below `needs` bytes.
+
+    `held` has the limit at each attempt.
+    """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, needs: int) -> None:
         self.connection = connection

@@ -1,4 +1,4 @@
-"""A lake of any age has few files, including every file that somebody can still request."""
+"""A lake of any age has few files, and every file that a reader may still need."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_many_commits_leave_few_files_and_few_log_entries(tmp_path: Path) -> Non
     for name in ("requests", "requests_history", "balances", "commits"):
         folder = lake.folder / name
         data = [p for p in folder.rglob("*.parquet") if "_delta_log" not in p.parts]
-        # Current files, and the files that the last few commits still name.
+        # The files are current, or named by the last few commits only.
         assert len(data) <= 2 * (FEW + 1) + 4 * KEPT, name
         assert len(list((folder / "_delta_log").glob("*.json"))) <= 60, name
 

@@ -213,7 +213,8 @@ def test_a_full_file_is_followed_by_another(
     monkeypatch.setattr("treasury.lake.store.parquet.GROUP_ROWS", 1)
     lake = small_lake(tmp_path)
     with lake.writer("sync", START) as writer:
-        for name in "abcd":  # a row group is on disk when the next one is passed on
+        # Each row group must be on disk before the writer gets the next one.
+        for name in "abcd":
             writer.upsert(REQUESTS, requests(**{name: "DONE"}))
     assert len(lake.snapshot().files(REQUESTS)) == 2
     assert statuses(lake.snapshot()) == dict.fromkeys("abcd", "DONE")

@@ -1,4 +1,4 @@
-"""Ten common jobs of an analyst, each in at most five lines of public names."""
+"""Ten common jobs of an analyst, each in at most five lines, and the answers that they use."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_the_monthly_notebook_is_run_by_papermill(t: Workspace, tmp_path: Path) 
     assert "October 2026" in str(done.cells)
 
 
-def test_lines_leave_as_csv(t: Workspace, tmp_path: Path) -> None:
+def test_lines_are_exported_as_csv(t: Workspace, tmp_path: Path) -> None:
     path = t.reconcile("2026-10").lines.to_csv(tmp_path / "lines.csv")
     assert len(pd.read_csv(path)) == len(t.reconcile("2026-10").lines)
 
@@ -122,7 +122,7 @@ JOBS = (
     test_duplicates_are_listed,
     test_an_own_frame_is_matched,
     test_the_monthly_notebook_is_run_by_papermill,
-    test_lines_leave_as_csv,
+    test_lines_are_exported_as_csv,
     test_a_chart_of_the_age_of_open_items,
 )
 
@@ -159,7 +159,7 @@ def test_a_workspace_is_opened_by_the_text_of_its_path(t: Workspace) -> None:
     assert str(Workspace(str(t.folder))) == str(t)
 
 
-def test_everything_public_is_there() -> None:
+def test_every_exported_name_exists() -> None:
     for name in treasury.__all__:
         assert getattr(treasury, name) is not None, name
     assert treasury.codes()["outcome"]["suggested"]

@@ -65,7 +65,7 @@ def test_a_changed_address_is_a_one_line_error_and_nothing_is_sent(
     monkeypatch: pytest.MonkeyPatch,
     key: str,
 ) -> None:
-    import papermill  # takes two seconds: not where every worker collects
+    import papermill  # the import takes two seconds
 
     from treasury.core.settings import load_settings
     from treasury.core.settings.confirmed_addresses import confirm

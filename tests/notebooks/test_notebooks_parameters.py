@@ -26,7 +26,9 @@ def _jupyter_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def run(name: str, into: Path, **parameters: Any) -> NotebookNode:
-    import nbformat  # takes two seconds: not where every worker collects
+    """Run a notebook by papermill in a folder; return it with its output."""
+
+    import nbformat  # the import takes two seconds
     import papermill
 
     done = into / f"{name}.ipynb"

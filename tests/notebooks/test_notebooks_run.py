@@ -56,12 +56,14 @@ def morning(
 
 
 def read(name: str) -> NotebookNode:
-    import nbformat  # takes two seconds: not where every worker collects
+    import nbformat  # the import takes two seconds
 
     return nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
 
 
 def run(name: str, folder: Path, *, write: bool = False) -> NotebookNode:
+    """Run a stored notebook in a folder; `write` switches its writing on."""
+
     from nbclient import NotebookClient
 
     notebook = read(name)

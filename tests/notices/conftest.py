@@ -1,4 +1,4 @@
-"""Shared by the tests of notices: a journal, a mail server and an endpoint."""
+"""Fixtures of the tests of notices: a journal, a mail server and the endpoint of a webhook."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from treasury.journal import Journal
 
 @pytest.fixture(autouse=True)
 def _ines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make `ines` the current user, without a proxy."""
     monkeypatch.setenv("TREASURY_USER", "ines")
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"):
         monkeypatch.delenv(name, raising=False)

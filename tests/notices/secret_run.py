@@ -34,7 +34,7 @@ def show(*things: object) -> None:
 
 
 def tell(error: BaseException) -> None:
-    """Return everything about an error that a person, a log or a debugger could show."""
+    """Print everything about an error that a person, a log or a debugger could see."""
     part: BaseException | None = error
     while part is not None:
         shown = traceback.TracebackException.from_exception(part, capture_locals=True)
@@ -43,7 +43,7 @@ def tell(error: BaseException) -> None:
 
 
 def of_webhook(url: str) -> Settings:
-    """Return settings with one webhook; the secret is the end of its address."""
+    """Return settings with a webhook at `url` plus the secret, or at the address in a variable."""
     address = Secret(url if url.startswith("env:") else f"{url}/{os.environ['TREASURY_URL']}")
     webhook = Webhook(url=address, token="env:TREASURY_TOKEN")
     terms = NoticeTerms(webhooks={"desk": webhook}, target_days_only=False)
@@ -51,6 +51,7 @@ def of_webhook(url: str) -> Settings:
 
 
 def of_mail(port: int) -> Settings:
+    """Return settings with a mail server that needs a password."""
     server = MailServer(
         host="127.0.0.1", port=port, security="none", sender="t@harbour.test",
         user="treasury", password="env:TREASURY_PASSWORD",

@@ -26,6 +26,7 @@ NOVEMBER, OCTOBER = Month(2026, 11), Month(2026, 10)
 
 
 def item(**changed: object) -> OpenItem:
+    """Return an overdue request as an open item, with changes."""
     shown: dict[str, object] = {
         "item_id": "request:r1",
         "kind": "overdue",
@@ -46,6 +47,7 @@ def item(**changed: object) -> OpenItem:
 def due_of(
     *running: OpenItem, ended: tuple[OpenItem, ...] | None = None, synced_at: datetime | None = NOW
 ) -> list[str]:
+    """Return the kinds of the items that are due at `NOW`."""
     due = due_items(
         OpenItems(NOVEMBER, running),
         None if ended is None else OpenItems(OCTOBER, ended),
@@ -169,6 +171,7 @@ def test_amounts_are_hidden(amount: Decimal, form: str) -> None:
 
 
 def desk(month_end: Workspace, folder: Path, mailbox: Mailbox, hook: Endpoint) -> Workspace:
+    """Return a copy of the month's workspace that sends mail and posts."""
     shutil.copytree(month_end.folder, folder)
     settings = folder / FILE_NAME
     settings.write_text(

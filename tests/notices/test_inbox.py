@@ -1,4 +1,4 @@
-"""Files in the inbox are read once, when they are complete, and moved away with the reason."""
+"""Files in the inbox are read once they are complete, and then moved to `done` or `refused`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Begun = Callable[..., "Practice"]
 
 
 class Practice:
-    """A workspace with an inbox, and the clock that the inbox uses."""
+    """A workspace with an inbox; the inbox's clock moves only when the test looks."""
 
     def __init__(self, folder: Path) -> None:
         self.workspace = Workspace(folder)
@@ -381,7 +381,7 @@ def test_watch_in_a_shell_adds_a_file_sends_notices_and_ends_on_sigterm(
     practice: Practice, bank: Path
 ) -> None:
     settings = practice.workspace.folder / FILE_NAME
-    # The services are away.
+    # Nothing listens at this address, so the services are unreachable.
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"http://127.0.0.1:{free.getsockname()[1]}"
     lines = [

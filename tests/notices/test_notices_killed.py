@@ -17,7 +17,7 @@ from treasury.journal.notice_history import notices_of
 
 
 def killed(folder: Path, kills: int, seed: int) -> Counter[str]:
-    """Send with a desk that is killed `kills` times; return the number of notices by state."""
+    """Check that a desk killed `kills` times sends each fact once; return its notices by state."""
     with mail_server() as mailbox, endpoint() as hook:
         code = Path(__file__).parents[1] / "notice_desks.py"
         words = [folder, mailbox.port, hook.url, kills, kills, seed]

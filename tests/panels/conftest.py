@@ -22,6 +22,7 @@ USER = "ana.lyst"
 
 @functools.cache
 def secrets_of_practice() -> dict[str, str]:
+    """Return the practice company's secrets by the names of their variables."""
     return {
         f"TREASURY_{name.upper()}_SECRET": secret
         for name, (_, secret) in Sandbox().credentials.items()
@@ -30,10 +31,11 @@ def secrets_of_practice() -> dict[str, str]:
 
 @contextmanager
 def at_the_desk() -> Iterator[None]:
-    """Set an analyst's environment of the practice company, and restore it afterwards."""
+    """Set the environment of an analyst of the practice company, and restore it afterwards."""
     with pytest.MonkeyPatch.context() as patch:
         for name, secret in secrets_of_practice().items():
-            patch.setenv(name, secret)  # variables set by `prepare` are removed as well
+            # `prepare` sets these variables again; the patch removes them afterwards.
+            patch.setenv(name, secret)
         patch.delenv("JUPYTERHUB_USER", raising=False)
         patch.setenv("TREASURY_USER", USER)
         yield
@@ -58,13 +60,14 @@ def practice(tmp_path: Path, synced: Workspace) -> Iterator[Practice]:
 
 @pytest.fixture
 def month(tmp_path: Path, month_end: Workspace) -> Iterator[Practice]:
-    """Return a practice desk with the statements of its month."""
+    """Yield a practice desk with the statements of its month, and its running services."""
     with at_the_desk(), practising(tmp_path / "workspace", month_end) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Path:
+    """Return Chromium's path; without Chromium, skip the test or fail in CI."""
     if not CHROMIUM.exists():
         reason = f"{CHROMIUM} does not exist (Debian package chromium)"
         if os.environ.get("CI") == "true":
@@ -97,6 +100,7 @@ def desk(lab: Lab, browser: Browser) -> Iterator[Desk]:
 
 @pytest.fixture
 def notebook(desk: Desk, practice: Practice, request: pytest.FixtureRequest) -> Iterator[Notebook]:
+    """Yield an open notebook with the approvals panel."""
     folder = practice.workspace.folder
     opened = desk.open(
         request.node.name,
@@ -109,5 +113,5 @@ def notebook(desk: Desk, practice: Practice, request: pytest.FixtureRequest) -> 
 
 @pytest.fixture
 def paying(month: Practice) -> Practice:
-    """Return a desk with statements up to yesterday, so that unpaid requests are certain."""
+    """Return a practice desk with statements that show which requests are not paid yet."""
     return month

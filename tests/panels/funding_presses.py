@@ -17,6 +17,7 @@ def rows(panel: FundingPanel, state: str) -> list[dict[str, Any]]:
 
 
 def shown(panel: FundingPanel, request: str) -> ListRow:
+    """Return a request's row on screen."""
     table = panel.frame().table
     assert table is not None
     return next(row for row in table.rows if row.key == request)
@@ -27,12 +28,14 @@ def copies(row: ListRow) -> dict[str, str]:
 
 
 def ask(panel: FundingPanel, name: str, *requests: str, **typed: str) -> Frame:
+    """Press a button for some requests, and return the screen."""
     panel.press(name, chosen=requests, **typed)
     assert panel.wait()
     return panel.frame()
 
 
 def confirm(panel: FundingPanel) -> Frame:
+    """Confirm the step on screen, and return the screen with the result."""
     step = panel.frame().step
     assert step is not None, panel.frame().message
     panel.press("confirm", step=step.key)
@@ -41,7 +44,7 @@ def confirm(panel: FundingPanel) -> Frame:
 
 
 def files(panel: FundingPanel, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Collect the files downloaded from here on."""
+    """Return a list that collects the parts of files that the panel sends from here on."""
     sent: list[dict[str, Any]] = []
 
     def send(content: dict[str, Any], *_: object) -> None:

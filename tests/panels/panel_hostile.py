@@ -1,4 +1,4 @@
-"""A proxy for the services that puts hostile text into every text field of their answers."""
+"""A proxy for the services that adds hostile text to the free text fields of their answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _INSERTED = json.dumps(HOSTILE)[1:-1].encode()
 
 @contextmanager
 def hostile(served: Served) -> Iterator[Served]:
-    """Serve the same services at another address, with markup added to their texts."""
+    """Serve the same services at another address, with hostile text added."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(served))
     thread = threading.Thread(target=server.serve_forever, name="hostile")
     thread.start()

@@ -29,8 +29,10 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 120_000  # milliseconds, on a busy machine
-expect.set_options(timeout=PATIENCE)  # valid for the whole process, so it is set only here
+PATIENCE = 120_000
+"""Milliseconds to wait for a page: enough for a busy machine."""
+# This option applies to the whole process, so it is set only here.
+expect.set_options(timeout=PATIENCE)
 
 SETTINGS = {
     "@jupyterlab/apputils-extension/notification": {
@@ -69,7 +71,7 @@ T = TypeVar("T")
 
 
 class Lab:
-    """The address of the server, and its folder."""
+    """A running JupyterLab: its address, its token and the folder of its notebooks."""
 
     def __init__(self, url: str, token: str, folder: Path) -> None:
         self.url = url
@@ -79,7 +81,7 @@ class Lab:
 
 @contextmanager
 def running_lab(folder: Path, variables: dict[str, str]) -> Iterator[Lab]:
-    """Run a Lab over `folder`, with `variables` for its kernels, during the block."""
+    """Run a Lab in `folder` during the block, with `variables` in its kernels' environment."""
     home, token = folder / "home", secrets.token_hex(16)
     notebooks = folder / "notebooks"
     notebooks.mkdir(parents=True)
@@ -125,7 +127,7 @@ def _address(server: subprocess.Popen[bytes], runtime: Path, log: Path) -> str:
         for path in runtime.glob("jpserver-*.json"):
             try:
                 return str(json.loads(path.read_text("utf-8"))["url"]).rstrip("/")
-            except ValueError:  # being written
+            except ValueError:  # the file is being written
                 return None
         return None
 
@@ -133,7 +135,7 @@ def _address(server: subprocess.Popen[bytes], runtime: Path, log: Path) -> str:
 
 
 def at_last(look: Callable[[], list[str]], seconds: float = 30.0) -> list[str]:
-    """Return what `look` still finds after a page had time to finish its layout."""
+    """Call `look` until it finds nothing, or for so many seconds; return what it finds last."""
     deadline = time.monotonic() + seconds
     while (found := look()) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -152,7 +154,7 @@ def until(look: Callable[[], T | None], what: str, seconds: float = PATIENCE / 1
 
 
 class Desk:
-    """A page with Lab in it; `requests` are the addresses that it requested."""
+    """A browser page with Lab in it; `requests` are the addresses that the page requested."""
 
     def __init__(self, lab: Lab, page: Page) -> None:
         self.lab = lab
@@ -189,7 +191,7 @@ class Desk:
         notebook.show()
 
     def theme(self, name: str) -> None:
-        """Change the theme and wait for it."""
+        """Change the theme, and wait until it is applied."""
         self.page.evaluate(THEME, {"theme": name})
         light = str(name.endswith("Light")).lower()
         self.page.wait_for_function(
@@ -197,7 +199,7 @@ class Desk:
         )
 
     def narrow(self) -> None:
-        """Close the side bars."""
+        """Close the left side bar."""
         self.page.evaluate("() => window.jupyterapp.shell.collapseLeft()")
 
     def open(self, name: str, *cells: str) -> Notebook:
@@ -211,7 +213,7 @@ class Desk:
             notebook.show()
             self.page.evaluate(CELLS, list(cells))
             return notebook
-        import nbformat  # takes two seconds, so not at collection
+        import nbformat  # the import takes two seconds
 
         path = self.lab.folder / f"{name}.ipynb"
         content = nbformat.v4.new_notebook(
@@ -240,7 +242,7 @@ class Notebook:
         return self
 
     def run(self) -> Notebook:
-        """Run every cell and wait for the last."""
+        """Run every cell, and wait until the last one has finished."""
         self.page.evaluate(RUN)
         return self
 
@@ -250,7 +252,7 @@ class Notebook:
 
     @property
     def panel(self) -> Locator:
-        """Return the panel in the notebook's outputs, never the source."""
+        """Return the panels in the notebook's outputs."""
         return self.view.locator(".treasury-panel")
 
     @property
@@ -268,7 +270,7 @@ class Notebook:
         self.page.evaluate(CHANGE)
 
     def close(self) -> None:
-        """Remove its cells; its kernel keeps running for the next test."""
+        """Remove the notebook's cells; its kernel keeps running for the next test."""
         self.show()
         self.page.evaluate(CELLS, ["pass"])
         self.page.evaluate(SAVE)

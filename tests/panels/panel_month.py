@@ -1,4 +1,4 @@
-"""Helpers that press the buttons of a panel and read the results."""
+"""Helpers that press the buttons of any panel with a list, and read the results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def words(row: ListRow) -> str:
 
 
 def asks(panel: ListPanel, name: str, *chosen: str, **typed: str) -> StepBlock:
-    """Take the first step and wait for the second."""
+    """Press the button of a decision, and return the step to confirm."""
     panel.press(name, chosen=chosen, **typed)
     assert panel.wait()
     step = panel.frame().step
@@ -28,7 +28,7 @@ def asks(panel: ListPanel, name: str, *chosen: str, **typed: str) -> StepBlock:
 
 
 def confirms(panel: ListPanel, step: StepBlock) -> Frame:
-    """Take the second step and wait for the result."""
+    """Confirm a step, and return the screen with the result."""
     panel.press("confirm", step=step.key)
     assert panel.wait()
     return panel.frame()

@@ -1,7 +1,7 @@
 """A practice workspace with services in the test process, synced and ready for a panel.
 
-The company of a seed is always the same, and so is its first sync. So it is synced once, and each
-test begins with a copy.
+The company and its first sync are the same for each seed. So the first sync is run once, and each
+test begins with a copy of its workspace.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ON_RAMP = "PAY-2026-005409"
 
 
 class Practice:
-    """The desk, its company, and the calls to the services."""
+    """A workspace, its practice company, and the services that the company serves."""
 
     def __init__(self, workspace: Workspace, company: Sandbox, served: Served) -> None:
         self.workspace = workspace
@@ -40,18 +40,18 @@ class Practice:
         ).arrow.to_pylist()
 
     def request(self, request_id: str) -> Any:
-        """Return the service's present request."""
+        """Return a request as the service has it now."""
         return self.workspace.client("viewer").ramp.requests.get(request_id).value
 
     def drive(self, name: str, **given: object) -> Any:
-        """Return the answer of a sandbox driver, through its control plane."""
+        """Call a driver of the sandbox over HTTP, and return its result."""
         asked = httpx.post(f"{self.served.base_url}/sandbox/drive/{name}", json=given)
         asked.raise_for_status()
         return asked.json()["result"]
 
     @contextmanager
     def portal(self, credential: str) -> Iterator[Client]:
-        """Yield a client that writes past this desk, like a colleague in the provider's portal."""
+        """Yield a client that bypasses this desk, like a colleague in the provider's portal."""
         settings = self.workspace.settings
         assert settings.services is not None
         with Client(settings.services, settings.credential(credential)) as client:
@@ -100,7 +100,7 @@ def chosen(panel: ApprovalsPanel, number: int = 0) -> str:
 def propose(
     panel: ApprovalsPanel, verb: str = "approve", number: int = 0, **typed: str
 ) -> StepBlock:
-    """Take the first step and wait for the second."""
+    """Press the button of a decision on one row, and return the step to confirm."""
     panel.press(verb, chosen=chosen(panel, number), **typed)
     assert panel.wait()
     step = panel.frame().step
@@ -109,7 +109,7 @@ def propose(
 
 
 def confirm(panel: ApprovalsPanel, step: StepBlock) -> Frame:
-    """Take the second step and wait for the result."""
+    """Confirm a step, and return the screen with the result."""
     panel.press("confirm", step=step.key)
     assert panel.wait()
     return panel.frame()

@@ -1,4 +1,4 @@
-"""Shared by the tests of rules: six panels in one notebook, and one decision of every kind.
+"""Helpers for the tests of the panels' rules: six panels in a notebook, and each kind of decision.
 
 A `Way` is a decision that a panel offers, from the choice to the button that confirms. Every rule
 about decisions applies to every way, so its test is written once and run over all.
@@ -44,7 +44,7 @@ def outcome(panel: Locator) -> Locator:
 def copied(copy: Locator) -> str:
     """Return the clipboard after a Copy button has confirmed.
 
-    It confirms for a moment only, which a busy machine may miss, so the page itself watches.
+    The button confirms for a moment only, which a slow test would miss, so the page watches it.
     """
     copy.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     copy.evaluate(WATCH)
@@ -128,7 +128,7 @@ def ready_transfers(practice: Practice, *amounts: str) -> None:
 
 
 def writes(practice: Practice) -> list[str]:
-    """Return the calls to the services that were writes."""
+    """Return the paths of the writes that reached the services, without token requests."""
     return [
         path
         for method, path, _ in practice.served.requests
@@ -139,8 +139,8 @@ def writes(practice: Practice) -> list[str]:
 class Way(msgspec.Struct, frozen=True, kw_only=True):
     """A decision: its buttons, and its effects.
 
-    `sent` are the writes that reach the service, `entry` the kind of journal entry that holds it,
-    `told` the texts of that entry that a person must have read.
+    `sent` is the number of writes that reach the service, `entry` the kind of the journal entry
+    that holds the decision. `told` returns the texts of that entry that a person must have read.
     """
 
     panel: str
@@ -154,7 +154,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     prepare: Callable[[Practice], object] = lambda _: None
 
     def begin(self, panel: Locator) -> Locator:
-        """Take the first step; return the section to confirm."""
+        """Choose the rows and press the first button; return the section to confirm."""
         self.choose(panel)
         button(panel, self.verb).click()
         step = panel.locator(".tp-step")
@@ -162,7 +162,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
         return step
 
     def finish(self, panel: Locator) -> None:
-        """Take the second step, and wait until it is shown as done."""
+        """Press the button that confirms, and wait until the decision is shown as done."""
         button(panel.locator(".tp-step"), self.confirm).click()
         expect(panel.get_by_role("status")).to_contain_text(self.done)
 
@@ -238,7 +238,7 @@ WAYS = {
 
 
 def violations(panel: Locator) -> list[str]:
-    """Return the errors that axe-core finds in the panel: its rule and the element."""
+    """Return the errors that axe-core finds in the panel, each with its rule and its element."""
     panel.evaluate("one => one.setAttribute('data-axe', '')")
     found = Axe().run(panel.page, context=["[data-axe]"]).response["violations"]
     panel.evaluate("one => one.removeAttribute('data-axe')")

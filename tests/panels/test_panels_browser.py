@@ -1,6 +1,6 @@
 """The approvals panel in JupyterLab, in a real browser: the rules that only apply there.
 
-Only the panel's own content is examined, never its source in a cell.
+Only the panel itself is examined, not the cell that shows it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def button(panel: Locator, name: str) -> Locator:
 
 
 def propose(panel: Locator, verb: str = "Approve", reference: str = ON_RAMP) -> Locator:
-    """Choose a request and take the first step; return the section to confirm."""
+    """Choose a request and press a button; return the section to confirm."""
     panel.get_by_role("checkbox", name=reference).check()
     button(panel, verb).click()
     step = panel.get_by_role("region", name=f"{verb} {reference}?")

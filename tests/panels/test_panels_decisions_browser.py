@@ -53,7 +53,7 @@ def panel(notebook: Notebook) -> Locator:
 
 
 OFTEN = ("approve", "carry_out", "accept")
-"""The ways tested on every submission; the others are tested before a release."""
+"""The ways without a mark of their own; the mark of the file applies to them all."""
 
 
 @pytest.fixture(
@@ -64,7 +64,7 @@ def way(request: pytest.FixtureRequest) -> Way:
 
 
 def decided(month: Practice, way: Way) -> int:
-    """Return how often the journal contains the decision."""
+    """Return the number of the journal's entries of the decision's kind."""
     return len(month.journaled(way.entry))
 
 
@@ -239,7 +239,8 @@ def test_rule_7_a_journal_that_cannot_be_used_is_an_alert_and_can_be_tried_again
     desk: Desk, month: Practice, request: pytest.FixtureRequest, name: str
 ) -> None:
     way = {"matches": WAYS["accept"], "transfers": WAYS["propose"]}.get(name)
-    propose_transfers(month, "1.00")  # creates the journal
+    # The proposal creates the journal.
+    propose_transfers(month, "1.00")
     key = re.sub(r"\W", "_", request.node.name)
     with one_panel(desk, month.workspace.folder, key, name) as notebook:
         panel = notebook.panel
@@ -377,7 +378,8 @@ def test_rule_10_a_decision_made_elsewhere_is_not_repeated(
     stands = (decided(month, way), writes(month))
     button(panel.locator(".tp-step"), way.confirm).click()
     said = outcome(panel)
-    if way.verb == "Check":  # a second proposal is another action, which needs approval
+    # A second proposal is another action, which needs its own approval.
+    if way.verb == "Check":
         expect(said).to_contain_text(way.done)
         assert writes(month) == stands[1]
         return
@@ -388,6 +390,7 @@ def test_rule_10_a_decision_made_elsewhere_is_not_repeated(
 
 
 def _do_elsewhere(month: Practice, way: Way) -> None:
+    """Make the decision of a way outside the panel, as a colleague would."""
     actions = month.workspace.actions
     match way.verb:
         case "Carry out":

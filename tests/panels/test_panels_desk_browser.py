@@ -157,7 +157,8 @@ def test_a_remark_and_its_answer_are_typed_in_the_browser(
         panel.locator(".tp-choice input").first.check()
         panel.get_by_label("Remark").fill("done")
         panel.get_by_label("Remark").press("Enter")
-        assert len(month.journaled("item.")) == 2  # typing alone journals nothing
+        # Typing alone journals nothing.
+        assert len(month.journaled("item.")) == 2
         button(panel, "Answer").click()
         expect(panel.get_by_role("status")).to_contain_text("Answered jonas, by ana.lyst")
         expect(row).to_contain_text("jonas to ana.lyst, 2 Nov: look again")

@@ -236,6 +236,7 @@ def coded(sheet: Path) -> str:
 
 
 def type_in(sheet: Path, item_id: str, title: str, text: str) -> None:
+    """Write a text into the cell of an item's row under a title of the sheet."""
     book = openpyxl.load_workbook(sheet)
     page = book["Open items"]
     at = {cell.value: cell.column for cell in page[1]}
@@ -247,7 +248,7 @@ def type_in(sheet: Path, item_id: str, title: str, text: str) -> None:
 
 
 def downloaded(panel: ExceptionsPanel, name: str) -> bytes:
-    """Return the file that a button downloads, assembled as the page does it."""
+    """Return the file that a button downloads, joined from its parts as in the browser."""
     parts: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(panel, "send", lambda content, **_: take(content, parts))

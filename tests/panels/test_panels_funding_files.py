@@ -211,7 +211,7 @@ def test_a_rejected_file_reported_not_uploaded_is_made_again_under_another_id(
     confirm(panel)
     again = paying.journaled("payment_file.made")[-1]
     assert again.body["message_id"] != first.body["message_id"]
-    # The bank's answer to the first file is no answer to this one.
+    # The bank's answer to the first file does not count for the second one.
     assert shown(panel, row["request"]).cells[3][0].text == "IN FILE"
 
 
@@ -254,7 +254,7 @@ def test_files_of_one_second_have_different_names(
 
 
 @pytest.mark.acceptance
-def test_of_two_that_make_a_file_of_the_same_at_once_one_does(
+def test_only_one_of_two_simultaneous_files_for_a_request_is_made(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = rows(panel, "PAY")[0]
@@ -270,7 +270,7 @@ def test_of_two_that_make_a_file_of_the_same_at_once_one_does(
 
 
 @pytest.mark.acceptance
-def test_a_request_remarked_on_meanwhile_is_in_no_file(
+def test_a_request_marked_as_sent_meanwhile_is_in_no_file(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = rows(panel, "PAY")[0]
@@ -298,7 +298,8 @@ def test_a_file_that_cannot_be_journaled_does_not_leave(
         patch.setattr(paying.workspace.journal, "extend", full)
         assert "the disk is full" in said(confirm(panel))
     assert sent == []
-    assert panel.frame().step == step  # still open: it can be tried again
+    # The step is still on screen, so a person can confirm it again.
+    assert panel.frame().step == step
     confirm(panel)
     assert sent[-1]["last"]
 
@@ -356,7 +357,7 @@ def test_a_close_match_is_accepted_by_a_person_who_did_not_make_the_file(
     ]  # fmt: skip
     assert LIABILITY in [note.text for note in frame.step.notes]
     assert paying.journaled("payment_file.payee_accepted") == []
-    # The bank has named someone else meanwhile: an accepted comparison does not cover that.
+    # If the bank names someone else before the confirmation, the step is refused.
     for name, hour in (("Some Third", 9), ("Another Operator", 10)):
         told = payment(row["reference"], "RVMC", text=name, **ordered)
         said_at = {"message_id": f"B{hour}", "at": f"2026-10-30T{hour:02}:00:00Z"}

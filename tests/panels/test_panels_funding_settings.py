@@ -24,12 +24,12 @@ OF_BANK = 'batch_booking = true\nanswers = "rejections"'
 
 @pytest.fixture
 def paying(month: Practice) -> Practice:
-    """Return a desk with statements up to yesterday, so that unpaid requests are certain."""
+    """Return a practice desk with statements that show which requests are not paid yet."""
     return month
 
 
 def with_settings(practice: Practice, **lines: str) -> FundingPanel:
-    """Return the panel of a desk with more settings for the company and its account."""
+    """Add lines to the settings of the company, of its account and at the end; return the panel."""
     path = practice.workspace.folder / FILE_NAME
     text = path.read_text("utf-8")
     for pattern, name in (
@@ -43,7 +43,7 @@ def with_settings(practice: Practice, **lines: str) -> FundingPanel:
 
 
 def export(panel: FundingPanel) -> Frame:
-    """Request a payment file of the first payable row."""
+    """Ask for a payment file of the first payable row, and return the screen."""
     request = next(row["request"] for row in panel.rows.arrow.to_pylist() if row["state"] == "PAY")
     panel.press("export", chosen=(request,), pay_from="6689")
     assert panel.wait()

@@ -1,4 +1,4 @@
-"""A page like marimo's: no padding, a dark or light colour scheme, panels in shadow trees."""
+"""Panels on pages like those of marimo and VS Code: no padding, dark or light, shadow trees."""
 
 from __future__ import annotations
 

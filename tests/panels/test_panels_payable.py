@@ -1,4 +1,4 @@
-"""Deposit details next to requests: only for payable ones, compared with the last ones."""
+"""Deposit details next to requests: only for payable ones, compared with those paid last."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ RAMP = next(table for table in TABLES if table.name == "ramp_requests")
 
 
 def request(name: str, status: str = "AWAITING_FUNDS", **more: Any) -> dict[str, Any]:
+    """Return an on-ramp request with our deposit details, with changes."""
     return {
         "id": name,
         "status": status,
@@ -111,7 +112,7 @@ def otherwise(name: str) -> object:
 
 
 def test_every_deposit_detail_is_compared() -> None:
-    """A detail that is not compared could be changed by a thief."""
+    """A thief could change a detail that is not compared."""
     columns = {name for name in RAMP.schema.names if name.startswith("deposit_")}
     ids = {"deposit_bank_account_id", "deposit_wallet_id"}
     assert set(DETAILS) == columns - ids

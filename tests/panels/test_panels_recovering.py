@@ -1,4 +1,4 @@
-"""Typed text is for one decision; a panel that fails shows it and can be tried again."""
+"""Typed text is used for one decision; a panel shows its failure and can be tried again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def test_the_fields_are_empty_after_each_decision(month: Practice) -> None:
     panel = month.workspace.panels.matches()
     before = panel.frame().form
     step = asks(panel, "accept", rows_of(panel)[0].key, reason="seen on the portal")
-    assert panel.frame().form == before  # it can be returned to
+    # The form stays the same until the decision is confirmed.
+    assert panel.frame().form == before
     assert confirms(panel, step).form == before + 1
     assert panel.press("decisions").form == before + 2
     step = asks(panel, "undo", rows_of(panel)[0].key)
@@ -77,7 +78,8 @@ def test_failed_work_leaves_a_panel_that_can_be_tried_again(
     month_end: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     panel = month_end.panels.exceptions()
-    panel._read_state = None  # like after a decision elsewhere
+    # A decision elsewhere makes the panel read its state again.
+    panel._read_state = None
     with monkeypatch.context() as failing:
         failing.setattr(panel, "tables", broken("Table with name items does not exist"))
         failing.setattr("threading.excepthook", lambda _: None)

@@ -33,7 +33,7 @@ def journal_of(practice: Practice) -> Path:
 
 
 def form(practice: Practice, name: str, **typed: str) -> Frame:
-    """Return the screen after a transfer is checked."""
+    """Return the screen after the form of a transfer is filled in and checked."""
     panel = practice.workspace.panels.transfers()
     panel.press(name)
     panel.press("check", **typed)
@@ -42,7 +42,7 @@ def form(practice: Practice, name: str, **typed: str) -> Frame:
 
 
 def refused(frame: Frame, practice: Practice) -> str:
-    """Return the alert of a frame after which nothing was sent or journaled."""
+    """Return the text of a frame's alert, and check that no step is open and nothing was sent."""
     assert frame.message is not None
     assert frame.message.role == "alert"
     assert frame.step is None
@@ -120,7 +120,8 @@ def test_an_ambiguous_ending_of_accounts_to_pay_from_is_an_error_at_its_field(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     practice.workspace.statements.add(sorted((practice.workspace.folder / "bank").glob("*.xml")))
-    other = next(  # an own account with the same last digits
+    # The second account has the same last digits.
+    other = next(
         iban
         for iban in (f"DE{check:02d}500105170000006689" for check in range(2, 99))
         if is_iban(iban)
@@ -131,7 +132,8 @@ def test_an_ambiguous_ending_of_accounts_to_pay_from_is_an_error_at_its_field(
     before = practice.workspace.panels.funding(size=50).rows.arrow.to_pylist()
     row = next(one for one in before if one["state"] == "PAY")
     panel = Workspace(practice.workspace.folder).panels.funding(size=50)
-    _deliver(panel, monkeypatch, row)  # without its statements it would be CHECK BANK
+    # The second account has no statements, so without this the row would be CHECK BANK.
+    _deliver(panel, monkeypatch, row)
     frame = panel.press("export", chosen=row["request"], pay_from="6689")
     assert "'6689' matches several accounts" in beside(frame)["pay_from"]
     assert other in beside(frame)["pay_from"]
@@ -215,7 +217,7 @@ def test_an_iban_with_a_wrong_checksum_is_never_put_into_a_payment_file(
 def _deliver(
     panel: Any, monkeypatch: pytest.MonkeyPatch, row: dict[str, Any], **changed: str
 ) -> None:
-    """Make the service deliver other details for a row."""
+    """Make the panel use a row with these changes as the chosen one."""
     monkeypatch.setattr(panel, "chosen_rows", lambda: [row | changed])
 
 
@@ -254,7 +256,7 @@ def newer(practice: Practice) -> Callable[[], None]:
 
 
 def locked(practice: Practice) -> Callable[[], None]:
-    """Let another process write to our journal without end; return a function that stops it."""
+    """Lock the journal through another connection; return a function that releases it."""
     other = sqlite3.connect(journal_of(practice), isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     return other.close
@@ -267,7 +269,8 @@ TROUBLE = {"newer": (newer, "newer version of treasury"), "locked": (locked, "is
 def trouble(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Callable[[Practice], Callable[[], None]], str]:
-    monkeypatch.setattr(engines, "WAIT_SECONDS", 0)  # no waiting, for a quick test
+    # The tests need not wait for a lock that stays.
+    monkeypatch.setattr(engines, "WAIT_SECONDS", 0)
     return TROUBLE[request.param]
 
 
@@ -275,7 +278,7 @@ Trouble = tuple[Callable[[Practice], Callable[[], None]], str]
 
 
 @pytest.mark.first_case
-def test_an_approval_over_a_journal_in_trouble_sends_nothing_and_works_afterwards(
+def test_an_approval_with_an_unusable_journal_sends_nothing_and_works_afterwards(
     practice: Practice, trouble: Trouble
 ) -> None:
     propose_transfers(practice, "1.00")
@@ -294,7 +297,7 @@ def test_an_approval_over_a_journal_in_trouble_sends_nothing_and_works_afterward
 
 
 @pytest.mark.acceptance
-def test_a_proposal_over_a_journal_in_trouble_is_not_lost_from_the_screen(
+def test_a_proposal_with_an_unusable_journal_stays_on_the_screen(
     practice: Practice, trouble: Trouble
 ) -> None:
     propose_transfers(practice, "1.00")
@@ -315,7 +318,7 @@ def test_a_proposal_over_a_journal_in_trouble_is_not_lost_from_the_screen(
 
 
 @pytest.mark.acceptance
-def test_a_match_over_a_journal_in_trouble_is_not_written_and_works_afterwards(
+def test_a_match_with_an_unusable_journal_is_not_written_and_works_afterwards(
     month: Practice, trouble: Trouble
 ) -> None:
     propose_transfers(month, "1.00")

@@ -1,7 +1,7 @@
 """The rules of display, over all six panels at once, in a real browser.
 
-One notebook shows the six panels of a practice month; a second one those of a month with an attack
-in every text. No decision is made here, so both serve all the tests.
+One notebook shows the six panels of a practice month; a second one those of a month with hostile
+text in its records. Nearly all tests only look, so they share both notebooks.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ def shown(desk: Desk, clean: Practice) -> Gallery:
 def attacked(
     desk: Desk, clean: Practice, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Gallery]:
+    """Yield the six panels of a month with hostile text in its records."""
     with hostile(clean.served) as served:
         folder = tmp_path_factory.mktemp("attacked") / "workspace"
         workspace = prepare(folder, clean.company, served)
@@ -68,7 +69,7 @@ def attacked(
 
 
 def hostile_statements(folder: Path) -> list[Path]:
-    """Return the bank files, with markup in every name and every remittance."""
+    """Add markup to every name and remittance text of the bank files, and return their paths."""
     marked = HOSTILE.replace("<", "&lt;").replace(">", "&gt;")
     files = sorted((folder / "bank").glob("*.xml"))
     for file in files:
@@ -92,7 +93,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 def picture(panel: Locator, name: str) -> None:
-    """Save a picture if a folder is given."""
+    """Save a picture of the panel if `TREASURY_PICTURES` names a folder."""
     if PICTURES is not None:
         panel.screenshot(path=Path(PICTURES) / f"{name}.png")
 
@@ -143,7 +144,7 @@ def test_rule_5_markup_is_literal_in_a_step_and_in_its_result(
 ) -> None:
     attacked.notebook.show()
     panel = attacked.panel("approvals")
-    panel.locator(".tp-choice input").nth(1).check()  # the first is decided below
+    panel.locator(".tp-choice input").nth(1).check()
     button(panel, "Approve").click()
     expect(button(panel, "Confirm approval")).to_be_visible()
     expect(panel.locator(".tp-step")).to_contain_text(HOSTILE)
@@ -320,7 +321,7 @@ SEARCHED = ("reference", "entry_id", "transfer_id", "request_id", "id", "table")
 # 12. Local and private.
 
 TOLD = re.compile(r"\b[A-Z]{2}\d{2}[A-Z0-9]{11,30}\b|PAY-2026-\d{6}|[A-Z]{3,4} [\d,]+\.\d+")
-"""An account, a reference, an amount."""
+"""Matches an account number, a payment reference or an amount."""
 
 
 def test_rule_12_the_saved_notebook_contains_no_panel_content(
@@ -347,7 +348,7 @@ def test_rule_12_a_copy_button_gives_the_text_in_the_lake(shown: Gallery, clean:
 
 
 # 10. Safe to run again, to load the page again, and to restart the kernel. These tests are last,
-# because they leave the notebook as new.
+# because they restart the kernel of the shared notebook.
 
 
 def test_rule_10_six_panels_are_run_again_and_loaded_again(desk: Desk, shown: Gallery) -> None:

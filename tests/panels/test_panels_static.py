@@ -1,4 +1,4 @@
-"""A panel on a saved page or in a terminal: a note with its title and row count, no amount."""
+"""A panel on a saved page or in a terminal: a note with its title and row count, no amounts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STATE = "application/vnd.jupyter.widget-state+json"
 
 
 def seen(page: str) -> str:
-    """Return the text that a browser without JavaScript shows of a page."""
+    """Return the text of a page that a browser without JavaScript shows."""
     body = page[page.index("<body") :]
     body = re.sub(r"<(script|style)\b.*?</\1>", " ", body, flags=re.DOTALL)
     return re.sub(r"<[^>]+>", " ", body)
@@ -26,7 +26,7 @@ def seen(page: str) -> str:
 def test_a_saved_page_shows_a_note_and_the_notebook_stores_no_figure(
     month: Practice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_state_kept: bool
 ) -> None:
-    import nbformat  # takes two seconds, so not at collection
+    import nbformat  # the import takes two seconds
     from nbclient import NotebookClient
     from nbconvert import HTMLExporter
 

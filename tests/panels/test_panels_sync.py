@@ -38,7 +38,7 @@ def test_every_table_of_the_services_has_its_rows_and_age(
 
 
 @pytest.mark.acceptance
-def test_a_sync_of_the_chosen_brings_only_those(panel: SyncPanel, practice: Practice) -> None:
+def test_a_sync_of_chosen_tables_fetches_only_those(panel: SyncPanel, practice: Practice) -> None:
     before = len(practice.served.requests)
     panel.press("some", chosen=["fees"])
     assert panel.wait()

@@ -21,7 +21,7 @@ def panel(practice: Practice) -> TransfersPanel:
 
 @pytest.fixture
 def accounts(practice: Practice) -> list[str]:
-    """Return two accounts; the first holds USDC on BASE."""
+    """Return the ids of the two verified accounts on BASE that hold the most USDC."""
     found = practice.workspace.sql(
         "SELECT DISTINCT a.id, max(b.total) AS total FROM accounts AS a"
         " JOIN wallet_balances AS b ON b.account_id = a.id AND b.asset = 'USDC'"
@@ -148,7 +148,8 @@ def test_an_equal_transfer_sent_elsewhere_is_shown_before_the_proposal(
     with practice.portal("maker") as portal:
         other = portal.finance.transfers.crypto(sender, body).value.id
     unseen = practice.workspace.actions.propose("crypto_transfer.create", **fields)
-    assert "LOOK" not in unseen.text  # the lake does not know it yet
+    # The other transfer is not synced yet.
+    assert "LOOK" not in unseen.text
     practice.workspace.sync()
     panel = practice.workspace.panels.transfers()
     panel.press("crypto")

@@ -1,8 +1,8 @@
 """The examples of a page, run on the practice company's month: files, commands and Python.
 
 A block ```csv NAME or ```toml NAME is a file that later blocks use. A ```console block is a command
-after `$`, preceded by its person if that matters, with its output; a ```python block prints the
-```text block after it, and has the workspace as `t`.
+after `$` and its output; TREASURY_USER before the command names its person. A ```python block
+prints the ```text block after it, and has the workspace as `t`.
 
 python tests/report/doc_console.py docs/fees.md
 
@@ -40,7 +40,7 @@ _BLOCK = re.compile(
 
 
 def as_run(page: str, workspace: Workspace, folder: Path) -> str:
-    """Return the page with the present output of its examples; `folder` has its files."""
+    """Return the page with the present output of its examples, which are run in `folder`."""
     names: dict[str, Any] = {"t": workspace}
 
     def file(block: re.Match[str]) -> str:
@@ -71,7 +71,10 @@ def as_run(page: str, workspace: Workspace, folder: Path) -> str:
 
 
 def with_limits(page: str, folder: Path) -> Workspace:
-    """Return a desk with the page's own policy, after its people did what the page describes."""
+    """Add the page's policy to the workspace in `folder`, and run the commands that name a person.
+
+    Return the workspace.
+    """
     (policy,) = (content for name, content in _FILE.findall(page) if name == "policy.toml")
     with (folder / "policy.toml").open("a", encoding="utf-8") as file:
         file.write(f"\n{policy}")

@@ -104,7 +104,7 @@ Row = dict[str, Any]
 
 
 def line(entry: str = "e1", **changed: Any) -> Row:
-    """Return a matched credit of EUR 100.00 on our own account, with a test's changes."""
+    """Return a matched credit of EUR 100.00 on our own account, with changes."""
     return {
         **dict.fromkeys(SCHEMAS["lines"].names),
         "entry_id": entry,
@@ -125,7 +125,7 @@ def line(entry: str = "e1", **changed: Any) -> Row:
 
 
 _NUMBERS = count()
-"""A separate request for each row that names none."""
+"""Numbers that make the ids of rows different."""
 
 
 def waiting(state: str = "PAY", **changed: Any) -> Row:
@@ -239,7 +239,7 @@ def reconciliation(
     known_at: datetime = KNOWN,
     **tables: Sequence[Row],
 ) -> Reconciliation:
-    """Return a reconciliation of these rows; by default, one proved account."""
+    """Return a reconciliation of these rows by table; by default it has one proved account."""
     own = account(closing_balance=_tied(tables.get("lines", ())))
     rows: Mapping[str, Sequence[Row]] = {"statements": [own], **tables}
     made = {

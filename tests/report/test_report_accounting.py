@@ -196,7 +196,7 @@ def test_an_unbalanced_entry_is_never_exported(monkeypatch: pytest.MonkeyPatch) 
         books(fee_requests=[fee()])
 
 
-def test_a_line_for_several_has_a_leg_and_a_source_for_each_and_the_rest_in_suspense() -> None:
+def test_a_line_for_several_requests_has_a_leg_for_each_and_the_rest_in_suspense() -> None:
     r = reconciliation(
         lines=[line("e1", amount=Decimal(100)), line("e2", amount=Decimal(7), currency="USD")],
         virtual_accounts=[virtual(virtual_bank_account_id="v1")],

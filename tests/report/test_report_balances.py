@@ -24,12 +24,13 @@ LOOKS = (
 )
 BEFORE_ITS_END = datetime(2026, 12, 31, 22, 30, tzinfo=UTC)
 AFTER_ITS_END = datetime(2026, 12, 31, 23, 30, tzinfo=UTC)
-"""Half an hour before and after midnight in Brussels."""
+"""Half an hour before and after the end of December in Brussels; `LOOKS` are around its beginning.
+"""
 Key = tuple[str, str]
 
 
 class Desk:
-    """A practice desk that is synced around the ends of December, and once late in February."""
+    """A practice workspace that is synced around both ends of December, and again on 1 February."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.company = folder, Sandbox(7)
@@ -73,7 +74,7 @@ class Desk:
         return dict(held)
 
     def arrived(self, euros: str) -> Decimal:
-        """Return the coins that a credit was converted into."""
+        """Return the coins into which a credit of so many euros was converted."""
         (found,) = (
             one for one in self.company.finance.all_arrivals() if one.euros == Decimal(euros)
         )

@@ -1,4 +1,4 @@
-"""Money in transit has three definitions, and rows that lead from each figure to the others."""
+"""Money in transit has three definitions; the bridge has rows that explain their differences."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_the_report_the_workbook_and_the_workspace_show_the_same_rows(
     assert len(rows) >= len(october.bridge.rows)
 
 
-def test_the_rows_are_one_for_each_thing_and_say_why(october: Closing) -> None:
+def test_each_subject_has_one_row_with_a_reason(october: Closing) -> None:
     rows: list[dict[str, Any]] = october.bridge.rows.arrow.to_pylist()
     assert october.bridge.rows.arrow.schema == BRIDGE
     keys = [(row["kind"], row["currency"], row["subject_id"]) for row in rows]

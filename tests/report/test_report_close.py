@@ -314,7 +314,7 @@ def test_the_hash_of_a_table_is_that_of_its_values_as_json() -> None:
         assert table_hash(alone) == hashlib.sha256(text).hexdigest(), name
 
 
-def test_columns_that_repeat_themselves_hash_as_any_other() -> None:
+def test_columns_with_repeated_values_hash_like_any_other() -> None:
     columns = {
         "text": ["EUR", None, "é"] * 400,
         "quoted": ['a"b', "plain", None] * 400,

@@ -1,4 +1,4 @@
-"""`docs/closing.md` is followed literally: its commands are run, and print what it shows."""
+"""The commands of `docs/closing.md`, run as written, print what the page shows."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import treasury
 from treasury.close.evidence import _ROOMS, _SOURCES, code_of
 
 NOT_OF_AN_ANSWER = {"actions", "api", "workspace"}
-"""Packages that are loaded too: the journal's actions are inputs of an answer."""
+"""Packages that are loaded too, but do not compute the content of a pack."""
 
 
 def test_every_package_that_makes_a_pack_is_part_of_the_code_hash() -> None:

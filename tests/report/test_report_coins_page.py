@@ -15,7 +15,7 @@ pytestmark = pytest.mark.acceptance
 
 
 def test_every_example_prints_the_output_on_the_page(month_end: Workspace, tmp_path: Path) -> None:
-    """Two people put one version of the terms after another in force, so the desk is a copy."""
+    """The examples put new terms in force, so they run on a copy of the workspace."""
     shutil.copytree(month_end.folder, tmp_path / "desk", ignore=shutil.ignore_patterns("close"))
     page = (ROOT / "docs" / "coins.md").read_text("utf-8")
     assert page.count("```console") + page.count("```python") >= 13

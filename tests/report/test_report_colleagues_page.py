@@ -1,4 +1,4 @@
-"""`docs/colleagues.md` is followed literally with a sandbox, and prints what it shows."""
+"""The commands of `docs/colleagues.md`, run as written in a sandbox, print what the page shows."""
 
 from __future__ import annotations
 

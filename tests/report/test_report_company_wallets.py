@@ -46,6 +46,7 @@ def wallet(delivered: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def line(row: dict[str, Any], **changed: Any) -> str:
+    """Return the line of an export for a delivery, with changes."""
     values = {
         "hash": row["blockchain_transaction_hash"],
         "time": (row["completed_at"] - timedelta(minutes=5)).isoformat(),

@@ -1,4 +1,4 @@
-"""Conversion costs, by hand: exact values, separate counts, and their display."""
+"""Conversion costs of exchanges made by hand: exact values, separate counts, and their display."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def rates(
     publisher: str = "company",
     at_par: Mapping[str, str] | None = None,
 ) -> ReferenceRates:
-    """Return rates of the company, or of another source, for one day: base, quote, rate."""
+    """Return reference rates for one day; each of `stored` is a base, a quote and a rate."""
     rows = [
         {
             "publisher": publisher,
@@ -101,7 +101,8 @@ def test_an_on_ramp_costs_its_fee_and_the_loss_in_its_rate() -> None:
     assert values == [Decimal(1000), Decimal(990), Decimal(10), Decimal(8)]
     assert row["reference_difference"] == 2
     assert row["cost_bp"] == Decimal("100.00")
-    assert row["reference_difference_bp"] == Decimal("20.16")  # of 992, the converted amount
+    # The converted amount is 992.
+    assert row["reference_difference_bp"] == Decimal("20.16")
     assert (row["given_currency"], row["received_currency"]) == ("EUR", "USDC")
 
 
@@ -257,7 +258,7 @@ grounds = st.tuples(
 
 @pytest.mark.acceptance
 @given(st.lists(st.tuples(sizes, sizes, sizes, grounds), max_size=12), st.sampled_from([None, AT]))
-def test_conversions_of_many_days_and_coins_are_valued_as_each_by_itself(
+def test_many_conversions_together_are_valued_like_each_one_alone(
     drawn: list[tuple[Any, ...]], at: datetime | None
 ) -> None:
     known = rates(("EUR", "USDC", "1.1172"), ("USD", "EUR", "0.5"), ("EURC", "EUR", "1"), at=at)
@@ -350,7 +351,7 @@ def test_unproved_credits_of_a_virtual_account_are_counted_separately(
     assert row["cost"] is None
 
 
-def test_a_conversion_of_another_month_is_not_of_this_one() -> None:
+def test_a_conversion_of_another_month_is_left_out() -> None:
     before = datetime(2026, 9, 20, tzinfo=UTC)
     assert account_costs(opened_at=before, closed_at=datetime(2026, 9, 21, tzinfo=UTC)) == []
     assert account_costs(converted=Decimal(0)) == []

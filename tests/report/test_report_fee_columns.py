@@ -27,7 +27,7 @@ PERCENTAGES = (
     "100",
 )
 LIMIT = 10**28
-"""The amount, in units of the last decimal, above which amounts are computed separately."""
+"""The amount, in units of the eighteenth decimal, from which on fees are computed one by one."""
 
 
 def amount(random: Random) -> Decimal | None:
@@ -46,7 +46,7 @@ def amount(random: Random) -> Decimal | None:
 
 
 def drawn(random: Random, number: int) -> dict[str, Any]:
-    """Return a request with a fee mostly near the expected one, and sometimes random."""
+    """Return a random request; its fee is mostly near the expected one."""
     currency, gross = random.choice(CURRENCIES), amount(random)
     percentage = random.choice(PERCENTAGES)
     share = None if percentage is None else Decimal(percentage)
@@ -71,7 +71,7 @@ def drawn(random: Random, number: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_column_of_fees_is_each_fee_by_itself(seed: int) -> None:
+def test_a_column_of_fees_equals_fees_computed_one_by_one(seed: int) -> None:
     random = Random(seed)
     drawn_rows = [drawn(random, number) for number in range(2_000)]
     calculated = {"r3": Decimal("2.345"), "r4": Decimal(0), "r1999": Decimal("1.005")}

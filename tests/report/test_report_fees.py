@@ -160,7 +160,7 @@ def test_an_off_ramp_fee_taken_in_crypto_explains_its_cent() -> None:
     assert fees(odd).rows[0]["finding"] == "EUR 0.01 more: taken as USDC 1.629730 and converted"
 
 
-def test_the_calculators_word_is_marked_calculated_and_converted_for_an_off_ramp() -> None:
+def test_the_calculators_answer_is_marked_calculated_and_converted_for_an_off_ramp() -> None:
     result = fees_of(
         reconciliation(fee_requests=[fee(), {**OFF_RAMP, "exchange_rate": Decimal("0.92")}]),
         calculated={"r1": Decimal("210.00"), "r2": Decimal("80.000000")},
@@ -197,7 +197,7 @@ def test_a_rate_is_compared_with_the_others_of_its_pair_and_day() -> None:
     assert (found["r7"]["others_that_day"], found["r7"]["rate_deviation_bp"]) == (0, None)
 
 
-def test_a_rate_of_others_keeps_every_digit_that_a_column_holds() -> None:
+def test_the_rate_of_others_keeps_every_digit() -> None:
     longest = Decimal("99999999999999999999.123456789012345677")
     lower = longest.next_minus(Context(prec=38))
     rows = [fee(request_id=f"r{n}", exchange_rate=r) for n, r in enumerate((longest, lower, lower))]

@@ -1,4 +1,4 @@
-"""Packs sealed again by an attacker: findings, one line each, and never a traceback."""
+"""Packs that an attacker changed and sealed again: findings of one line each, never a traceback."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def copy(pack: Path, tmp_path: Path) -> Path:
 
 
 def sealed_again(folder: Path, change: Callable[[JSON], object] = lambda _: None) -> None:
-    """Hash every file, change the evidence and seal it with any content."""
+    """Hash the files of a pack again, apply `change` to its evidence, and seal it."""
     told = json.loads((folder / EVIDENCE).read_bytes())
     files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != EVIDENCE]
     hashes = {
@@ -72,7 +72,7 @@ def canonical(told: JSON) -> bytes:
 
 
 def verified(folder: Path, *options: str) -> Result:
-    """Return the command's output: one line for an error, or one per finding."""
+    """Run `treasury verify`; check that it prints one line per finding, or one for an error."""
     done = CliRunner().invoke(treasury, [*options, "verify", str(folder)])
     if done.exit_code == 0:
         return done
@@ -126,7 +126,7 @@ def test_every_field_of_the_evidence_may_be_anything(copy: Path) -> None:
 
 
 def reads(folder: Path) -> bool:
-    """Return whether the pack would be recomputed; refusals before that cost nothing."""
+    """Return whether a pack passes the checks that precede the expensive recomputation."""
     from treasury.core.errors import InputError
     from treasury.report.pack.sealed_pack import read_sealed
 
@@ -151,7 +151,7 @@ SEALED_AGAIN: dict[str, Callable[[JSON], object]] = {
     "code": lambda told: told["code"].update(libraries={}),
 }
 OFTEN = ("rules", "ledger", "answer")
-"""Cases tested on every submission; the others are tested before a release."""
+"""Cases without a mark of their own; the mark of their test applies to them all."""
 
 
 @pytest.mark.acceptance
@@ -167,7 +167,8 @@ def test_facts_that_were_changed_and_sealed_are_findings(
 ) -> None:
     sealed_again(copy, SEALED_AGAIN[name])
     said = verified(copy)
-    if name != "code":  # other code: tables are compared, the bytes of files are not
+    # A pack of other code may hold: its tables are compared, but not the bytes of its files.
+    if name != "code":
         assert said.exit_code != 0
     options = ("--workspace", str(desk.folder))
     done = CliRunner().invoke(treasury, [*options, "verify", "--with-workspace", str(copy)])
@@ -225,7 +226,8 @@ def special(path: Path, kind: str) -> None:
             path.mkdir()
         case "socket":
             here = Path.cwd()
-            os.chdir(path.parent)  # the path of a socket is short
+            # The path of a socket must be short.
+            os.chdir(path.parent)
             try:
                 with socket.socket(socket.AF_UNIX) as bound:
                     bound.bind(path.name)
@@ -274,6 +276,8 @@ def test_folders_are_neither_followed_nor_walked_without_end(copy: Path, tmp_pat
 
 
 def parquet_changes() -> Iterator[tuple[str, Callable[[Path], object]]]:
+    """Yield changes of a table's file, each with its name."""
+
     def rewritten(change: Callable[[pa.Table], pa.Table]) -> Callable[[Path], object]:
         return lambda path: pq.write_table(change(pq.read_table(path)), path)
 
@@ -311,7 +315,7 @@ CHANGES = dict(parquet_changes())
 @pytest.mark.acceptance
 @pytest.mark.thorough
 def test_every_table_of_a_pack_may_be_anything(pack: Path, tmp_path: Path) -> None:
-    """Each kind of change meets a table before a release; a third of them on every submission."""
+    """Each kind of change is made to one random table; without THOROUGH a third of the kinds."""
     tables = sorted(
         path.relative_to(pack).as_posix()
         for folder in ("inputs", "tables")
@@ -326,7 +330,7 @@ def test_every_table_of_a_pack_may_be_anything(pack: Path, tmp_path: Path) -> No
             shutil.copytree(pack, copy)
             try:
                 change(copy / name)
-            except pa.ArrowInvalid:  # that table cannot be written
+            except pa.ArrowInvalid:  # this change cannot be written
                 continue
             sealed_again(copy)
             verified(copy)
@@ -334,7 +338,7 @@ def test_every_table_of_a_pack_may_be_anything(pack: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.acceptance
-def test_bytes_turned_in_tables_end_in_findings(pack: Path, tmp_path: Path) -> None:
+def test_flipped_bytes_in_tables_are_findings(pack: Path, tmp_path: Path) -> None:
     draw = random.Random(SEED)
     copy = tmp_path / "copy"
     for path in draw.sample(sorted((pack / "inputs").glob("*.parquet")), 2):
@@ -349,7 +353,7 @@ def test_bytes_turned_in_tables_end_in_findings(pack: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.acceptance
-def test_a_table_that_no_memory_holds_is_a_finding(
+def test_a_table_larger_than_memory_is_a_finding(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verification_process, "memory_bound", lambda: 2 << 30)
@@ -363,7 +367,7 @@ def test_a_table_that_no_memory_holds_is_a_finding(
 
 
 @pytest.mark.acceptance
-def test_a_table_of_too_many_rows_is_not_begun(copy: Path) -> None:
+def test_a_table_with_too_many_rows_is_not_read(copy: Path) -> None:
     name = "inputs/commits.parquet"
     rows = verification_process.MOST_ROWS + 1
     pq.write_table(pa.table({"number": pa.nulls(rows, pa.int8())}), copy / name)

@@ -39,7 +39,7 @@ LOADING = {"src", "srcset", "data", "action", "poster", "background", "formactio
 
 
 class Page(HTMLParser):
-    """The elements of a page, and its texts."""
+    """The elements and texts of a page; `open` has the elements that are not closed."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -211,7 +211,7 @@ def test_the_page_forbids_scripts_and_loads_by_itself() -> None:
 
 
 def hostile() -> Reconciliation:
-    """Return a month with an attack in every text."""
+    """Return a month with hostile markup in nearly every text."""
 
     def poisoned(row: dict[str, Any], table: str, *keep: str) -> dict[str, Any]:
         texts = [field.name for field in SCHEMAS[table] if str(field.type) == "string"]

@@ -104,7 +104,7 @@ def test_a_second_line_for_a_request_is_charged_in_full(tmp_path: Path) -> None:
     )
 
 
-def test_any_usual_delimiter_and_order_of_columns_will_do(tmp_path: Path) -> None:
+def test_any_usual_delimiter_and_order_of_columns_is_accepted(tmp_path: Path) -> None:
     result = tied(tmp_path, "EUR;200;PAY-2026-004417", head="\ufeffCurrency;Fee;Reference")
     assert findings(result)["PAY-2026-004417"] == "agrees"
 

@@ -203,7 +203,9 @@ def test_a_wallet_is_compared_with_its_balance_in_each_asset(tmp_path: Path) -> 
     }
 
 
-def test_a_payout_that_had_not_come_is_on_its_way_in(month_end: Workspace, tmp_path: Path) -> None:
+def test_a_payout_that_had_not_arrived_is_on_its_way_in(
+    month_end: Workspace, tmp_path: Path
+) -> None:
     r = month_end.reconcile("2026-10")
     net = {
         row["payment_reference"]: row["fiat_net_amount"]
@@ -223,7 +225,7 @@ def test_a_payout_that_had_not_come_is_on_its_way_in(month_end: Workspace, tmp_p
     assert row_of(agreed, PAYOUTS)["finding"] == "agrees"
 
 
-def test_a_payout_that_may_have_come_is_named_and_not_counted(
+def test_a_payout_that_may_have_arrived_is_named_and_not_counted(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     result = compare_ledger(month_end.reconcile("2026-10"), ledger(tmp_path))
@@ -277,7 +279,7 @@ def test_a_transfer_between_own_accounts_is_on_its_way_over_the_cut_off(
 
 
 def summed(journal: Path) -> list[str]:
-    """Return the balances of a ledger that imported the journal: account, currency, balance."""
+    """Return the balances in a ledger that imported the journal, as lines of a CSV file."""
     balances: dict[tuple[str, str], Decimal] = {}
     with journal.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -342,7 +344,7 @@ def test_the_ledger_given_to_a_close_is_on_every_list_from_then_on(
         Decimal("-86.06"),
         "treasury exceptions --kind ledger_difference",
     )
-    # It can be carried without naming the file again.
+    # The difference can be carried without naming the ledger's file again.
     words = ["items", "carry", item.item_id, "--month", "2026-10", "--owner", "ines"]
     words += ["--by", "2026-11-30", "--reason", "booked in November"]
     told = CliRunner().invoke(treasury, ["--workspace", str(desk.folder), *words])

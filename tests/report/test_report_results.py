@@ -1,4 +1,4 @@
-"""Every answer made of tables: display, pandas, Excel, and its query."""
+"""Every result class: its display, its export to pandas and Excel, and its query."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from treasury.workspace import Workspace
 
 
 def results(t: Workspace, folder: Path) -> dict[str, Any]:
-    """Return one of each result, of the practice company's month if a workspace makes it."""
+    """Return one result of each class by its name, mostly for the practice month."""
     from treasury.close.ledger.ledger_comparison import compare_ledger
     from treasury.extract import SyncReport
     from treasury.extract.sync_run import Skipped, TableReport
@@ -85,7 +85,7 @@ def results(t: Workspace, folder: Path) -> dict[str, Any]:
 
 
 def _filled_in(sheet: Path) -> Path:
-    """Return a decision sheet with an invalid choice and a reason in its first row."""
+    """Put hostile text into the first row of a decision sheet, and return its path."""
     book = openpyxl.load_workbook(sheet)
     at = {cell.value: cell.column for cell in book["Open items"][1]}
     for title in ("Decision", "Reason", "Proposed by"):
@@ -100,7 +100,7 @@ def _statement(t: Workspace) -> StoredStatement:
 
 
 def classes() -> set[str]:
-    """Return every result class of the package, after loading all of its modules."""
+    """Return the names of all result classes that have sheets of their own."""
     for module in pkgutil.walk_packages(treasury.__path__, "treasury."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
@@ -117,7 +117,7 @@ def test_every_result_is_displayed_and_exported_exactly(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     made = results(month_end, tmp_path)
-    # Tables and explained lines have default sheets; people get `Accounting` as `ExportedBooks`.
+    # `Table` and `LineExplanation` have default sheets; `ExportedBooks` stands for `Accounting`.
     assert classes() == {*made, "Accounting"} - {"Table", "LineExplanation"}
     for name, result in made.items():
         html = result._repr_html_()

@@ -108,7 +108,7 @@ def test_each_request_counts_once_even_when_it_is_overdue_and_returned() -> None
     assert kinds(awaiting_funds=[waiting("RETURNED", overdue=4)]) == ["returned"]
 
 
-def test_exceptions_of_every_sort_need_somebody() -> None:
+def test_exceptions_of_every_kind_need_a_person() -> None:
     outcomes = ["suggested", "conflict", "duplicate", "unreferenced"]
     assert kinds(
         lines=[line(outcome, outcome=outcome) for outcome in outcomes],
@@ -199,7 +199,7 @@ def test_coins_that_are_overdue_are_sent_with_a_hash_and_not_paid_with_a_referen
     assert one.next_step == "Send each, then submit its transaction hash"
 
 
-def test_a_single_item_says_its_own_next_step() -> None:
+def test_a_single_item_shows_its_own_next_step() -> None:
     coins = waiting("SEND CRYPTO", currency="USDC", next_step="Send it on BASE")
     (one,) = closing_of(reconciliation(awaiting_funds=[coins]), ZONE).items.blocking.groups
     assert one.next_step == "Send it on BASE"
@@ -296,7 +296,7 @@ def test_funding_totals_are_separate_by_state_and_currency() -> None:
 def test_the_first_screen_does_not_roll_open_items_forward(
     month_end: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The roll-forward matches everything twice, so it is computed only when it is shown."""
+    """The roll-forward runs matching twice, so it is computed only when it is shown."""
 
     def never(*_: object) -> None:
         raise AssertionError

@@ -1,4 +1,4 @@
-"""The facts of the first screen for a program: equal to its words, amounts as text."""
+"""The first screen's facts as data for programs, with the same figures and amounts as text."""
 
 from __future__ import annotations
 

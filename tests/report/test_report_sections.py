@@ -1,4 +1,4 @@
-"""The report and the workbook show the same figures, each only once."""
+"""The report and the workbook show the same figures."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ def grids(closing: Closing, anchor: str, sheet: str) -> list[Grid]:
 
 
 def sheet_rows(closing: Closing, folder: Path, name: str) -> list[Mapping[str, object]]:
+    """Return the rows of a sheet of the close's workbook by column title."""
     path = folder / "close.xlsx"
     with workbook_beside(closing, path):
         pass

@@ -35,7 +35,7 @@ def copied(workspace: Workspace, folder: Path) -> Workspace:
 
 @pytest.fixture(scope="module")
 def desk(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Return a desk with October closed, with a ledger; to be read or copied."""
+    """Return a workspace with October closed with a ledger, for reading and copying only."""
     folder = tmp_path_factory.mktemp("packs")
     desk = copied(month_end, folder / "desk")
     (folder / "ledger.csv").write_text(BOOKS)
@@ -78,7 +78,7 @@ def test_the_evidence_names_the_inputs_of_the_close_and_every_file(
     desk.journal.verify(told.journal)
     assert (told.rules_hash, told.rules) == (period.close.rules_hash, period.close.rules)
     assert told.code == code_of()
-    # The month's own files, and the ones that end on the day before, which prove opening balances.
+    # These are the month's files and those of September, which prove the opening balances.
     own = [path for path in (desk.folder / "bank").iterdir() if path.stem[-7:] >= "2026-09"]
     assert told.bank_files == {path.name: sha256(path.read_bytes()) for path in own}
     assert told.ledger == {"file_name": "ledger.csv", "sha256": sha256(BOOKS.encode())}
@@ -172,7 +172,8 @@ def test_the_signer_is_compared_with_the_journal(
     assert evidence.period is not None
     close = msgspec.structs.replace(evidence.period.close, reviewed_by="carl")
     resealed(copy, period=msgspec.structs.replace(evidence.period, close=close))
-    assert not verify_pack(copy).holds  # the page still names bert
+    # The page in the pack still names bert.
+    assert not verify_pack(copy).holds
     found = desk.verify_pack(copy)
     assert not found.holds
 

@@ -1,4 +1,4 @@
-"""The page in a real browser: no table is wider than its place, on a screen, a phone or paper."""
+"""The report in a real browser: no table is too wide for a screen, a phone or paper."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LARGE = Decimal("98765432.10")
 COINS = Decimal("98765432.123456")
 WORD = "INVOICE/" * 30
 PLACES = {"screen": (1280, "screen"), "phone": (390, "screen"), "paper": (1032, "print")}
-"""Width in pixels; A4 landscape without its margins has 1032."""
+"""The width in pixels and the medium of each place; A4 landscape within its margins has 1032."""
 WIDE = """[...document.querySelectorAll('.scroll')]
     .filter(one => !one.querySelector('svg') && one.scrollWidth > one.clientWidth + 1)
     .map(one => one.innerText.slice(0, 60))"""
@@ -51,7 +51,7 @@ def browser() -> Iterator[Browser]:
 
 
 def page() -> str:
-    """Return a page of large amounts, long words and long findings."""
+    """Return a report with large amounts, long words and long findings."""
     r = reconciliation(
         statements=[account(opening_balance=LARGE), account(account=PROVIDER, name=WORD)],
         lines=[
@@ -77,7 +77,7 @@ def page() -> str:
 
 @pytest.fixture(scope="module")
 def october(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the address of the practice month's page."""
+    """Return the address of the practice month's report."""
     path = tmp_path_factory.mktemp("october") / "report.html"
     path.write_text(render_html(month_end.periods.month("2026-10")), "utf-8")
     return path.as_uri()
