@@ -1,11 +1,13 @@
 """TOML: nesting is limited, and the line of a key is found in all its spellings."""
 
-import time
 import tomllib
 
 import pytest
 
 from treasury.core.toml_text import Keys, line_of, parse_toml
+
+pytestmark = pytest.mark.timeout(60)
+"""Each test ends in a second or two; superlinear work on its input would take minutes."""
 
 TEXT = """\
 one = 1
@@ -47,19 +49,14 @@ def test_the_line_of_a_key_is_where_its_value_ends(keys: Keys, line: int | None)
 
 def test_the_line_of_a_key_is_found_quickly_in_a_long_file() -> None:
     text = "".join(f"key{number} = [\n{number},\n]\n" for number in range(1500))
-    began = time.process_time()
     assert line_of(text, ("key1400",)) == 1401 * 3
-    assert time.process_time() - began < 5
 
 
 def test_the_line_after_a_long_value_is_found_quickly() -> None:
     numbers = "1,\n" * 20_000
     text = f'[one]\na = [\n{numbers}]\r\nb = """{numbers}"""\nc = 1 # }}\n[two]\nd = \'[\'\ne = 1'
-    began = time.process_time()
     lines = [line_of(text, keys) for keys in (("one", "c"), ("two", "e"), ("two", "f"))]
     assert lines == [40_005, 40_008, None]
-    # This would take minutes if each line of a value were tried.
-    assert time.process_time() - began < 2
 
 
 BOMBS = {
@@ -83,10 +80,8 @@ BOMBS = {
 @pytest.mark.first_case
 @pytest.mark.parametrize(("text", "reason"), BOMBS.values(), ids=BOMBS)
 def test_toml_that_takes_long_to_parse_is_refused_quickly(text: str, reason: str) -> None:
-    began = time.process_time()
     with pytest.raises(tomllib.TOMLDecodeError, match=reason):
         parse_toml(text)
-    assert time.process_time() - began < 2
 
 
 def test_values_of_valid_files_are_still_read() -> None:
