@@ -54,6 +54,6 @@ def test_a_row_of_a_package_file_with_an_unquoted_comma_is_refused(
     assert package_rows("words_of_test", "words.csv") == (
         {"code": "one", "meaning": "first, of two"},
     )
-    (folder / "words.csv").write_text("code,meaning\ntwo,second, of two\n", "utf-8")
-    with pytest.raises(ValueError, match=r"words\.csv: 3 cells instead of 2"):
-        package_rows("words_of_test", "words.csv")
+    (folder / "wrong.csv").write_text("code,meaning\ntwo,second, of two\n", "utf-8")
+    with pytest.raises(ValueError, match=r"wrong\.csv: 3 cells instead of 2"):
+        package_rows("words_of_test", "wrong.csv")
