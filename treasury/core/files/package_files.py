@@ -21,9 +21,17 @@ def package_toml(package: str, name: str) -> dict[str, Any]:
 
 @cache
 def package_rows(package: str, name: str) -> tuple[dict[str, str], ...]:
-    """Read the rows of a package's CSV file by column; lines that begin with `#` are comments."""
+    """Read the rows of a package's CSV file by column; lines that begin with `#` are comments.
+
+    Raise ValueError for a row with more or fewer cells than the header, such as one with a comma
+    outside of quotes.
+    """
     lines = package_text(package, name).splitlines()
-    return tuple(csv.DictReader(line for line in lines if not line.startswith("#")))
+    header, *rows = csv.reader(line for line in lines if not line.startswith("#"))
+    for row in rows:
+        if len(row) != len(header):
+            raise ValueError(f"{package}/{name}: {len(row)} cells instead of {len(header)}: {row}")
+    return tuple(dict(zip(header, row, strict=True)) for row in rows)
 
 
 def step_sql(package: str, name: str) -> str:

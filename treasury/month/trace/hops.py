@@ -82,7 +82,7 @@ def bank_line(line: _Row) -> Hop:
 
 
 def reference(line: _Row) -> Hop:
-    """Return in words how a line was assigned to its request or virtual account."""
+    """Return the hop with the words for how a line was assigned, or why it was not."""
     if line["line_class"]:
         says = f"other business by the rule {line['rule_name']!r}"
         return Hop("Reference", "seen", says, is_for_provider=False)

@@ -92,7 +92,7 @@ def create_virtual_account(world: World, call: Call) -> VirtualBankAccount:
 
 
 class NewSessionB(NewSession, frozen=True, kw_only=True):
-    """A new hosted payment."""
+    """The fields for opening a payment session."""
 
     idempotency_key: Long
     external_ref: _Reference | None = None

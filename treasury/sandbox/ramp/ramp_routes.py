@@ -97,7 +97,7 @@ _ROUTES: Final = (*PEOPLE_ROUTES, *COMPANY_ROUTES, *REQUEST_ROUTES, *REFERENCE_R
 
 
 def routes(profile: str) -> tuple[Route, ...]:
-    """Return the operations of a profile; the published generation ignores idempotency keys."""
+    """Return the operations of a profile; in `b`, the published one, keys are ignored."""
     if profile != "b":
         return _ROUTES
     first = [route for route in _PUBLISHED if "{" not in route.path]

@@ -314,7 +314,11 @@ class CsvRows:
         return CsvMovement(key, row, status, booked, valued, signed, is_reversal, fee, balance)
 
     def _fee(self, row: CsvRow, key: Key) -> Decimal:
-        """Return the fee of a row; 0 in another currency, or for a credit, whose sender paid it."""
+        """Return the fee of a row.
+
+        It is 0 if the fee is in another currency, or if the row is a credit, because the sender
+        paid the fee.
+        """
         if self.cell(row, "fee_currency") not in {"", key[1]} or self._side(row) > 0:
             return Decimal(0)
         return (self._amount(row, "fee") or Decimal(0)).copy_abs()

@@ -231,7 +231,8 @@ _FOLLOWERS: Final = {
     "25": frozenset({"28", "28C", "34F", "13C", "13D", "60F", "60M"}),
     "28": frozenset({"34F", "13C", "13D", "60F", "60M"}),
 }
-"""Fields that may follow each head field below a text; otherwise the head is a line of the text."""
+"""After a text, a line that looks like one of these fields is that field only if one of the listed
+fields follows it. Otherwise, and always for an empty set, it is a line of the text."""
 _CLOSINGS: Final = frozenset({"62F", "62M"})
 _STARTS: Final = frozenset({"20", "25", "25P", "28", "28C", "60F", "60M", "940", "942"})
 """Fields at the beginning of a message; movements after them belong to this message."""

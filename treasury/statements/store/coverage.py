@@ -90,8 +90,8 @@ def coverage(
     confirmations
         Rows of the table `balance_confirmations`.
     undeclared
-        Further accounts; they come last and without a source, like accounts of statements that are
-        not declared.
+        Further accounts, which are listed last unless they are listed already. Like every account
+        that is not declared, they have no source.
     today
         If given, the gaps include the days without a statement up to yesterday.
     moved

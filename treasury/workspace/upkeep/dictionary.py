@@ -55,6 +55,10 @@ class Group(msgspec.Struct, frozen=True):
         heading, dot, _ = column.source.partition(".")
         return f"{self.document}, {heading}" if dot else self.document
 
+    def has_sections(self, table: Table) -> bool:
+        """Return whether the document has a section for a column of the table."""
+        return any("." in column.source for column in table.columns)
+
     def field(self, column: Column) -> str:
         """Return the name of the column's field in the source."""
         _, dot, field = column.source.partition(".")
@@ -87,9 +91,9 @@ GROUPS: Final = (
         about=(
             "Answers to create calls, for records that no endpoint reads or lists: one row per"
             " record, from its last answer. They are read from the journal, not from a commit of"
-            " the lake, so they have no history; `t.at` reads those journaled by then."
-            " `treasury.duckdb` contains the lake only: decisions stay in the journal's"
-            " chain, and `treasury sql … --format parquet` exports them."
+            " the lake, so they have no history; `t.at` reads the answers journaled by then."
+            " `treasury.duckdb` contains the lake only: people's decisions stay in the journal."
+            " `treasury sql … --format parquet` exports the answers."
         ),
         added=frozenset({"raw"}),
     ),
@@ -282,7 +286,7 @@ def _answers() -> str:
 def _group(group: Group) -> str:
     tables = "\n".join(_table(group, table) for table in group.tables)
     about = f"{group.about}\n\n" if group.about else ""
-    if group.document:
+    if any(map(group.has_sections, group.tables)):
         about += f"Sections are those of the {group.document}.\n\n"
     return f"## {group.name}\n\n{about}{tables}"
 
