@@ -184,6 +184,7 @@ def test_only_the_beginning_of_a_refusal_is_read(
     assert caught.value.status == int(status[:3])
 
 
+@pytest.mark.acceptance
 def test_a_decompression_bomb_as_refusal_keeps_its_status(credential: Credential) -> None:
     bomb = gzip.compress(b" " * (1 << 26))
     bombed = says(bomb, "Content-Encoding: gzip", status="503 Busy")
@@ -330,6 +331,7 @@ def test_an_echoed_secret_is_neither_shown_nor_stored(credential: Credential, wr
     assert not [one for one in shown if any(secret in one for secret in secrets)]
 
 
+@pytest.mark.acceptance
 @given(st.lists(st.sampled_from([*"a/%u", "\\", "\\u0061", "%61", "\\/", "%2f", "b"]), max_size=60))
 def test_a_secret_is_removed_in_every_encoding_and_the_rest_kept(pieces: list[str]) -> None:
     secret = "a/aa/aaa/aaaa"

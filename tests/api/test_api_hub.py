@@ -58,6 +58,7 @@ def saying(body: bytes, status: int = 200, **headers: str) -> Callable[..., None
     return answer
 
 
+@pytest.mark.acceptance
 def test_the_hub_names_the_owner_of_the_token(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,6 +75,7 @@ def test_the_hub_names_the_owner_of_the_token(
     assert asked == [("/hub/api/user", "token the-servers-own-token")] * 2
 
 
+@pytest.mark.acceptance
 def test_the_hub_can_be_asked_within_a_running_event_loop(serve: Serve) -> None:
     api = serve(saying(b'{"kind": "user", "name": "ines"}'))
 

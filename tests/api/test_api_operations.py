@@ -466,6 +466,7 @@ def test_a_number_keeps_its_own_digits_on_the_wire(recorder: Recorder, client: C
     assert b'"amount":25000.10,' in recorder.content[-1]
 
 
+@pytest.mark.acceptance
 def test_every_result_names_its_credential(client: Client) -> None:
     records = [
         client.finance.parties.get("x1"),

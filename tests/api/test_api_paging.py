@@ -45,6 +45,7 @@ def walked(connect: Connect, handler: Callable, size: int = 10) -> list[str]:
     return [record.value.id for record in client.finance.parties.iterate(size=size)]
 
 
+@pytest.mark.acceptance
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(count=st.integers(0, 35), size=st.integers(1, 12), bare=st.booleans())
 def test_every_record_is_returned_once(connect: Connect, count: int, size: int, bare: bool) -> None:

@@ -287,6 +287,7 @@ def route_of(method: str, path: str) -> str | None:
     return None
 
 
+@pytest.mark.acceptance
 def test_every_operation_of_both_specifications_works(practice: Practice) -> None:
     work_finance(practice)
     work_transfers(practice)

@@ -112,6 +112,7 @@ def test_a_surplus_response_that_arrives_later_is_never_used(credential: Credent
     assert len(served.heads) == 3
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("pause", [0.0, 0.05], ids=["one segment", "later"])
 @pytest.mark.parametrize("encrypted", [False, True], ids=["http", "https"])
 def test_a_surplus_response_through_a_proxy_is_never_used(

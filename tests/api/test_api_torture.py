@@ -177,6 +177,7 @@ def test_writes_through_every_fault_take_effect_once_or_are_known_not_to_have(
     assert not any(torture.sandbox.finance.ledger_sums().values())
 
 
+@pytest.mark.acceptance
 def test_lists_through_every_fault_are_whole_or_an_error(torture: Torture) -> None:
     transfers = torture.practice.maker.finance.transfers
     requests = torture.practice.maker.ramp.requests

@@ -70,6 +70,7 @@ def test_a_new_workspace_is_accessible_to_its_user_only(tmp_path: Path) -> None:
     assert modes(folder) == {".": 0o700, "treasury.toml": 0o600}
 
 
+@pytest.mark.acceptance
 def test_the_doctor_names_files_that_others_may_read(tmp_path: Path) -> None:
     folder = tmp_path / "desk"
     run = CliRunner()

@@ -308,6 +308,7 @@ def test_a_shared_journal_on_another_server_is_not_contacted_and_the_doctor_repo
     assert "missing  journal: " in doctor
 
 
+@pytest.mark.acceptance
 def test_init_confirms_the_typed_and_tried_addresses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ LINES = {
 BEFORE = {"bash": "", "zsh": "autoload -U compinit; compinit -u; "}
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(("shell", "ask"), [("bash", "complete -p"), ("zsh", "whence -w")])
 def test_the_line_of_the_setup_page_loads(shell: str, ask: str) -> None:
     program = shutil.which(shell)
@@ -38,6 +39,7 @@ def test_the_line_of_the_setup_page_loads(shell: str, ask: str) -> None:
     assert "_treasury_completion" in done.stdout
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("words", "expected"),
     [("treasury reconc", "reconcile"), ("treasury tables --fo", "--format")],

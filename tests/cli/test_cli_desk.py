@@ -65,6 +65,7 @@ def test_rows_are_the_same_in_every_format(month_end: Workspace, command: tuple[
     assert run(month_end, *command).exit_code == 0
 
 
+@pytest.mark.acceptance
 def test_amounts_keep_every_digit_in_json_and_csv(month_end: Workspace) -> None:
     query = "SELECT CAST('12345678901234567890.123456789012345678' AS DECIMAL(38,18)) AS amount"
     for form in ("json", "csv"):
@@ -90,6 +91,7 @@ def test_the_first_screen_is_not_provable_without_a_provider_report(
     assert "NOT PROVABLE" in run(month_end_unreported, "reconcile", "--month", "2026-10").stdout
 
 
+@pytest.mark.acceptance
 def test_the_first_screen_has_the_desks_layout(month_end: Workspace) -> None:
     told = run(month_end, "status").stdout
     title = "October 2026 · Harbour Lane Trading NV · SANDBOX, no real money"
@@ -174,6 +176,7 @@ def test_a_wrong_secret_is_reported_without_showing_it(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("lake/commits/*.parquet"))
 
 
+@pytest.mark.acceptance
 def test_a_second_writer_gets_the_name_of_the_lock_holder(
     month_end: Workspace, tmp_path: Path
 ) -> None:

@@ -88,6 +88,7 @@ def test_a_request_belongs_to_the_month_of_completion_in_local_time(
     }
 
 
+@pytest.mark.acceptance
 def test_network_is_an_alias_of_chain(month_end: Workspace) -> None:
     by_network = rows(month_end, "--month", "2026-10", "--by", "network")
     assert by_network == rows(month_end, "--month", "2026-10", "--by", "chain")

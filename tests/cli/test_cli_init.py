@@ -56,6 +56,7 @@ def addresses(served: Served) -> tuple[str, ...]:
     )  # fmt: skip
 
 
+@pytest.mark.acceptance
 def test_omitted_answers_are_left_out_of_settings_that_load(tmp_path: Path) -> None:
     assert init(tmp_path, "--company", 'A "quoted" \\ name').exit_code == 0
     settings = load_settings(tmp_path)
@@ -76,6 +77,7 @@ def test_a_folder_whose_path_is_a_glob_pattern_is_refused(tmp_path: Path, char: 
         Workspace(folder)
 
 
+@pytest.mark.acceptance
 def test_init_by_options_tries_each_connection(tmp_path: Path, served: Served, place: str) -> None:
     given = ("--credential", "maker", "harbour-maker", place, "--bank-file", str(CAMT))
     done = init(tmp_path / "desk", "--company", "Harbour", *addresses(served), *given)
@@ -139,6 +141,7 @@ def test_init_asks_on_a_terminal_and_repeats_a_question_after_a_wrong_answer(
     assert len(settings.accounts) == 1
 
 
+@pytest.mark.acceptance
 def test_a_company_that_presses_return_has_no_services_and_is_asked_for_its_environment(
     tmp_path: Path,
 ) -> None:
@@ -150,6 +153,7 @@ def test_a_company_that_presses_return_has_no_services_and_is_asked_for_its_envi
     assert settings.workspace.environment == "production"
 
 
+@pytest.mark.acceptance
 def test_an_environment_that_was_not_chosen_is_printed(tmp_path: Path) -> None:
     done = init(tmp_path / "one", "--company", "Harbour")
     assert "environment: staging; --environment chooses another" in done.stdout
@@ -181,6 +185,7 @@ def test_a_csv_is_declared_with_the_given_account_and_currency(tmp_path: Path) -
     assert (account.account, account.currency) == ("BE71096123456769", "EUR")
 
 
+@pytest.mark.acceptance
 def test_a_file_without_balances_is_declared_without_days(tmp_path: Path) -> None:
     path = tmp_path / "bank.csv"
     path.write_text(
@@ -217,6 +222,7 @@ def test_bank_files_alone_are_read_proved_and_exported_and_the_status_names_the_
     assert (tmp_path / "books" / "journal.csv").is_file()
 
 
+@pytest.mark.acceptance
 def test_hostile_answers_on_a_terminal_are_rejected_and_write_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "desk"
     answers = (

@@ -109,6 +109,7 @@ def test_a_reader_may_supply_their_own_keys(run: Run, desk: Path, tmp_path: Path
         run("verify", "--keys", str(own))
 
 
+@pytest.mark.acceptance
 def test_required_signatures_are_checked_for_every_decision(run: Run, desk: Path) -> None:
     decide(desk, "before")
     public = run("key", "make").stdout.strip()

@@ -43,6 +43,7 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
     return Workspace(tmp_path / "desk")
 
 
+@pytest.mark.acceptance
 def test_a_table_is_exported_completely_and_exactly_to_arrow_pandas_and_others(
     month_end: Workspace,
 ) -> None:
@@ -71,6 +72,7 @@ def test_the_tables_and_their_columns_are_listed(month_end: Workspace) -> None:
     assert month_end.tables("fees").arrow["column"].to_pylist() == columns
 
 
+@pytest.mark.acceptance
 def test_changes_since_the_first_sync_are_listed(month_end: Workspace) -> None:
     told = rows(month_end, "changes", "transfers", "--since", "2020-01-01")
     assert {row["change"] for row in told} == {"new"}
@@ -141,6 +143,7 @@ def test_durations_come_from_events_and_end_with_the_current_status(month_end: W
     assert set(observed["known_from"].to_pylist()) == {"observation"}
 
 
+@pytest.mark.acceptance
 def test_status_names_the_stored_data(month_end: Workspace) -> None:
     told = run(month_end, "lake", "status").stdout
     assert "commits  " in told
@@ -232,6 +235,7 @@ def test_the_doctor_reports_a_company_name_that_no_payment_file_can_carry(desk: 
     assert "payment files" not in {f.topic for f in Workspace(desk.folder).doctor().findings}
 
 
+@pytest.mark.acceptance
 def test_the_doctor_of_an_empty_workspace_names_the_first_step(tmp_path: Path) -> None:
     given = ["-w", str(tmp_path), "init", "--company", "A", "--offline"]
     for name in ("token", "finance", "ramp"):

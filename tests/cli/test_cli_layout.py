@@ -164,6 +164,7 @@ ROWS = st.lists(
 )
 
 
+@pytest.mark.acceptance
 @given(rows=ROWS, width=st.integers(10, 140), spare=st.sampled_from([(), ("more",), ("text",)]))
 @settings(max_examples=150)
 def test_every_value_is_shown_unbroken_in_any_width(

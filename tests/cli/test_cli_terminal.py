@@ -191,8 +191,8 @@ def test_output_of_a_reading_process_is_escaped(tmp_path: Path) -> None:
     assert steering((out + err).decode()) == set()
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("verb", ["add", "read", "check"])
-@pytest.mark.first_case
 def test_an_argument_that_is_not_a_regular_file_is_refused_without_waiting(
     desk: Workspace, tmp_path: Path, verb: str
 ) -> None:
@@ -239,6 +239,7 @@ def test_no_named_file_blocks_or_is_read_endlessly(
         assert str(path) in str(done.exception)
 
 
+@pytest.mark.acceptance
 def test_a_device_as_standard_input_is_not_read() -> None:
     command = [sys.executable, "-m", "treasury.cli", "statements", "read", "-"]
     with Path("/dev/zero").open("rb") as zero:
@@ -256,6 +257,7 @@ def test_more_rows_than_the_table_limit_are_printed_completely(desk: Workspace) 
     assert len({line.rindex("-1.50") for line in lines[2:]}) == 1
 
 
+@pytest.mark.acceptance
 def test_rows_too_wide_for_a_line_are_printed_as_blocks(desk: Workspace) -> None:
     done = run(desk.folder, "sql", "SELECT * FROM statement_entries ORDER BY entry_id")
     rows = desk.sql("SELECT * FROM statement_entries ORDER BY entry_id").arrow

@@ -49,7 +49,7 @@ def test_the_list_of_commands_shows_their_own_summaries(name: str) -> None:
     assert (command.name, command.get_short_help_str(limit=1000)) == (name, VERBS[name].about)
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_commands_without_data_load_no_library(option: str) -> None:
     done = python(
@@ -107,7 +107,7 @@ def test_every_other_command_works_without_the_practice_services() -> None:
     assert python(code).returncode == 0
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("verb", sorted(PRACTICE))
 def test_a_command_with_a_missing_extra_names_the_installation(verb: str) -> None:
     done = without(("starlette",), verb)

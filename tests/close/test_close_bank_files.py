@@ -89,6 +89,7 @@ def test_a_company_with_bank_files_alone_closes_its_month(desk: Workspace, tmp_p
     assert desk.periods.verify("2026-10").answer.lines.arrow.num_rows == 2
 
 
+@pytest.mark.acceptance
 def test_a_company_with_services_that_were_never_read_does_not_close(
     desk: Workspace,
 ) -> None:
@@ -164,6 +165,7 @@ def confirm(desk: Workspace, *balances: tuple[str, str]) -> None:
         desk.statements.confirm(GERMAN, balance, day, source="online banking", actor=ANNA)
 
 
+@pytest.mark.acceptance
 def test_two_confirmed_balances_prove_an_account_if_the_lines_connect_them(
     german: Workspace, tmp_path: Path
 ) -> None:
@@ -178,6 +180,7 @@ def test_two_confirmed_balances_prove_an_account_if_the_lines_connect_them(
     assert verify_pack(german.close("2026-10", tmp_path / "pack").folder).holds
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "balances",
     [
@@ -197,6 +200,7 @@ def test_balances_that_the_lines_do_not_connect_prove_nothing(
     assert not closing.balances.arrow["proved"][0].as_py()
 
 
+@pytest.mark.acceptance
 def test_a_statement_with_another_balance_contradicts_confirmed_balances(
     german: Workspace, tmp_path: Path
 ) -> None:

@@ -88,6 +88,7 @@ def test_a_wrong_carrying_amount_is_an_error_of_beancount(
     assert "Assets:Coins:USDC" in error.message
 
 
+@pytest.mark.acceptance
 def test_the_value_exchanged_for_coins_offsets_the_requests_own_entry(
     books: Accounting, october_tied: Closing
 ) -> None:
@@ -174,6 +175,7 @@ def test_a_mapping_that_names_no_account_of_measured_coins_is_refused(
     assert not (tmp_path / "journal").exists()
 
 
+@pytest.mark.acceptance
 def test_each_holder_of_measured_coins_has_a_pool(tied: Workspace, october_tied: Closing) -> None:
     pools = {row["pool"] for row in october_tied.coins.measured.arrow.to_pylist()}
     assert pools == {holders(tied)[name] for name in (

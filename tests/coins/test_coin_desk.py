@@ -140,6 +140,7 @@ def test_own_transfers_are_no_disposals_and_move_the_carrying_amount(
     assert entity["closing_quantity"] == Decimal("474004.30")
 
 
+@pytest.mark.acceptance
 def test_coins_sent_for_an_open_request_stay_in_the_pool(
     october_tied: Closing, where: dict[str, str]
 ) -> None:
@@ -256,6 +257,7 @@ def test_coins_that_left_without_having_arrived_block(
     assert len(untied(closing)) == 2, "and the pool that got them has not what is proved"
 
 
+@pytest.mark.acceptance
 def test_a_proved_balance_without_a_pool_blocks(
     october: Closing, unmeasured: Workspace, where: dict[str, str], tmp_path: Path
 ) -> None:

@@ -41,6 +41,7 @@ def cells(section: Section) -> list[list[str]]:
     return [[cell.text for cell in row] for grid in section.grids for row in grid.rows]
 
 
+@pytest.mark.acceptance
 def test_the_section_has_a_table_for_each_status(october_tied: Closing) -> None:
     section = coins_section(october_tied.coins)
     assert [grid.caption.partition(":")[0] for grid in section.grids] == [
@@ -70,6 +71,7 @@ def test_without_coins_the_section_says_so(october: Closing) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.acceptance
 def test_a_balance_without_a_rate_has_no_value_and_says_why(october: Closing) -> None:
     nothing = ReferenceRates(at_par={}, stored=lambda _: ())
     coins = coin_accounts(

@@ -128,6 +128,7 @@ def kinds(events: Sequence[Row]) -> list[tuple[str, str, str | None, str | None]
     return [tuple(row[name] for name in names) for row in events]  # type: ignore[misc]
 
 
+@pytest.mark.acceptance
 def test_an_off_ramp_and_its_movement_are_one_disposal_for_the_gross() -> None:
     (event,), crossings = told(ramp_requests=[request()], wallet_movements=[seen()])
     assert kinds([event]) == [("request:r1", "disposed", OURS, None)]
@@ -199,6 +200,7 @@ def test_a_transfer_to_our_wallet_is_no_disposal_even_across_month_end() -> None
     assert crossings == []
 
 
+@pytest.mark.acceptance
 def test_the_destination_of_a_transfer_comes_from_account_address_or_chain() -> None:
     def kind_of_transfer(*movements: Row, **changed: Any) -> tuple[str, str | None]:
         (event,), _ = told(transfers=[transfer(**changed)], wallet_movements=movements)
@@ -222,6 +224,7 @@ def test_an_open_transfer_is_in_transit_and_a_failed_one_claims_no_movement() ->
     assert crossings == []
 
 
+@pytest.mark.acceptance
 def test_an_off_ramp_from_custody_is_one_disposal_and_crosses_month_end_by_the_account() -> None:
     (event,), crossings = told(ramp_requests=[request()], transfers=[transfer()])
     assert kinds([event]) == [("request:r1", "disposed", "account", None)]
@@ -235,6 +238,7 @@ def test_transfers_between_our_wallets_are_no_disposal() -> None:
     assert kinds(events) == [("movement:m1", "transferred", OURS, SAFE)]
 
 
+@pytest.mark.acceptance
 def test_foreign_or_withdrawn_movements_are_no_event() -> None:
     events, _ = told(wallet_movements=[seen(BEFORE, OTHER, "0xdd")])
     assert events == []

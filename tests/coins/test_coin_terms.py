@@ -205,6 +205,7 @@ def test_an_unknown_coin_is_refused_when_proposed_and_the_known_ones_are_named(
     assert journal.entries() == []
 
 
+@pytest.mark.acceptance
 def test_a_coin_named_by_rules_or_records_is_known(month_end: Workspace, tmp_path: Path) -> None:
     desk = copied(month_end, tmp_path / "desk")
     rules = desk.folder / "rules.toml"

@@ -85,6 +85,7 @@ def test_gains_and_closing_follow_from_payments_receipts_and_remeasurement(
     assert all(row.gain == row.proceeds + row.carrying_amount for row in booked)  # type: ignore[operator]
 
 
+@pytest.mark.acceptance
 @given(histories(), st.sampled_from(("entity", "wallet")))
 def test_fifo_disposes_of_the_oldest_lot_first(events: list[dict[str, Any]], pool: str) -> None:
     """Use one month, so that no closing is rounded in between."""
@@ -121,6 +122,7 @@ def test_fifo_disposes_of_the_oldest_lot_first(events: list[dict[str, Any]], poo
         assert stated == [lot[1] for lot in lots.get(name, [])]
 
 
+@pytest.mark.acceptance
 @given(histories())
 def test_the_weighted_average_uses_exact_fractions(events: list[dict[str, Any]]) -> None:
     month = [each | {"happened_on": min(each["happened_on"], FIRST.last)} for each in events]
@@ -245,6 +247,7 @@ def test_a_reversed_difference_leaves_the_figures_of_coins_that_are_never_remeas
             assert same.remeasured == same.reversed == 0
 
 
+@pytest.mark.acceptance
 @given(CHOICES, histories(), MONTHLY)
 def test_with_one_pool_own_transfers_change_nothing(
     chosen: CoinTerms, events: list[dict[str, Any]], rates: Mapping[Month, Decimal]
@@ -258,6 +261,7 @@ def test_with_one_pool_own_transfers_change_nothing(
         assert moved(one, "transferred") == 0
 
 
+@pytest.mark.acceptance
 @given(CHOICES, histories(), MONTHLY)
 def test_transfers_between_wallets_balance(
     chosen: CoinTerms, events: list[dict[str, Any]], rates: Mapping[Month, Decimal]
@@ -272,6 +276,7 @@ def test_transfers_between_wallets_balance(
         assert all(row.gain is None and row.proceeds is None for row in booked)
 
 
+@pytest.mark.acceptance
 @given(histories())
 def test_fifo_over_several_months_equals_a_list_of_lots(events: list[dict[str, Any]]) -> None:
     """Compare with a list of lots, oldest first; each event and closing may round by a cent."""

@@ -154,6 +154,7 @@ def test_each_table_of_the_month_has_the_same_sums(exposure: ProviderExposure) -
         assert sums == {scope: amount for scope, amount in totals.items() if scope != "all"}
 
 
+@pytest.mark.acceptance
 def test_an_exceeded_limit_is_an_open_item_in_every_view(desk: Workspace, closing: Closing) -> None:
     items = {item.item_id: item for item in closing.items if item.subject == "exposure"}
     assert {name: (item.kind, item.state, item.turn) for name, item in items.items()} == {

@@ -57,6 +57,7 @@ def test_sums_are_by_currency_and_in_euros() -> None:
     assert repr(exposure) == f"<{exposure.title}>"
 
 
+@pytest.mark.acceptance
 def test_a_sum_is_rounded_once_and_not_row_by_row() -> None:
     exposure = exposed(
         *(span("0.000001", at(5), currency="USDC", subject_id=str(n)) for n in range(6000))

@@ -81,6 +81,7 @@ def begun(staging: Path) -> list[Path]:
     return sorted(staging.rglob("*.parquet"))
 
 
+@pytest.mark.acceptance
 def test_the_first_rows_of_a_table_are_written_without_the_lock_and_moved_under_it(
     lake: Lake, fetched: FetchedRows, staging: Path
 ) -> None:
@@ -108,6 +109,7 @@ def test_rows_that_waited_for_another_commit_count_from_their_own_commit(
     assert stored(lake) == [("1", "open", at), ("2", "settled", at)]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("other", [False, True], ids=["alone", "after another commit"])
 def test_the_later_version_of_a_repeated_record_counts(
     lake: Lake, fetched: FetchedRows, *, other: bool
@@ -128,6 +130,7 @@ def test_the_later_version_of_a_repeated_record_counts(
     assert stored(lake, "orders_history") == []
 
 
+@pytest.mark.acceptance
 def test_dependent_rows_refer_to_the_new_rows_before_them(
     lake: Lake, fetched: FetchedRows, staging: Path
 ) -> None:
@@ -141,6 +144,7 @@ def test_dependent_rows_refer_to_the_new_rows_before_them(
     assert [row[0] for row in stored(lake, "events")] == ["a"]
 
 
+@pytest.mark.acceptance
 def test_a_complete_list_after_the_first_rows_marks_missing_records(
     lake: Lake, fetched: FetchedRows
 ) -> None:

@@ -105,6 +105,7 @@ NETWORKS = form(
 )
 
 
+@pytest.mark.acceptance
 def test_adding_a_table_is_adding_one_declaration(
     calm: tuple[Sandbox, Served], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

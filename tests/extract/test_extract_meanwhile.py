@@ -103,6 +103,7 @@ def test_service_rows_written_meanwhile_are_not_overwritten(
     assert contents(lake)["accounts"] == before["accounts"]
 
 
+@pytest.mark.acceptance
 def test_the_second_of_two_syncs_is_refused_while_the_first_reads(
     calm: Own, calm_maker: Client, lake: Lake
 ) -> None:

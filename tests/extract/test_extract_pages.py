@@ -174,6 +174,7 @@ def test_an_endless_list_stores_nothing(tmp_path: Path, lake: Lake, answer: Answ
     assert lake.commits().num_rows == 0
 
 
+@pytest.mark.acceptance
 def test_repeating_pages_are_not_read_to_the_end(tmp_path: Path, lake: Lake) -> None:
     asked: list[int] = []
 

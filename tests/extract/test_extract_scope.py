@@ -101,6 +101,7 @@ def settled(lake: Lake, order: str) -> dict:
     return lake.snapshot().sql(query).to_pylist()[0]
 
 
+@pytest.mark.acceptance
 def test_only_the_named_tables_are_requested_and_written(
     desk: tuple[Client, Rewriting, Lake],
 ) -> None:
@@ -113,7 +114,7 @@ def test_only_the_named_tables_are_requested_and_written(
     assert filled == {"fees", "wallets", "wallet_balances"}
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("name", [*(table.name for table in TABLES)])
 def test_every_table_can_be_synced_alone(
     desk: tuple[Client, Rewriting, Lake], synced: tuple[Lake, SyncReport], name: str

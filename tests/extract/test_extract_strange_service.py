@@ -138,6 +138,7 @@ def test_parties_listed_without_their_checks_are_read_in_detail(
     assert contents(lake)["parties"] == contents(synced[0])["parties"]
 
 
+@pytest.mark.acceptance
 def test_a_listed_record_that_comes_twice_is_stored_once(sync_with: Sync, lake: Lake) -> None:
     sync_with("/fiat-currencies", lambda currencies: currencies + currencies)
     rows = lake.snapshot().sql("SELECT id FROM fiat_currencies").to_pylist()

@@ -159,6 +159,7 @@ def test_a_small_table_that_is_not_offered_keeps_its_rows(
     assert all(row["vanished_at"] is None for row in rows)
 
 
+@pytest.mark.acceptance
 def test_a_sync_with_a_wrong_address_marks_nothing_as_vanished(
     published: Published, filled: Lake, tmp_path: Path
 ) -> None:

@@ -127,6 +127,7 @@ def test_a_new_field_is_named_once_and_remembered(desk: Desk) -> None:
     assert desk.findings == [SyncFinding("field", "company", "moon")]
 
 
+@pytest.mark.acceptance
 def test_a_new_nested_field_is_named_by_its_path(desk: Desk) -> None:
     def with_planet(body: dict[str, Any]) -> dict[str, Any]:
         parties = [p | {"address": p["address"] | {"planet": "B"}} for p in body["result"]]
@@ -231,7 +232,7 @@ def test_an_account_named_by_transfers_but_by_no_list_is_reported(desk: Desk) ->
     assert named_nowhere(desk.lake.snapshot()) == []
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("numbers", "gaps"),
     [

@@ -72,6 +72,7 @@ def test_entries_are_returned_in_order_with_every_digit(journal: Journal) -> Non
     assert journal.verify() == journal.head()
 
 
+@pytest.mark.first_case
 def test_a_nonce_is_valid_for_one_entry(journal: Journal) -> None:
     journal.append("x", "y", {}, actor=ANNA, nonce="n")
     with pytest.raises(ActionRefused, match="already decided: x for y by anna"):
@@ -79,6 +80,7 @@ def test_a_nonce_is_valid_for_one_entry(journal: Journal) -> None:
     assert len(journal.entries()) == 1
 
 
+@pytest.mark.first_case
 def test_a_nonce_is_valid_for_one_of_several_entries_added_together(journal: Journal) -> None:
     drafts = [Draft("x", "1", {}, ANNA, "n"), Draft("x", "2", {}, ANNA, "n")]
     with pytest.raises(ActionRefused, match="already decided: x for 1 by anna"):
@@ -86,6 +88,7 @@ def test_a_nonce_is_valid_for_one_of_several_entries_added_together(journal: Jou
     assert journal.head().seq == 0
 
 
+@pytest.mark.first_case
 def test_several_entries_are_added_together_or_not_at_all(journal: Journal) -> None:
     journal.append("x", "y", {}, actor=ANNA, nonce="taken")
     drafts = [Draft("x", "1", {}, ANNA), Draft("x", "2", {}, ANNA, "taken")]
@@ -98,6 +101,7 @@ def test_several_entries_are_added_together_or_not_at_all(journal: Journal) -> N
     journal.verify()
 
 
+@pytest.mark.first_case
 def test_an_entry_is_added_only_after_the_head_that_was_read(journal: Journal) -> None:
     head = journal.head()
     journal.append("x", "y", {}, actor=ANNA)
@@ -106,6 +110,7 @@ def test_an_entry_is_added_only_after_the_head_that_was_read(journal: Journal) -
     assert [entry.subject for entry in journal.entries()] == ["y", "in time"]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     "statement",
     [
@@ -127,6 +132,7 @@ def test_the_database_refuses_an_accidental_change(
     assert journal.verify().seq == 2
 
 
+@pytest.mark.first_case
 def test_replacing_a_row_and_emptying_the_table_are_refused_too(
     journal: Journal, url: str, run: Callable[..., None]
 ) -> None:
@@ -139,6 +145,7 @@ def test_replacing_a_row_and_emptying_the_table_are_refused_too(
     assert journal.verify().seq == 1
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("statement", "found"),
     [
@@ -158,6 +165,7 @@ def test_a_deliberate_change_is_detected_by_the_chain(
         journal.verify()
 
 
+@pytest.mark.acceptance
 def test_threads_add_to_one_chain(journal: Journal) -> None:
     def add(name: str) -> None:
         for number in range(5):
@@ -219,6 +227,7 @@ def test_a_locked_database_is_a_clear_error_and_loses_nothing(
     impatient.close()
 
 
+@pytest.mark.first_case
 def test_a_journal_of_a_newer_version_is_left_unchanged(
     journal: Journal, url: str, run: Callable[..., None]
 ) -> None:
@@ -251,6 +260,7 @@ def test_a_journal_of_version_1_is_migrated_and_loses_nothing(tmp_path: Path) ->
     journal.close()
 
 
+@pytest.mark.first_case
 def test_entries_of_version_2_keep_their_hash_and_newer_ones_name_the_identity_level(
     journal: Journal, run: Callable[..., None], url: str
 ) -> None:
@@ -290,6 +300,7 @@ def test_entries_of_version_2_keep_their_hash_and_newer_ones_name_the_identity_l
     older.close()
 
 
+@pytest.mark.acceptance
 def test_an_empty_shared_database_of_version_1_is_migrated(
     postgresql: Server,
 ) -> None:
@@ -351,6 +362,7 @@ def test_a_server_that_is_not_there_is_a_clear_error_without_the_password(
     journal.close()
 
 
+@pytest.mark.first_case
 def test_the_newest_entry_about_a_subject_is_read_by_an_index(journal: Journal, url: str) -> None:
     assert journal.newest_about("A-1") is None
     journal.append("action.proposed", "A-1", {}, actor=ANNA)
@@ -365,6 +377,7 @@ def test_the_newest_entry_about_a_subject_is_read_by_an_index(journal: Journal, 
         assert "USING INDEX ix_entries_subject (subject=?)" in plan[-1]
 
 
+@pytest.mark.first_case
 def test_desks_time_their_sendings_by_the_database_servers_clock(
     journal: Journal, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -409,6 +422,7 @@ def test_the_servers_clock_is_reread_after_a_possible_sleep(
         assert len(asked) == 3
 
 
+@pytest.mark.acceptance
 def test_a_slow_reading_of_the_servers_clock_is_discarded(
     postgresql: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

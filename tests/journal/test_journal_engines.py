@@ -163,6 +163,7 @@ def by_tls(server: Server, host: str, root: Path | None) -> str:
     return f"postgresql+psycopg://remote@{address}{trusted}"
 
 
+@pytest.mark.acceptance
 def test_a_server_with_a_verified_certificate_gets_the_password(
     postgresql: Server, authority: Authority, tmp_path: Path
 ) -> None:
@@ -171,6 +172,7 @@ def test_a_server_with_a_verified_certificate_gets_the_password(
     assert used(by_tls(postgresql, DATABASE_HOST, root)) == ["y"]
 
 
+@pytest.mark.acceptance
 def test_a_server_with_an_unverified_certificate_gets_no_data(
     postgresql: Server, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,6 +45,7 @@ def test_heads_are_published_to_a_file_or_folder_and_read_back(
     assert journal.verify(*read_heads(file)) == heads[1]
 
 
+@pytest.mark.acceptance
 def test_the_first_missing_head_is_named(journal: Journal, tmp_path: Path) -> None:
     heads = []
     for number in range(4):

@@ -26,6 +26,7 @@ def test_the_default_journal_is_in_the_workspace(tmp_path: Path) -> None:
     assert (tmp_path / "journal.sqlite").is_file()
 
 
+@pytest.mark.acceptance
 def test_two_desks_share_a_journal_in_postgresql(postgresql: Server, tmp_path: Path) -> None:
     text = f'[journal]\nurl = "{postgresql.new_url()}"\n'
     one, other = desk(tmp_path / "one", text).journal, desk(tmp_path / "other", text).journal

@@ -92,6 +92,7 @@ def chained(
     return list(rows)
 
 
+@pytest.mark.first_case
 def test_an_entry_is_signed_by_its_persons_key_or_marked_unsigned(
     desk: Desk, tmp_path: Path
 ) -> None:
@@ -112,6 +113,7 @@ def test_an_entry_is_signed_by_its_persons_key_or_marked_unsigned(
     assert journal.entries()[0] == signed
 
 
+@pytest.mark.first_case
 def test_a_rebuilt_chain_is_complete_but_its_signatures_are_invalid(
     desk: Desk, url: str, tmp_path: Path
 ) -> None:
@@ -152,6 +154,7 @@ def test_identity_level_and_signature_cannot_be_changed_undetected(
         journal.verify()
 
 
+@pytest.mark.first_case
 def test_an_unsigned_decision_is_refused_if_signatures_are_required(
     desk: Desk, tmp_path: Path
 ) -> None:
@@ -170,6 +173,7 @@ def test_an_unsigned_decision_is_refused_if_signatures_are_required(
     assert noted[0].signature is None
 
 
+@pytest.mark.first_case
 def test_an_inserted_unsigned_approval_stops_every_decision(desk: Desk, tmp_path: Path) -> None:
     rules = SignatureRules(keys=keys_of(tmp_path, "ines", "jonas"), required=True, after=1)
     desk(None).append("x", "before signatures", {}, actor=INES)
@@ -208,6 +212,7 @@ def test_a_temporarily_unreadable_policy_does_not_lose_a_recorded_outcome(
         Journal(tmp_path, signing=Signing(None, load)).append("x", "y", {}, actor=INES)
 
 
+@pytest.mark.first_case
 def test_an_unsigned_record_stops_the_next_decision(desk: Desk, tmp_path: Path) -> None:
     rules = SignatureRules(keys=keys_of(tmp_path, "ines", "jonas"), required=True)
     journal = desk("ines", rules)
@@ -223,6 +228,7 @@ def test_an_unsigned_record_stops_the_next_decision(desk: Desk, tmp_path: Path) 
     assert journal.note([Draft("action.done", "A-3", {}, INES)])[0].seq == 5
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("thorough", [False, True])
 def test_stricter_rules_apply_to_entries_verified_before(
     url: str, tmp_path: Path, *, thorough: bool

@@ -175,6 +175,7 @@ def test_arbitrary_facts_keep_the_chain_valid(
     assert journal.verify() == Head(2, added[1])
 
 
+@pytest.mark.acceptance
 def test_threads_add_to_one_chain(journal: Journal) -> None:
     def add(name: str) -> None:
         for number in range(5):

@@ -173,6 +173,7 @@ def test_a_verified_journal_is_reverified_only_after_another_write(
     assert looks == [*range(1, 10)]
 
 
+@pytest.mark.acceptance
 def test_a_concurrent_reader_causes_no_reverification(journal: Journal, looks: list[int]) -> None:
     stop = threading.Event()
 
@@ -194,6 +195,7 @@ def test_a_concurrent_reader_causes_no_reverification(journal: Journal, looks: l
     assert journal.verify().seq == 23
 
 
+@pytest.mark.acceptance
 def test_a_shared_journal_is_verified_completely_before_money_moves(
     shared: Journal, looks: list[int]
 ) -> None:
@@ -216,6 +218,7 @@ def test_a_shared_journal_is_verified_completely_before_money_moves(
     assert shared.note([draft("A-1", "action.done")])[0].seq == 6
 
 
+@pytest.mark.acceptance
 def test_a_shared_journal_is_followed_from_its_last_verified_entry(
     shared: Journal, looks: list[int]
 ) -> None:

@@ -48,6 +48,7 @@ def files_in(folder: Path) -> set[str]:
 # Homes that are replaced, emptied or moved
 
 
+@pytest.mark.acceptance
 def test_a_commit_is_never_pushed_to_the_home_of_another_lake(tmp_path: Path, home: Path) -> None:
     """Both homes have the same number of heads, so the next number is free in the wrong one too."""
     anna, stranger = desk(tmp_path, "anna", home), desk(tmp_path, "carl", tmp_path / "other")
@@ -87,6 +88,7 @@ def test_a_home_replaced_during_a_push_gets_no_head(tmp_path: Path, home: Path) 
     assert statuses_of(anna.snapshot()) == {"a": "OPEN"}
 
 
+@pytest.mark.acceptance
 def test_a_moved_home_is_used_at_its_new_place(tmp_path: Path, home: Path) -> None:
     anna = desk(tmp_path, "anna", home)
     add(anna, 0, a="OPEN")
@@ -177,6 +179,7 @@ def test_a_gap_in_the_heads_stops_every_desk_before_it(
     assert content(ben) == content(anna)
 
 
+@pytest.mark.acceptance
 def test_other_files_next_to_the_heads_are_ignored(tmp_path: Path, home: Path) -> None:
     anna = desk(tmp_path, "anna", home)
     add(anna, 0, a="OPEN")
@@ -188,7 +191,7 @@ def test_other_files_next_to_the_heads_are_ignored(tmp_path: Path, home: Path) -
     assert content(ben) == content(anna)
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("damage", [b"", b"{}", b"\xff" * 400, b"[" * 100_000, None])
 def test_an_invalid_head_is_named_and_never_extended(
     tmp_path: Path, home: Path, damage: bytes | None
@@ -294,6 +297,7 @@ def test_a_lost_manifest_is_named(tmp_path: Path, home: Path) -> None:
 # Clocks, names, turns
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("hours", "words"), [(3, "180 minutes ahead of"), (-26, "1,560 minutes behind")]
 )
@@ -319,6 +323,7 @@ def test_a_desk_with_a_wrong_clock_reads_but_does_not_write(
     assert files_in(home / "heads") == {"000000000001"}
 
 
+@pytest.mark.acceptance
 def test_a_desk_slightly_behind_dates_its_commit_after_the_previous_one(
     tmp_path: Path, home: Path
 ) -> None:

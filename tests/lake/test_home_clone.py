@@ -99,7 +99,7 @@ def test_an_interrupted_clone_is_confirmed_again(
     assert "services.ramp" not in done.output
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("answer", ["n", "y"])
 def test_each_address_is_shown_and_confirmed_on_a_terminal(
     shared_home: Path, tmp_path: Path, answer: str, monkeypatch: pytest.MonkeyPatch

@@ -50,7 +50,7 @@ def test_two_desks_share_a_lake_through_a_cloud(tmp_path: Path, home: str) -> No
     assert damages(anna) == damages(ben) == []
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 def test_a_missing_service_is_reported_in_one_line(
     tmp_path: Path, home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,6 +36,7 @@ def desk(tmp_path: Path, name: str, home: Path, said: list[str] | None = None) -
     return shared_lake(tmp_path / name, home, tell=[].append if said is None else said.append)
 
 
+@pytest.mark.acceptance
 def test_a_commit_of_one_desk_is_pulled_by_another(tmp_path: Path, home: Path) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN", b="OPEN")
@@ -75,6 +76,7 @@ def test_the_second_writer_pulls_and_redoes_the_work(tmp_path: Path, home: Path)
     assert content(ben) == content(anna)
 
 
+@pytest.mark.acceptance
 def test_a_writer_that_is_behind_is_refused_without_changes(tmp_path: Path, home: Path) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
@@ -357,6 +359,7 @@ def test_another_lakes_home_is_refused(tmp_path: Path, home: Path) -> None:
         sharing_of(other).pull()
 
 
+@pytest.mark.acceptance
 def test_another_environment_and_a_later_form_are_refused(tmp_path: Path, home: Path) -> None:
     anna = desk(tmp_path, "anna", home)
     add(anna, 0, a="OPEN")

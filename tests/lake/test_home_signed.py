@@ -56,6 +56,7 @@ def team(tmp_path: Path) -> Team:
     return Team(tmp_path)
 
 
+@pytest.mark.acceptance
 def test_a_head_signed_by_an_enrolled_key_is_pulled(team: Team) -> None:
     team.enrol("anna", "ben")
     anna, ben = team.desk("anna"), team.desk("ben")
@@ -68,7 +69,7 @@ def test_a_head_signed_by_an_enrolled_key_is_pulled(team: Team) -> None:
     assert head.public_key in team.rules.keys["ben"]
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -97,6 +98,7 @@ def test_an_unsigned_or_changed_head_is_refused_and_unused(
     assert content(ben) == before
 
 
+@pytest.mark.acceptance
 def test_a_signed_head_of_another_series_is_refused_behind_an_unsigned_one(team: Team) -> None:
     team.enrol("anna", "ben")
     anna, ben = team.desk("anna"), team.desk("ben")
@@ -187,6 +189,7 @@ def test_the_policy_of_a_desk_decides_and_the_doctor_reports_refused_heads(
     assert run(ben, "lake", "pull").output.startswith("pulled ")
 
 
+@pytest.mark.acceptance
 def test_a_clone_into_a_folder_with_a_policy_accepts_only_signed_heads(
     anna: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,7 @@ def told(rows: pa.Table) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in rows.to_pylist()]
 
 
+@pytest.mark.acceptance
 def test_each_field_that_changed_is_a_row_with_all_its_digits(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, with_amount(requests(a="OPEN", b="OPEN"), "10.50"))
@@ -50,6 +51,7 @@ def test_each_field_that_changed_is_a_row_with_all_its_digits(tmp_path: Path) ->
     assert told(changes_of(lake.snapshot(), "requests", day(2))) == []
 
 
+@pytest.mark.acceptance
 def test_vanishing_and_reappearing_are_changes(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="OPEN", b="OPEN"))
@@ -63,6 +65,7 @@ def test_vanishing_and_reappearing_are_changes(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.acceptance
 def test_a_change_that_no_column_holds_shows_as_raw(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     for number in range(2):
@@ -92,6 +95,7 @@ def test_a_table_without_history_is_reported(
         changes_of(small_lake(tmp_path).snapshot(), name, since)
 
 
+@pytest.mark.acceptance
 def test_observed_durations_mark_unknown_bounds(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 1, requests(a="OPEN"))

@@ -111,6 +111,7 @@ def test_recovery_may_be_interrupted(lake: Lake, tmp_path: Path) -> None:
         assert content(small_lake(folder)) == expected, point
 
 
+@pytest.mark.acceptance
 def test_an_exception_commits_nothing(lake: Lake) -> None:
     before = content(lake)
 
@@ -147,6 +148,7 @@ def test_a_second_writer_gets_the_name_of_the_lock_holder(lake: Lake, tmp_path: 
     assert statuses_of(lake.snapshot())["a"] == "DONE"
 
 
+@pytest.mark.acceptance
 def test_threads_of_one_process_exclude_each_other(lake: Lake) -> None:
     refused: list[bool] = []
 
@@ -163,6 +165,7 @@ def test_threads_of_one_process_exclude_each_other(lake: Lake) -> None:
     assert refused == [True]
 
 
+@pytest.mark.acceptance
 def test_a_reader_sees_one_commit_and_never_waits(lake: Lake) -> None:
     early = lake.snapshot()
     with lake.writer("sync", day(1)) as writer:
@@ -191,6 +194,7 @@ def test_many_commits_keep_their_order(lake: Lake) -> None:
     assert statuses_of(lake.snapshot(at=day(6)))["a"] == "HELD"
 
 
+@pytest.mark.acceptance
 def test_a_foreign_folder_is_left_unchanged(lake: Lake) -> None:
     (lake.folder / "notes").mkdir()
     (lake.folder / "notes" / "mine.txt").write_text("keep")
@@ -208,6 +212,7 @@ def test_a_workspace_that_cannot_be_created_is_a_storage_error(tmp_path: Path) -
         put(small_lake(tmp_path / "desk"), 0, requests(a="OPEN"))
 
 
+@pytest.mark.acceptance
 def test_a_full_disk_is_a_storage_error_and_changes_nothing(lake: Lake, tmp_path: Path) -> None:
     before = content(lake)
     script = (
@@ -263,6 +268,7 @@ print(lake.last_commit().number)
 """
 
 
+@pytest.mark.acceptance
 def test_a_full_disk_is_one_line_leaves_no_temporary_file_and_then_takes_a_small_commit(
     tmp_path: Path,
 ) -> None:

@@ -139,6 +139,7 @@ def test_a_table_or_its_history_is_found_by_name() -> None:
         dictionary.column_rows("nothing")
 
 
+@pytest.mark.acceptance
 def test_every_column_of_an_answer_has_a_meaning_and_its_unit(month_end: Workspace) -> None:
     closing = month_end.periods.month("2026-10")
     answers = {name: answer_of(closing) for name, answer_of in ANSWERS.items()}

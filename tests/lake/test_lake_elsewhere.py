@@ -59,6 +59,7 @@ def lake(ready: Path, tmp_path: Path) -> Lake:
     return copied_lake(ready, tmp_path)
 
 
+@pytest.mark.acceptance
 def test_a_plain_duckdb_sees_every_view_of_the_last_commit(lake: Lake, tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "treasury.duckdb"), read_only=True) as plain:
         plain.execute("SET TimeZone = 'UTC'")
@@ -72,6 +73,7 @@ def test_a_plain_duckdb_sees_every_view_of_the_last_commit(lake: Lake, tmp_path:
         assert told.fetchall() == [("commit 3 of 2026-11-04 08:00:00Z",)]
 
 
+@pytest.mark.acceptance
 def test_a_plain_duckdb_sees_the_lake_of_a_workspace_that_was_named_by_a_relative_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,17 +141,20 @@ def test_polars_takes_a_table_in_one_call_and_keeps_every_digit(workspace: Works
     assert frame["total"].sum() == Decimal("12345678901234567890.223456789012345678")
 
 
+@pytest.mark.acceptance
 def test_polars_reads_the_stored_table_itself(workspace: Workspace) -> None:
     frame = pl.read_delta(str(workspace.lake.folder / "wallet_balances"))
     assert set(frame["total"].to_list()) == {EXACT, Decimal("0.1")}
 
 
+@pytest.mark.acceptance
 def test_pandas_takes_a_table_in_one_call_and_keeps_every_digit(workspace: Workspace) -> None:
     frame = workspace.table("wallet_balances").to_pandas()
     assert set(frame["total"]) == {EXACT, Decimal("0.1")}
     assert not [name for name, kind in frame.dtypes.items() if kind.kind == "f"]
 
 
+@pytest.mark.acceptance
 def test_arrow_takes_a_table_in_one_call_and_keeps_every_digit(workspace: Workspace) -> None:
     table = pa.table(workspace.table("wallet_balances"))
     assert table.equals(workspace.table("wallet_balances").to_arrow())
@@ -157,6 +162,7 @@ def test_arrow_takes_a_table_in_one_call_and_keeps_every_digit(workspace: Worksp
     assert pc.sum(table["total"]).as_py() == Decimal("12345678901234567890.223456789012345678")
 
 
+@pytest.mark.acceptance
 def test_deltas_own_reader_reads_the_committed_versions(lake: Lake) -> None:
     snapshot = lake.snapshot()
     assert snapshot.commit is not None
@@ -169,6 +175,7 @@ def test_deltas_own_reader_reads_the_committed_versions(lake: Lake) -> None:
         assert sorted(map(str, theirs)) == sorted(map(str, ours)), name
 
 
+@pytest.mark.acceptance
 def test_a_table_or_its_history_is_read_by_name(lake: Lake) -> None:
     snapshot = lake.snapshot()
     assert snapshot.table("requests").num_rows == 2
@@ -272,6 +279,7 @@ def test_a_plain_duckdb_in_another_process_sees_whole_commits_while_one_writes(
     assert (out, reader.returncode) == ("done\n", 0), errors
 
 
+@pytest.mark.acceptance
 def test_status_counts_rows_files_and_runs(lake: Lake) -> None:
     lake.pin("closed", datetime(2026, 11, 5, tzinfo=UTC))
     status = lake_status(lake)

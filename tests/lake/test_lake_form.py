@@ -28,7 +28,7 @@ def test_a_lake_stored_by_a_later_version_is_refused_and_unchanged(folder: Path)
     assert read_sealed(form, dict)["form"] == FORM + 1
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("content", [None, b"gone"])
 def test_a_lost_format_marker_is_rewritten_by_the_next_commit(
     folder: Path, content: bytes | None

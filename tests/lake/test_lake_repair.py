@@ -80,7 +80,7 @@ def test_an_undamaged_lake_has_no_findings(lake: Lake) -> None:
     assert lake.commits().num_rows == 3
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("how", [remove, cut, blank])
 def test_a_table_is_rebuilt_from_superseded_files(lake: Lake, how: Callable[[Path], None]) -> None:
     file = only(lake, "requests_history")
@@ -97,7 +97,7 @@ def test_a_table_is_rebuilt_from_superseded_files(lake: Lake, how: Callable[[Pat
     assert statuses(again(lake).snapshot(at=day(1))) == {"a": "HELD", "b": "OPEN", "c": "DONE"}
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("how", [remove, cut, blank])
 def test_losses_are_counted_and_marked(lake: Lake, how: Callable[[Path], None]) -> None:
     """The newest version of a record is in one file only."""
@@ -376,6 +376,7 @@ def test_a_flipped_bit_is_found_in_every_table(lake: Lake, table: str) -> None:
         assert again(lake).snapshot().sql("FROM balances").num_rows == len(before["balances"]) - 1
 
 
+@pytest.mark.acceptance
 def test_a_truncated_line_of_the_list_of_hashes_is_ignored(
     lake: Lake,
 ) -> None:

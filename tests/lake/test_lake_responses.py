@@ -65,6 +65,7 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
+@pytest.mark.acceptance
 def test_a_response_is_a_row_with_all_its_digits(desk: Desk) -> None:
     desk.done(SESSION, ONE_SESSION)
     row = desk.workspace.sql("SELECT * FROM payment_sessions").arrow.to_pylist()[0]
@@ -92,6 +93,7 @@ def test_both_sides_of_an_amount_and_each_execution_are_shown(desk: Desk) -> Non
     assert json.loads(steps[1]["raw"]) == {"id": "x-2", "status": "NEW"}
 
 
+@pytest.mark.acceptance
 def test_each_column_has_its_declared_type_even_without_responses(desk: Desk) -> None:
     for name, response in RESPONSES.items():
         table = desk.workspace.table(name).arrow
@@ -102,6 +104,7 @@ def test_each_column_has_its_declared_type_even_without_responses(desk: Desk) ->
     assert not (desk.folder / "journal.sqlite").exists()
 
 
+@pytest.mark.acceptance
 def test_a_repeated_create_counts_once_with_its_last_response(desk: Desk) -> None:
     desk.done(SESSION, ONE_SESSION)
     desk.done(SESSION, ONE_SESSION.replace("CREATED", "PENDING_PAYMENT"))
@@ -131,6 +134,7 @@ def test_an_outcome_settled_by_a_person_has_the_reported_id(desk: Desk) -> None:
     assert (row["id"], row["known_from"], row["status"]) == ("r-9", "said by a person", None)
 
 
+@pytest.mark.acceptance
 def test_an_executed_action_shows_its_response(
     company: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +165,7 @@ def test_an_executed_action_shows_its_response(
     assert json.loads(rows[0]["raw"])["id"] == rows[0]["id"]
 
 
+@pytest.mark.acceptance
 def test_only_creates_of_the_resource_count(desk: Desk) -> None:
     desk.done("POST /ramp-requests/{id}/approve", '{"id":"p"}')
     desk.done("GET /payment-requests", ONE_REQUEST)
@@ -170,6 +175,7 @@ def test_only_creates_of_the_resource_count(desk: Desk) -> None:
     assert len(desk.workspace.table("payment_sessions")) == 0
 
 
+@pytest.mark.acceptance
 def test_an_earlier_instant_shows_the_responses_journaled_by_then(desk: Desk) -> None:
     for number in (1, 2, 3):
         desk.done(SESSION, ONE_SESSION.replace("s-1", f"s-{number}"))
@@ -188,6 +194,7 @@ def test_a_snapshot_does_not_change_with_later_journal_entries(desk: Desk) -> No
     assert snapshot.table("payment_sessions").num_rows == 1
 
 
+@pytest.mark.acceptance
 def test_an_unreadable_journal_stops_only_queries_that_use_it(desk: Desk) -> None:
     (desk.folder / "journal.sqlite").write_text("not a database, despite its name")
     workspace = desk.workspace

@@ -152,6 +152,7 @@ NOTES = Table("notes", (ID, Column("a", TEXT, ""), Column("b", TEXT, "")), key=(
 texts = st.one_of(st.none(), st.text(alphabet="a=:;,-1'\"\x00é", max_size=6))
 
 
+@pytest.mark.acceptance
 @given(left=st.tuples(texts, texts), right=st.tuples(texts, texts))
 @settings(max_examples=150)
 def test_equal_hashes_mean_equal_rows(

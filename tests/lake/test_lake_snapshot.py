@@ -28,6 +28,7 @@ def lake(ready: Path, tmp_path: Path) -> Lake:
     return copied_lake(ready, tmp_path / "desk's")
 
 
+@pytest.mark.acceptance
 def test_values_are_bound_by_name_and_by_place(lake: Lake) -> None:
     snapshot = lake.snapshot()
     hostile = "'; DROP VIEW requests; --"
@@ -138,6 +139,7 @@ def test_a_private_connection_has_the_views_and_no_other_file(lake: Lake) -> Non
             connection.execute("SELECT * FROM read_text('/etc/passwd')")
 
 
+@pytest.mark.acceptance
 def test_files_are_those_of_the_pinned_version(lake: Lake) -> None:
     snapshot = lake.snapshot()
     before = snapshot.files(REQUESTS)
@@ -200,6 +202,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[duckdb.DuckDBPyConnection]:
     return databases
 
 
+@pytest.mark.acceptance
 def test_the_queries_of_a_snapshot_share_one_database(
     lake: Lake, opened: list[duckdb.DuckDBPyConnection]
 ) -> None:

@@ -117,6 +117,7 @@ def test_a_database_holds_no_more_than_is_declared() -> None:
     assert held <= duckdb_engine.MEMORY
 
 
+@pytest.mark.acceptance
 def test_a_large_snapshot_spills_to_its_workspace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

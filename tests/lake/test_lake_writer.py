@@ -35,6 +35,7 @@ from treasury.core.tables.column_types import TEXT, Column
 from treasury.lake import Changes, Lake, Table
 
 
+@pytest.mark.acceptance
 def test_new_changed_and_unchanged_rows_are_counted(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     assert put(lake, 0, requests(a="OPEN", b="OPEN")) == Changes(new=2)
@@ -44,6 +45,7 @@ def test_new_changed_and_unchanged_rows_are_counted(tmp_path: Path) -> None:
     assert statuses(lake.snapshot()) == {"a": "DONE", "b": "OPEN", "c": "OPEN"}
 
 
+@pytest.mark.acceptance
 def test_unchanged_rows_write_no_table(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="OPEN", b="DONE"))
@@ -56,6 +58,7 @@ def test_unchanged_rows_write_no_table(tmp_path: Path) -> None:
     assert (before.number, after.number) == (1, 2)
 
 
+@pytest.mark.acceptance
 def test_a_superseded_version_is_kept_with_its_observation_time(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="OPEN"))
@@ -88,6 +91,7 @@ def test_records_are_read_as_known_at_an_instant(tmp_path: Path) -> None:
     assert lake.snapshot(at=day(1)).sql("SELECT number FROM commits").num_rows == 2
 
 
+@pytest.mark.acceptance
 def test_a_settled_record_that_changes_again_is_found(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="DONE", b="DONE"))
@@ -96,6 +100,7 @@ def test_a_settled_record_that_changes_again_is_found(tmp_path: Path) -> None:
     assert lake.snapshot().sql("SELECT id FROM requests WHERE is_open").to_pylist() == [{"id": "a"}]
 
 
+@pytest.mark.acceptance
 def test_a_record_missing_from_a_complete_listing_is_marked_and_kept(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="OPEN", b="DONE"))
@@ -111,6 +116,7 @@ def test_a_record_missing_from_a_complete_listing_is_marked_and_kept(tmp_path: P
     assert lake.snapshot().sql(query)["vanished_at"].null_count == 2
 
 
+@pytest.mark.acceptance
 def test_two_upserts_in_one_commit_leave_one_version(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="OPEN"))
@@ -188,6 +194,7 @@ def test_files_of_a_failed_commit_are_removed(tmp_path: Path) -> None:
     assert set(lake.folder.rglob("*.parquet")) == before
 
 
+@pytest.mark.acceptance
 def test_a_hash_of_an_earlier_rule_alone_makes_no_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +227,7 @@ def test_a_full_file_is_followed_by_another(
     assert statuses(lake.snapshot()) == dict.fromkeys("abcd", "DONE")
 
 
+@pytest.mark.acceptance
 def test_observations_are_added_each_time(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     for number in range(2):
@@ -247,6 +255,7 @@ def test_amounts_and_raw_come_back_digit_for_digit(tmp_path: Path) -> None:
     assert back == [{"amount": EXACT, "raw": raw, "created_at": START}]
 
 
+@pytest.mark.acceptance
 def test_a_writer_reads_the_previous_commit(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     put(lake, 0, requests(a="OPEN", b="DONE"))
@@ -285,6 +294,7 @@ def test_a_column_declared_later_reads_as_null_and_then_fills(tmp_path: Path) ->
         put(small_lake(tmp_path), 2, requests(a="DONE"))
 
 
+@pytest.mark.acceptance
 def test_a_changed_balance_makes_no_new_version_of_its_wallet(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     for number in range(2):

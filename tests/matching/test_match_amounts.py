@@ -31,7 +31,7 @@ def earlier(amount: str, text: str = LONG, **more: Any) -> Row:
 # Fully paid requests
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("amount", ["515", "2000", "0.50", "499.99"])
 def test_a_further_payment_of_a_fully_paid_request_is_only_suggested(amount: str) -> None:
     matches = match([earlier("500"), paid(amount)], [of_owner("r", LONG, "500", None)])
@@ -47,12 +47,14 @@ def test_the_same_amount_once_more_is_a_duplicate() -> None:
     assert matches.lines.arrow["outcome"].to_pylist() == ["duplicate", "duplicate", "matched"]
 
 
+@pytest.mark.acceptance
 def test_a_request_fully_paid_by_instalments_takes_no_further_payment() -> None:
     parts = [earlier("200"), line("l", "300", LONG, 2, **PAYER)]
     row = left_open([*parts, paid("200")], [of_owner("r", LONG, "500")])
     assert "it is fully paid already" in row["reason"]
 
 
+@pytest.mark.acceptance
 def test_a_suggested_payment_does_not_reduce_the_remaining_amount() -> None:
     lines = [line("k", "900", LONG, 1, **STRANGER), paid("500")]
     matches = match(lines, [of_owner("r", LONG, "500")])
@@ -60,6 +62,7 @@ def test_a_suggested_payment_does_not_reduce_the_remaining_amount() -> None:
     assert outcome(matches)["outcome"] == "matched"
 
 
+@pytest.mark.acceptance
 def test_requests_settled_by_an_accepted_line_are_not_matched_again() -> None:
     lines = [earlier("700", "thanks"), paid("500"), paid("515", day=6) | {"entry_id": "b"}]
     decisions = [
@@ -75,6 +78,7 @@ def test_requests_settled_by_an_accepted_line_are_not_matched_again() -> None:
 # The amount of another request
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("first", ["500", "5000"])
 def test_a_payment_of_the_amount_of_the_owners_other_request_is_not_matched(first: str) -> None:
     lines = [earlier("500"), paid("612.35")]
@@ -89,7 +93,7 @@ TIES = (
 )
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("tie", TIES)
 def test_both_requests_of_the_payer_are_named(tie: Row) -> None:
     both = [of_owner("r", LONG, "5000", **tie), of_owner("s", OTHER, "612.35", **tie)]
@@ -100,11 +104,13 @@ def test_both_requests_of_the_payer_are_named(tie: Row) -> None:
     assert named == {"r", "s"}
 
 
+@pytest.mark.acceptance
 def test_a_payer_of_a_part_of_another_request_may_have_meant_that_request() -> None:
     both = [of_owner("r", LONG, "5000", None), of_owner("s", OTHER, "700", None)]
     left_open([earlier("87.65", OTHER), paid("612.35")], both)
 
 
+@pytest.mark.acceptance
 def test_a_payer_known_for_one_owner_may_have_meant_another_request_of_that_owner() -> None:
     requests = [
         of_owner("k", "PAY-2026-000001", "10", "his"),
@@ -114,13 +120,14 @@ def test_a_payer_known_for_one_owner_may_have_meant_another_request_of_that_owne
     left_open([earlier("10", "PAY-2026-000001"), paid("612.35")], requests)
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("typed", ["PAY-2026-004428", "PAY-2026-00441", "PAY-2026-004471"])
 def test_a_similar_code_with_the_amount_of_another_request_is_not_matched(typed: str) -> None:
     both = [of_owner("r", LONG, "612.35", None), of_owner("s", typed, "5000", None)]
     left_open([paid("612.35", typed)], both)
 
 
+@pytest.mark.acceptance
 def test_a_code_two_digits_off_the_payers_own_request_is_only_suggested() -> None:
     both = [
         of_owner("r", LONG, "500", None, counterparty_account=PAYER["counterparty_account"]),
@@ -131,12 +138,14 @@ def test_a_code_two_digits_off_the_payers_own_request_is_only_suggested() -> Non
     assert "r" in {row["expectation_id"] for row in matches.candidates.arrow.to_pylist()}
 
 
+@pytest.mark.acceptance
 def test_two_payments_that_name_each_others_request_are_only_suggested() -> None:
     lines = [paid("612.35"), paid("5000", OTHER) | {"entry_id": "b"}]
     matches = match(lines, [of_owner("r", LONG, "5000"), of_owner("s", OTHER, "612.35")])
     assert set(matches.lines.arrow["outcome"].to_pylist()) == {"suggested"}
 
 
+@pytest.mark.acceptance
 def test_an_amount_that_fits_another_request_with_stated_charges_is_not_matched() -> None:
     both = [of_owner("r", LONG, "5000"), of_owner("s", OTHER, "612.35")]
     row = left_open([paid("600", charges=Decimal("12.35"))], both)
@@ -146,6 +155,7 @@ def test_an_amount_that_fits_another_request_with_stated_charges_is_not_matched(
 # Certain matches
 
 
+@pytest.mark.acceptance
 def test_an_amount_that_fits_the_named_request_with_stated_charges_matches() -> None:
     both = [of_owner("r", LONG, "612.35"), of_owner("s", OTHER, "612.35")]
     matches = match([paid("600", charges=Decimal("12.35"))], both)
@@ -159,6 +169,7 @@ def test_a_standing_code_takes_any_amount() -> None:
     assert outcome(match([paid("612.35", "VFY-8M3T-407")], both))["outcome"] == "matched"
 
 
+@pytest.mark.acceptance
 def test_our_own_debit_with_our_end_to_end_id_matches() -> None:
     both = [
         expectation(name, code, amount, direction="DBIT", owner="ours")
@@ -184,6 +195,7 @@ def test_another_request_paid_by_its_own_reference_does_not_prevent_a_match() ->
     assert matches.lines.arrow["outcome"].to_pylist() == ["matched", "matched"]
 
 
+@pytest.mark.acceptance
 def test_a_common_owner_and_payer_of_all_requests_do_not_prevent_a_match() -> None:
     rates = [of_owner(f"r{n}", f"INV{n:02}-QX{7 * n:03}-{n:02}{9 * n:02}", "500") for n in range(8)]
     whole = [of_owner(f"s{n}", f"S{n:02}-ABCD{n}X-{n}{n}{n}", "1500") for n in range(3)]
@@ -195,7 +207,7 @@ def test_a_common_owner_and_payer_of_all_requests_do_not_prevent_a_match() -> No
     assert set(matches.lines.arrow["outcome"].to_pylist()) == {"suggested"}
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "more",
     [

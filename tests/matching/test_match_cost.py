@@ -83,6 +83,7 @@ def test_a_payer_known_for_very_many_codes_has_a_bounded_number_of_candidates() 
         assert 0 < rows <= 3 * codes * Rules().max_same_code, step
 
 
+@pytest.mark.acceptance
 def test_of_very_many_standing_codes_of_an_account_the_latest_are_candidates() -> None:
     lines, expectations = standing_codes_of_a_year(400)
     candidates = match_references(lines, expectations).candidates.arrow.to_pylist()
@@ -136,7 +137,7 @@ def test_no_step_joins_by_inequalities_alone() -> None:
     assert connection.table("known_payer_lines").shape[0] == payers
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("made", [*HOSTILE.values(), drawn])
 def test_no_step_compares_every_line_with_every_expectation(
     made: Callable[[int], tuple[pa.Table, pa.Table]],

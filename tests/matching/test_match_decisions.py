@@ -104,6 +104,7 @@ def test_a_line_accepted_and_ignored_is_refused_by_name() -> None:
         match(rows, expectations, [decision("accept"), decision("ignore", None)])
 
 
+@pytest.mark.acceptance
 def test_a_line_accepted_for_several_expectations_pays_them_in_order() -> None:
     expectations = [
         expectation("r", CODE, "100"),
@@ -155,6 +156,7 @@ def test_a_refund_accepted_for_its_request_takes_the_money_back() -> None:
     assert (state(matches)["state"], state(matches)["received"]) == ("reopened", Decimal(0))
 
 
+@pytest.mark.acceptance
 def test_a_line_accepted_as_a_return_is_not_the_original_of_another_return() -> None:
     sent = line("a", "100", CODE, 1, direction="DBIT")
     back = line("b", "100", None, 3, end_to_end_id="E")

@@ -88,6 +88,7 @@ def test_a_request_of_the_same_owner_counts_with_its_sign(owner: str | None) -> 
     assert outcome(matches)["outcome"] == "matched"
 
 
+@pytest.mark.acceptance
 def test_equal_numbers_of_payments_and_requests_of_one_amount_form_a_group() -> None:
     requests = [request(f"r{n}", f"PAY-2026-00441{n}", "77.31") for n in range(3)]
     known = line("k", "9", "PAY-2026-000001", 1)
@@ -136,18 +137,20 @@ def equal_payments() -> tuple[list[Row], list[Row]]:
     return [known, *rows], [request("f", "PAY-2026-000001", "9"), *requests]
 
 
+@pytest.mark.acceptance
 def test_each_line_of_a_group_lists_the_whole_group_one_to_one() -> None:
     whole = {"a0": "r0", "a1": "r1", "a2": "r2"}
     assert match(*equal_payments()).groups() == {"a0": whole, "a1": whole, "a2": whole}
 
 
+@pytest.mark.acceptance
 def test_a_rejected_pair_dissolves_its_group() -> None:
     matches = match(*equal_payments(), decided(("a2", "r2", "reject")))
     assert matches.groups() == {}
     assert all("payments that fit" not in row["reason"] for row in matches.lines.arrow.to_pylist())
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "changed",
     [{"entry_status": "PDNG"}, {"counterparty_account": "LT99"}, {"amount": "77.32"}],
@@ -160,6 +163,7 @@ def test_a_group_with_a_line_that_is_not_booked_or_not_equal_is_not_offered(chan
     assert match(rows, requests).groups() == {}
 
 
+@pytest.mark.acceptance
 def test_unequal_numbers_of_payments_and_requests_form_no_group() -> None:
     rows, requests = equal_payments()
     assert match(rows, [*requests, request("r3", "PAY-2026-004419", "77.31")]).groups() == {}

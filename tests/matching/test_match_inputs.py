@@ -50,6 +50,7 @@ def test_a_list_of_remittance_lines_is_one_field_with_line_breaks() -> None:
     ]
 
 
+@pytest.mark.acceptance
 def test_optional_columns_may_be_missing() -> None:
     names = ["entry_id", "account", "amount", "currency", "direction", "booking_date", "remittance"]
     required = ["expectation_id", "kind", "code", "amount", "currency", "direction"]
@@ -75,6 +76,7 @@ def test_the_docstring_names_each_input_column(field: Field) -> None:
     assert f"`{field.name}`" in (match_references.__doc__ or "")
 
 
+@pytest.mark.acceptance
 def test_an_outcome_is_shown_with_its_own_line_first() -> None:
     rows = [line("b", "7", "PAY-2026-004417"), line("a", "40", None, direction="DBIT")]
     matches = match_references(arrow(rows), arrow(REQUESTS))
@@ -118,6 +120,7 @@ def test_a_missing_column_of_the_decisions_is_named(name: str) -> None:
         match_references(arrow(LINES), arrow(REQUESTS), decisions=decisions.drop_columns([name]))
 
 
+@pytest.mark.acceptance
 def test_float_amounts_are_accepted_if_each_is_exact_at_its_currencys_decimals() -> None:
     for amount in (100.1, 100.0, 9126.40, 9999999999999.99):
         exact = match_references(
@@ -242,6 +245,7 @@ def test_an_empty_text_does_not_prevent_a_match(name: str, empty: str) -> None:
     assert answer.lines.arrow["outcome"].to_pylist() == ["matched"]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("name", ["account", "counterparty_account", "status"])
 def test_an_expectation_with_an_empty_text_is_not_contradicted_by_it(name: str) -> None:
     answer = match_references(arrow(LINES), arrow([REQUESTS[0] | {name: " "}]))
@@ -359,6 +363,7 @@ def test_an_instant_without_a_zone_is_utc_and_a_day_is_its_midnight() -> None:
         ]
 
 
+@pytest.mark.acceptance
 def test_small_inputs_are_matched_in_a_cached_database(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -57,11 +57,13 @@ def paid(texts: tuple[str, ...], amount: str, **more: str) -> list[Row]:
     return match([row | more for row in rows], [request("s", CODE, "500")]).lines.arrow.to_pylist()
 
 
+@pytest.mark.acceptance
 def test_a_number_that_a_label_does_not_prove_is_not_matched() -> None:
     for row, text in zip(paid(UNPROVEN, "5"), UNPROVEN, strict=True):
         assert row["outcome"] in {"suggested", "unreferenced"}, (text, row)
 
 
+@pytest.mark.acceptance
 def test_a_number_that_is_the_only_one_after_a_label_matches() -> None:
     for row, text in zip(paid(PROVEN, "5"), PROVEN, strict=True):
         assert row["outcome"] == "matched", (text, row)

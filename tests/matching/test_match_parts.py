@@ -76,6 +76,7 @@ def test_sums_are_searched_in_bounded_time_and_several_solutions_are_reported() 
     assert outcome(beyond)["outcome"] == "unreferenced"
 
 
+@pytest.mark.acceptance
 def test_parts_of_a_line_are_returned_up_to_its_amount() -> None:
     sent = line("a", "100", CODE, 1, direction="DBIT", end_to_end_id="E2E-1")
     back = {"original_reference": "E2E-1", "return_reason": "AC04"}
@@ -91,6 +92,7 @@ def test_parts_of_a_line_are_returned_up_to_its_amount() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.acceptance
 def test_a_partial_return_of_two_possible_lines_is_linked_to_neither() -> None:
     sent = [line(n, "100", CODE, 1, direction="DBIT", end_to_end_id="E") for n in ("a", "b")]
     back = line("c", "40", None, 9, original_reference="E", return_reason="AC04")
@@ -100,6 +102,7 @@ def test_a_partial_return_of_two_possible_lines_is_linked_to_neither() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.acceptance
 def test_a_line_marked_as_a_return_is_never_taken_for_a_payment() -> None:
     back = line("a", "100", CODE, return_reason="AC04")
     line_outcome = outcome(match([back], [expectation("r", CODE, "100")]))
@@ -107,7 +110,7 @@ def test_a_line_marked_as_a_return_is_never_taken_for_a_payment() -> None:
     assert "marked as a return" in line_outcome["reason"]
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(("paid", "back"), [("fails", "holds"), ("holds", "fails")])
 def test_a_return_is_linked_automatically_only_if_both_lines_are_proved(
     paid: str, back: str

@@ -40,6 +40,7 @@ def test_our_matcher_makes_no_wrong_match_where_others_do(
     assert min(score.wrong for name, score in scores.items() if name != "treasury") > 0
 
 
+@pytest.mark.acceptance
 def test_a_missing_matcher_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -78,6 +79,7 @@ def test_splink_gets_the_settled_lines_and_no_label_of_the_last_month() -> None:
     assert len(truths - set(references["expectation"].to_pylist())) <= len(truths) // 20
 
 
+@pytest.mark.acceptance
 def test_without_splink_the_payments_without_a_reference_are_still_counted(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

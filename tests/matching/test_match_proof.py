@@ -55,7 +55,7 @@ def test_no_line_is_matched_above_its_ceiling_or_to_the_wrong_expectation(
     assert list(falls(*proof)) == []
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 def test_a_line_has_the_outcome_that_the_contract_names(proof: tuple[World, Matches]) -> None:
     assert list(misnamed(*proof)) == []
 
@@ -71,6 +71,7 @@ def test_enough_lines_are_matched_and_the_right_candidate_is_first(
     assert total.first >= 0.99 * total.findable, missed
 
 
+@pytest.mark.first_case
 def test_whole_references_always_match(proof: tuple[World, Matches]) -> None:
     spellings = ("plain", "lower case", "without hyphens", "words before", "end-to-end id")
     for row in figures(*proof):

@@ -88,7 +88,7 @@ BROKEN = ["PAY-2026 004417", "PAY-2026-\n004417", "PAY-2026,\nPAY 2026 004417", 
           "pay-2026\u00a0004417", "PAY - 2026 - 004417"]  # fmt: skip
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("text", BROKEN)
 def test_a_code_broken_by_spaces_matches_with_its_amount(text: str) -> None:
     line_outcome = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
@@ -118,6 +118,7 @@ def test_a_code_broken_by_other_punctuation_is_not_found() -> None:
     assert line_outcome["outcome"] == "unreferenced"
 
 
+@pytest.mark.acceptance
 def test_a_code_that_begins_another_is_not_found_in_it() -> None:
     expectations = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "100")]
     assert outcome(match([line("a", "100", CODE)], expectations))["expectation_id"] == "s"
@@ -183,6 +184,7 @@ def test_two_different_codes_are_a_conflict_without_an_expectation() -> None:
     assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("conflict", None)
 
 
+@pytest.mark.acceptance
 def test_a_code_of_two_expectations_matches_only_if_the_account_decides() -> None:
     here = expectation("r", CODE, account=line("a", "1", "")["account"])
     twin = expectation("s", CODE, account="BE68539007547034")
@@ -257,6 +259,7 @@ def test_a_return_that_fits_two_equal_lines_reopens_neither() -> None:
     assert outcomes == ["matched", "duplicate", "suggested"]
 
 
+@pytest.mark.acceptance
 def test_three_equal_amounts_without_a_reference_are_never_matched() -> None:
     earlier = line("k", "1", "PAY-2026-000001")
     lines = [line(name, "100", "no code here", 3) for name in "abc"]
@@ -324,6 +327,7 @@ def test_a_structured_reference_matches_in_any_groups_and_with_any_amount(text: 
     assert line_outcome["matched_amount"] == Decimal(70)
 
 
+@pytest.mark.acceptance
 def test_an_rf_reference_whose_check_digits_fail_does_not_match() -> None:
     wrong = "RF19539007547034"
     line_outcome = outcome(
@@ -359,6 +363,7 @@ def test_other_structured_references_match_by_rule_only(code: str, kind: Any, te
     assert outcome(outcomes_read)["outcome"] != "matched"
 
 
+@pytest.mark.acceptance
 def test_a_code_that_the_next_word_completes_to_another_is_only_suggested() -> None:
     expectations = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
     line_outcome = outcome(match([line("a", "70", "PAY-2026-0044 17")], expectations))
@@ -384,7 +389,7 @@ def test_a_doubtful_code_names_the_other_code_that_it_may_be() -> None:
     )
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("gap", ["\u200b", "\u00ad", "\u2060", "\ufeff", "\u0301"])
 def test_an_invisible_character_does_not_end_a_code(gap: str) -> None:
     expectations = [expectation("r", CODE, "100")]
@@ -402,7 +407,7 @@ def test_a_letter_of_another_alphabet_does_not_match_a_letter_of_a_code(text: st
     assert line_outcome["outcome"] != "matched"
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("amount", ["70", "170", "99.99", "100"])
 def test_a_second_code_in_pieces_prevents_a_match(amount: str) -> None:
     expectations = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-004471", "70")]

@@ -102,6 +102,7 @@ def test_rules_made_in_python_are_refused_like_those_of_a_file() -> None:
         match_references(lines, expectations, rules=Rules(max_candidates=0))
 
 
+@pytest.mark.acceptance
 def test_words_of_the_rules_are_recognised_in_any_spelling() -> None:
     stopped = [expectation("r", "PAY-2026-1", "1", status="ON_HOLD")]
     rows = arrow([line("a", "1", "PAY-2026-1")])
@@ -114,6 +115,7 @@ def test_words_of_the_rules_are_recognised_in_any_spelling() -> None:
     assert silent.lines.arrow["outcome"].to_pylist() == ["unreferenced"]
 
 
+@pytest.mark.acceptance
 def test_a_structured_reference_is_searched_up_to_the_text_length_of_the_rules() -> None:
     """Without this limit, searching a text of 250,000 characters took a minute."""
     long = "RF é " * 50_000
@@ -125,6 +127,7 @@ def test_a_structured_reference_is_searched_up_to_the_text_length_of_the_rules()
     assert b["outcome"] == "unreferenced"
 
 
+@pytest.mark.acceptance
 def test_a_rule_limits_the_number_of_candidates() -> None:
     lines = arrow([line("a", "9", "PAY-2026-00441")])
     expectations = arrow([expectation(f"r{n}", f"PAY-2026-00441{n}", "1") for n in range(9)])

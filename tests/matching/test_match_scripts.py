@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+import pytest
 from attacked_lines import LONG, Row, left_open, request
 from match_tables import line, match
 
@@ -38,6 +39,7 @@ def in_digits(code: str, zero: str) -> str:
 ZEROS = [chr(c) for c in range(0x0660, 0x11F60) if unicodedata.decimal(chr(c), None) == 0]
 
 
+@pytest.mark.acceptance
 def test_digits_of_every_script_are_read() -> None:
     assert len(ZEROS) > 50
     rows = [
@@ -47,6 +49,7 @@ def test_digits_of_every_script_are_read() -> None:
     assert set(matches.lines.arrow["outcome"].to_pylist()) == {"conflict"}
 
 
+@pytest.mark.acceptance
 def test_a_code_in_the_digits_of_another_script_matches() -> None:
     requests = [request(f"s{n}", f"PAY-2026-00998{n}", "612.35") for n in range(4)]
     zeros = ("\u0660", "\u0966", "\u0e50", "\U0001e950")
@@ -59,6 +62,7 @@ def test_a_code_in_the_digits_of_another_script_matches() -> None:
     assert matches.lines.arrow["expectation_id"].to_pylist() == [f"s{n}" for n in range(4)]
 
 
+@pytest.mark.acceptance
 def test_a_control_character_in_one_text_changes_no_other() -> None:
     """Many texts are translated together, separated by U+001F."""
     rows = [
@@ -75,6 +79,7 @@ def test_a_control_character_in_one_text_changes_no_other() -> None:
     assert set(matches.lines.arrow["outcome"].to_pylist()) == {"matched"}
 
 
+@pytest.mark.acceptance
 def test_a_second_code_in_look_alike_letters_prevents_a_match() -> None:
     seconds = [in_script(OTHER, s).replace("-", gap) for s in SCRIPTS for gap in ("-", " ", "/")]
     rows = [line(f"a{n}", "612.35", f"{LONG} {second}") for n, second in enumerate(seconds)]
@@ -84,6 +89,7 @@ def test_a_second_code_in_look_alike_letters_prevents_a_match() -> None:
         assert OTHER in row["reason"]
 
 
+@pytest.mark.acceptance
 def test_a_code_in_look_alike_letters_is_only_a_candidate() -> None:
     rows = [line(f"a{n}", "612.35", in_script(OTHER, s)) for n, s in enumerate(SCRIPTS)]
     for row in match(rows, BOTH).lines.arrow.to_pylist():
@@ -96,6 +102,7 @@ def test_a_look_alike_and_one_wrong_digit_are_still_a_candidate() -> None:
     assert left_open([typed], BOTH)["expectation_id"] == "s"
 
 
+@pytest.mark.acceptance
 def test_a_code_followed_by_a_look_alike_of_the_rest_of_a_longer_one_is_not_matched() -> None:
     nested = [request("r", "PAY-2026-00A", "5000"), request("s", "PAY-2026-00AB", "70")]
     row = left_open([line("a", "80", "PAY-2026-00A \u0412")], nested)

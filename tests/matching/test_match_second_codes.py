@@ -60,6 +60,7 @@ def test_a_code_in_very_many_pieces_does_not_match() -> None:
     all_left_open(texts, "9126.40", EXPECTATIONS)
 
 
+@pytest.mark.acceptance
 def test_a_damaged_second_code_between_slashes_or_dots_prevents_a_match() -> None:
     pieces = (
         "INV/PAY-2026-0O4417",
@@ -84,6 +85,7 @@ def test_a_code_before_a_slash_and_the_damaged_rest_of_a_longer_one_is_not_match
     )
 
 
+@pytest.mark.acceptance
 def test_a_split_and_damaged_second_code_prevents_a_match() -> None:
     pieces = (
         "PAY 2026 0O4417",
@@ -96,6 +98,7 @@ def test_a_split_and_damaged_second_code_prevents_a_match() -> None:
     all_left_open(beside(*pieces), "9126.40", EXPECTATIONS)
 
 
+@pytest.mark.acceptance
 def test_a_truncated_second_code_that_very_many_codes_continue_prevents_a_match() -> None:
     series = [request(f"s{n}", f"PAY-2026-0044{n:02}", "100") for n in range(30)]
     text = f"{ACCOUNT_CODE} PAY-2026-0044"
@@ -103,6 +106,7 @@ def test_a_truncated_second_code_that_very_many_codes_continue_prevents_a_match(
     assert "PAY-2026-00440" in reason
 
 
+@pytest.mark.acceptance
 def test_a_damaged_second_code_of_very_many_instalments_prevents_a_match() -> None:
     instalments = [
         request(f"s{code}-{n}", f"PAY-2026-00441{code}", f"{n + 10}.00")
@@ -113,6 +117,7 @@ def test_a_damaged_second_code_of_very_many_instalments_prevents_a_match() -> No
     all_left_open(beside("PAY-2026-00441X", "PAY-2026-00441"), "99", expectations)
 
 
+@pytest.mark.acceptance
 def test_very_many_codes_similar_to_the_named_one_do_not_prevent_a_match() -> None:
     series = [request(f"s{n}", f"PAY-2026-0044{n:02}", f"{n + 10}.00") for n in range(30)]
     texts = ["PAY-2026-004417 PAY-2026-0044", "PAY-2026-004417 PAY-2026-00441"]
@@ -132,7 +137,7 @@ CIRCLED = str.maketrans(
 FULL = str.maketrans({chr(n): chr(n + 0xFEE0) for n in range(33, 127)})
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("letters", [MATHEMATICAL, CIRCLED, FULL], ids=["bold", "circled", "full"])
 def test_a_second_code_in_other_forms_of_its_letters_prevents_a_match(
     letters: dict[int, str],
@@ -144,7 +149,7 @@ def test_a_second_code_in_other_forms_of_its_letters_prevents_a_match(
     assert outcome(match([line("a", "9126.40", written)], EXPECTATIONS))["outcome"] == "matched"
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("rest", ["\u2077", "\U0001d7d5", "\u2466", "\u2087", "\uff17", "\u2170"])
 def test_a_code_followed_by_another_form_of_the_last_digit_of_a_longer_one_is_not_matched(
     rest: str,
@@ -161,6 +166,7 @@ def test_a_code_followed_by_another_form_of_the_last_digit_of_a_longer_one_is_no
     )
 
 
+@pytest.mark.acceptance
 def test_a_character_for_several_letters_raises_a_doubt_and_does_not_end_a_code() -> None:
     expectations = [
         standing("v", ACCOUNT_CODE),
@@ -183,6 +189,7 @@ def test_a_character_for_several_letters_raises_a_doubt_and_does_not_end_a_code(
     assert outcome(matches)["outcome"] == "matched", "the sign for a number stands before a code"
 
 
+@pytest.mark.acceptance
 def test_invisible_characters_do_not_divide_a_code() -> None:
     texts = []
     for unseen in (
@@ -202,6 +209,7 @@ def test_invisible_characters_do_not_divide_a_code() -> None:
     all_left_open(texts, "91.50", expectations)
 
 
+@pytest.mark.acceptance
 def test_a_second_code_with_letters_of_another_script_prevents_a_match() -> None:
     pieces = (
         "P\u0410Y-2026-004417",
@@ -214,6 +222,7 @@ def test_a_second_code_with_letters_of_another_script_prevents_a_match() -> None
     all_left_open(beside(*pieces), "9126.40", EXPECTATIONS)
 
 
+@pytest.mark.acceptance
 def test_a_code_with_other_words_around_it_matches() -> None:
     texts = [
         f"{ACCOUNT_CODE}, invoice 4711, thanks",
@@ -251,6 +260,7 @@ NEXT_BY_AMOUNT = [
 ]
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(("expectations", "amount"), NEXT_BY_AMOUNT, ids=["standing", "requests"])
 def test_a_second_code_one_slip_from_the_named_one_prevents_a_match(
     expectations: list[Row], amount: str
@@ -279,6 +289,7 @@ def test_a_second_code_that_looks_like_the_damaged_named_one_prevents_a_match(ri
     left_open([line("a", "7", text)], [request("r", LONG), request("s", rival)])
 
 
+@pytest.mark.acceptance
 def test_a_second_code_contained_in_the_named_one_prevents_a_match() -> None:
     for short, pieces in (
         ("PAY-2026-0044", ("PAY 2026 0044", "PAY-2026, 0044")),
@@ -288,6 +299,7 @@ def test_a_second_code_contained_in_the_named_one_prevents_a_match() -> None:
         all_left_open([f"{LONG} {piece}" for piece in pieces], "7", expectations)
 
 
+@pytest.mark.acceptance
 def test_the_text_of_another_line_does_not_change_a_result() -> None:
     expectations = [request("r", LONG), request("s", "PAY-2026-44170", "7000")]
     mine = line("a", "7", f"{LONG} PAY 2026 4417")
@@ -300,6 +312,7 @@ def test_the_text_of_another_line_does_not_change_a_result() -> None:
     assert outcome(match([mine], expectations)) == outcome(match([mine, other], expectations))
 
 
+@pytest.mark.acceptance
 def test_a_second_code_with_a_raw_subfield_tag_inside_prevents_a_match() -> None:
     pieces = ("PAY-2026?21004417", "PAY-2026?21-004417", "PAY-2026-\n?21004417")
     all_left_open(beside(*pieces), "9126.40", EXPECTATIONS)
@@ -325,6 +338,7 @@ def test_a_whole_second_code_between_slashes_or_dots_prevents_a_match(code: str)
     all_left_open([*beside(*pieces), f"{code}/{ACCOUNT_CODE}"], "8", expectations)
 
 
+@pytest.mark.acceptance
 def test_a_second_code_truncated_at_the_end_of_a_field_prevents_a_match() -> None:
     for length in (35, 65, 70, 140):
         text = f"{ACCOUNT_CODE} {'thanks for all ' * 10}"[: length - 11] + " PAY-2026-0"
@@ -342,6 +356,7 @@ def test_a_stray_piece_of_a_code_does_not_hide_a_damaged_one() -> None:
     all_left_open(texts, "7", expectations)
 
 
+@pytest.mark.acceptance
 def test_years_dates_and_amounts_next_to_a_code_of_digits_do_not_prevent_a_match() -> None:
     series = [request(f"s{n}", f"2026{n:04}", f"{n + 10}") for n in range(1, 2001)]
     texts = [

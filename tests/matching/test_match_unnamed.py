@@ -82,7 +82,7 @@ def test_the_code_of_a_payer_that_agrees_ranks_first_with_its_reason(
     assert fact_words not in ranking[1][1]
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "name",
     ["MÜLLER & SÖHNE", "Söhne Müller G.m.b.H.", "Mueller und Soehne AG", "Muller, Sohne Ltd.",
@@ -103,6 +103,7 @@ def test_a_different_name_is_another_payer(name: str | None) -> None:
     assert outcome(matches)["outcome"] == "unreferenced"
 
 
+@pytest.mark.acceptance
 def test_an_accepted_decision_counts_as_a_lesson_like_a_reference() -> None:
     silent = [row | {"remittance": "thanks"} for row in BEFORE]
     expectations = {"g": "garage", "r": "rent"}
@@ -123,6 +124,7 @@ def test_lines_booked_later_are_no_lessons() -> None:
     assert outcome(match([*BEFORE, early], CODES))["outcome"] == "unreferenced"
 
 
+@pytest.mark.acceptance
 def test_a_request_names_its_payer_by_account_or_by_name() -> None:
     more = {"counterparty_account": None, "counterparty_name": "Müller & Söhne GmbH"}
     by_name = expectation("n", "PAY-2026-000001", "77", **more)
@@ -139,6 +141,7 @@ def test_a_request_names_its_payer_by_account_or_by_name() -> None:
     assert candidates(match([paid], [second_payer])) == []
 
 
+@pytest.mark.acceptance
 def test_a_payer_for_a_customer_has_the_customers_next_request_as_best_candidate() -> None:
     customer = {"counterparty_name": "Jansen Bouw BV"}
     expectations = [
@@ -229,7 +232,7 @@ def test_an_earlier_payers_name_in_a_text_suggests_what_that_payer_paid() -> Non
     assert "its text names one who paid this, and only this, before" in reason
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("amounts", "fact_words"),
     [
@@ -251,6 +254,7 @@ def test_the_words_for_an_amount_depend_on_how_earlier_amounts_vary(
     assert fact_words in ranking[0][1].split("; ")
 
 
+@pytest.mark.acceptance
 def test_each_of_two_amounts_for_one_code_has_its_usual_day() -> None:
     before = [
         line(f"{day}{month}", amount, f"{GARAGE} x", booking_date=date(2026, month, day), **PAYER)
@@ -261,6 +265,7 @@ def test_each_of_two_amounts_for_one_code_has_its_usual_day() -> None:
     assert "always around the 20th at about this amount" in ranking[0][1].split("; ")
 
 
+@pytest.mark.acceptance
 def test_equal_facts_are_a_tie() -> None:
     expectations = [code("x", "VFY-1111-222"), code("y", "VFY-3333-444")]
     lines = [
@@ -272,6 +277,7 @@ def test_equal_facts_are_a_tie() -> None:
     assert (line_outcome["expectation_id"], line_outcome["margin"]) == ("x", Decimal(0))
 
 
+@pytest.mark.acceptance
 def test_a_rejected_candidate_is_omitted_and_a_damaged_reference_ranks_first() -> None:
     paid = line("a", "500", "huur", 5, **PAYER)
     no = [{"entry_id": "a", "expectation_id": "rent", "verdict": "reject", "reason": "no"}]
@@ -285,6 +291,7 @@ def test_a_rejected_candidate_is_omitted_and_a_damaged_reference_ranks_first() -
     assert [(row["expectation_id"], row["tier"]) for row in rows] == [("garage", 4), ("rent", 5)]
 
 
+@pytest.mark.acceptance
 def test_a_payer_of_very_many_codes_has_few_candidates() -> None:
     expectations = [code(f"c{n:03}", f"VFY-{n:04}-118") for n in range(120)]
     lines = [
@@ -315,6 +322,7 @@ def test_letters_are_folded_one_by_one() -> None:
     assert "".join(folded[letter] for letter in "ÀÇÉŁØŽ") == "ACELOZ"
 
 
+@pytest.mark.acceptance
 def test_in_drawn_months_the_right_candidate_is_first_and_none_is_matched() -> None:
     """The worlds differ from those of `benchmarks.peers_habits`, which compares with Splink."""
     counts: Counter[str] = Counter()
@@ -333,6 +341,7 @@ def test_in_drawn_months_the_right_candidate_is_first_and_none_is_matched() -> N
     assert counts["first"] >= Decimal("0.97") * counts["belonging"], counts
 
 
+@pytest.mark.acceptance
 def test_shuffled_rows_rank_alike() -> None:
     habits = draw_habits(3, payers=20, months=4)
     lines, expectations = habits.world.tables()
@@ -346,6 +355,7 @@ def test_shuffled_rows_rank_alike() -> None:
     assert again.lines.arrow.equals(first.lines.arrow)
 
 
+@pytest.mark.acceptance
 def test_a_payers_name_in_another_payment_does_not_change_the_payers_candidates() -> None:
     """An earlier payment counts once, even if several keys find it."""
     own = line(

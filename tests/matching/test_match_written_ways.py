@@ -106,6 +106,7 @@ def of_names(names: list[tuple[str, str]]) -> list[Case]:
     ]  # fmt: skip
 
 
+@pytest.mark.acceptance
 def test_a_name_in_another_spelling_is_the_same_payer() -> None:
     assert_all("matched", of_names(NAMES))
 
@@ -121,11 +122,13 @@ OGM_TEXTS = ["+++090/9337/55493+++", "*** 090/9337/55493 ***", "090 9337 55493",
 QRR_TEXTS = ["21 00000 00003 13947 14300 09017", "2100 0000 0003 1394 7143 0009 017", QRR]
 
 
+@pytest.mark.acceptance
 def test_a_structured_communication_proves_a_short_payment() -> None:
     cases = [Case(text, code, "90") for text in OGM_TEXTS for code in (OGM, "+++090/9337/55493+++")]
     assert_all("matched", cases, BY_CHECK_DIGITS)
 
 
+@pytest.mark.acceptance
 def test_a_structured_communication_with_a_wrong_digit_proves_nothing() -> None:
     wrong = [text.replace("493", "494") for text in OGM_TEXTS]
     cases = [Case(text, OGM, amount) for text in wrong for amount in ("100", "90")]
@@ -167,15 +170,18 @@ RESPELLED = [
 ]
 
 
+@pytest.mark.acceptance
 def test_a_reference_written_another_way_matches_with_the_exact_amount() -> None:
     assert_all("matched", [Case(text, code) for text, code in RESPELLED])
 
 
+@pytest.mark.acceptance
 def test_a_reference_written_another_way_is_only_suggested_with_another_amount() -> None:
     assert_all("suggested", [Case(text, code, "99") for text, code in RESPELLED])
     assert_all("suggested", [Case(text, code, "101") for text, code in RESPELLED])
 
 
+@pytest.mark.acceptance
 def test_a_reference_written_another_way_is_only_suggested_if_it_may_be_another() -> None:
     code, second = "{}-2026-004417", "{}-2026-004471"
     cases = [
@@ -199,6 +205,7 @@ def test_a_reference_written_another_way_is_only_suggested_if_it_may_be_another(
     assert_all("suggested", [Case("VS:0020004009", "20004009", other="0020004009")])
 
 
+@pytest.mark.acceptance
 def test_a_serial_number_with_its_digits_grouped_otherwise_does_not_match() -> None:
     cases = [
         Case("FV/02/11/2026", "FV/21/1/2026"),
@@ -243,6 +250,7 @@ def test_a_code_with_its_digits_grouped_otherwise_is_only_suggested() -> None:
     assert_all("matched", honest)
 
 
+@pytest.mark.acceptance
 def test_an_unrelated_number_is_not_taken_for_a_check_number() -> None:
     cases = [
         Case("CHECK #5006", "{}-5006"),
@@ -256,6 +264,7 @@ def test_an_unrelated_number_is_not_taken_for_a_check_number() -> None:
     assert "matched" not in outcomes([Case("CHECK #5006", "5006", other="CHECK-5006")])
 
 
+@pytest.mark.acceptance
 def test_a_tag_that_names_another_field_does_not_hide_a_second_number() -> None:
     cases = [
         Case("/REMI/20004008/EREF/PAY-2026-004417", "20004008", other=CODE),
@@ -267,6 +276,7 @@ def test_a_tag_that_names_another_field_does_not_hide_a_second_number() -> None:
 # Tags, scripts, labels, underscores
 
 
+@pytest.mark.acceptance
 def test_subfields_without_a_separator_are_divided_at_their_tags() -> None:
     texts = (
         f"EREF+{CODE}SVWZ+Danke", f"SVWZ+{CODE}ABWA+Meier", f"KREF+XSVWZ+{CODE}",
@@ -275,6 +285,7 @@ def test_subfields_without_a_separator_are_divided_at_their_tags() -> None:
     assert_all("matched", [Case(text, CODE, "90") for text in texts])
 
 
+@pytest.mark.acceptance
 def test_a_tag_does_not_hide_a_longer_or_second_code() -> None:
     cases = [
         Case(f"EREF+{CODE}SVWZ+7", CODE, other=f"{CODE}7"),
@@ -290,10 +301,12 @@ def of_digits(zero: int, text: str) -> str:
 SCRIPTS = (0x660, 0x6F0, 0x966, 0xE50, 0x1D7CE)
 
 
+@pytest.mark.acceptance
 def test_digits_of_every_script_are_read() -> None:
     assert_all("matched", [Case(of_digits(zero, CODE), CODE, "90") for zero in SCRIPTS])
 
 
+@pytest.mark.acceptance
 def test_a_second_code_in_the_digits_of_another_script_is_a_conflict() -> None:
     other = "INV-77-08153"
     cases = [Case(f"{CODE} {of_digits(zero, other)}", CODE, "90", other=other) for zero in SCRIPTS]
@@ -314,18 +327,21 @@ def test_a_label_of_another_language_announces_a_number() -> None:
     assert_all("matched", [Case(text, "20004040", "90") for text in texts])
 
 
+@pytest.mark.acceptance
 def test_a_label_of_another_language_does_not_prove_a_number_of_another_party() -> None:
     texts = [f"klient nr / {label}: 20004040 - 14645927" for label in LABELS]
     texts += ["nasza faktura 20004040", "unsere Rg. 20004040", "notre fact. 20004040"]
     assert "matched" not in outcomes([Case(text, "20004040", "90") for text in texts])
 
 
+@pytest.mark.acceptance
 def test_an_underscore_is_part_of_a_code_like_a_hyphen() -> None:
     texts = ("INV_2026_1214", "INV-2026-1214", "_INV_2026_1214_ thanks")
     codes = ("INV_2026_1214", "INV-2026-1214")
     assert_all("matched", [Case(text, code, "90") for text in texts for code in codes])
 
 
+@pytest.mark.acceptance
 def test_an_underscore_does_not_hide_a_longer_code() -> None:
     cases = [
         Case("INV_2026_1214_1", "INV-2026-1214", other="INV-2026-12141"),
@@ -348,7 +364,7 @@ def returned(amount: str, charges: str | None, **more: Any) -> Any:
     return match([paid, back | more], [expectation("r", CODE, "100")])
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(("amount", "words"), [("105", "the rest are charges"), ("95", "a part")])
 def test_a_return_may_state_charges_on_top_or_taken_off(amount: str, words: str) -> None:
     matches = returned(amount, "5")
@@ -369,6 +385,7 @@ def test_a_return_above_the_payment_is_linked_only_with_equal_charges(
     assert state(matches)["state"] == "received"
 
 
+@pytest.mark.acceptance
 def test_charges_on_top_do_not_prove_a_return_to_another_payer() -> None:
     other = {"counterparty_account": "DE02120300000000202051", "counterparty_name": "Zed GmbH"}
     matches = returned("105", "5", **other)
@@ -376,6 +393,7 @@ def test_charges_on_top_do_not_prove_a_return_to_another_payer() -> None:
     assert outcome(matches, "o")["outcome"] == "matched"
 
 
+@pytest.mark.acceptance
 def test_a_return_of_the_exact_amount_takes_precedence_over_one_with_charges_on_top() -> None:
     lines = [
         line(name, amount, CODE, 1, end_to_end_id="E2E-77", charges=None)

@@ -366,6 +366,7 @@ def hold_no_floats(connection: duckdb.DuckDBPyConnection, steps: tuple[Step, ...
             assert not FLOATS & set(kind.replace("[", " ").split()), (step.name, name, kind)
 
 
+@pytest.mark.acceptance
 def test_no_column_of_the_matching_is_a_float() -> None:
     lines, expectations = draw(1, each=1).tables()
     tables = {

@@ -75,6 +75,7 @@ def test_a_query_that_may_have_a_row_is_run(
     assert not is_rowless(connection, sql, {"empty"})
 
 
+@pytest.mark.acceptance
 def test_every_aggregate_that_a_step_uses_is_known() -> None:
     used = {
         aggregate.sql(dialect="duckdb").partition("(")[0].lower()

@@ -70,6 +70,7 @@ def needs_asked(sql: str) -> set[str]:
     return asked
 
 
+@pytest.mark.acceptance
 def test_steps_ask_only_for_needs_that_a_tier_may_have() -> None:
     asked = set().union(*(needs_asked(step.sql) for step in STEPS))
     assert asked == set(get_args(Needs))

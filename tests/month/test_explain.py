@@ -142,6 +142,7 @@ def test_each_question_has_its_words_and_its_folder() -> None:
     }
 
 
+@pytest.mark.acceptance
 def test_without_a_reference_no_question_is_asked() -> None:
     explanation = explained("a", [line("a", "33", "thanks")], [expectation("r1", A, "100")])
     assert explanation.outcome == "unreferenced"
@@ -150,6 +151,7 @@ def test_without_a_reference_no_question_is_asked() -> None:
     assert says(explanation, "outcome") == ["no reference"]
 
 
+@pytest.mark.acceptance
 def test_a_reading_states_the_proof_of_its_tier() -> None:
     lines = [line("a", "250", "invoice PAY-2026 005528")]
     expected = [expectation("r2", "PAY-2026-005528", "250")]

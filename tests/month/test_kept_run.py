@@ -202,6 +202,7 @@ def test_a_run_survives_a_commit_of_a_table_that_its_steps_do_not_read(
         assert again.sheets()[name].arrow.equals(table.arrow), name
 
 
+@pytest.mark.acceptance
 def test_a_run_ends_with_a_commit_of_a_table_that_a_step_has_read(
     desk: Workspace, tmp_path: Path
 ) -> None:

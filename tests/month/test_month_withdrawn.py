@@ -66,6 +66,7 @@ def without_currency(workspace: Workspace, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.acceptance
 def test_the_declared_currency_counts_if_a_file_states_none(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     profiled(workspace)
@@ -143,6 +144,7 @@ def test_an_unknown_currency_on_a_multi_currency_account_names_the_statement(
     assert not rows["EUR"]["complete"]
 
 
+@pytest.mark.acceptance
 def test_a_statement_in_a_currency_that_is_not_declared_keeps_its_account_from_being_complete(
     tmp_path: Path,
 ) -> None:

@@ -74,6 +74,7 @@ def practice(month_end: Workspace, tmp_path: Path) -> Practice:
     return Practice(folder)
 
 
+@pytest.mark.acceptance
 def test_a_file_is_added_once_and_moved_to_done(practice: Practice, bank: Path) -> None:
     shutil.copy(bank / STATEMENT, practice.place)
     assert practice.look() == InboxLook(waiting=(STATEMENT,))
@@ -100,6 +101,7 @@ def test_an_unreadable_file_is_refused_with_a_reason_next_to_it(practice: Practi
     assert len(practice.names("refused")) == 4
 
 
+@pytest.mark.acceptance
 def test_a_bad_file_does_not_stop_the_others(practice: Practice, bank: Path) -> None:
     for name in ("a.xml", "z.xml"):
         (practice.place / name).write_text("<Document>")
@@ -107,6 +109,7 @@ def test_a_bad_file_does_not_stop_the_others(practice: Practice, bank: Path) -> 
     assert practice.take() == InboxLook(added=(STATEMENT,), refused=("a.xml", "z.xml"))
 
 
+@pytest.mark.acceptance
 def test_a_growing_file_is_read_only_when_it_stops_growing(practice: Practice, bank: Path) -> None:
     content, path = (bank / STATEMENT).read_bytes(), practice.place / STATEMENT
     for end in range(1, 5):
@@ -156,6 +159,7 @@ def test_links_are_not_followed_and_only_regular_files_are_opened(
     assert (bank / STATEMENT).is_file()
 
 
+@pytest.mark.acceptance
 def test_a_file_without_read_permission_is_refused_and_does_not_stop_the_others(
     practice: Practice, bank: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,6 +219,7 @@ def test_plain_name_always_returns_a_safe_name(name: str) -> None:
     assert len(plain.encode()) <= 180
 
 
+@pytest.mark.acceptance
 def test_a_storage_error_or_a_lock_leaves_the_file_for_a_retry(
     practice: Practice, bank: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +239,7 @@ def test_a_storage_error_or_a_lock_leaves_the_file_for_a_retry(
     assert practice.look() == InboxLook(added=(STATEMENT,))
 
 
+@pytest.mark.acceptance
 def test_a_file_taken_by_a_killed_look_is_read_by_the_next(practice: Practice, bank: Path) -> None:
     (practice.place / ".reading").mkdir()
     shutil.copy(bank / STATEMENT, practice.place / ".reading")
@@ -253,6 +259,7 @@ while (look := inbox.look()).added or look.waiting:
 """
 
 
+@pytest.mark.acceptance
 def test_killed_at_any_moment_every_file_is_added_once(practice: Practice, bank: Path) -> None:
     drawn, names = Random(18), sorted(path.name for path in bank.glob("*_2026-10.xml"))
     for name in names:
@@ -280,6 +287,7 @@ def test_a_file_moved_by_a_killed_look_is_not_moved_twice(practice: Practice, ba
     assert (practice.names("done"), practice.names(".reading")) == ([STATEMENT], [])
 
 
+@pytest.mark.acceptance
 def test_a_renamed_file_moved_by_a_killed_look_is_not_moved_twice(
     practice: Practice, bank: Path
 ) -> None:

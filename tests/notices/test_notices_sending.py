@@ -34,6 +34,7 @@ def text_of(message: bytes) -> str:
     return str(read["Subject"]) + "\n" + str(read.get_content())
 
 
+@pytest.mark.acceptance
 def test_each_channel_gets_an_item_once_even_after_a_restart(
     journal: Journal, tmp_path: Path, mailbox: Mailbox, hook: Endpoint
 ) -> None:
@@ -53,6 +54,7 @@ def test_each_channel_gets_an_item_once_even_after_a_restart(
     again.verify()
 
 
+@pytest.mark.acceptance
 def test_an_item_in_another_state_is_sent_again(journal: Journal, hook: Endpoint) -> None:
     of = settings(url=hook.url)
     for mark in (1, 2, 1):
@@ -91,7 +93,7 @@ def test_an_unreachable_server_leaves_no_journal_entry(journal: Journal) -> None
     assert kinds(journal) == []
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("status", [301, 307, 400, 404, 410, 429])
 def test_a_refused_post_is_sent_by_the_next_run_and_redirects_are_not_followed(
     journal: Journal, hook: Endpoint, status: int
@@ -143,6 +145,7 @@ def test_a_notice_that_is_being_sent_is_not_settled(journal: Journal, hook: Endp
     assert kinds(journal) == ["sending", "sent"]
 
 
+@pytest.mark.acceptance
 def test_a_notice_settled_as_arrived_is_not_sent_again(journal: Journal, hook: Endpoint) -> None:
     hook.status = 500
     notices = desk(journal, settings(url=hook.url), lambda: [due(1)])
@@ -151,6 +154,7 @@ def test_a_notice_settled_as_arrived_is_not_sent_again(journal: Journal, hook: E
     assert str(notices.send()) == "no new items"
 
 
+@pytest.mark.acceptance
 def test_a_webhook_post_has_its_notice_id_and_token(
     journal: Journal, hook: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +207,7 @@ def test_notices_use_the_environments_proxy(
     assert "was not reached: ProxyError" in str(report)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("hours", "at", "until"),
     [
@@ -448,6 +453,7 @@ def test_a_webhook_without_an_answer_ends_at_the_deadline() -> None:
     assert caught.value.may_have_arrived
 
 
+@pytest.mark.acceptance
 def test_two_desks_with_one_journal_send_each_item_once(
     tmp_path: Path, mailbox: Mailbox, hook: Endpoint
 ) -> None:

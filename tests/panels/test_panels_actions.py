@@ -247,6 +247,7 @@ def test_the_download_has_every_row_and_nothing_a_spreadsheet_runs(practice: Pra
     assert ',"100.00"' in line
 
 
+@pytest.mark.acceptance
 def test_an_approver_without_permission_gets_an_error_and_approves_nothing(
     practice: Practice,
 ) -> None:

@@ -20,6 +20,7 @@ def panel(practice: Practice) -> ApprovalsPanel:
     return practice.workspace.panels.approvals()
 
 
+@pytest.mark.acceptance
 def test_the_list_names_each_amount_and_shows_no_payment_details(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
@@ -38,6 +39,7 @@ def test_the_list_names_each_amount_and_shows_no_payment_details(
     assert first[-4:] == ["EUR 22,000.00", "EUR 176.00", "EUR 21,824.00", "USDC 23,752.720940"]
 
 
+@pytest.mark.acceptance
 def test_two_steps_approve_with_the_checkers_credential(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
@@ -52,6 +54,7 @@ def test_two_steps_approve_with_the_checkers_credential(
     assert "AWAITING_FUNDS, version 2" in said(frame)
 
 
+@pytest.mark.acceptance
 def test_a_request_is_read_once_to_be_shown_and_once_before_it_is_sent(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
@@ -85,6 +88,7 @@ def test_the_confirmed_text_is_journaled_and_shown_afterwards(
     assert facts["Credential"] == ["checker (harbour-checker)"]
 
 
+@pytest.mark.acceptance
 def test_an_off_ramp_is_confirmed_with_the_account_that_it_pays(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:

@@ -37,6 +37,7 @@ def propose(panel: Locator, verb: str = "Approve", reference: str = ON_RAMP) -> 
     return step
 
 
+@pytest.mark.acceptance
 def test_two_steps_approve_and_show_the_journal_entry(panel: Locator, practice: Practice) -> None:
     request_id = practice.waiting()[0]["id"]
     step = propose(panel)
@@ -51,6 +52,7 @@ def test_two_steps_approve_and_show_the_journal_entry(panel: Locator, practice: 
     assert practice.events(request_id, "APPROVED") == ["checker@harbourlane.test"]
 
 
+@pytest.mark.acceptance
 def test_the_saved_notebook_holds_no_account_no_amount_and_no_secret(
     notebook: Notebook, panel: Locator, practice: Practice
 ) -> None:

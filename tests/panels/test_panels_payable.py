@@ -118,7 +118,7 @@ def test_every_deposit_detail_is_compared() -> None:
     assert set(DETAILS) == columns - ids
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("column", [name for name in DETAILS if "is_active" not in name])
 def test_a_change_of_any_detail_is_reported(column: str) -> None:
     found = told([request("moved") | {column: otherwise(column)}], [request("moved") | SEEN])
@@ -135,6 +135,7 @@ def test_inactive_details_are_not_shown(column: str) -> None:
     assert found["b"]["payable"]
 
 
+@pytest.mark.acceptance
 def test_details_that_changed_meanwhile_come_first_and_hostile_text_is_literal() -> None:
     evil = "Ramp\u202eOperator"
     found = told(

@@ -359,6 +359,7 @@ def test_a_panel_that_cannot_refresh_shows_an_error_and_keeps_its_list(
     assert panel.frame().table == before
 
 
+@pytest.mark.acceptance
 def test_a_newer_journal_is_refused_before_there_is_a_panel(practice: Practice) -> None:
     propose_transfers(practice, "1.00")
     newer(practice)
@@ -366,6 +367,7 @@ def test_a_newer_journal_is_refused_before_there_is_a_panel(practice: Practice) 
         practice.workspace.panels.approvals()
 
 
+@pytest.mark.acceptance
 def test_a_panel_from_before_a_restart_is_another_panel_and_its_step_confirms_nothing(
     practice: Practice,
 ) -> None:

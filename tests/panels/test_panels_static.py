@@ -21,7 +21,7 @@ def seen(page: str) -> str:
     return re.sub(r"<[^>]+>", " ", body)
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("is_state_kept", [True, False], ids=["state kept", "state left out"])
 def test_a_saved_page_shows_a_note_and_the_notebook_stores_no_figure(
     month: Practice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_state_kept: bool

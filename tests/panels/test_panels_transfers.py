@@ -74,6 +74,7 @@ def test_a_transfer_is_traced_and_a_failure_has_its_reason(month_end: Workspace)
     assert panel.press("back").step is None
 
 
+@pytest.mark.acceptance
 def test_a_transfer_is_proposed_in_two_steps_and_nothing_is_sent(
     panel: TransfersPanel, practice: Practice, accounts: list[str]
 ) -> None:
@@ -105,7 +106,7 @@ def test_confirming_again_proposes_once(
     assert len(practice.journaled("action.proposed")) == 1
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -29,6 +29,7 @@ def stored(workspace: Workspace) -> dict[str, Decimal]:
     return {row["rate_id"]: row["rate"] for row in rows}
 
 
+@pytest.mark.acceptance
 def test_a_file_is_one_commit_and_adding_it_again_changes_nothing(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     path = written(tmp_path, BANKS_FILE, "eurofxref-hist.csv")
@@ -44,6 +45,7 @@ def test_a_file_is_one_commit_and_adding_it_again_changes_nothing(tmp_path: Path
     assert stored(workspace)["ECB EUR/USD 2026-10-30"] == Decimal("1.1172")
 
 
+@pytest.mark.acceptance
 def test_a_longer_history_adds_only_its_new_rates(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     workspace.rates.add(written(tmp_path, BANKS_FILE))
@@ -79,6 +81,7 @@ def test_a_stored_pair_is_refused_in_the_other_direction(tmp_path: Path) -> None
     assert stored(workspace) == before
 
 
+@pytest.mark.acceptance
 def test_a_wrong_rate_is_replaced_and_stays_in_the_history(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     workspace.rates.add(own_file(tmp_path, "2026-10-30,ETH,EUR,231.04", "2026-10-29,ETH,EUR,2300"))

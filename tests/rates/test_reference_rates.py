@@ -82,6 +82,7 @@ def test_a_day_after_the_last_published_day_has_no_rate(newcomer: Workspace) -> 
     assert reference.absence("USD", MONDAY) == "no reference rate of USD for 2026-11-02"
 
 
+@pytest.mark.acceptance
 def test_a_gap_in_a_file_is_not_filled_from_the_bundled_history(
     newcomer: Workspace, tmp_path: Path
 ) -> None:
@@ -94,6 +95,7 @@ def test_a_gap_in_a_file_is_not_filled_from_the_bundled_history(
     assert reference.rate("EUR", "CHF", date(2026, 10, 29)) is not None, "no file has this pair"
 
 
+@pytest.mark.acceptance
 def test_a_cross_rate_is_exact_and_rounded_once(banked: Workspace) -> None:
     reference = banked.rates.reference()
     rate = reference.rate("USD", "JPY", FRIDAY)
@@ -111,6 +113,7 @@ def test_a_cross_rate_is_exact_and_rounded_once(banked: Workspace) -> None:
     assert (same.rate, same.source, same.assumption) == (1, "", "")
 
 
+@pytest.mark.acceptance
 def test_a_coin_is_valued_at_par_and_the_assumption_is_named(banked: Workspace) -> None:
     reference = banked.rates.reference()
     usdc = reference.rate("USDC", "EUR", FRIDAY)
@@ -125,6 +128,7 @@ def test_a_coin_is_valued_at_par_and_the_assumption_is_named(banked: Workspace) 
     assert both.assumption == "1 USDC = 1 USD · 1 EURC = 1 EUR"
 
 
+@pytest.mark.acceptance
 def test_a_coin_without_a_rate_or_an_assumption_is_not_provable(
     banked: Workspace, tmp_path: Path
 ) -> None:
@@ -140,6 +144,7 @@ def test_a_coin_without_a_rate_or_an_assumption_is_not_provable(
     assert (rate.rate, rate.source) == (2500 / DOLLAR, "rates.csv · ECB")
 
 
+@pytest.mark.acceptance
 def test_the_rules_decide_which_coins_are_at_par(banked: Workspace) -> None:
     (banked.folder / "rules.toml").write_text('coins_at_par = ["EURC/EUR"]\n', "utf-8")
     reference = Workspace(banked.folder).rates.reference()
@@ -213,6 +218,7 @@ def test_a_rate_counts_as_instant_only_within_the_hour_after_it(
     )
 
 
+@pytest.mark.acceptance
 def test_the_daily_ecb_rate_takes_precedence_over_a_company_rate_older_than_an_hour(
     banked: Workspace, tmp_path: Path
 ) -> None:
@@ -231,6 +237,7 @@ def test_the_daily_ecb_rate_takes_precedence_over_a_company_rate_older_than_an_h
     assert (saturday.rate, saturday.publishers) == (DOLLAR, ("ECB",)), "Friday's fixing"
 
 
+@pytest.mark.acceptance
 def test_an_ecb_cross_rate_takes_precedence_over_a_company_rate_older_than_an_hour(
     banked: Workspace, tmp_path: Path
 ) -> None:
@@ -241,6 +248,7 @@ def test_an_ecb_cross_rate_takes_precedence_over_a_company_rate_older_than_an_ho
     assert (rate.rate, rate.source) == (Fraction("175.68") / DOLLAR, "ECB")
 
 
+@pytest.mark.acceptance
 def test_a_day_missing_from_the_companys_file_uses_the_bundled_history(
     newcomer: Workspace, tmp_path: Path
 ) -> None:
@@ -278,6 +286,7 @@ def test_company_rates_are_crossed_and_name_the_intermediate_currency(
     assert pounds.basis == "ECB, 2026-10-30"
 
 
+@pytest.mark.acceptance
 def test_a_rate_with_an_instant_can_be_crossed_through_coins(
     banked: Workspace, tmp_path: Path
 ) -> None:
@@ -293,6 +302,7 @@ def test_a_rate_with_an_instant_can_be_crossed_through_coins(
     assert rate.via == ("ETH", "EURC")
 
 
+@pytest.mark.acceptance
 def test_a_cross_rate_has_an_instant_only_if_each_of_its_rates_has_one(
     banked: Workspace, tmp_path: Path
 ) -> None:

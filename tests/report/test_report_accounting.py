@@ -69,6 +69,7 @@ def test_an_on_ramp_is_booked_from_the_bank_to_coins_less_the_fee() -> None:
     }
 
 
+@pytest.mark.acceptance
 def test_an_off_ramp_leaves_its_payout_in_transit_until_the_bank_shows_it() -> None:
     open_one = posted(books(fee_requests=[OFF_RAMP], statements=[]))
     assert open_one["off-ramp in transit", "EUR"] == Decimal("9126.40")
@@ -125,6 +126,7 @@ def test_liabilities_agree_in_the_books_and_in_the_ledger_comparison(month_end: 
     assert any(not one.is_owed for one in owed_payouts(r))
 
 
+@pytest.mark.acceptance
 def test_a_completed_request_paid_a_cent_short_leaves_nothing_in_transit(
     month_end: Workspace,
 ) -> None:
@@ -221,6 +223,7 @@ def test_a_line_for_several_requests_has_a_leg_for_each_and_the_rest_in_suspense
     ]
 
 
+@pytest.mark.acceptance
 def test_beancount_output_does_not_depend_on_the_batch_size(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,6 +233,7 @@ def test_beancount_output_does_not_depend_on_the_batch_size(
     assert write_beancount(made, tmp_path / "parts").read_bytes() == whole
 
 
+@pytest.mark.acceptance
 def test_the_practice_month_is_accepted_by_beancount_with_its_balances(
     month_end: Workspace, tmp_path: Path
 ) -> None:
@@ -284,6 +288,7 @@ def test_the_journal_has_separate_debit_and_credit_and_the_companys_accounts(
     assert debit["date"] == str(date(2026, 10, 14))
 
 
+@pytest.mark.acceptance
 def test_a_mapping_to_fill_in_reads_back(tmp_path: Path) -> None:
     path = tmp_path / "accounts.toml"
     path.write_text(mapping_text(books(lines=[line()])).replace('""', '"5"'), "utf-8")

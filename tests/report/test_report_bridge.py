@@ -35,6 +35,7 @@ def summed(bridge: TransitBridge, name: str, **wanted: str) -> Decimal:
     )
 
 
+@pytest.mark.acceptance
 def test_each_column_adds_up_to_the_figure_that_its_surface_shows(october: Closing) -> None:
     bridge = october.bridge
     sure, _ = in_transit(october.r)
@@ -68,6 +69,7 @@ def test_the_undecided_8_850_leads_from_the_report_to_the_journal(october: Closi
     ]
 
 
+@pytest.mark.acceptance
 def test_an_own_transfer_with_both_legs_has_no_row(october: Closing) -> None:
     books = accounting(october.r, october.zone).postings.arrow.to_pylist()
     assert [row for row in books if row["role"] == TRANSIT[2]]

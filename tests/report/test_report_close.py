@@ -50,6 +50,7 @@ def written(tmp_path: Path, sheet: str = "Lines", **tables: Any) -> list[dict[st
     return read(path, sheet)
 
 
+@pytest.mark.acceptance
 def test_every_sheet_is_there_with_a_frozen_header_and_a_filter(tmp_path: Path) -> None:
     path = tmp_path / "close.xlsx"
     write_workbook(closing_of(reconciliation(lines=[line()]), ZONE), path)
@@ -61,6 +62,7 @@ def test_every_sheet_is_there_with_a_frozen_header_and_a_filter(tmp_path: Path) 
     book.close()
 
 
+@pytest.mark.acceptance
 def test_the_cover_links_every_sheet_and_details_are_behind_at_most_twelve(tmp_path: Path) -> None:
     path = tmp_path / "close.xlsx"
     write_workbook(closing_of(reconciliation(lines=[line(), line("b")]), ZONE), path)
@@ -81,6 +83,7 @@ def test_the_cover_links_every_sheet_and_details_are_behind_at_most_twelve(tmp_p
     book.close()
 
 
+@pytest.mark.acceptance
 def test_ids_are_the_last_columns_and_codes_are_words(tmp_path: Path) -> None:
     (row,) = written(tmp_path, "Open items", lines=[line(outcome="suggested")])
     titles = list(row)
@@ -90,6 +93,7 @@ def test_ids_are_the_last_columns_and_codes_are_words(tmp_path: Path) -> None:
     assert (row["Kind"], row["Turn"]) == ("Suggested", "Treasury")
 
 
+@pytest.mark.acceptance
 def test_columns_are_as_wide_as_their_values_up_to_a_limit(tmp_path: Path) -> None:
     path = tmp_path / "close.xlsx"
     rows = [line(counterparty_name="Müller Feinmechanik GmbH & Co. KG", remittance="word " * 40)]
@@ -104,7 +108,7 @@ def test_columns_are_as_wide_as_their_values_up_to_a_limit(tmp_path: Path) -> No
     book.close()
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "amount",
     ["0.01", "25000.00", "1234567890123.45", "0.000000000000001", "9.00000000000001", "8.41"],
@@ -115,6 +119,7 @@ def test_an_amount_that_excel_keeps_is_a_number(tmp_path: Path, amount: str) -> 
     assert Decimal(str(row["Amount"])) == Decimal(amount)
 
 
+@pytest.mark.acceptance
 def test_an_amount_that_excel_would_round_is_text_with_every_digit(tmp_path: Path) -> None:
     exact = Decimal("12345678901234567890.123456789012345678")
     (row,) = written(tmp_path, lines=[line(amount=exact)])
@@ -122,6 +127,7 @@ def test_an_amount_that_excel_would_round_is_text_with_every_digit(tmp_path: Pat
     assert Decimal(row["Amount"]) == exact
 
 
+@pytest.mark.acceptance
 def test_a_column_of_amounts_is_all_numbers_or_all_texts(tmp_path: Path) -> None:
     exact = Decimal("12345678901234567890.123456789012345678")
     rows = written(tmp_path, lines=[line(amount=exact), line("b", amount=Decimal("2.50"))])
@@ -136,6 +142,7 @@ def test_digits_are_counted_as_excel_counts_them(amount: Decimal) -> None:
     assert decimals <= 18
 
 
+@pytest.mark.acceptance
 def test_amounts_show_the_decimals_of_their_currency(tmp_path: Path) -> None:
     path = tmp_path / "close.xlsx"
     rows = [fee(), fee(fiat_currency="JPY", fiat_gross=Decimal(7), fee=Decimal("0.125"))]
@@ -151,6 +158,7 @@ def test_amounts_show_the_decimals_of_their_currency(tmp_path: Path) -> None:
     assert (shown[1]["Gross"], shown[1]["Fee"]) == ("#,##0", "#,##0.000")
 
 
+@pytest.mark.acceptance
 def test_accruals_and_the_check_of_each_fee_are_in_the_workbook(tmp_path: Path) -> None:
     waits = {
         "request_id": "r2",
@@ -192,6 +200,7 @@ def test_text_from_outside_is_text_and_never_runs(tmp_path: Path, text: str) -> 
     book.close()
 
 
+@pytest.mark.acceptance
 def test_characters_that_a_workbook_cannot_hold_become_visible(tmp_path: Path) -> None:
     texts = {"counterparty_name": "a\x00b\x1bc", "remittance": "x\ufffey"}
     (row,) = written(tmp_path, lines=[line(**texts)])
@@ -199,6 +208,7 @@ def test_characters_that_a_workbook_cannot_hold_become_visible(tmp_path: Path) -
     assert row["Text"] == "x⟨U+FFFE⟩y"
 
 
+@pytest.mark.acceptance
 def test_a_text_that_looks_like_markup_of_a_sheet_stays_text(tmp_path: Path) -> None:
     text = "<r></is></c><c r='E2'><v>999</v></c><c t='inlineStr'><is></r>"
     (row,) = written(tmp_path, lines=[line(remittance=text)])

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import treasury
 from treasury.close.evidence import _ROOMS, _SOURCES, code_of
 
@@ -13,6 +15,7 @@ NOT_OF_AN_ANSWER = {"actions", "api", "workspace"}
 """Packages that are loaded too, but do not compute the content of a pack."""
 
 
+@pytest.mark.acceptance
 def test_every_package_that_makes_a_pack_is_part_of_the_code_hash() -> None:
     code = (
         "import sys, treasury.report.pack.pack_contents;"

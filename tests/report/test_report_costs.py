@@ -226,6 +226,7 @@ cents = st.integers(1, 10**9).map(lambda number: Decimal(number).scaleb(-2))
 coins = st.integers(1, 10**13).map(lambda number: Decimal(number).scaleb(-6))
 
 
+@pytest.mark.acceptance
 @given(st.lists(st.tuples(cents, cents, coins, st.booleans()), min_size=1, max_size=8))
 def test_sums_are_exact_and_rounded_once(
     drawn: list[tuple[Decimal, Decimal, Decimal, bool]],

@@ -111,6 +111,7 @@ def test_outside_text_is_escaped_in_a_notebook() -> None:
 amounts = st.decimals(min_value=0, max_value=10**16, places=18)
 
 
+@pytest.mark.acceptance
 @given(st.lists(st.tuples(amounts, amounts, st.sampled_from(["ON_RAMP", "OFF_RAMP"]))))
 def test_the_totals_tie_to_the_requests(rows: list[tuple[Decimal, Decimal, str]]) -> None:
     result = fees(*(fee(fiat_gross=g, fee=f, ramp_type=way) for g, f, way in rows))

@@ -57,6 +57,7 @@ def test_money_in_is_drawn_above_the_line_and_money_out_below() -> None:
     assert bars(cash_by_day(MONTH)) == [(14, 500.0), (20, -200.0)]
 
 
+@pytest.mark.acceptance
 def test_every_axis_of_amounts_has_its_zero() -> None:
     for figure in (cash_by_day(MONTH), fees_and_rate(MONTH)):
         for axes in figure.axes:
@@ -64,6 +65,7 @@ def test_every_axis_of_amounts_has_its_zero() -> None:
             assert low <= 0 <= high
 
 
+@pytest.mark.acceptance
 def test_fees_of_a_day_are_stacked_by_direction() -> None:
     assert bars(fees_and_rate(MONTH)) == [(13, 200.0), (13, 50.0)]
     on_ramp, off_ramp = fees_and_rate(MONTH).axes[0].containers
@@ -76,6 +78,7 @@ def test_a_hundred_requests_of_a_day_at_one_rate_are_one_point() -> None:
     assert [tuple(point) for point in points.tolist()] == [(12.84, 80.0)]
 
 
+@pytest.mark.acceptance
 def test_each_currency_has_separate_panels() -> None:
     r = reconciliation(
         lines=[line("a"), line("b", currency="USD")],

@@ -112,6 +112,7 @@ FULL = reconciliation(
 )  # fmt: skip
 
 
+@pytest.mark.acceptance
 def test_sections_have_the_order_of_the_desk() -> None:
     headings = [a["id"] for a in full_page().named("section")]
     assert headings == [
@@ -160,6 +161,7 @@ def test_every_part_of_the_month_is_shown() -> None:
         assert words in text
 
 
+@pytest.mark.acceptance
 def test_lines_classed_by_a_rule_are_not_shown_as_decided_by_a_person() -> None:
     ruled = line("ruled", outcome="ignored", line_class="bank_charge", rule_name="charges")
     by_hand = line("by_hand", outcome="ignored", decided_by="anna", reason="refunded in cash")
@@ -185,6 +187,7 @@ def test_open_lines_are_shown_in_the_desks_words_without_foreign_ids() -> None:
     assert found[0]["account"] == "…6689"
 
 
+@pytest.mark.acceptance
 def test_runner_up_and_margin_open_only_when_asked_for() -> None:
     text = render_html(closing_of(FULL, ZONE))
     at = text.index("Margin over")
@@ -314,6 +317,7 @@ def test_a_fee_that_rounding_cannot_explain_is_flagged_at_its_rate() -> None:
     assert flagged.count("badge bad") == 1
 
 
+@pytest.mark.acceptance
 def test_a_printed_page_names_its_month() -> None:
     assert 'content: "Month close, October 2026"' in render_html(closing_of(FULL, ZONE))
 
@@ -324,6 +328,7 @@ def test_a_long_list_counts_its_omitted_rows() -> None:
     assert "5 more rows are in close.xlsx, sheet Lines" in text
 
 
+@pytest.mark.acceptance
 def test_reconciled_is_shown_only_with_its_exceptions() -> None:
     proof = "NOT PROVABLE: no provider report"
     only = page(reconciliation(lines=[line()], virtual_accounts=[virtual(proof)])).text

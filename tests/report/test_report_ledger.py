@@ -298,7 +298,7 @@ MAPPING = """[accounts]
 """
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("mapping", ["", MAPPING], ids=["by role", "by mapping"])
 def test_the_books_of_our_own_export_agree_to_the_cent(
     month_end: Workspace, tmp_path: Path, mapping: str

@@ -49,6 +49,7 @@ def sheet_rows(closing: Closing, folder: Path, name: str) -> list[Mapping[str, o
     return [dict(zip(map(str, rows[at]), row, strict=False)) for row in rows[at + 1 :]]
 
 
+@pytest.mark.acceptance
 def test_unexplained_and_undecided_are_two_figures_alike_in_report_and_workbook(
     october: Closing, tmp_path: Path
 ) -> None:

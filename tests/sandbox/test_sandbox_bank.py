@@ -190,6 +190,7 @@ def test_without_a_provider_report_the_files_of_own_accounts_are_unchanged(
         ]
 
 
+@pytest.mark.acceptance
 def test_the_bytes_depend_only_on_the_seed(files: list[Path], tmp_path: Path) -> None:
     same = Sandbox(7).write_bank_files(tmp_path / "same")
     other = Sandbox(8).write_bank_files(tmp_path / "other")

@@ -89,6 +89,7 @@ def test_another_media_type_is_refused(maker: Any, kind: str) -> None:
     assert "application/json" in refused(post(maker, "/parties", kind), 415)
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("kind", ["Application/JSON", "application/json;charset=UTF-8"])
 def test_a_media_type_is_accepted_in_every_form_of_the_standard(
     own_callers: Any, kind: str

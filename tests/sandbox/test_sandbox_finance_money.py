@@ -133,6 +133,7 @@ def test_a_transfer_to_an_outside_address_reduces_the_balances(maker: Any, drive
     assert balance(maker, ACCOUNT)[0] == free - transfer["amount"] - transfer["networkFee"]
 
 
+@pytest.mark.acceptance
 def test_past_transfers_can_be_settled_or_failed(maker: Any, drive: Any) -> None:
     accounts = [account["id"] for account in maker.finance("/accounts").json()["result"]]
     past = maker.finance("/account-to-account-transfers", size=1000).json()["result"]

@@ -322,6 +322,7 @@ def test_a_connection_is_dropped_before_or_after_the_effect(
     assert after["status"] == status
 
 
+@pytest.mark.acceptance
 def test_a_delay_exceeds_the_timeout_of_a_client(
     own_sandbox: Sandbox, callers: dict[str, Any]
 ) -> None:
@@ -376,6 +377,7 @@ def test_a_sandbox_served_again_keeps_its_state(
     assert set(json.loads((tmp_path / "truth.json").read_text())) == {"lines", "requests"}
 
 
+@pytest.mark.acceptance
 def test_serve_forever_ends_quietly_on_an_interrupt() -> None:
     program = (
         "from treasury.sandbox import Sandbox, serve_forever;"

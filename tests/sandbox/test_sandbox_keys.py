@@ -164,6 +164,7 @@ def test_a_retry_with_its_key_finds_the_effect_of_a_dropped_answer(
     assert own_sandbox.finance.ledger_effects(found["id"]) == ["reserve", "network_fee"]
 
 
+@pytest.mark.acceptance
 def test_keys_balances_and_effects_survive_a_restart(
     http: httpx.Client, tmp_path: Path, caller_of: Callable[..., Any]
 ) -> None:

@@ -97,6 +97,7 @@ def every_id(caller: Any) -> set[str]:
     return set(re.findall("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", text))
 
 
+@pytest.mark.first_case
 def test_two_companies_share_no_record(both: Both) -> None:
     ours, theirs = every_id(both[0]), every_id(both[1].checker)
     assert len(theirs) > 20

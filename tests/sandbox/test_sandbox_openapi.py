@@ -56,7 +56,7 @@ def test_exactly_the_existing_routes_are_published_with_all_their_statuses(profi
         assert {401, 429, 500} < set(statuses(route))
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("profile", PROFILES)
 def test_every_reference_names_a_component_and_every_schema_is_valid(profile: str) -> None:
     # Imported here, because the import takes two seconds in every worker.

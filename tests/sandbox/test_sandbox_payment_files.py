@@ -53,6 +53,7 @@ def desk(tmp_path: Path) -> Workspace:
     return Workspace(folder)
 
 
+@pytest.mark.acceptance
 def test_the_bank_accepts_most_rejects_the_tenth_renames_one_and_ignores_one(
     own_sandbox: Sandbox, http: httpx.Client, tmp_path: Path, desk: Workspace
 ) -> None:

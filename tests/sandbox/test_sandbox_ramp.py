@@ -334,6 +334,7 @@ def test_a_write_is_allowed_only_to_roles_with_its_scope(
 # Bank accounts and wallets
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("kind", TYPES)
 def test_a_bank_account_of_each_type_needs_its_required_fields(
     callers: dict[str, Any], kind: str

@@ -162,6 +162,7 @@ def test_chains_are_an_object_and_a_pending_user_has_an_invitation(viewer: Any) 
     assert invited == {u["username"] for u in users if u["invitationStatus"] == "PENDING"} != set()
 
 
+@pytest.mark.acceptance
 def test_the_amounts_of_every_ramp_request_follow_the_examples_exactly(
     requests: list[dict[str, Any]],
 ) -> None:

@@ -57,6 +57,7 @@ def headers(http: httpx.Client, url: str, name: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
+@pytest.mark.acceptance
 def test_every_acknowledged_write_survives_sigkill(tmp_path: Path, http: httpx.Client) -> None:
     body = ON | {"idempotencyKey": "7f0c4b0e-3f5d-4b1e-9a44-2b6d0f8e1a11"}
     with killed_at_the_end(tmp_path) as url:
@@ -80,6 +81,7 @@ def test_every_acknowledged_write_survives_sigkill(tmp_path: Path, http: httpx.C
         assert len(http.get(f"{url}/sandbox/effects").json()["result"]) == 4
 
 
+@pytest.mark.acceptance
 def test_a_restarted_sandbox_continues_its_pending_events(tmp_path: Path) -> None:
     first = Sandbox(7, state=tmp_path)
     request = next(f for f in first.truth_requests() if f["state"] == "PAY")
@@ -100,6 +102,7 @@ def test_a_restarted_sandbox_continues_its_pending_events(tmp_path: Path) -> Non
     second.close()
 
 
+@pytest.mark.acceptance
 def test_a_restart_does_not_change_the_result(tmp_path: Path) -> None:
     through, stopped = Sandbox(7), Sandbox(7, state=tmp_path)
     request = next(f for f in through.truth_requests() if f["state"] == "PAY")["id"]

@@ -107,6 +107,7 @@ def test_generated_records_have_the_shape_of_the_others(caller: Any) -> None:
     assert len(shapes[True]) == 2
 
 
+@pytest.mark.acceptance
 def test_a_volume_survives_a_restart_and_cannot_change(tmp_path: Path) -> None:
     first = Sandbox(7, state=tmp_path, volume=Volume(50, 60))
     items = store_of(first).page("ramp_request", {}, limit=5).items
@@ -197,7 +198,7 @@ def test_a_later_page_costs_at_most_twice_the_first(big: Sandbox, name: str) -> 
     store.db.set_progress_handler(None, 0)
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("name", LISTS)
 def test_the_pages_together_are_the_whole_list(big: Sandbox, name: str) -> None:
     store, (kind, asked) = store_of(big), LISTS[name]
@@ -215,6 +216,7 @@ def test_the_pages_together_are_the_whole_list(big: Sandbox, name: str) -> None:
             assert [json.loads(item)["id"] for item in page.items] == expected
 
 
+@pytest.mark.acceptance
 def test_the_next_page_shows_a_write(speak: Any, http: httpx.Client) -> None:
     sandbox = Sandbox(7, volume=Volume(6000, 0))
     waiting = {"status": "AWAITING_APPROVAL", "sortOn": "createdAt"}

@@ -130,6 +130,7 @@ def test_a_webhook_is_registered_listed_rotated_and_deleted_over_http(
             assert http.post(url, json=wrong).status_code == 400
 
 
+@pytest.mark.acceptance
 def test_a_delivery_is_retried_until_it_is_answered(
     own_sandbox: Sandbox, receiver: Receiver
 ) -> None:

@@ -39,6 +39,7 @@ def stored(lake: Lake, table: str = "statement_entries") -> pa.Table:
     return lake.snapshot().sql(f"SELECT * FROM {table} ORDER BY ALL")
 
 
+@pytest.mark.acceptance
 def test_statements_are_stored_with_their_proof_and_entries(lake: Lake, tmp_path: Path) -> None:
     report = add(lake, write(tmp_path, MONTH))
     assert (report.statements_new, report.entries_new, report.entries_known) == (1, 3, 0)
@@ -48,7 +49,7 @@ def test_statements_are_stored_with_their_proof_and_entries(lake: Lake, tmp_path
     assert sum(stored(lake)["amount"].to_pylist()) == Decimal("25.00")
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("name", ["file.xml", "renamed.xml"])
 def test_adding_a_file_again_changes_nothing(lake: Lake, tmp_path: Path, name: str) -> None:
     add(lake, write(tmp_path, MONTH))
@@ -108,6 +109,7 @@ def test_a_file_given_twice_in_one_call_is_added_once(lake: Lake, tmp_path: Path
     assert (report.entries_new, report.entries_known) == (3, 3)
 
 
+@pytest.mark.acceptance
 def test_overlapping_files_neither_duplicate_movements_nor_lose_twins(
     lake: Lake, tmp_path: Path
 ) -> None:
@@ -162,6 +164,7 @@ def test_one_refused_file_prevents_the_whole_call(lake: Lake, tmp_path: Path) ->
     assert stored(lake).num_rows == 0
 
 
+@pytest.mark.acceptance
 def test_an_unproved_statement_is_stored_and_reported(lake: Lake, tmp_path: Path) -> None:
     report = add(lake, write(tmp_path, document(statement(TWIN, closing="111.00"))))
     assert [s.statement_id for s in report.not_proved] == [report.statements[0].statement_id]
@@ -177,6 +180,7 @@ def test_an_undeclared_account_is_reported_with_the_next_step(lake: Lake, tmp_pa
     ]
 
 
+@pytest.mark.acceptance
 def test_spaces_in_a_declared_account_are_ignored(lake: Lake, tmp_path: Path) -> None:
     declared = {"be68 5390 0754 7034": "provider_report"}
     report = add_statements(lake, [write(tmp_path, MONTH)], NOW, declared=declared)

@@ -111,7 +111,7 @@ REPORTED = reported("Rpt", TOTAL, name="R")
 REPORTED_BATCH = reported("Rpt", BATCH, name="R")
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("order", [*permutations((REPORTED, NOTIFIED, BOOKED))])
 def test_a_total_in_an_intraday_report_and_the_statement_counts_once(
     tmp_path: Path, order: Sequence[str]
@@ -122,7 +122,7 @@ def test_a_total_in_an_intraday_report_and_the_statement_counts_once(
     assert desk.rows() == DETAILED
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("order", [*permutations((REPORTED_BATCH, NOTIFIED, BOOKED))])
 def test_payments_in_two_messages_count_once(tmp_path: Path, order: Sequence[str]) -> None:
     desk = Desk(tmp_path)
@@ -160,7 +160,7 @@ ONE_BY_ONE = tuple(
 )
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("order", [*permutations((BOOKED, *ONE_BY_ONE))][::2])
 def test_payments_in_separate_notifications_replace_their_total(
     tmp_path: Path, order: Sequence[str]
@@ -171,7 +171,7 @@ def test_payments_in_separate_notifications_replace_their_total(
     assert desk.rows() == DETAILED
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_total_does_not_take_the_text_of_one_notified_payment(
     tmp_path: Path, is_first: bool
@@ -275,6 +275,7 @@ def test_a_total_counts_again_after_its_payments_are_withdrawn(
     assert desk.rows() == [(25, "BOOK", "camt.053")]
 
 
+@pytest.mark.acceptance
 def test_a_total_of_an_unproved_statement_is_also_replaced_by_its_payments(
     tmp_path: Path,
 ) -> None:
@@ -303,7 +304,7 @@ NOTIFIED_ONE = reported(
 )
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "calls",
     [
@@ -327,6 +328,7 @@ def test_an_entry_without_texts_takes_those_of_its_notification(
     assert (row["remittance"], row["end_to_end_id"]) == (["PAY-2026-004417"], "E2E-7")
 
 
+@pytest.mark.acceptance
 def test_texts_of_the_statement_take_precedence_over_those_of_a_notification(
     tmp_path: Path,
 ) -> None:

@@ -134,6 +134,7 @@ def test_no_text_takes_quadratic_time(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA], ids=["bzip2", "lzma"])
 def test_a_zip_member_with_a_compression_method_that_cannot_be_bounded_is_refused(
     tmp_path: Path, method: int, request: pytest.FixtureRequest
@@ -151,7 +152,7 @@ def test_a_zip_member_with_a_compression_method_that_cannot_be_bounded_is_refuse
         read_statements([tmp_path / "outer.zip"])
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("part", ["<!---->", "<?a b?>", "<![CDATA[ ]]>"])
 def test_a_million_comments_take_linear_time(tmp_path: Path, part: str) -> None:
     text = document(statement(entry("1.00"), closing="101.00"))

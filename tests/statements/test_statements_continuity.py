@@ -62,11 +62,13 @@ def day(number: int, opening: str, closing: str, *, sequence: int | None = None)
     return text.replace("2026-10-15", shown).replace("2026-10-16", shown)
 
 
+@pytest.mark.acceptance
 def test_consecutive_statements_are_proved(desk: Desk) -> None:
     desk.add(day(5, "100.00", "110.00"), day(6, "110.00", "115.00"))
     assert desk.proofs() == [(5, True), (6, True)]
 
 
+@pytest.mark.acceptance
 def test_a_statement_that_does_not_open_at_the_previous_closing_is_not_proved(
     desk: Desk,
 ) -> None:
@@ -80,6 +82,7 @@ def test_a_statement_that_does_not_open_at_the_previous_closing_is_not_proved(
     )
 
 
+@pytest.mark.acceptance
 def test_missing_numbers_are_reported_but_do_not_fail_the_proof_if_balances_connect(
     desk: Desk,
 ) -> None:
@@ -146,7 +149,7 @@ def test_a_shared_day_is_not_an_overlap_if_balances_connect(
     assert {proved for _, proved in desk.proofs()} == {True}
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("second", "proved"),
     [
@@ -201,6 +204,7 @@ def test_a_constant_sequence_number_raises_no_doubt(desk: Desk) -> None:
     assert {proved for _, proved in desk.proofs()} == {True}
 
 
+@pytest.mark.acceptance
 def test_a_monthly_and_a_daily_statement_do_not_contradict(desk: Desk) -> None:
     month = statement(entry("10.00"), opening="100.00", closing="110.00", name="M", sequence=44)
     assert not desk.add(month, day(15, "100.00", "110.00")).problems
@@ -299,6 +303,7 @@ def test_a_truncated_version_is_listed_with_its_own_proof(
     assert [proved for _, proved in desk.proofs()] == [True]
 
 
+@pytest.mark.acceptance
 def test_an_unbalanced_csv_adds_no_row_to_the_stored_statement(tmp_path: Path) -> None:
     lake = Lake(tmp_path / "workspace", TABLES)
     head = "Transaction Date,Transaction Type,Sort Code,Account Number,Transaction Description"

@@ -177,6 +177,7 @@ COUNTS = {
 }  # fmt: skip
 
 
+@pytest.mark.first_case
 @pytest.mark.skipif(
     not SHARED.is_dir(), reason=f"no folder {SHARED}: CSV profiles are not tested on real exports"
 )

@@ -102,6 +102,7 @@ def test_files_read_together_keep_their_order(tmp_path: Path) -> None:
     assert reading.statements.arrow["file_name"].to_pylist() == ["b.xml", "a.xml"]
 
 
+@pytest.mark.acceptance
 def test_a_large_file_is_read_in_batches_without_keeping_the_tree(tmp_path: Path) -> None:
     many = [entry("1.00", "CRDT", detail(f"nr {n}")) for n in range(5000)]
     path = write(tmp_path, document(statement(*many, closing="5100.00")))

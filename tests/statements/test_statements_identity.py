@@ -34,6 +34,7 @@ def test_the_id_does_not_depend_on_file_statement_or_position(tmp_path: Path) ->
     assert monthly[1::2] == daily
 
 
+@pytest.mark.acceptance
 def test_details_added_later_by_a_bank_are_not_part_of_the_id(tmp_path: Path) -> None:
     intraday = entry("10.00", "CRDT", detail("INV 1"), status="<Sts>PDNG</Sts>", value="")
     spaced = entry("10.00", "CRDT", detail("INV\n 1"), more="<AddtlNtryInf>x</AddtlNtryInf>")
@@ -91,6 +92,7 @@ def test_the_id_of_a_statement_does_not_depend_on_its_file_name(tmp_path: Path) 
     assert rows(first, "statement_id", "file_sha256") == rows(second, "statement_id", "file_sha256")
 
 
+@pytest.mark.acceptance
 @given(st.lists(st.sampled_from(["a", "b", "c"]), max_size=30), st.randoms())
 def test_ids_are_unique_and_as_a_set_independent_of_the_order(
     texts: list[str],
@@ -124,6 +126,7 @@ def test_a_key_is_counted_correctly_beyond_the_cache_size(asked: list[int | list
 TEXT = st.none() | st.sampled_from(["", "x", "NONREF", "Ü"])
 
 
+@pytest.mark.acceptance
 @given(
     st.lists(st.tuples(TEXT, TEXT, TEXT, st.sampled_from(["CRDT", "DBIT"])), min_size=1, max_size=6)
 )

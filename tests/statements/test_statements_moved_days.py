@@ -43,7 +43,7 @@ def test_a_movement_on_another_day_counts_once_if_the_balances_require_it(
     assert "2026-10-06, known on 2026-10-05" in problem.what or "05, known on" in problem.what
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "later",
     [
@@ -88,6 +88,7 @@ def test_a_movement_that_days_missing_from_both_may_explain_is_reported(
     assert any("a different day" in problem.what for problem in report.problems)
 
 
+@pytest.mark.acceptance
 def test_a_balance_that_recurs_after_missing_days_loses_no_row(desk: Desk) -> None:
     first, second, third = (
         HEADER + f"2026-10-0{day},swept,{amount},{after}\n"

@@ -105,6 +105,7 @@ def test_a_pending_movement_booked_on_a_later_day_stays_one_movement(desk: Desk)
     assert (status, str(booked)) == ("BOOK", "2026-10-15")
 
 
+@pytest.mark.acceptance
 def test_a_corrected_statement_supersedes_the_entries_it_omits(desk: Desk) -> None:
     wrong = statement(TWIN, entry("7.00", "CRDT", detail("not ours")), closing="117.00")
     right = statement(TWIN, closing="110.00").replace("T23:00:00+", "T23:30:00+")
@@ -129,7 +130,7 @@ WORDS = corrected(TYPO.replace("typo", "text"))
 MOVED = corrected(TYPO.replace("<Dt>2026-10-15</Dt>", "<Dt>2026-10-14</Dt>"))
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("together", [True, False], ids=["one call", "two calls"])
 @pytest.mark.parametrize("newer_first", [True, False])
 @pytest.mark.parametrize(("old", "new"), [(WRONG, RIGHT), (TYPO, WORDS), (TYPO, MOVED)])

@@ -82,7 +82,7 @@ def day_as_mt(number: int, opening: str, closing: str, *, days: int = 1) -> str:
     )
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("is_camt_first", [True, False])
 def test_statements_that_overlap_by_a_day_in_two_formats_are_one_proved_chain(
     desk: Desk, is_camt_first: bool
@@ -99,6 +99,7 @@ def test_statements_that_overlap_by_a_day_in_two_formats_are_one_proved_chain(
     assert [proved for _, proved in desk.proofs()] == [True, True, True]
 
 
+@pytest.mark.acceptance
 def test_partly_overlapping_statements_in_two_formats_are_refused_naming_both(desk: Desk) -> None:
     with pytest.raises(StatementError) as caught:
         desk.add(
@@ -125,7 +126,7 @@ def week(opening: str, *moved: str) -> str:
     return text.replace("2026-10-31", "2026-10-16")
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("is_week_first", [True, False])
 def test_daily_and_weekly_statements_in_two_formats_are_one_chain(
     desk: Desk, is_week_first: bool
@@ -147,6 +148,7 @@ def test_daily_and_weekly_statements_in_two_formats_are_one_chain(
     assert (desk.booked(), desk.proofs()) == before
 
 
+@pytest.mark.acceptance
 def test_a_weekly_statement_with_a_movement_missing_from_its_days_is_refused(desk: Desk) -> None:
     desk.add(day_as_mt(12, "10.00", "20.00"), day_as_mt(14, "20.00", "25.00"))
     text = week("10.00", "10.00", "5.00", "3.00").replace("28.00", "25.00")
@@ -196,7 +198,7 @@ WEEK = week("10.00", "10.00", "5.00")
 EXPORT = export("10.00", (12, "10.00"), (13, "5.00"))
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("balance_column", [True, False])
 @pytest.mark.parametrize("order", [(EXPORT, WEEK, EXPORT), (WEEK, EXPORT, WEEK)])
 def test_an_export_of_a_statements_days_adds_no_duplicates(

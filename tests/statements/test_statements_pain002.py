@@ -341,6 +341,7 @@ def test_a_status_without_references_matches_no_payment() -> None:
     assert order_answer([status], "PAY-ABC", "") is None
 
 
+@pytest.mark.acceptance
 def test_the_answer_does_not_depend_on_the_version_or_order_of_reports(tmp_path: Path) -> None:
     said = [payment("PAY-1", "ACSP"), payment("PAY-1", "RJCT", "AC04")]
     texts = [

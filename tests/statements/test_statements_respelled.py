@@ -69,7 +69,7 @@ FIRST = HEADER + SHOP + COFFEE
 LATER = HEADER + SHOP_LATER + COFFEE_LATER + SECOND_COFFEE
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("together", [True, False], ids=["one call", "two calls"])
 @pytest.mark.parametrize("texts", [(FIRST, LATER), (LATER, FIRST, LATER)])
 def test_the_balance_after_a_row_identifies_a_known_movement_with_another_text(
@@ -174,7 +174,7 @@ def test_without_balances_account_and_reference_identify_a_known_movement(
     ]  # fmt: skip
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("together", [True, False], ids=["one call", "two calls"])
 def test_rows_that_agree_only_in_day_and_amount_are_twins_and_reported(
     desk: Desk, together: bool

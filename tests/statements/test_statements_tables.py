@@ -32,7 +32,7 @@ VALUES = {
 }
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("kind", VALUES, ids=str)
 @given(data=st.data())
 def test_a_column_equals_the_one_pyarrow_builds(kind: pa.DataType, data: st.DataObject) -> None:

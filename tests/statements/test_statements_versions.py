@@ -144,7 +144,7 @@ def test_three_versions_of_equal_rank_leave_the_same_state_in_every_order(tmp_pa
     assert len(states[0][0]["rivals"].to_pylist()[0]) == 2
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_proved_version_takes_precedence_over_a_newer_unproved_one(
     tmp_path: Path, order: int
@@ -196,6 +196,7 @@ def test_check_reports_versions_of_equal_rank_that_are_read_together(
     assert ("1.txt (SHA-256 " in first, "0.txt (SHA-256 " in second) == (not is_same, not is_same)
 
 
+@pytest.mark.acceptance
 def test_a_statement_with_other_line_breaks_is_the_same_version(
     tmp_path: Path,
 ) -> None:

@@ -54,7 +54,7 @@ def test_a_transaction_list_gives_incoming_and_outgoing_movements_and_the_gas_pa
     assert (evidence["asset"], evidence["shows_gas"]) == ("ETH", True)
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("coin", ["POL", "MATIC"])
 def test_a_polygon_list_is_in_pol_under_its_old_and_new_name(tmp_path: Path, coin: str) -> None:
     chain = Chain(tmp_path, POLYGON)
@@ -114,6 +114,7 @@ def plain(*lines: str, head: str = PLAIN + ",gas,gas_coin") -> str:
     return "\n".join((head, *lines, ""))
 
 
+@pytest.mark.acceptance
 def test_gas_in_a_token_export_and_a_transaction_list_is_counted_once(chain: Chain) -> None:
     token = f"0X01,2026-10-05T09:31:11Z,{OWN},{OTHER},USDC,100,0.002100,ETH"
     second = f"0X01,2026-10-05T09:31:11Z,{OWN},{SECOND},USDC,25,0.0021,"

@@ -101,6 +101,7 @@ def filed(filed_month: Filed, tmp_path: Path) -> Filed:
     return filed_month.copied(tmp_path)
 
 
+@pytest.mark.acceptance
 def test_a_payment_goes_from_its_file_to_the_bank_and_is_never_payable_meanwhile(
     filed: Filed,
 ) -> None:
@@ -123,6 +124,7 @@ def test_a_payment_goes_from_its_file_to_the_bank_and_is_never_payable_meanwhile
     )
 
 
+@pytest.mark.acceptance
 def test_a_final_rejection_that_statements_do_not_contradict_is_payable_again(
     filed: Filed,
 ) -> None:
@@ -135,6 +137,7 @@ def test_a_final_rejection_that_statements_do_not_contradict_is_payable_again(
     assert (item.kind, item.turn) == ("rejected", "us")
 
 
+@pytest.mark.acceptance
 def test_a_rejection_as_a_duplicate_reads_check_bank(filed: Filed) -> None:
     filed.answer("RJCT", "AM05", at="2026-10-30T09:00:00Z")
     assert filed.state == "CHECK BANK"
@@ -161,7 +164,7 @@ def test_a_rejection_on_a_day_without_a_statement_is_shown_and_not_payable(
     assert "Please tell us where the money is" not in trace.provider_text()
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(("hour", "state"), [(22, "REJECTED"), (23, "REJECTED, NOT PROVED")])
 def test_statements_must_cover_the_day_of_every_rejection_in_the_reporting_zone(
     filed: Filed, hour: int, state: str
@@ -218,7 +221,7 @@ def test_a_response_to_another_file_does_not_count(filed: Filed) -> None:
     assert filed.state == "WITH THE BANK"
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("code", "step"),
     [
@@ -386,7 +389,7 @@ def test_a_one_person_desk_accepts_a_close_match_alone_and_the_entry_is_marked(
     assert (entry.body["alone"], entry.body["reason"]) == (True, "called them")
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("answers", "state", "answer"),
     [

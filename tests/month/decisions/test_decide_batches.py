@@ -104,6 +104,7 @@ def test_a_request_that_another_line_paid_is_not_paid_by_the_file_again(batch: B
         batch.desk.matches.accept_file(alone, FILE, reason="its batch", actor=BERT)
 
 
+@pytest.mark.acceptance
 def test_no_payment_of_a_file_is_payable_while_its_debit_is_undecided(
     batch: Batch, tmp_path: Path
 ) -> None:

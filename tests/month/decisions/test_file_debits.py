@@ -166,7 +166,7 @@ def test_rejected_payments_are_excluded_from_the_sum(filed: Filed, tmp_path: Pat
     assert filed.states == {"SENT", "REJECTED"}
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "changed",
     [
@@ -197,7 +197,7 @@ def test_a_debit_unlike_its_file_is_left_to_a_person(filed: Filed, changed: dict
     assert "SENT" not in filed.states
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "body", [{"amounts": None}, {"amounts": [1, 2]}, {"payer": "BE71096123456769"}, {"payer": ""}]
 )
@@ -218,6 +218,7 @@ def test_a_debit_of_another_account_is_not_the_files(desk: Workspace, month_end:
         desk.matches.accept_file(line, FILE, reason="it is", actor=BERT)
 
 
+@pytest.mark.acceptance
 def test_two_debits_that_name_one_file_both_need_a_decision(filed: Filed) -> None:
     line = filed.debited()
     other = double(filed.desk, line)
@@ -235,7 +236,7 @@ def test_a_payment_also_booked_separately_needs_a_decision(filed: Filed) -> None
     assert filed.outcome(line)["outcome"] != "matched"
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("status", [("RJCT", "AM05"), ("ACSC",)])
 def test_a_payment_left_in_doubt_by_the_bank_needs_a_decision(
     filed: Filed, tmp_path: Path, status: tuple[str, ...]
@@ -249,6 +250,7 @@ def test_a_payment_left_in_doubt_by_the_bank_needs_a_decision(
     assert filed.outcome(whole)["outcome"] != "matched"
 
 
+@pytest.mark.acceptance
 def test_a_payment_rejected_as_a_duplicate_is_excluded_from_the_debit(
     filed: Filed, tmp_path: Path
 ) -> None:
@@ -278,7 +280,7 @@ CUT: dict[str, Any] = {"message_id": None, "end_to_end_id": MESSAGE[:27]}
 PAYROLL = {"bank_transaction_code": "PMNT/ICDT/SALA"}
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "changed",
     [
@@ -301,7 +303,7 @@ def test_finally_rejected_payments_are_not_payable_if_a_debit_may_be_for_their_f
     assert rejected.states == {"CHECK BANK"}
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "changed",
     [{"amount": CENT}, {"booking_date": date(2026, 10, 20), "value_date": date(2026, 10, 20)}],
@@ -362,7 +364,7 @@ SOON = {"booking_date": date(2026, 10, 30), "value_date": date(2026, 10, 30)}
 """Dates on a day that the statements cover."""
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("back", ["first", "second"])
 def test_only_the_returned_payment_of_a_debit_is_to_be_paid_again(
     filed: Filed, tmp_path: Path, back: str
@@ -395,6 +397,7 @@ def test_an_unnamed_return_is_unassigned_until_a_person_assigns_it(filed: Filed)
     assert (filed.state_of(filed.first), filed.state_of(filed.second)) == ("SENT", "RETURNED")
 
 
+@pytest.mark.acceptance
 def test_a_debit_returned_in_full_leaves_all_its_payments_to_be_paid_again(
     filed: Filed, tmp_path: Path
 ) -> None:
@@ -413,6 +416,7 @@ def test_a_withdrawn_file_needs_a_decision(filed: Filed) -> None:
     assert filed.outcome(filed.debited())["outcome"] != "matched"
 
 
+@pytest.mark.acceptance
 def test_two_files_with_one_id_need_a_decision(filed: Filed) -> None:
     made = next(iter(filed.desk.journal.entries("payment_file.made")))
     file_made(filed.desk, OTHER, made.body)

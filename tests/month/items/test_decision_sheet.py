@@ -156,6 +156,7 @@ def test_a_preview_writes_nothing_and_its_decisions_are_then_journaled_once(
     assert desk.journal.head() == head
 
 
+@pytest.mark.acceptance
 def test_a_sheet_and_the_verbs_make_the_same_decisions(
     desk: Workspace, sheet: Path, month_end: Workspace, tmp_path: Path
 ) -> None:
@@ -280,6 +281,7 @@ def test_an_item_that_is_decided_in_two_rows_is_decided_in_neither(
     assert desk.journal.head().seq == 0
 
 
+@pytest.mark.acceptance
 def test_a_row_with_facts_changed_since_it_was_written_is_refused(
     desk: Workspace, sheet: Path
 ) -> None:
@@ -306,6 +308,7 @@ def test_an_undone_decision_is_not_repeated_by_an_old_sheet(desk: Workspace, she
     assert not desk.matches.list().arrow.num_rows
 
 
+@pytest.mark.acceptance
 def test_a_change_between_preview_and_confirmation_refuses_the_whole_sheet(
     desk: Workspace, sheet: Path
 ) -> None:

@@ -80,6 +80,7 @@ def test_a_row_that_decides_a_line_otherwise_refuses_the_group(
     assert [entry.kind for entry in desk.journal.entries("match.")] == ["match.ignore"]
 
 
+@pytest.mark.acceptance
 def test_a_group_with_a_line_decided_meanwhile_is_refused(desk: Workspace, sheet: Path) -> None:
     choices = group_choices(sheet)
     first, *_, last = choices

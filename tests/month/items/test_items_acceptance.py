@@ -57,6 +57,7 @@ def carried(journal: Journal, october: Closing, **changed: Any) -> OpenItem:
     return item
 
 
+@pytest.mark.acceptance
 def test_an_item_is_carried_once_a_second_person_accepts_it(
     journal: Journal, october: Closing
 ) -> None:

@@ -45,6 +45,7 @@ def small(entry: str, amount: int, **changed: Any) -> dict[str, Any]:
     return line(entry, amount=Decimal(amount), **changed)
 
 
+@pytest.mark.acceptance
 def test_limits_hold_once_a_second_person_accepts_them(limits: Limits, october: Closing) -> None:
     assert listed(october, limits, small("e1", 50)).blocking.items, "the file alone has no effect"
     assert [

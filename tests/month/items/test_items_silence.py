@@ -166,6 +166,7 @@ def test_an_invalid_journal_is_an_item_that_cannot_be_accepted(
         changed.close(MONTH, sign=True)
 
 
+@pytest.mark.acceptance
 def test_a_journal_that_lost_its_end_is_an_item_too(month_end: Workspace, tmp_path: Path) -> None:
     shutil.copytree(month_end.folder, tmp_path / "desk")
     desk = Workspace(tmp_path / "desk")
