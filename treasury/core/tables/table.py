@@ -174,7 +174,8 @@ class Table(NearestNames):
         --------
         >>> r.lines.head(3)
         """
-        if not isinstance(count, int) or count < 0:
+        given: object = count
+        if not isinstance(given, int) or given < 0:
             raise TableError(
                 f"head takes a number of rows, not {count!r:.60}", do="write it like head(5)"
             )
