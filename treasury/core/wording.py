@@ -105,7 +105,9 @@ _WORDS: Final[dict[str, dict[str, str]]] = {
 """Words by column and value; a value without a word is shown unchanged."""
 _OTHER_NAMES: Final[Mapping[str, Sequence[str]]] = {
     **dict.fromkeys(("payer", "payee", "customer"), ("counterparty_name", "to")),
-    **dict.fromkeys(("request", "request_id", "expectation_id"), ("request_id", "expectation_id")),
+    **dict.fromkeys(
+        ("request", "request_id", "expectation_id"), ("request_id", "expectation_id", "request")
+    ),
     "date": ("booking_date", "since", "due"),
     "iban": ("counterparty_account", "to_account"),
     "text": ("remittance",),
@@ -171,9 +173,9 @@ def code_meant(
     return value if declared is None else ""
 
 
-def nearest_code(text: str, codes: Collection[str]) -> str:
+def nearest_code(text: object, codes: Collection[str]) -> str:
     """Return the code that a wrong one means: the newer one of a stored code, or the nearest."""
-    newer = STORED_WORDS.get(screen_code(text), "")
+    newer = STORED_WORDS.get(screen_code(str(text)), "")
     return newer if newer in codes else nearest(text, codes)
 
 
