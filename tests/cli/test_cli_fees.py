@@ -49,7 +49,8 @@ def served(month_end: Workspace, tmp_path: Path) -> Iterator[Workspace]:
 
 @pytest.mark.acceptance
 def test_several_months_are_summed_by_the_named_groups(month_end: Workspace) -> None:
-    by_month = rows(month_end, "--month", MONTHS, "--by", "month, direction")
+    by_month = rows(month_end, "--month", MONTHS, "--by", "month, ramp_type")
+    assert by_month == rows(month_end, "--month", MONTHS, "--by", "month, direction")
     assert [row["month"] for row in by_month] == sorted(row["month"] for row in by_month)
     assert {row["month"] for row in by_month} == {"2026-07", "2026-08", "2026-09", "2026-10"}
     assert {row["ramp_type"] for row in by_month} == {"off_ramp", "on_ramp"}

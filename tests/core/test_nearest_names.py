@@ -8,6 +8,7 @@ from contextlib import redirect_stdout
 from functools import cached_property, partial
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from IPython.core.interactiveshell import InteractiveShell
@@ -88,6 +89,45 @@ MISSPELT: dict[str, tuple[Callable[[Workspace], object], str]] = {
     "size of a result": (lambda t: len(t.reconcile("2026-10")), "use .df, or .lines,"),
     "method of decisions": (lambda t: t.matches.acept(), "is it accept?"),  # type: ignore[attr-defined]
     "outcome": (lambda t: t.reconcile("2026-10").lines.where(outcome="mached"), "is it matched?"),
+    "column by another name": (
+        lambda t: t.reconcile("2026-10").lines.sort("-payer"),
+        "there is no column 'payer'; is it counterparty_name?",
+    ),
+    "number of rows": (
+        lambda t: t.awaiting_funds().head("5"),  # type: ignore[arg-type]
+        "head takes a number of rows, not '5' - write it like head(5)",
+    ),
+    "value of a question mark": (
+        lambda t: t.awaiting_funds().where("send > ?"),
+        "give a value for each question mark",
+    ),
+    "value without a question mark": (
+        lambda t: t.awaiting_funds().where("send > ?", 1, 2),
+        "the query has no parameter 2",
+    ),
+    "result for a chart": (
+        lambda t: plots.fees(t.reconcile("2026-10")),  # type: ignore[arg-type]
+        "cannot draw a value of type Reconciliation - write plots.fees(t.fees(MONTHS))",
+    ),
+    "value for a chart": (lambda _: plots.exposure(3), "write plots.exposure(t.exposure(MONTH))"),  # type: ignore[arg-type]
+    "month of a chart": (
+        lambda t: plots.cash(t.reconcile("2026-10").lines),
+        'write plots.cash(table, "2026-10")',
+    ),
+    "result for pandas": (lambda t: pd.DataFrame(t.reconcile("2026-10")), "use .df, or .lines"),  # type: ignore[call-overload]
+    "items for pandas": (lambda t: pd.DataFrame(t.open_items("2026-10")), "use .df, or .table"),
+    "word of a kind in a query": (
+        lambda t: t.sql("SELECT name FROM open_items WHERE kind = 'Overdue, not paid'"),
+        "kind has no value 'Overdue, not paid'; is it overdue?",
+    ),
+    "word of an outcome in a predicate": (
+        lambda t: t.reconcile("2026-10").lines.where("outcome IN ('matched', 'Needs decision')"),
+        "outcome has no value 'Needs decision'; is it suggested?",
+    ),
+    "code of a bank in a predicate": (
+        lambda t: t.reconcile("2026-10").lines.where("amount > 1 AND NOT direction = 'CRDT'"),
+        "direction has no value 'CRDT'; is it in?",
+    ),
     "group of fees": (lambda t: t.fees("2026-10").by("pairs"), "is it pair?"),
 }
 

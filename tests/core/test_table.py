@@ -349,7 +349,10 @@ def test_print_uses_the_width_of_the_terminal_or_100_columns(
         assert width - 22 < len(line) <= width
 
 
-def test_a_terminal_cuts_no_amount_date_or_reference_inside_a_text() -> None:
+def test_a_terminal_cuts_no_amount_date_or_reference_inside_a_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
     hash_ = "0x" + "ab" * 32
     texts = [
         hash_,
@@ -409,3 +412,61 @@ def test_repeated_column_names_are_numbered() -> None:
     table = Table(pa.table([[1], [2], [3]], names=["a", "a", "a_1"]))
     assert table.columns == ["a", "a_2", "a_1"]
     assert table.to_pylist() == [{"a": 1, "a_2": 2, "a_1": 3}]
+
+
+def test_a_condition_on_a_state_that_no_row_has_is_noted() -> None:
+    rows = pa.table({"state": ["PAY", "SENT"], "name": ["a", "b"]})
+    for found in (
+        Table(rows).where("state = 'Awaiting funds'"),
+        Table(rows).where("name = 'a' AND state IN ('Awaiting funds', 'PAY')"),
+        Table(rows).where(state="Awaiting funds"),
+    ):
+        (note,) = found.notes
+        assert note == "no row has the state 'Awaiting funds'; this table has PAY, SENT"
+        assert note in str(found)
+        assert "&#x27;Awaiting funds&#x27;" in found[["name"]]._repr_html_()
+    assert Table(rows).where("state = 'PAYY'").notes == ("no row has the state 'PAYY'; is it PAY?",)
+    for predicate in ("state = 'PAY'", "name = 'x'", "lower(state) = 'x'", "state > 'x'"):
+        assert Table(rows).where(predicate).notes == ()
+
+
+def test_a_condition_is_not_checked_where_its_column_may_be_a_computed_one() -> None:
+    table = lines("1", "-2")
+    for query in (
+        "1 IN (SELECT 1 FROM (SELECT 'x' AS outcome) WHERE outcome = 'x')",
+        "1 IN (WITH w AS (SELECT 'x' AS outcome) SELECT 1 FROM w WHERE outcome = 'x')",
+        "outcome = 'duplicate'",
+        "outcome = currency",
+    ):
+        assert table.where(query).notes == ()
+
+
+def test_a_long_text_uses_the_width_and_a_cut_one_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table(pa.table({"name": ["PAY-2026-004417"], "next_step": [LONG]}))
+    chosen = table[["name", "next_step"]]
+    for shown in (table, chosen):
+        monkeypatch.setenv("COLUMNS", "90")
+        assert LONG in str(shown)
+        assert "…" not in str(shown)
+        monkeypatch.setenv("COLUMNS", "60")
+        assert " …" in str(shown).splitlines()[1]
+        assert str(shown).endswith(
+            '1 row; a text that ends in … is cut: table["next_step"].iloc[0] is a whole one'
+        )
+    assert chosen["next_step"].iloc[0] == LONG
+
+
+def test_a_medium_terminal_shows_the_key_columns_that_repeat_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "110")
+    row = {
+        "kind": ["payee_in_doubt"], "name": ["PAY-2026-004556, Ramp Operator BV"],
+        "amount": [Decimal("4800.000000000000000000")],
+        "signed_amount": [Decimal("-4800.000000000000000000")], "currency": ["USDC"], "age": [114],
+        "next_step": [LONG],
+    }  # fmt: skip
+    arrow = pa.table(row)
+    head, first, *_ = str(Table(arrow, keys=tuple(row))).splitlines()
+    assert head.split() == ["kind", "name", "amount", "age", "next_step"]
+    assert "PAY-2026-004556, Ramp Operator BV" in first

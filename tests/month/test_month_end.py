@@ -253,3 +253,47 @@ def test_an_earlier_instant_is_answered_from_the_knowledge_of_that_time(
         before_anything.awaiting_funds()
     with pytest.raises(InputError, match="cannot sync"):
         before_anything.sync()
+
+
+def test_a_waiting_request_has_the_age_of_its_open_item(month_end: Workspace) -> None:
+    items = month_end.open_items("2026-10").table.df.set_index("request_id")["age"]
+    tables = month_end.awaiting_funds(), month_end.reconcile("2026-10").awaiting_funds
+    for table in tables:
+        ages = [(row["request"], row["age"]) for row in table if row["request"] in items.index]
+        assert ages == [(request, items[request]) for request, _ in ages]
+        assert any(age and not row["overdue"] for (_, age), row in zip(ages, table, strict=False))
+    assert "age" not in tables[1].arrow.column_names
+
+
+def test_a_table_of_now_says_so(month_end: Workspace) -> None:
+    r = month_end.reconcile("2026-10")
+    assert "began by 31 Oct 2026; state, stage and age as of 2026-11-02 09:00 CET" in str(
+        r.differences
+    )
+    assert "requests of all months, as of 2026-11-02 09:00 CET" in str(r.awaiting_funds)
+    items = month_end.open_items("2026-10")
+    for table in (items.table, items.select(turn="us").table.head(3)):
+        assert "state and age as of 2 Nov 2026" in table._repr_html_()
+
+
+def test_credits_of_a_virtual_account_are_counted_whether_or_not_matched(
+    month_end: Workspace,
+) -> None:
+    lines = month_end.reconcile("2026-10").lines.where(direction="in").df
+    for row in month_end.reconcile("2026-10").virtual_accounts:
+        own = lines[lines["account"] == row["iban"]]
+        matched = own[own["outcome"] == "matched"]
+        assert (row["credits"], row["amount"]) == (len(own), own["amount"].sum())
+        assert (row["matched_credits"], row["matched_amount"]) == (
+            len(matched), matched["amount"].sum(),
+        )  # fmt: skip
+
+
+def test_a_month_that_is_not_complete_names_the_sources_that_are_not_read(
+    month_end: Workspace,
+) -> None:
+    assert "not read" not in repr(month_end.reconcile("2026-10"))
+    r = month_end.reconcile("2026-11")
+    for text in (repr(r), str(r), r._repr_html_()):
+        assert "ot read: EUR operating account from 2 Nov, " in text
+        assert "the services after 2 Nov" in text

@@ -113,6 +113,21 @@ def test_the_tasks_on_the_page_of_tables_run_as_written(t: Workspace) -> None:
     assert matched.df["outcome"].tolist() == ["matched"]
 
 
+@pytest.mark.acceptance
+def test_papermill_runs_the_notebook_as_written_on_the_page(
+    t: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("papermill")
+    page = (MONTHLY.parents[1] / "docs" / "dataframes.md").read_text("utf-8")
+    code = page.partition("## A notebook for each month")[2].split("```")[1]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notebooks").symlink_to(MONTHLY.parent)
+    exec(code.removeprefix("python\n"), {"t": t})
+    done = (tmp_path / "october.ipynb").read_text("utf-8")
+    assert "requests of all months, as of 2026-11-02 09:00 CET" in done
+    assert "matched credits" in done
+
+
 JOBS = (
     test_credits_of_one_payer_above_an_amount,
     test_lines_are_joined_to_their_requests_with_the_days_between,

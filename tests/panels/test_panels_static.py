@@ -11,6 +11,7 @@ from panel_practice import Practice
 
 from treasury.extract import SERVICE_TABLES
 
+SEE_LIVE = "To use this panel, run its cell in a notebook that runs widgets."
 STATE = "application/vnd.jupyter.widget-state+json"
 
 
@@ -40,7 +41,7 @@ def test_a_saved_page_shows_a_note_and_the_notebook_stores_no_figure(
     page, _ = HTMLExporter().from_notebook_node(notebook)
 
     rows = month.workspace.panels.funding().rows.arrow.to_pylist()
-    note = f"Funding: {len(rows)} requests. To use this panel, run its cell in JupyterLab."
+    note = f"Funding: {len(rows)} requests. {SEE_LIVE}"
     assert rows
     assert seen(page).count(note) == 1
 
@@ -70,8 +71,6 @@ def test_a_terminal_shows_the_note_without_an_empty_line(
         InteractiveShell.clear_instance()
     shown = capsys.readouterr().out
     tables = len(SERVICE_TABLES)
-    note = (
-        f"Sync: {tables} tables of the services. To use this panel, run its cell in JupyterLab.\n"
-    )
+    note = f"Sync: {tables} tables of the services. {SEE_LIVE}\n"
     assert shown.endswith(note)
     assert shown.count("\n") == 1

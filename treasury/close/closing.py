@@ -429,7 +429,9 @@ def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> 
         balances=as_stored("balances", closing.balances.arrow),
         stored_waits=as_stored("funding_times", closing.waits.arrow),
         **parts,
-        items=read_items(closing.r.month, as_stored("open_items", closing.items.arrow)),
+        items=read_items(
+            closing.r.month, as_stored("open_items", closing.items.arrow), closing.items.today
+        ),
         rolled=msgspec.structs.replace(
             rolled,
             opened=lambda: opened,

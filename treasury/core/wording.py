@@ -9,11 +9,11 @@ in every result. `direction` and `entry_status` of a stored record keep the bank
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
 from typing import Final
 
-from treasury.core.text import screen_code
+from treasury.core.text import nearest, screen_code
 
 OUTCOMES: Final = {
     "matched": "Matched",
@@ -103,6 +103,18 @@ _WORDS: Final[dict[str, dict[str, str]]] = {
     "entry_status": {"BOOK": "booked", "PDNG": "pending", "INFO": "for information"},
 }
 """Words by column and value; a value without a word is shown unchanged."""
+_OTHER_NAMES: Final[Mapping[str, Sequence[str]]] = {
+    **dict.fromkeys(("payer", "payee", "customer"), ("counterparty_name", "to")),
+    **dict.fromkeys(
+        ("request", "request_id", "expectation_id"), ("request_id", "expectation_id", "request")
+    ),
+    "date": ("booking_date", "since", "due"),
+    "iban": ("counterparty_account", "to_account"),
+    "text": ("remittance",),
+    **dict.fromkeys(("days", "waiting"), ("age",)),
+    "unit": ("age_unit", "clock", "overdue_unit"),
+}
+"""Columns by other names that people look for, the likeliest first."""
 _COMPLETE: Final = frozenset({"outcome", "direction", "ramp_type", "line_class"})
 """Columns that have a word for each of their values."""
 
@@ -159,6 +171,28 @@ def code_meant(
         if is_meant and (declared is None or own in declared):
             return next((each for each in spellings if each in present), own)
     return value if declared is None else ""
+
+
+def nearest_code(text: object, codes: Collection[str]) -> str:
+    """Return the code that a wrong one means: the newer one of a stored code, or the nearest."""
+    newer = STORED_WORDS.get(screen_code(str(text)), "")
+    return newer if newer in codes else nearest(text, codes)
+
+
+def has_words(column: str, declared: Collection[str] = ()) -> bool:
+    """Return whether the values of a column are codes, some of them with declared words."""
+    return column in _WORDS or column in declared
+
+
+def has_all_words(column: str, declared: Collection[str] = ()) -> bool:
+    """Return whether all values of a column are declared."""
+    return column in _COMPLETE or column in declared
+
+
+def column_meant(name: str, columns: Collection[str]) -> str:
+    """Return the column that a misspelt or other usual name means; empty if there is none."""
+    others = _OTHER_NAMES.get(screen_code(name), ())
+    return nearest(name, columns) or next((each for each in others if each in columns), "")
 
 
 def instant_words(value: date | None, form: str = "%Y-%m-%d %H:%M") -> str:

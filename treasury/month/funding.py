@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
@@ -62,6 +63,10 @@ class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FUNDING: Final = with_units(schema_of(FundingRow), send="currency")
+FUNDING_KEYS: Final = (
+    "state", "due", "age", "overdue", "overdue_unit", "ramp_type", "reference", "send",
+)  # fmt: skip
+"""The first columns of the waiting requests in an answer."""
 _LEFT_US: Final = waiting_on("service's")
 """States in which we have paid, so that a due date of the service applies."""
 _UNPAID: Final = waiting_on("ours")
@@ -99,6 +104,19 @@ def funding_rows(
 def remarks_by_request(remarks: pa.Table | None) -> dict[str, dict[str, Any]]:
     """Return the rows of REQUEST_REMARKS by request id."""
     return {row["request_id"]: row for row in remarks.to_pylist()} if remarks is not None else {}
+
+
+def ages(rows: pa.Table, today: date, zone: ZoneInfo) -> pa.ChunkedArray:
+    """Return the days since each request's approval, in `overdue_unit`; None before an approval.
+
+    A request waits for its funds from its approval on. The age of its open item is the same.
+    """
+    approvals = zip(rows["approved"].to_pylist(), rows["currency"].to_pylist(), strict=True)
+    days = [
+        None if at is None else rail_of(currency).between(at.astimezone(zone).date(), today)
+        for at, currency in approvals
+    ]
+    return pa.chunked_array([pa.array(days, pa.int64())])
 
 
 def short_account(account: str | None) -> str:

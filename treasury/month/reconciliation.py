@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from zoneinfo import ZoneInfo
@@ -25,7 +25,8 @@ from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.table import Table, Tables
 from treasury.core.tables.table_view import html_grid
-from treasury.core.wording import EXPECTED_KINDS
+from treasury.core.text import safe_html
+from treasury.core.wording import EXPECTED_KINDS, instant_words
 from treasury.lake import Snapshot
 from treasury.matching.engine import pipeline
 from treasury.matching.engine.memo import Memo, fingerprint
@@ -45,13 +46,19 @@ from treasury.matching.settled_tables import NOTHING_SETTLED
 from treasury.month import month_refusals, question_tables
 from treasury.month.conversion import CONVERSIONS
 from treasury.month.differences import DIFFERENCES
+from treasury.month.funding import FUNDING_KEYS, ages
 from treasury.month.funding_words import READ_FOR_FUNDING, funding_table
 from treasury.month.internal import INTERNAL_TRANSFERS
 from treasury.month.kept_run import Run, kept_run
 from treasury.month.question import Question
 from treasury.month.settle import unsettled_run
 from treasury.month.settle.settled_months import ClosedMonths
-from treasury.month.treasury_view import READ_FOR_VIEW, view_of
+from treasury.month.treasury_view import (
+    READ_FOR_VIEW,
+    booked_credits,
+    unread_statements,
+    view_of,
+)
 
 if TYPE_CHECKING:
     from treasury.matching.input_tables import TableLike
@@ -86,6 +93,10 @@ _LINE_KEYS: Final = (
     "outcome", "reference", "kind",
 )  # fmt: skip
 """The first columns of bank lines in an answer."""
+_CREDIT_KEYS: Final = (
+    "name", "iban", "reference", "credits", "amount", "matched_credits", "matched_amount", "proof",
+)  # fmt: skip
+"""The first columns of the credits by virtual account in an answer."""
 _NOTEBOOK_COLUMNS = ["state", "stage", "item", "amount", "currency", "since", "next_step"]
 """The columns of the differences that a notebook shows."""
 SHEETS = {
@@ -170,6 +181,8 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
     key_columns: ClassVar[Mapping[str, Sequence[str]]] = {
         "lines": _LINE_KEYS,
         "earlier_lines": _LINE_KEYS,
+        "awaiting_funds": FUNDING_KEYS,
+        "virtual_accounts": _CREDIT_KEYS,
     }
     code_columns: ClassVar[Mapping[str, Mapping[str, Mapping[str, str]]]] = {
         "lines": {"kind": EXPECTED_KINDS},
@@ -178,7 +191,7 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
     fiat_columns: ClassVar[Mapping[str, Sequence[str]]] = {
         "lines": ("amount", "matched_amount"),
         "earlier_lines": ("amount", "matched_amount"),
-        "virtual_accounts": ("amount",),
+        "virtual_accounts": ("amount", "matched_amount"),
         "statements": ("opening_balance", "closing_balance"),
         "conversions": ("fiat",),
         "bank_cutoffs": ("amount",),
@@ -254,13 +267,49 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
         """Return the reporting time zone."""
         return self.zone
 
+    def table_options(self, name: str) -> Mapping[str, Any]:
+        """Return the columns and notes that explain a table, other than its computed values."""
+        rows, zone = getattr(self, name), self.zone or ZoneInfo("UTC")
+        asked = self.as_of.astimezone(zone)
+        now = instant_words(asked)
+        match name:
+            case "differences":
+                note = f"began by {self.month.last:%-d %b %Y}; state, stage and age as of {now}"
+                return {"notes": [note]}
+            case "awaiting_funds":
+                return {
+                    "notes": [f"requests of all months, as of {now}"],
+                    "beside": lambda: {"age": ages(rows, asked.date(), zone)},
+                }
+            case "virtual_accounts":
+                lines = self.lines.arrow
+                return {
+                    "renamed": {"credits": "matched_credits", "amount": "matched_amount"},
+                    "beside": lambda: booked_credits(rows["iban"], lines),
+                }
+        return {}
+
+    def unread(self) -> list[str]:
+        """Return the sources that are not read up to the month's end, each with its first day."""
+        sources = unread_statements(self.statements.arrow)
+        if sources and self.basis is not None:
+            at = synced_at(self.basis.snapshot)
+            day = None if at is None else at.astimezone(self.zone or UTC).date()
+            if day is None or day <= self.month.last:
+                sources.append(f"the services{'' if day is None else f' after {day:%-d %b}'}")
+        return sources
+
     def sheets(self) -> Mapping[str, Table]:
         """Return the tables by sheet name: the month's lines first."""
         return {title: getattr(self, name) for title, name in SHEETS.items()}
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n} {name}" for name, n in self.counts().items() if n)
-        return f"<Reconciliation {self.month}: {len(self.lines)} lines: {counts or 'none'}>"
+        unread = ", ".join(self.unread())
+        words = [f"{len(self.lines)} lines: {counts or 'none'}"]
+        if unread:
+            words.append(f"not read: {unread}")
+        return f"<Reconciliation {self.month}: {'; '.join(words)}>"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -268,6 +317,8 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
         ]
         caption = f"{self.month.title}, {self.company}: {len(self.lines):,} bank lines"
         counted = html_grid(rows, (), caption, to_right=[1], has_row_heads=True)
+        if unread := ", ".join(self.unread()):
+            counted += f"<p>{safe_html(f'Not read: {unread}')}</p>"
         return counted + self.differences[_NOTEBOOK_COLUMNS]._repr_html_()
 
 

@@ -6,12 +6,16 @@ They are made from the rows of the SQL steps.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any, Final
 
 import duckdb
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from treasury.core.tables.column_types import AMOUNT
+from treasury.core.text import clean
 from treasury.month.conversion import CONVERSIONS, Conversion, conversion_rows
 from treasury.month.differences import DIFFERENCES, TELLERS, Today, difference_rows
 from treasury.month.internal import INTERNAL_TRANSFERS, internal_transfer_rows
@@ -135,3 +139,27 @@ def _rows(connection: duckdb.DuckDBPyConnection, step: str) -> _Rows:
 
 def _table(rows: Iterable[msgspec.Struct], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_pylist([msgspec.structs.asdict(row) for row in rows], schema=schema)
+
+
+def booked_credits(ibans: pa.ChunkedArray, lines: pa.Table) -> dict[str, pa.ChunkedArray]:
+    """Return the number and sum of the month's credits of each virtual IBAN, matched or not."""
+    booked = lines.filter(pc.equal(lines["direction"], "CRDT"))
+    grouped = booked.select(["account", "amount"]).group_by("account")
+    sums = grouped.aggregate([("amount", "count"), ("amount", "sum")]).to_pylist()
+    by_account = {row["account"]: row for row in sums}
+    found = [by_account.get(iban, {}) for iban in ibans.to_pylist()]
+    counts = [row.get("amount_count", 0) for row in found]
+    amounts = [row.get("amount_sum", Decimal(0)) for row in found]
+    return {
+        "credits": pa.chunked_array([pa.array(counts, pa.int64())]),
+        "amount": pa.chunked_array([pa.array(amounts, AMOUNT)]),
+    }
+
+
+def unread_statements(proofs: pa.Table) -> list[str]:
+    """Return the accounts without statements up to the month's end, with the first missing day."""
+    return [
+        f"{clean(row['name'] or row['account'])} from {row['missing_from']:%-d %b}"
+        for row in proofs.to_pylist()
+        if not row["complete"] and row["missing_from"] is not None
+    ]

@@ -11,15 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
 from matplotlib.figure import Figure
 
 from treasury.close.closing import Closing
 from treasury.close.fees.fee_table import Fees
 from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
 from treasury.core.calendar import Month
+from treasury.core.errors import InputError
 from treasury.core.nearest_names import unknown_in_module
+from treasury.core.tables.table import Table
 from treasury.month.items.open_items import OpenItems
 from treasury.month.reconciliation import Reconciliation
 from treasury.report import figures
@@ -67,7 +70,8 @@ def cash(lines: Reconciliation | Frame, month: str | Month | None = None) -> Fig
     """
     if isinstance(lines, Reconciliation):
         month, lines = lines.month, lines.lines
-    return _told(figures.cash_by_day, figures.cash_words, lines, _month(month))
+    frame = _frame("cash", lines)
+    return _told(figures.cash_by_day, figures.cash_words, frame, _month("cash", month))
 
 
 def fees(trend: Fees | Frame) -> Figure:
@@ -92,7 +96,7 @@ def fees(trend: Fees | Frame) -> Figure:
     --------
     >>> plots.fees(t.fees("2026-07..2026-10"))
     """
-    frame = trend.trend if isinstance(trend, Fees) else trend
+    frame = trend.trend if isinstance(trend, Fees) else _frame("fees", trend)
     return _told(figures.fees_by_month, figures.fees_by_month_words, frame)
 
 
@@ -122,7 +126,8 @@ def fees_of_month(requests: Fees | Frame, month: str | Month | None = None) -> F
     """
     if isinstance(requests, Fees):
         month, requests = requests.months.last, requests.requests
-    return _told(figures.fees_and_rate, figures.fees_and_rate_words, requests, _month(month))
+    rows = (_frame("fees_of_month", requests), _month("fees_of_month", month))
+    return _told(figures.fees_and_rate, figures.fees_and_rate_words, *rows)
 
 
 def conversion_costs(costs: Fees | Frame) -> Figure:
@@ -147,7 +152,7 @@ def conversion_costs(costs: Fees | Frame) -> Figure:
     --------
     >>> plots.conversion_costs(t.fees("2026-10"))
     """
-    frame = costs.costs.by_pair if isinstance(costs, Fees) else costs
+    frame = costs.costs.by_pair if isinstance(costs, Fees) else _frame("conversion_costs", costs)
     return _told(figures.conversion_costs, figures.conversion_costs_words, frame)
 
 
@@ -177,9 +182,10 @@ def open_items_by_age(items: OpenItems | Frame, at: date | None = None) -> Figur
     --------
     >>> plots.open_items_by_age(t.open_items("2026-10"))
     """
-    aged: tuple[Any, ...] = (items,)
     if isinstance(items, OpenItems):
-        aged = figures.aged_items(items, at or items.month.last)
+        aged: tuple[Any, ...] = figures.aged_items(items, at or items.month.last)
+    else:
+        aged = (_frame("open_items_by_age", items),)
     return _told(figures.open_items_by_age, figures.open_items_words, *aged)
 
 
@@ -205,7 +211,7 @@ def funding_times(waits: Closing | Frame) -> Figure:
     --------
     >>> plots.funding_times(t.periods.month("2026-10"))
     """
-    frame = waits.waits if isinstance(waits, Closing) else waits
+    frame = waits.waits if isinstance(waits, Closing) else _frame("funding_times", waits)
     return _told(figures.funding_times, figures.funding_times_words, frame)
 
 
@@ -226,6 +232,8 @@ def exposure(stood: ProviderExposure) -> Figure:
     --------
     >>> plots.exposure(t.exposure("2026-10"))
     """
+    if not isinstance(stood, ProviderExposure):
+        raise _cannot_draw("exposure", stood)
     rows = (stood.days, stood.month, stood.whole["limit"])
     return _told(figures.exposure_by_day, figures.exposure_words, *rows)
 
@@ -238,5 +246,37 @@ def _told(draw: Callable[..., Figure], words: Callable[..., str], *rows: Any) ->
     return figure
 
 
-def _month(month: str | Month | None) -> Month:
-    return month if isinstance(month, Month) else Month.parse(month or "")
+_TAKES: Final = {
+    "cash": "t.reconcile(MONTH)",
+    "conversion_costs": "t.fees(MONTHS)",
+    "exposure": "t.exposure(MONTH)",
+    "fees": "t.fees(MONTHS)",
+    "fees_of_month": "t.fees(MONTH)",
+    "funding_times": "t.periods.month(MONTH)",
+    "open_items_by_age": "t.open_items(MONTH)",
+}
+"""The result that each chart draws."""
+
+
+def _frame(chart: str, given: Any) -> Any:
+    """Return the rows that a chart is given; raise InputError unless they are one table."""
+    is_frame = isinstance(given, Table | pa.Table | list | tuple) or hasattr(given, "to_dict")
+    if not is_frame:
+        raise _cannot_draw(chart, given)
+    return given
+
+
+def _cannot_draw(chart: str, given: object) -> InputError:
+    return InputError(
+        f"plots.{chart} cannot draw a value of type {type(given).__name__}",
+        do=f"write plots.{chart}({_TAKES[chart]})",
+    )
+
+
+def _month(chart: str, month: str | Month | None) -> Month:
+    if month is None:
+        raise InputError(
+            f"plots.{chart} needs the month of a table",
+            do=f'write plots.{chart}(table, "2026-10"), or plots.{chart}({_TAKES[chart]})',
+        )
+    return month if isinstance(month, Month) else Month.parse(month)

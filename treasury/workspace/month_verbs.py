@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,6 +46,27 @@ ANSWERS: Final[Mapping[str, Callable[[Closing], Table]]] = {
 """The tables with a month's results that queries may read."""
 _READ: Final = re.compile(r'\b(?:from|join)\s+"?([a-z_]+)')
 _AWAITING: Final = "awaiting_funds"
+
+
+def _notes_of(query: str, answers: Mapping[str, Table]) -> list[str]:
+    """Return the notes about texts that a query compares with columns of a month's results.
+
+    Raise QueryError for a text that is no code of its column. A text is only checked if one result
+    alone can have the column, because the columns of stored tables have the services' own codes.
+    """
+    from treasury.core.tables import duckdb_engine, query_checks
+    from treasury.core.tables.table import text_note
+
+    if not answers:
+        return []
+    with duckdb_engine.connect(one_thread=True) as connection:
+        compared = list(query_checks.compared_texts(connection, query))
+    return [
+        note
+        for tables, column, text in compared
+        if len(tables) == 1 and tables[0] in answers
+        if (note := text_note(answers[tables[0]], column, text))
+    ]
 
 
 class WorkspaceMonths(WorkspacePayments):
@@ -91,16 +113,23 @@ class WorkspaceMonths(WorkspacePayments):
                 do=f"write month={str(params)!r} for a month, or a list of values",
             )
 
-        def answer_of(name: str) -> Callable[[], pa.Table]:
+        @cache
+        def answer(name: str) -> Table:
             if name == _AWAITING:
-                return lambda: self.awaiting_funds().to_arrow()
-            return lambda: ANSWERS[name](self.periods.month(month)).to_arrow()
+                return self.awaiting_funds()
+            return ANSWERS[name](self.periods.month(month))
+
+        def answer_of(name: str) -> Callable[[], pa.Table]:
+            return lambda: answer(name).to_arrow()
 
         read = _READ.findall(query.casefold())
         answers = (*ANSWERS, _AWAITING)
         tables = {name: answer_of(name) for name in answers if name in read}
         rows = self.snapshot().beside(tables, answers).sql(query, params)
-        return self._rows(rows, query, as_stored=True, queried=read, extent="selection")
+        notes = _notes_of(query, {name: answer(name) for name in tables})
+        return self._rows(
+            rows, query, as_stored=True, queried=read, extent="selection", notes=notes
+        )
 
     def reconcile(
         self,

@@ -209,8 +209,9 @@ class WorkspacePayments(WorkspaceFiles):
         Returns
         -------
         Table
-            One row per request. `differs` names payment details that changed since the last
-            payment.
+            One row per request. `age` counts the days since the request was approved and waits for
+            its funds, `overdue` those since `due`; both are in `overdue_unit`. `differs` names
+            payment details that changed since the last payment.
 
         Raises
         ------
@@ -221,14 +222,17 @@ class WorkspacePayments(WorkspaceFiles):
         --------
         >>> t.awaiting_funds()
         """
+        from treasury.month.funding import FUNDING_KEYS, ages
         from treasury.month.reconciliation import awaiting_funds, step_sql
         from treasury.panels.payable_requests import payable_table
 
         snapshot, question = self.snapshot(), self.question(self.this_month)
         rows = awaiting_funds(snapshot, question, self._decisions(), self._remarks())
         differs = payable_table(rows, snapshot)["differs"]
+        waited = ages(rows, question.today, question.zone)
         rows = rows.append_column("differs", differs)
-        return self._rows(rows, step_sql("funding"), title="Awaiting funds")
+        rows = rows.add_column(rows.column_names.index("overdue"), "age", waited)
+        return self._rows(rows, step_sql("funding"), title="Awaiting funds", keys=FUNDING_KEYS)
 
     def trace(self, what: str) -> Trace:
         """Follow one payment from end to end: each hop with its evidence, or the missing evidence.

@@ -331,6 +331,8 @@ class WorkspaceStores:
         as_stored: bool = False,
         queried: Sequence[str] = (),
         extent: Extent = "summary",
+        keys: Sequence[str] = (),
+        notes: Sequence[str] = (),
     ) -> Table:
         """Return a table with the reporting time zone.
 
@@ -343,7 +345,16 @@ class WorkspaceStores:
         if queried:
             table = table.cast(with_units(table.schema, **amount_units(queried)))
         zone = self.settings.zone
-        return Table(table, sql, zone, title=title, as_stored=as_stored, extent=extent)
+        return Table(
+            table,
+            sql,
+            zone,
+            title=title,
+            as_stored=as_stored,
+            extent=extent,
+            keys=keys,
+            notes=notes,
+        )
 
     def _require_known(self, subject: str) -> None:
         """Raise NothingStored if nothing was stored up to this workspace's instant."""

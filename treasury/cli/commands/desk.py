@@ -174,7 +174,7 @@ def awaiting_funds(view: CommandView) -> None:
 @months_argument
 @as_of_option
 @click.option("--per-request", is_flag=True, help="Show one row per request instead of totals.")
-@click.option("--by", metavar="NAME[,NAME…]", help="Sums by month, direction, pair, network, …")
+@click.option("--by", metavar="NAME[,NAME…]", help="Sums by month, ramp_type, pair, network, …")
 @click.option(
     "--trend", is_flag=True, help="Show each month's sums and the change from the month before."
 )
@@ -226,8 +226,11 @@ def _print_fees(
         table = result.trend
     elif by is not None:
         table = result.by(*(name.strip() for name in by.split(",")))
-    layout = "fee_requests" if per_request else "fees"
-    view.rows(table.arrow, layout=layout, title=result.title, empty="no request completed")
+    layout, rows = "fee_requests" if per_request else "fees", table.arrow
+    if not per_request:
+        names = {"direction": "ramp_type"}
+        rows = rows.rename_columns([names.get(name, name) for name in rows.column_names])
+    view.rows(rows, layout=layout, title=result.title, empty="no request completed")
     if view.is_table and len(result.accruals):
         view.rows(result.accruals.arrow, title="Accruals: funded, not completed at month end")
     if view.is_table and len(result.to_check) and not per_request:
@@ -291,6 +294,8 @@ def sql(view: CommandView, query: str) -> None:
     """Run QUERY, one SELECT, over the stored tables and the last ended month's results."""
     rows: Any = view.workspace.sql(query)
     view.rows(rows.arrow, empty="no rows", as_stored=True)
+    for note in rows.notes:
+        click.echo(clean(note), err=True)
 
 
 @click.command()

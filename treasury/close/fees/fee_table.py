@@ -65,7 +65,9 @@ REQUESTS: Final = grouped_schema(
 """One row per completed request: its recorded columns and its recalculated fee."""
 GROUPS: Final = ("month", "direction", "pair", "chain", "bank_account", "tier")
 """The columns by which sums can be grouped, in addition to the fiat currency."""
-_ALSO_CALLED: Final = {"network": "chain"}
+_ALSO_CALLED: Final = {"network": "chain", "ramp_type": "direction"}
+_BY: Final = ("ramp_type", *(name for name in GROUPS if name != "direction"), "network")
+"""The names of these columns in results."""
 SUMS: Final = grouped_schema(
     (TEXT, "fiat_currency"),
     (INTEGER, "requests"),
@@ -127,7 +129,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
     without costs. `answers` returns the reconciled months in order; it is called when costs or gas
     are needed.
 
-    >>> t.fees("2026-10").by("direction", "pair")
+    >>> t.fees("2026-10").by("ramp_type", "pair")
     """
 
     printed: ClassVar[Sequence[str]] = ("totals", "trend")
@@ -186,7 +188,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
 
     @cached_property
     def totals(self) -> Table:
-        """The sums by month, direction, pair and tier."""
+        """The sums by month, ramp type, pair and tier."""
         return self.by("month", "direction", "pair", "tier")
 
     def by(self, *names: str) -> Table:
@@ -195,8 +197,8 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
         Parameters
         ----------
         names
-            Columns to group by, from `GROUPS`: month, direction, pair, chain, bank_account, tier.
-            `network` means chain.
+            Columns to group by: month, ramp_type, pair, chain, bank_account, tier. `direction`
+            means ramp_type, and `network` means chain.
 
         Returns
         -------
@@ -211,14 +213,14 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
 
         Examples
         --------
-        >>> t.fees("2026-10").by("direction", "pair")
+        >>> t.fees("2026-10").by("ramp_type", "pair")
         """
         names = tuple(_ALSO_CALLED.get(name, name) for name in names)
         strange = [name for name in names if name not in GROUPS]
         if strange:
             raise InputError(
-                f"fees cannot be summed by {strange[0]!r:.40}{is_it(strange[0], GROUPS)}",
-                do=one_of(strange[0], GROUPS),
+                f"fees cannot be summed by {strange[0]!r:.40}{is_it(strange[0], _BY)}",
+                do=one_of(strange[0], _BY),
             )
         schema = pa.schema([*((name, TEXT) for name in names), *SUMS])
         keys = ("fiat_currency", *names)

@@ -13,6 +13,7 @@ from treasury.core.decoding import decode_json
 from treasury.core.errors import QueryError
 from treasury.core.tables.duckdb_engine import Params
 from treasury.core.text import clean, is_it, one_of
+from treasury.core.wording import column_meant
 
 _READING_FUNCTIONS: Final = frozenset({
     "duckdb_columns", "duckdb_functions", "duckdb_keywords", "duckdb_schemas", "duckdb_settings",
@@ -28,6 +29,8 @@ _NO_TABLE: Final = re.compile(r'Table with name "?(.+?)"? does not exist')
 _NO_COLUMN: Final = re.compile(
     r'[Cc]olumn (?:named )?"(.+?)"(?: not found| does not exist| in \w+ list not found|\n|$)'
 )
+_NO_VALUE: Final = re.compile(r"Values were not provided for .* parameters: (.+)")
+_TOO_MANY: Final = re.compile(r"count mismatch, identifiers of the excess parameters: (.+)")
 _PLACE: Final = re.compile(r"\n\n(?:LINE|Candidate)")
 """Beginning of the part of an error in which DuckDB repeats the query or lists names."""
 _MOST_COLUMNS: Final = 40
@@ -60,7 +63,14 @@ def check_reads(connection: duckdb.DuckDBPyConnection, query: str, params: Param
 
 
 def _table_functions(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[str]:
-    """Yield the functions that a query calls as a table, from the syntax tree of DuckDB."""
+    """Yield the functions that a query calls as a table."""
+    for node in _nodes(connection, query):
+        if node.get("type") == "TABLE_FUNCTION":
+            yield node["function"]["function_name"]
+
+
+def _nodes(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[dict[str, Any]]:
+    """Yield every node of DuckDB's syntax tree of a query."""
     row = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
     assert row is not None
     try:
@@ -73,11 +83,63 @@ def _table_functions(connection: duckdb.DuckDBPyConnection, query: str) -> Itera
     while nodes:
         node = nodes.pop()
         if isinstance(node, dict):
-            if node.get("type") == "TABLE_FUNCTION":
-                yield node["function"]["function_name"]
+            yield node
             nodes += node.values()
         elif isinstance(node, list):
             nodes += node
+
+
+def compared_texts(
+    connection: duckdb.DuckDBPyConnection, query: str
+) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """Yield the tables, the column and the text of each comparison of a column with a text.
+
+    Only `=`, `<>`, `IN` and `NOT IN` in a WHERE clause are found, and only of a SELECT that reads
+    tables: with a subquery in FROM, or a WITH clause, a column may be a computed one. One of the
+    tables has the column, if the SELECT has no outer query.
+    """
+    nodes = list(_nodes(connection, query))
+    if any(node.get("map") for node in nodes):
+        return
+    for node in nodes:
+        tables = _tables_of(node.get("from_table")) if node.get("type") == "SELECT_NODE" else {}
+        for compared in _conjuncts(node.get("where_clause")) if tables else ():
+            columns = [each for each in compared if each["class"] == "COLUMN_REF"]
+            if len(columns) != 1:
+                continue
+            *qualifier, column = columns[0]["column_names"]
+            named = (tables[qualifier[-1]],) if qualifier and qualifier[-1] in tables else ()
+            for each in compared:
+                value = each["value"]["value"] if each["class"] == "CONSTANT" else None
+                if isinstance(value, str) and each["value"]["type"]["id"] == "VARCHAR":
+                    yield named or (() if qualifier else tuple(tables.values())), column, value
+
+
+def _tables_of(node: Any) -> dict[str, str]:
+    """Return the tables of a FROM clause by alias; empty if it has anything else than tables."""
+    if node and node["type"] == "BASE_TABLE":
+        return {node["alias"] or node["table_name"]: node["table_name"]}
+    if not node or node["type"] != "JOIN":
+        return {}
+    left, right = _tables_of(node["left"]), _tables_of(node["right"])
+    return left | right if left and right else {}
+
+
+_COMPARISONS: Final = frozenset({
+    "COMPARE_EQUAL", "COMPARE_NOTEQUAL", "COMPARE_IN", "COMPARE_NOT_IN",
+})  # fmt: skip
+
+
+def _conjuncts(node: Any) -> Iterator[list[dict[str, Any]]]:
+    """Yield the two sides, or the list, of each comparison in a condition and its parts."""
+    if not node:
+        return
+    parts = node.get("children") or [node[side] for side in ("left", "right") if side in node]
+    if node["type"] in _COMPARISONS:
+        yield parts
+    elif node["class"] in ("CONJUNCTION", "OPERATOR"):
+        for part in parts:
+            yield from _conjuncts(part)
 
 
 def query_error(
@@ -88,6 +150,16 @@ def query_error(
     `columns` are those of the tables that the query reads, and `tables` all tables.
     """
     words = str(error)
+    if unbound := _NO_VALUE.search(words):
+        return QueryError(
+            f"no value was given for the parameter {clean(unbound[1])} of the query",
+            do='give a value for each question mark, as in where("amount > ?", 100)',
+        )
+    if excess := _TOO_MANY.search(words):
+        return QueryError(
+            f"the query has no parameter {clean(excess[1])}",
+            do="write a question mark for each value",
+        )
     if table := _NO_TABLE.search(words):
         near = is_it(table[1], tables)
         listed = "run `treasury tables` to see them all"
@@ -100,7 +172,8 @@ def query_error(
         text = " ".join(_PLACE.split(words)[0].split())
         return QueryError(clean(text), do="correct the query")
     name = column[1]
-    near, do = is_it(name, columns), "correct the query"
+    meant, do = column_meant(name, columns), "correct the query"
+    near = f"; is it {clean(meant)}?" if meant else ""
     if not near and f'"{name}"' in query:
         do = f"write a text in single quotes: '{clean(name)}'"
     elif not near and 0 < len(columns) <= _MOST_COLUMNS:

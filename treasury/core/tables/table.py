@@ -27,14 +27,14 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.core.errors import StorageError, TableError, UnknownName
+from treasury.core.errors import QueryError, StorageError, TableError, UnknownName
 from treasury.core.nearest_names import NearestNames
 from treasury.core.tables import duckdb_engine, query_checks
 from treasury.core.tables.schemas import keys_first, units_of
 from treasury.core.tables.shown_values import exact_frame, fiat_amounts, in_zone, presented
 from treasury.core.tables.table_view import Extent, View, html_table, text_table
 from treasury.core.text import clean, is_it, nearest, one_of, safe_html, visible
-from treasury.core.wording import code_meant
+from treasury.core.wording import code_meant, column_meant, has_all_words, has_words, nearest_code
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,8 +59,8 @@ class Table(NearestNames):
     """
 
     __slots__ = (
-        "_beside", "_codes", "_extent", "_fiat", "_keys", "_shown", "arrow", "as_stored", "sql",
-        "title", "zone",
+        "_beside", "_codes", "_extent", "_fiat", "_keys", "_renamed", "_shown", "arrow",
+        "as_stored", "notes", "sql", "title", "zone",
     )  # fmt: skip
     _advice = (
         'table["COLUMN"] is a column, .where filters, .sort orders, and .df is a pandas DataFrame'
@@ -79,6 +79,8 @@ class Table(NearestNames):
         codes: Mapping[str, Mapping[str, str]] | None = None,
         beside: Callable[[], Mapping[str, pa.ChunkedArray]] | None = None,
         extent: Extent = "summary",
+        notes: Sequence[str] = (),
+        renamed: Mapping[str, str] | None = None,
     ) -> None:
         self.arrow = _uniquely_named(arrow)
         """The computed values, for code that computes, hashes or stores them."""
@@ -87,11 +89,14 @@ class Table(NearestNames):
         self.title = title
         self.as_stored = as_stored
         """True if columns and values are shown as in queries, not in words for analysts."""
+        self.notes = tuple(notes)
+        """Sentences shown below the rows, such as the instant for which the rows hold."""
         self._beside = beside
         self._codes = codes or {}
         self._extent = extent
         self._fiat = fiat
         self._keys = keys
+        self._renamed = renamed or {}
         self._shown: pa.Table | None = None
 
     # Size and columns
@@ -160,10 +165,20 @@ class Table(NearestNames):
         Table
             The rows, with the same columns.
 
+        Raises
+        ------
+        TableError
+            The number is not a whole number, or is negative.
+
         Examples
         --------
         >>> r.lines.head(3)
         """
+        given: object = count
+        if not isinstance(given, int) or given < 0:
+            raise TableError(
+                f"head takes a number of rows, not {count!r:.60}", do="write it like head(5)"
+            )
         return self._taken(slice(0, count))
 
     def where(self, predicate: str = "", *values: object, **equal: object) -> Table:
@@ -209,8 +224,16 @@ class Table(NearestNames):
                 bound.append(value)
         if not conditions:
             return self
-        found = _matching_rows(self.to_arrow(), " AND ".join(conditions), bound, self.zone)
-        return self._taken(found)
+        found, texts = _matching_rows(self.to_arrow(), " AND ".join(conditions), bound, self.zone)
+        texts += [
+            (name, each)
+            for name, value in equal.items()
+            for each in (value if isinstance(value, list) else [value])
+            if isinstance(each, str)
+        ]
+        taken = self._taken(found)
+        taken.notes = (*self.notes, *filter(None, (text_note(self, *each) for each in texts)))
+        return taken
 
     def sort(self, *columns: str) -> Table:
         """Return the rows in the order of these columns.
@@ -322,7 +345,9 @@ class Table(NearestNames):
         >>> r.lines.to_arrow().schema
         """
         if self._shown is None:
-            table = self.arrow
+            table = self.arrow.rename_columns(
+                [self._renamed.get(name, name) for name in self.arrow.column_names]
+            )
             # These columns explain each row, and are not part of the computed values.
             for name, column in ({} if self._beside is None else self._beside()).items():
                 table = table.append_column(name, column)
@@ -453,6 +478,7 @@ class Table(NearestNames):
             keys=self._keys,
             extent=self._extent,
             most_rows=most_rows,
+            notes=self.notes,
         )
 
     def _taken(self, rows: slice | pa.Array) -> Table:
@@ -474,6 +500,7 @@ class Table(NearestNames):
             keys=self._keys,
             codes=self._codes,
             extent=extent,
+            notes=self.notes,
         )
         table._shown = shown
         return table
@@ -493,9 +520,11 @@ class Table(NearestNames):
         known = self.columns
         for name in names:
             if name not in known:
+                near = column_meant(name, known)
+                question = f"; is it {clean(near)}?" if near else ""
                 raise TableError(
-                    f"there is no column {clean(name)!r}{is_it(name, known)}",
-                    do=one_of(name, known),
+                    f"there is no column {clean(name)!r}{question}",
+                    do=None if near else one_of(name, known),
                 )
 
     def _codes_meant(self, name: str, value: object) -> object:
@@ -512,9 +541,10 @@ class Table(NearestNames):
         for each in values:
             code = code_meant(name, each, present, declared) if isinstance(each, str) else each
             if each and not code:
-                near = is_it(each, {*present, *(declared or {})})
+                near = nearest_code(each, {*present, *(declared or {})})
+                question = f"; is it {clean(near)}?" if near else ""
                 raise TableError(
-                    f"{name} has no value {clean(each)[:60]!r}{near}",
+                    f"{name} has no value {clean(each)[:60]!r}{question}",
                     do=f"this table has {', '.join(map(clean, sorted(present)))}"
                     if present
                     else f"give one of {', '.join(declared or ())}",
@@ -554,8 +584,13 @@ class Tables(NearestNames):
                     keys=self.key_columns.get(name, ()),
                     fiat=self.fiat_columns.get(name, ()),
                     codes=self.code_columns.get(name),
+                    **self.table_options(name),
                 )
                 msgspec.structs.force_setattr(cast("msgspec.Struct", self), name, table)
+
+    def table_options(self, name: str) -> Mapping[str, Any]:  # noqa: ARG002 - for subclasses
+        """Return further arguments for the table of a field, such as its `notes`."""
+        return {}
 
     def sheets(self) -> Mapping[str, Table]:
         """Return each table by the name of its sheet in Excel, the main table first."""
@@ -577,6 +612,13 @@ class Tables(NearestNames):
         return next(iter(self.sheets().values()))
 
     def __getitem__(self, name: object) -> Any:
+        raise self._no_table()
+
+    def __iter__(self) -> Iterator[Any]:
+        raise self._no_table()
+
+    def __array__(self, dtype: object = None, copy: object = None) -> Any:
+        """Raise TableError; pandas asks for an array of a result, and would show its own error."""
         raise self._no_table()
 
     def __len__(self) -> int:
@@ -713,10 +755,42 @@ def _uniquely_named(table: pa.Table) -> pa.Table:
     return table.rename_columns(unique)
 
 
+def text_note(table: Table, name: str, text: str) -> str:
+    """Return a note if no row has a text that a condition compares with a column of codes.
+
+    Raise QueryError if the column has a list of codes and the text is none of them, for example a
+    word on screen.
+    """
+    codes = table._codes  # noqa: SLF001 - for this class only
+    if name not in table.columns or not has_words(name, codes):
+        return ""
+    column = table.to_arrow()[name]
+    if not text or not pa.types.is_string(column.type):
+        return ""
+    present, declared = {*column.unique().to_pylist()} - {None, ""}, codes.get(name)
+    if text in present:
+        return ""
+    code = code_meant(name, text, present, declared)
+    if code != text:
+        near = code or nearest_code(text, {*present, *(declared or {})})
+        question = f"; is it {clean(near)}?" if near else ""
+        raise QueryError(
+            f"{name} has no value {clean(text)[:60]!r}{question}",
+            do="a condition compares with codes, which treasury.codes() lists",
+        )
+    if has_all_words(name, codes):
+        return ""
+    known = f"; this table has {', '.join(map(clean, sorted(present)))}" if present else ""
+    return f"no row has the {name} {clean(text)[:60]!r}{is_it(text, present) or known}"
+
+
 def _matching_rows(
     table: pa.Table, condition: str, values: Sequence[object], zone: ZoneInfo | None
-) -> pa.Array:
-    """Return the indices of the rows for which a condition holds, in order."""
+) -> tuple[pa.Array, list[tuple[str, str]]]:
+    """Return the indices of the rows for which a condition holds, in order.
+
+    The second part is the columns and texts that it compares.
+    """
     numbered = table.append_column(_ROW, pa.array(range(table.num_rows), pa.int64()))
     query = f'SELECT "{_ROW}" FROM answer WHERE {condition} ORDER BY "{_ROW}"'  # noqa: S608
     with duckdb_engine.connect(one_thread=True) as connection:
@@ -727,9 +801,11 @@ def _matching_rows(
         try:
             query_checks.check_reads(connection, query, values)
             rows = duckdb_engine.rows(connection, query, values)
+            texts = query_checks.compared_texts(connection, query)
+            compared = [(column, text) for _, column, text in texts]
         except duckdb.Error as error:
             raise query_checks.query_error(error, query, table.column_names) from error
-    return rows[_ROW].combine_chunks()
+    return rows[_ROW].combine_chunks(), compared
 
 
 def _write_workbook(path: str | Path, tables: Mapping[str, Table]) -> Path:

@@ -76,7 +76,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """The way to show a table: the unit of each amount, the key columns and the extent.
 
     With `as_stored`, codes are not replaced by words. `most_rows` replaces the usual number of
-    rows.
+    rows. The `notes` are shown below the rows.
     """
 
     units: Mapping[str, str]
@@ -85,6 +85,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     keys: Sequence[str] = ()
     extent: Extent = "summary"
     most_rows: int | None = None
+    notes: Sequence[str] = ()
 
     def row_limit(self, table: pa.Table, usual: int) -> int:
         """Return the maximum number of rows to show."""
@@ -151,7 +152,7 @@ def html_table(table: pa.Table, view: View) -> str:
     names = [name.replace("_", " ") for name in shown.names]
     to_right = [at for at, right in enumerate(shown.to_right) if right]
     cells = html_grid(shown.rows, names, view.title, to_right=to_right)
-    notes = map(safe_html, size_notes(table, shown.names, limit))
+    notes = map(safe_html, (*size_notes(table, shown.names, limit), *view.notes))
     return f"{cells}<p>{'<br>'.join(notes)}</p>"
 
 
@@ -215,7 +216,7 @@ def text_table(table: pa.Table, view: View) -> str:
 
     The columns of a selection continue in further blocks, with the number of each row. Of other
     tables, the columns that do not fit are named below. Amounts, dates and references are never
-    cut.
+    cut. Other long texts are, and a note says how to see a whole one.
     """
     limit = view.row_limit(table, TEXT_ROWS)
     grid_rows = grid(table, view, limit)
@@ -230,16 +231,21 @@ def text_table(table: pa.Table, view: View) -> str:
         widths = min(layouts, key=lambda widths: len(_blocks(widths, room)))
         blocks = _blocks(widths, room)
         if len(blocks) > 1:
-            blocks = _blocks(widths, room - len(numbers[-1]) - _GAP)
+            room -= len(numbers[-1]) + _GAP
+            blocks = _blocks(widths, room)
     else:
         is_money = [pa.types.is_decimal(table.schema.field(name).type) for name in grid_rows.names]
+        # The amount already shows the currency, and its sign repeats the direction.
+        aside = {*view.units.values(), *(["signed_amount"] if "amount" in grid_rows.names else [])}
         important = [
             at
             for at, column in enumerate(columns)
-            if grid_rows.names[at] in view.keys and any(column[1:])
+            if grid_rows.names[at] in view.keys and grid_rows.names[at] not in aside
+            if any(column[1:])
         ]
         widths, fitting = _fitting(layouts, important, is_money, room)
         blocks = [fitting]
+    widths = _grown(widths, blocks, columns, room)
     fit = folded if view.extent == "dictionary" else _cut
     lines = [view.title] if view.title else []
     for block in blocks:
@@ -255,7 +261,10 @@ def text_table(table: pa.Table, view: View) -> str:
                     cells.insert(0, number.rjust(len(numbers[-1])))
                 lines.append((" " * _GAP).join(cells).rstrip())
     names = [grid_rows.names[at] for block in blocks for at in block]
-    return "\n".join([*lines, *size_notes(table, names, limit)])
+    notes = size_notes(table, names, limit)
+    if fit is _cut:
+        notes[0] += _cut_note(grid_rows.names, columns, widths, blocks)
+    return "\n".join([*lines, *notes, *map(clean, view.notes)])
 
 
 def _widths(columns: Sequence[Sequence[str]], unbroken: Sequence[bool], longest: int) -> list[int]:
@@ -272,6 +281,38 @@ def _widths(columns: Sequence[Sequence[str]], unbroken: Sequence[bool], longest:
         max(width(text, is_whole=is_whole) for text in column)
         for column, is_whole in zip(columns, unbroken, strict=True)
     ]
+
+
+def _grown(
+    widths: Sequence[int],
+    blocks: Sequence[Sequence[int]],
+    columns: Sequence[Sequence[str]],
+    room: int,
+) -> list[int]:
+    """Return the widths, with the unused room of each block given to its cut texts, in order."""
+    grown = list(widths)
+    for block in blocks:
+        free = room - sum(widths[at] + _GAP for at in block)
+        for at in block:
+            more = max(map(text_width, columns[at])) - widths[at]
+            extra = max(0, min(more, free))
+            grown[at] += extra
+            free -= extra
+    return grown
+
+
+def _cut_note(
+    names: Sequence[str],
+    columns: Sequence[Sequence[str]],
+    widths: Sequence[int],
+    blocks: Sequence[Sequence[int]],
+) -> str:
+    """Return how to see a whole text of the first column with a cut one; empty without any."""
+    for at in (at for block in blocks for at in block):
+        if max(map(text_width, columns[at])) > widths[at]:
+            whole = f'table["{clean(names[at])}"].iloc[0]'
+            return f"; a text that ends in … is cut: {whole} is a whole one"
+    return ""
 
 
 def _blocks(widths: Sequence[int], room: int) -> list[list[int]]:

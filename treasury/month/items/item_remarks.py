@@ -85,7 +85,8 @@ def _words(
     """Return the item's own remark and its last remarks, the latest last."""
     words = [item.remark] if item.remark else []
     if len(thread) > _SHOWN:
-        words.append(f"{len(thread) - _SHOWN} earlier remarks")
+        earlier = len(thread) - _SHOWN
+        words.append(f"{earlier} earlier remark{'s' * (earlier != 1)}")
     for row in thread[-_SHOWN:]:
         day = row["remarked_at"].astimezone(zone)
         to = f" to {clean(names[row['answers']])}" if row["answers"] in names else ""

@@ -60,6 +60,7 @@ _KEYS: Final = ("kind", "name", "amount", "signed_amount", "currency", "age", "n
 _FILTERS: Final = ("kind", "turn", "month", "blocks", "subject")
 """The arguments of `OpenItems.select`."""
 _TITLE: Final = "Open items"
+_NOTE: Final = "state and age as of {day}; LATE and MISSING are a stage in the differences"
 _CODES: Final[Mapping[str, Mapping[str, str]]] = {
     "kind": KIND_WORDS,
     "turn": {str(turn): word for turn, word in TURNS.items()},
@@ -141,11 +142,15 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
     month: Month
     items: tuple[OpenItem, ...]
     sql: str = ""
+    today: date | None = None
+    """The day to which ages count."""
 
     @cached_property
     def table(self) -> Table:
         """The items as a table; columns as in OPEN_ITEMS."""
-        return Table(items_table(self.items), title=_TITLE, keys=_KEYS, codes=_CODES)
+        notes = [] if self.today is None else [_NOTE.format(day=f"{self.today:%-d %b %Y}")]
+        items = items_table(self.items)
+        return Table(items, title=_TITLE, keys=_KEYS, codes=_CODES, notes=notes)
 
     def sheets(self) -> Mapping[str, Table]:
         """Return the items by sheet name."""
@@ -214,7 +219,8 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
                 "where of open items takes a function of an item",
                 do=f"use table.where({equal or repr(condition)}){listed}",
             )
-        return OpenItems(self.month, tuple(filter(condition, self.items)), self.sql)
+        kept = tuple(filter(condition, self.items))
+        return OpenItems(self.month, kept, self.sql, self.today)
 
     def find(self, name: str) -> OpenItem:
         """Return the item with this id, start of an id, or reference in its name.
@@ -318,7 +324,8 @@ def open_items(
         for item in with_remarks(weighed, remarks, facts.zone)
         if not (item.kind in SETTLED_BY_REMARK and item.remark)
     )
-    return OpenItems(facts.month, tuple(sorted(remarked, key=_place)), facts.r.matches.sql)
+    placed = tuple(sorted(remarked, key=_place))
+    return OpenItems(facts.month, placed, facts.r.matches.sql, facts.today)
 
 
 _LISTED: Final[list[tuple[Facts, list[OpenItem]]]] = []
@@ -356,9 +363,9 @@ def _counted(facts: Facts) -> list[OpenItem]:
     return counted
 
 
-def read_items(month: Month, table: pa.Table) -> OpenItems:
+def read_items(month: Month, table: pa.Table, today: date | None = None) -> OpenItems:
     """Return a month's items as a close stored them; columns as in OPEN_ITEMS."""
-    return OpenItems(month, items_of(table))
+    return OpenItems(month, items_of(table), today=today)
 
 
 def _place(item: OpenItem) -> tuple[object, ...]:

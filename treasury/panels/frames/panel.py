@@ -33,7 +33,7 @@ from treasury.panels.frames.panel_text import desk_clock, literal
 
 _log = logging.getLogger(__name__)
 _PAGE: Final = files("treasury.panels") / "page"
-_SEE_LIVE: Final = "To use this panel, run its cell in JupyterLab."
+_SEE_LIVE: Final = "To use this panel, run its cell in a notebook that runs widgets."
 _PART: Final = 200_000
 """Number of characters of a file per message: a notebook server blocks faster transfers."""
 
