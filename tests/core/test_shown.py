@@ -19,7 +19,8 @@ from treasury.actions.action_list import ActionList
 from treasury.close.stored_answers import Answers
 from treasury.core.errors import InputError
 from treasury.core.nearest_names import Screen
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.result_tables import Tables
+from treasury.core.tables.table import Table
 from treasury.rates.rate_files import read_rates
 from treasury.workspace import Workspace, find_workspace
 

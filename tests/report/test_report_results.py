@@ -17,8 +17,9 @@ from report_samples import HOSTILE
 
 import treasury
 from treasury.core.errors import InputError, StorageError
+from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.schemas import amount_in, grouped_schema
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.table import Table
 from treasury.core.tables.table_view import cell_text
 from treasury.statements.store.withdraw import StoredStatement, Withdrawal, find_statement
 from treasury.workspace import Workspace

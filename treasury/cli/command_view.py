@@ -17,7 +17,7 @@ import pyarrow as pa
 from treasury.cli.address_question import terminal_question
 from treasury.cli.layout import echo_folded
 from treasury.cli.output import as_of_option, format_option, print_rows
-from treasury.core.tables.table import Tables
+from treasury.core.tables.result_tables import Tables
 from treasury.core.text import clean
 from treasury.workspace import Workspace, find_workspace
 

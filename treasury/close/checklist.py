@@ -26,8 +26,9 @@ from treasury.close.closing import Closing
 from treasury.close.month_proof import proof_of
 from treasury.close.result_words import amount_words, bank_lines_words, count, day, moment
 from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
+from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.table import Table
 from treasury.core.tables.table_view import html_grid
 from treasury.core.text import clean
 from treasury.month.items.item_kinds import OWNERS, CheckStep

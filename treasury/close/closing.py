@@ -34,7 +34,8 @@ from treasury.close.stored_answers import Answers, read_answers
 from treasury.close.valuation.coins.coin_accounts import CoinAccounts, CoinHistory, coin_accounts
 from treasury.close.valuation.exposure.exposure_limits import EXPOSURE_LIMITS, ExposureLimits
 from treasury.close.valuation.exposure.provider_exposure import ProviderExposure, provider_exposure
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.result_tables import Tables
+from treasury.core.tables.table import Table
 from treasury.journal import Entry, Journal
 from treasury.journal.chain import Head
 from treasury.journal.decision_log import read_decided

@@ -28,7 +28,7 @@ from treasury.core.decoding import convert
 from treasury.core.errors import ActionRefused, InputError, JournalError
 from treasury.core.settings import BankAccount
 from treasury.core.tables.column_texts import rows_hash
-from treasury.core.tables.table import Tables
+from treasury.core.tables.result_tables import Tables
 from treasury.journal import Actor, Entry, Journal
 from treasury.journal.decision_history import standing
 from treasury.journal.decision_log import Decided, decide, read_decided

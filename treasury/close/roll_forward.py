@@ -26,8 +26,9 @@ from treasury.core.errors import TreasuryError
 from treasury.core.money import format_amount
 from treasury.core.tables.column_texts import rows_hash
 from treasury.core.tables.column_types import AMOUNT, BOOL, INTEGER, TEXT
+from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.schemas import amount_in, grouped_schema
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.table import Table
 from treasury.matching.engine.memo import Memo, fingerprint
 from treasury.matching.engine.pipeline import in_order, load, needed, run, steps_of
 from treasury.matching.reference_matching import FEW, match_references, read_decisions, rule_tables

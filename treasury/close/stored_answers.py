@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from treasury.core.errors import WorkspaceDamaged
 from treasury.core.files import durable
-from treasury.core.tables.table import Tables
+from treasury.core.tables.result_tables import Tables
 from treasury.journal.period_history import AnswerFile, Close
 from treasury.lake.home.heads import CLOSES
 from treasury.lake.store import disk

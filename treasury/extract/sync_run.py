@@ -20,7 +20,8 @@ import pyarrow as pa
 
 from treasury.core.errors import Forbidden, NotFound, NotOffered, ServiceError
 from treasury.core.tables.column_types import schema_of
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.result_tables import Tables
+from treasury.core.tables.table import Table
 from treasury.extract import completeness
 from treasury.extract.completeness import SyncFinding
 from treasury.extract.fetched_rows import FetchedRows

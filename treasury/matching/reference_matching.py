@@ -20,8 +20,9 @@ import pyarrow.compute as pc
 from treasury.core.errors import TableError
 from treasury.core.tables import duckdb_engine
 from treasury.core.tables.column_types import AMOUNT, BOOL, TEXT
+from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.schemas import grouped_schema, table_of
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.table import Table
 from treasury.core.tables.table_view import html_grid
 from treasury.matching import letter_forms
 from treasury.matching.engine import pipeline

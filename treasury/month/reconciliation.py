@@ -22,8 +22,9 @@ import pyarrow as pa
 from treasury.core.calendar import Month
 from treasury.core.errors import NothingStored
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
+from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.table import Table
 from treasury.core.tables.table_view import html_grid
 from treasury.core.text import safe_html
 from treasury.core.wording import EXPECTED_KINDS, instant_words

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from treasury.core.errors import InputError
 from treasury.core.money import plain_digits
 from treasury.core.tables.column_types import TEXT
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.result_tables import Tables
+from treasury.core.tables.table import Table
 from treasury.core.text import visible
 from treasury.lake import Lake
 from treasury.rates.rate_files import inverse_id, read_rates

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.core.tables.column_types import BOOL
-from treasury.core.tables.table import Tables
+from treasury.core.tables.result_tables import Tables
 from treasury.statements.byte_stream import ByteSource, Stream, UnknownFormat
 from treasury.statements.camt.camt_file import CamtFile
 from treasury.statements.csv.csv_file import CsvFile

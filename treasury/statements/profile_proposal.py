@@ -11,7 +11,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.core.errors import StatementError
-from treasury.core.tables.table import Tables
+from treasury.core.tables.result_tables import Tables
 from treasury.core.text import clean
 from treasury.statements.bank_file import FileTerms, open_file
 from treasury.statements.csv.csv_file import CsvFile

@@ -32,8 +32,9 @@ from treasury.core.tables.column_texts import distinct_rows
 from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
 from treasury.core.tables.csv_output import rows_of
 from treasury.core.tables.decimal_columns import decimal_column, whole_numbers
+from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.schemas import amount_in, grouped_schema, table_of
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.table import Table
 from treasury.core.wording import DIRECTIONS
 from treasury.month.reconciliation import Reconciliation
 from treasury.rates import ReferenceRate, ReferenceRates

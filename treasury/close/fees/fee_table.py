@@ -33,8 +33,9 @@ from treasury.core.errors import InputError
 from treasury.core.money import difference
 from treasury.core.tables.column_texts import wide
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, INTEGER, TEXT
+from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.schemas import amount_in, grouped_schema
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.table import Table
 from treasury.core.tables.table_view import html_grid
 from treasury.core.text import is_it, one_of
 from treasury.core.wording import DIRECTIONS

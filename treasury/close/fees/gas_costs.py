@@ -24,8 +24,9 @@ from treasury.close.valuation.coins.coin_value import REPORTING
 from treasury.core.calendar import Months
 from treasury.core.money import exponent, rounded, total, totals
 from treasury.core.tables.column_types import BOOL, DATE, INSTANT, INTEGER, TEXT
+from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.schemas import amount_in, grouped_schema, table_of
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.table import Table
 from treasury.lake import Snapshot
 from treasury.matching.engine.pipeline import load, run, steps_of
 from treasury.rates import ReferenceRates

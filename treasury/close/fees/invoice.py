@@ -18,8 +18,9 @@ from treasury.close.result_words import amount_words, count
 from treasury.core.money import difference, total
 from treasury.core.tables.column_types import INTEGER, TEXT
 from treasury.core.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
+from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.schemas import amount_in, grouped_schema
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.table import Table
 
 COLUMNS: Final = (
     CsvColumn("reference", text),

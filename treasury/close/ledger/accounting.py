@@ -28,8 +28,9 @@ from treasury.core.files.package_files import step_sql
 from treasury.core.money import totals
 from treasury.core.tables.column_texts import clean_column
 from treasury.core.tables.column_types import AMOUNT, DATE, INTEGER, TEXT, TEXTS
+from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.schemas import amount_in, grouped_schema, table_of
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.table import Table
 from treasury.core.text import clean
 from treasury.matching.engine.pipeline import in_order, run, steps_of
 from treasury.month.reconciliation import Reconciliation, matched_in_full

@@ -34,8 +34,9 @@ from treasury.core.identifiers import plain_account
 from treasury.core.money import difference, total, totals
 from treasury.core.tables.column_types import INTEGER, TEXT
 from treasury.core.tables.csv_input import CsvLine, small_file
+from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.schemas import amount_in, grouped_schema
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.table import Table
 from treasury.core.text import clean
 from treasury.month.reconciliation import Reconciliation, matched_in_full
 

@@ -26,8 +26,9 @@ from treasury.core.money import difference, total
 from treasury.core.statuses import REQUEST_UNDONE
 from treasury.core.tables.column_texts import wide
 from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
+from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.schemas import amount_in, grouped_schema
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.table import Table
 from treasury.month.reconciliation import Reconciliation, requests_at_cut_off
 
 BRIDGE: Final = grouped_schema(

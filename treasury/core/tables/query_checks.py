@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import duckdb
 import msgspec
+import pyarrow as pa
 
 from treasury.core.decoding import decode_json
 from treasury.core.errors import QueryError
+from treasury.core.tables import duckdb_engine
 from treasury.core.tables.duckdb_engine import Params
 from treasury.core.text import clean, is_it, one_of
 from treasury.core.wording import column_meant
@@ -181,3 +184,31 @@ def query_error(
     elif not near and columns:
         do = "see the columns of each table with t.tables(NAME), or `treasury tables NAME`"
     return QueryError(f"there is no column {clean(name)!r}{near}", do=do)
+
+
+_ROW: Final = "row of the table"
+"""Name of the column in which a filter returns the numbers of the matching rows."""
+
+
+def matching_rows(
+    table: pa.Table, condition: str, values: Sequence[object], zone: ZoneInfo | None
+) -> tuple[pa.Array, list[tuple[str, str]]]:
+    """Return the indices of the rows for which a condition holds, in order.
+
+    The second part is the columns and texts that it compares.
+    """
+    numbered = table.append_column(_ROW, pa.array(range(table.num_rows), pa.int64()))
+    query = f'SELECT "{_ROW}" FROM answer WHERE {condition} ORDER BY "{_ROW}"'  # noqa: S608
+    with duckdb_engine.connect(one_thread=True) as connection:
+        if zone is not None:
+            connection.execute(f"SET GLOBAL TimeZone = {duckdb_engine.literal(zone.key)}")
+        connection.register("answer", numbered)
+        duckdb_engine.lock(connection)
+        try:
+            check_reads(connection, query, values)
+            rows = duckdb_engine.rows(connection, query, values)
+            texts = compared_texts(connection, query)
+            compared = [(column, text) for _, column, text in texts]
+        except duckdb.Error as error:
+            raise query_error(error, query, table.column_names) from error
+    return rows[_ROW].combine_chunks(), compared

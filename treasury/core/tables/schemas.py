@@ -7,6 +7,7 @@ metadata.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any, Final
 
 import pyarrow as pa
@@ -98,3 +99,19 @@ def table_of(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
     columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def uniquely_named(table: pa.Table) -> pa.Table:
+    """Return the table with `_1`, `_2` … after repeated column names, as DuckDB names them.
+
+    A join with `SELECT *` repeats the columns that both tables have.
+    """
+    names = table.column_names
+    if len(set(names)) == len(names):
+        return table
+    unique: list[str] = []
+    for name in names:
+        numbered = (f"{name}_{number}" for number in count(1))
+        free = (each for each in numbered if each not in names and each not in unique)
+        unique.append(next(free) if name in unique else name)
+    return table.rename_columns(unique)

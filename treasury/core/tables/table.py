@@ -9,31 +9,25 @@ analysts:
 - `signed_amount` is negative for outgoing amounts, so it can be summed.
 - The direction of a ramp request is in `ramp_type`.
 - Instants are in the reporting time zone.
-
-`Tables` is the base class of results with several tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cache
-from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 from zoneinfo import ZoneInfo
 
-import duckdb
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.core.errors import QueryError, StorageError, TableError, UnknownName
 from treasury.core.nearest_names import NearestNames
 from treasury.core.tables import duckdb_engine, query_checks
-from treasury.core.tables.schemas import keys_first, units_of
+from treasury.core.tables.schemas import keys_first, uniquely_named, units_of
 from treasury.core.tables.shown_values import exact_frame, fiat_amounts, in_zone, presented
 from treasury.core.tables.table_view import Extent, View, html_table, text_table
-from treasury.core.text import clean, is_it, nearest, one_of, safe_html, visible
+from treasury.core.text import clean, is_it, nearest, one_of
 from treasury.core.wording import code_meant, column_meant, has_all_words, has_words, nearest_code
 
 if TYPE_CHECKING:
@@ -42,8 +36,6 @@ if TYPE_CHECKING:
 
 _START: Final = 10
 """Maximum number of rows of each table that `print` shows of a result with several tables."""
-_ROW: Final = "row of the table"
-"""Name of the column in which a filter returns the numbers of the matching rows."""
 
 
 class Table(NearestNames):
@@ -82,7 +74,7 @@ class Table(NearestNames):
         notes: Sequence[str] = (),
         renamed: Mapping[str, str] | None = None,
     ) -> None:
-        self.arrow = _uniquely_named(arrow)
+        self.arrow = uniquely_named(arrow)
         """The computed values, for code that computes, hashes or stores them."""
         self.sql = sql
         self.zone = zone
@@ -224,7 +216,9 @@ class Table(NearestNames):
                 bound.append(value)
         if not conditions:
             return self
-        found, texts = _matching_rows(self.to_arrow(), " AND ".join(conditions), bound, self.zone)
+        found, texts = query_checks.matching_rows(
+            self.to_arrow(), " AND ".join(conditions), bound, self.zone
+        )
         texts += [
             (name, each)
             for name, value in equal.items()
@@ -450,7 +444,7 @@ class Table(NearestNames):
         --------
         >>> r.lines.to_excel("lines.xlsx")
         """
-        return _write_workbook(path, {self.title or Path(path).stem: self})
+        return write_workbook(path, {self.title or Path(path).stem: self})
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the table as an Arrow stream, which Polars, DuckDB and others read."""
@@ -553,208 +547,6 @@ class Table(NearestNames):
         return codes if values is value else codes[0]
 
 
-class Tables(NearestNames):
-    """Base class of structs with tables; their `repr` shows no text of a record.
-
-    The value of a field declared as `Table` may be an Arrow table, which is converted. `sheets`
-    returns the tables; by default these are the fields of the struct, and the first is the main
-    table.
-    """
-
-    __slots__ = ()
-    __struct_fields__: tuple[str, ...]
-    code_columns: ClassVar[Mapping[str, Mapping[str, Mapping[str, str]]]] = {}
-    """The codes that a column may have, with their words, by field and column."""
-    key_columns: ClassVar[Mapping[str, Sequence[str]]] = {}
-    """The columns to show first, by field; default: the first declared columns."""
-    fiat_columns: ClassVar[Mapping[str, Sequence[str]]] = {}
-    """The amount columns that are never in coins, by field, if their unit does not show this.
-    """
-    printed: ClassVar[Sequence[str]] = ()
-    """The attributes with the tables that `print` shows; default: the first field."""
-
-    def __post_init__(self) -> None:
-        for name in _table_fields(cast("Any", type(self))):
-            value = getattr(self, name)
-            if isinstance(value, pa.Table):
-                table = Table(
-                    value,
-                    zone=self.time_zone(),
-                    title=_title(name),
-                    keys=self.key_columns.get(name, ()),
-                    fiat=self.fiat_columns.get(name, ()),
-                    codes=self.code_columns.get(name),
-                    **self.table_options(name),
-                )
-                msgspec.structs.force_setattr(cast("msgspec.Struct", self), name, table)
-
-    def table_options(self, name: str) -> Mapping[str, Any]:  # noqa: ARG002 - for subclasses
-        """Return further arguments for the table of a field, such as its `notes`."""
-        return {}
-
-    def sheets(self) -> Mapping[str, Table]:
-        """Return each table by the name of its sheet in Excel, the main table first."""
-        return {
-            _title(name): getattr(self, name) for name in _table_fields(cast("Any", type(self)))
-        }
-
-    def time_zone(self) -> ZoneInfo | None:
-        """Return the time zone in which instants are shown; None means UTC."""
-        return None
-
-    @property
-    def arrow(self) -> pa.Table:
-        """The computed values of the main table, as Arrow."""
-        return self._main.arrow
-
-    @property
-    def _main(self) -> Table:
-        return next(iter(self.sheets().values()))
-
-    def __getitem__(self, name: object) -> Any:
-        raise self._no_table()
-
-    def __iter__(self) -> Iterator[Any]:
-        raise self._no_table()
-
-    def __array__(self, dtype: object = None, copy: object = None) -> Any:
-        """Raise TableError; pandas asks for an array of a result, and would show its own error."""
-        raise self._no_table()
-
-    def __len__(self) -> int:
-        """Return the number of rows of the only table; raise TableError if there are several."""
-        if len(self.sheets()) > 1:
-            raise self._no_table()
-        return len(self._main)
-
-    def __bool__(self) -> bool:
-        # Only a result with its own `__len__`, the number of its items, is false if it is empty.
-        return type(self).__len__ is Tables.__len__ or len(self) > 0
-
-    def _no_table(self) -> TableError:
-        """Return the error for an operation that only a single table has."""
-        names = [
-            name
-            for name in _table_names(cast("Any", type(self)))
-            if getattr(self, name) is not None
-        ]
-        return TableError(
-            f"{type(self).__name__} is not a table", do=f"use .df, or .{', .'.join(names)}"
-        )
-
-    def _unknown(self, name: str) -> UnknownName:
-        if not hasattr(Table, name):
-            return super()._unknown(name)
-        return UnknownName(f"{type(self).__name__} has no {name!r}", do=self._no_table().do)
-
-    @property
-    def df(self) -> pd.DataFrame:
-        """The main table as a pandas DataFrame."""
-        return self._main.df
-
-    def to_arrow(self) -> pa.Table:
-        """Return the main table as shown, as an Arrow table."""
-        return self._main.to_arrow()
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the main table as an Arrow stream, which Polars, DuckDB and others read."""
-        return self._main.__arrow_c_stream__(requested_schema)
-
-    def to_pandas(self, *, floats: bool = False) -> pd.DataFrame:
-        """Return the main table as a pandas DataFrame (`Table.to_pandas`)."""
-        return self._main.to_pandas(floats=floats)
-
-    def to_excel(self, path: str | Path) -> Path:
-        """Write each table as a sheet of one workbook, like `Table.to_excel`."""
-        return _write_workbook(path, self.sheets())
-
-    def __repr__(self) -> str:
-        shown = (f"{name}={_counted(getattr(self, name))}" for name in self.__struct_fields__)
-        return f"{type(self).__name__}({', '.join(shown)})"
-
-    def __str__(self) -> str:
-        fields = _table_fields(cast("Any", type(self)))
-        printed = self.printed or fields[:1]
-        tables = {name: getattr(self, name) for name in dict.fromkeys((*printed, *fields))}
-        sizes = {name: len(table) for name, table in tables.items() if table is not None}
-        parts = [repr(self).strip("<>")]
-        for name in printed:
-            if sizes.pop(name, 0):
-                table = tables[name]
-                view = table._view(f".{name}", _START)  # noqa: SLF001 - for this class only
-                parts.append(text_table(table.to_arrow(), view))
-        if others := [f".{name} ({size:,})" for name, size in sizes.items() if size]:
-            parts.append(f"Other tables, with their number of rows: {', '.join(others)}")
-        return "\n\n".join(parts)
-
-    def _repr_html_(self) -> str:
-        own = str(self) if type(self).__str__ is not Tables.__str__ else repr(self)
-        lines = (safe_html(line) for line in own.strip("<>").splitlines())
-        tables = (table._repr_html_() for table in self.sheets().values() if len(table))
-        return f"<p class='tex2jax_ignore'>{'<br>'.join(lines)}</p>" + "".join(tables)
-
-
-@cache
-def _table_fields(kind: Any) -> tuple[str, ...]:
-    """Return the fields of a struct that are declared as a `Table`."""
-    hints: dict[str, str] = {}
-    for base in reversed(kind.__mro__):
-        hints |= vars(base).get("__annotations__", {})
-    return tuple(n for n in kind.__struct_fields__ if hints[n] in _HINTS)
-
-
-_HINTS: Final = ("Table", "Table | None")
-
-
-@cache
-def _table_names(kind: Any) -> tuple[str, ...]:
-    """Return the fields and properties of a struct that are declared as a `Table`."""
-    names = list(_table_fields(kind))
-    for base in reversed(kind.__mro__):
-        for name, value in vars(base).items():
-            read = getattr(value, "fget", None) or getattr(value, "func", None)
-            hint = getattr(read, "__annotations__", {}).get("return")
-            if hint in _HINTS and not name.startswith("_"):
-                names.append(name)
-    return tuple(names)
-
-
-def _title(name: str) -> str:
-    return name.replace("_", " ").capitalize()
-
-
-def _counted(value: object) -> str:
-    """Return a value as text.
-
-    A table is shown as its row count, because Arrow would print its texts.
-    """
-    if isinstance(value, pa.Table):
-        return f"<{value.num_rows} rows>"
-    if isinstance(value, Table):
-        return f"<{len(value)} rows>"
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{key!r}: {_counted(part)}' for key, part in value.items())}}}"
-    if isinstance(value, tuple | list):
-        return f"({', '.join(map(_counted, value))})"
-    return visible(repr(value))
-
-
-def _uniquely_named(table: pa.Table) -> pa.Table:
-    """Return the table with `_1`, `_2` … after repeated column names, as DuckDB names them.
-
-    A join with `SELECT *` repeats the columns that both tables have.
-    """
-    names = table.column_names
-    if len(set(names)) == len(names):
-        return table
-    unique: list[str] = []
-    for name in names:
-        numbered = (f"{name}_{number}" for number in count(1))
-        free = (each for each in numbered if each not in names and each not in unique)
-        unique.append(next(free) if name in unique else name)
-    return table.rename_columns(unique)
-
-
 def text_note(table: Table, name: str, text: str) -> str:
     """Return a note if no row has a text that a condition compares with a column of codes.
 
@@ -784,31 +576,13 @@ def text_note(table: Table, name: str, text: str) -> str:
     return f"no row has the {name} {clean(text)[:60]!r}{is_it(text, present) or known}"
 
 
-def _matching_rows(
-    table: pa.Table, condition: str, values: Sequence[object], zone: ZoneInfo | None
-) -> tuple[pa.Array, list[tuple[str, str]]]:
-    """Return the indices of the rows for which a condition holds, in order.
-
-    The second part is the columns and texts that it compares.
-    """
-    numbered = table.append_column(_ROW, pa.array(range(table.num_rows), pa.int64()))
-    query = f'SELECT "{_ROW}" FROM answer WHERE {condition} ORDER BY "{_ROW}"'  # noqa: S608
-    with duckdb_engine.connect(one_thread=True) as connection:
-        if zone is not None:
-            connection.execute(f"SET GLOBAL TimeZone = {duckdb_engine.literal(zone.key)}")
-        connection.register("answer", numbered)
-        duckdb_engine.lock(connection)
-        try:
-            query_checks.check_reads(connection, query, values)
-            rows = duckdb_engine.rows(connection, query, values)
-            texts = query_checks.compared_texts(connection, query)
-            compared = [(column, text) for _, column, text in texts]
-        except duckdb.Error as error:
-            raise query_checks.query_error(error, query, table.column_names) from error
-    return rows[_ROW].combine_chunks(), compared
+def beginning(table: Table, title: str) -> str:
+    """Return the first rows of a table as text."""
+    return text_table(table.to_arrow(), table._view(title, _START))  # noqa: SLF001 - for `print`
 
 
-def _write_workbook(path: str | Path, tables: Mapping[str, Table]) -> Path:
+def write_workbook(path: str | Path, tables: Mapping[str, Table]) -> Path:
+    """Write each table as a sheet of one workbook, by the sheets' names."""
     # The writer is imported here, because only this function needs it.
     from treasury.core.tables.workbook import write_tables
 

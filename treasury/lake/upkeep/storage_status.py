@@ -10,7 +10,8 @@ import msgspec
 import pyarrow as pa
 
 from treasury.core.tables.column_types import INTEGER, TEXT
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.result_tables import Tables
+from treasury.core.tables.table import Table
 from treasury.lake.commits import Commit, tables_of
 from treasury.lake.home.home_status import HomeStatus, home_status
 from treasury.lake.lake import Lake

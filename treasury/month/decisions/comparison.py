@@ -19,8 +19,9 @@ import pyarrow as pa
 from treasury.core.errors import InputError
 from treasury.core.money import format_amount, total
 from treasury.core.tables.column_types import AMOUNT, DATE, INTEGER, TEXT
+from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.table import Table
 from treasury.core.text import safe_html
 from treasury.core.wording import instant_words
 from treasury.month.decisions.verdict_facts import expectation_facts, line_facts, moved

@@ -24,8 +24,9 @@ from treasury.core.files.regular_files import read_regular
 from treasury.core.nearest_names import Facade
 from treasury.core.tables.column_texts import value_text
 from treasury.core.tables.column_types import INSTANT, INTEGER, TEXT
+from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.table import Table
 from treasury.core.text import clean, safe_html
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present

@@ -15,8 +15,9 @@ import msgspec
 import pyarrow as pa
 
 from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, INTEGER, TEXT
+from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.table import Table
 from treasury.core.tables.table_view import html_grid
 from treasury.core.text import clean
 

@@ -17,7 +17,8 @@ import pyarrow as pa
 from treasury.core.calendar import Month
 from treasury.core.money import format_amount
 from treasury.core.tables.column_types import schema_of
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.result_tables import Tables
+from treasury.core.tables.table import Table
 from treasury.core.wording import state_words
 from treasury.month.decisions.comparison import moves_between
 from treasury.month.items.open_item import OpenItem

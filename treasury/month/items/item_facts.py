@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.core.calendar import Month
-from treasury.core.tables.table import Tables
+from treasury.core.tables.result_tables import Tables
 from treasury.lake.commits import Commit
 from treasury.month.clocks import CALENDAR, TARGET, Rail, rail_of
 from treasury.month.decisions.standing_verdicts import NEEDS_A_PERSON

@@ -16,7 +16,8 @@ from treasury.core.calendar import Month
 from treasury.core.errors import InputError
 from treasury.core.money import format_amount, total
 from treasury.core.tables.column_texts import value_text
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.result_tables import Tables
+from treasury.core.tables.table import Table
 from treasury.core.text import clean, is_it, one_of
 from treasury.month.items import evidence_items
 from treasury.month.items.carry_proposals import Acceptance, carried

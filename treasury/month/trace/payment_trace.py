@@ -18,8 +18,9 @@ import pyarrow as pa
 
 from treasury.core.money import format_amount
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, TEXT
+from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.schemas import grouped_schema
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.table import Table
 from treasury.core.tables.table_view import html_grid
 from treasury.core.text import clean, safe_html
 from treasury.core.wording import instant_words

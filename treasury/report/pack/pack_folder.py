@@ -18,7 +18,8 @@ from treasury.close.checklist import Checklist, checklist
 from treasury.close.closing import Closing
 from treasury.core.errors import InputError, StorageError
 from treasury.core.files import durable
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.result_tables import Tables
+from treasury.core.tables.table import Table
 
 _FORMER: Final = frozenset({"report.html", "close.xlsx"})
 """The names of the files in packs of the first version, which have no evidence."""

@@ -24,7 +24,8 @@ from treasury.close.result_words import count
 from treasury.close.sign_off import prepared_month
 from treasury.core.errors import InputError, TreasuryError
 from treasury.core.tables.column_types import TEXT
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.result_tables import Tables
+from treasury.core.tables.table import Table
 from treasury.core.text import clean, utf8_text
 from treasury.journal import Journal
 from treasury.journal.chain import Head

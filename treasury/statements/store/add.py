@@ -18,7 +18,8 @@ import pyarrow as pa
 from treasury.core.decoding import convert
 from treasury.core.errors import StatementError
 from treasury.core.tables.column_types import schema_of
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.result_tables import Tables
+from treasury.core.tables.table import Table
 from treasury.core.text import safe_html
 from treasury.lake import Lake, mark_of
 from treasury.lake.writer import Writer

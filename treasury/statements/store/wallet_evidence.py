@@ -19,7 +19,8 @@ import pyarrow as pa
 
 from treasury.core.errors import InputError
 from treasury.core.money import format_amount
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.result_tables import Tables
+from treasury.core.tables.table import Table
 from treasury.lake import Lake
 from treasury.lake import Table as LakeTable
 from treasury.lake.writer import Writer

@@ -17,7 +17,8 @@ from treasury.core.decoding import convert
 from treasury.core.errors import InputError
 from treasury.core.files.package_files import step_sql
 from treasury.core.tables.column_types import TEXT
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.result_tables import Tables
+from treasury.core.tables.table import Table
 from treasury.core.text import clean
 from treasury.lake import Lake, Snapshot, mark_of
 from treasury.statements.field_values import Currencies

@@ -29,7 +29,8 @@ from treasury.core.settings import FILE_NAME, Settings, find_secret, is_loopback
 from treasury.core.settings.confirmed_addresses import COMMAND, differences
 from treasury.core.settings.notice_terms import InboxTerms
 from treasury.core.settings.secret_routes import secret_settings
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.result_tables import Tables
+from treasury.core.tables.table import Table
 from treasury.core.text import ascii_escaped, clean
 from treasury.core.wording import instant_words
 from treasury.journal import Journal

@@ -33,8 +33,9 @@ from treasury.close.valuation.coins.coin_value import REPORTING, Valued, rates_o
 from treasury.core.calendar import Month
 from treasury.core.money import format_amount, total
 from treasury.core.tables.column_types import AMOUNT, DATE, TEXT
+from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.schemas import amount_in, grouped_schema
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.table import Table
 from treasury.core.text import clean
 from treasury.matching.engine.pipeline import compose
 from treasury.month.reconciliation import Reconciliation

@@ -28,8 +28,9 @@ from treasury.close.valuation.exposure.request_spans import request_spans
 from treasury.core.calendar import Month
 from treasury.core.money import difference, exponent, rounded, total, totals
 from treasury.core.tables.column_types import AMOUNT, DATE, INSTANT, INTEGER, TEXT
+from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.schemas import amount_in, grouped_schema
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.table import Table
 from treasury.matching.engine.pipeline import compose, in_order, steps_of, stored
 from treasury.matching.reference_matching import PACKAGE as MATCHING_PACKAGE
 from treasury.month.clocks import end_of, rail_of

@@ -22,7 +22,8 @@ from treasury.core.calendar import Month
 from treasury.core.errors import ActionRefused, InputError, TreasuryError
 from treasury.core.money import format_amount, total
 from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT, schema_of
-from treasury.core.tables.table import Table, Tables
+from treasury.core.tables.result_tables import Tables
+from treasury.core.tables.table import Table
 from treasury.core.tables.workbook import write_whole
 from treasury.core.text import clean
 from treasury.journal import Actor, Draft, Entry, Journal
