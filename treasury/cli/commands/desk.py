@@ -21,7 +21,7 @@ from treasury.core.errors import InputError
 from treasury.core.tables.table_view import terminal_width
 from treasury.core.text import clean
 from treasury.month.items import TURNS, OpenItems
-from treasury.month.items.item_kinds import OWNERS, Turn
+from treasury.month.items.item_kinds import Turn
 
 if TYPE_CHECKING:
     from treasury.report import Fees
@@ -130,7 +130,7 @@ def items_view(items: pa.Table, among: OpenItems) -> pa.Table:
     rows = items.to_pylist()
     ages = [count(row["age"], row["clock"]) if row["age"] else "new" for row in rows]
     turns = [TURNS[row["turn"]] for row in rows]
-    owners = [row["owner"] or OWNERS[row["turn"]] for row in rows]
+    owners = [among.by_id[row["item_id"]].shown_owner for row in rows]
     # This is the shortest prefix that no other id has.
     length, names = _SHORT, list(among.by_id)
     while len({name[: name.find(":") + 1 + length] for name in names}) < len(names):

@@ -14,7 +14,7 @@ from treasury.core.decoding import convert
 from treasury.core.money import format_amount
 from treasury.core.tables.column_types import schema_of
 from treasury.core.wording import state_words
-from treasury.month.items.item_kinds import KINDS, Blocks, ItemKind, Turn
+from treasury.month.items.item_kinds import KINDS, OWNERS, Blocks, ItemKind, Turn
 
 
 class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +66,11 @@ class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
     def words(self) -> ItemKind:
         """The label and next step of the item's kind."""
         return KINDS[self.kind]
+
+    @property
+    def shown_owner(self) -> str:
+        """The owner that people named, or else the side that acts next, as on screen."""
+        return self.owner or OWNERS[self.turn]
 
     @property
     def is_accepted(self) -> bool:

@@ -34,6 +34,7 @@ from treasury.month.items.item_kinds import (
 from treasury.month.items.line_items import line_items
 from treasury.month.items.materiality import immaterial
 from treasury.month.items.movement_items import conversion_items, own_transfer_items, payment_items
+from treasury.month.items.notes.item_owners import with_owners
 from treasury.month.items.notes.item_remarks import SETTLED_BY_REMARK, with_remarks
 from treasury.month.items.open_item import OpenItem, items_of, items_table
 from treasury.month.items.request_items import request_items
@@ -302,12 +303,14 @@ def open_items(
     acceptances: Mapping[str, Acceptance] | None = None,
     limits: pa.Table | None = None,
     remarks: pa.Table | None = None,
+    owners: pa.Table | None = None,
 ) -> OpenItems:
     """Return the open items of a month from its facts, each matter once.
 
     `acceptances` are the agreements to carry items, by item id; lapsed ones have no effect.
     `limits` are the amounts below which an item does not block, as in LIMITS. `remarks` are
-    people's remarks on items, as in ITEM_REMARKS.
+    people's remarks on items, as in ITEM_REMARKS, and `owners` the assigned ones, as in
+    ITEM_OWNERS.
     """
     counted = _listed(facts)
     standing, today = acceptances or {}, facts.today
@@ -315,7 +318,7 @@ def open_items(
     weighed = agreed if limits is None else immaterial(agreed, limits)
     remarked = (
         item
-        for item in with_remarks(weighed, remarks, facts.zone)
+        for item in with_remarks(with_owners(weighed, owners), remarks, facts.zone)
         if not (item.kind in SETTLED_BY_REMARK and item.remark)
     )
     return OpenItems(facts.month, tuple(sorted(remarked, key=_place)), facts.r.matches.sql)
