@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from treasury.cli.command_view import (
     CommandView,
+    item_filters,
     month_argument,
     months_argument,
     print_options,
@@ -77,6 +78,7 @@ def reconcile(
 @click.option("--turn", type=Choice(tuple(TURNS)), help="Show only items waiting for this side.")
 @click.option("--kind", help="Show only items of this kind, by its word on screen or its name.")
 @click.option("--blocking", is_flag=True, help="Show only items that block the close.")
+@item_filters
 @click.option(
     "--sheet",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -91,13 +93,14 @@ def exceptions(
     kind: str | None,
     blocking: bool,
     sheet: Path | None,
+    **filters: Any,
 ) -> None:
     """List everything open in a month: each item once, who acts next, what to do."""
     from treasury.report.screen import open_words
 
     workspace = view.workspace
     items = workspace.open_items(month)
-    chosen = items.select(turn=turn, kind=kind)
+    chosen = items.select(turn=turn, kind=kind, **filters)
     chosen = chosen.blocking if blocking else chosen
     if sheet is not None:
         workspace.exceptions_sheet(sheet, chosen)

@@ -92,9 +92,10 @@ def remark_words(remarks: pa.Table | None, zone: tzinfo) -> dict[str, str]:
     for subject, thread in threads.items():
         earlier = len(thread) - _SHOWN
         parts = [f"{earlier} earlier {'remark' if earlier == 1 else 'remarks'}"] * (earlier > 0)
-        for row in thread[-_SHOWN:]:
-            day = row["remarked_at"].astimezone(zone)
-            to = f" to {clean(names[row['answers']])}" if row["answers"] in names else ""
-            parts.append(f"{clean(row['remarked_by'])}{to}, {day:%-d %b}: {clean(row['remark'])}")
+        for said in thread[-_SHOWN:]:
+            day = said["remarked_at"].astimezone(zone)
+            to = f" to {clean(names[said['answers']])}" if said["answers"] in names else ""
+            by, text = clean(said["remarked_by"]), clean(said["remark"])
+            parts.append(f"{by}{to}, {day:%-d %b}: {text}")
         words[subject] = " · ".join(parts)
     return words
