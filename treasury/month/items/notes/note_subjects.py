@@ -1,4 +1,4 @@
-"""What an owner, a remark or a file belongs to: an open item, an account, or a checklist step.
+"""The subjects of owners, remarks and files: open items, accounts and checklist steps.
 
 An item is named as everywhere: by its id, the id's beginning, or its reference. An account is
 `account:` and its number, name, or the number's first or last characters. A step of a month's
