@@ -101,7 +101,9 @@ def read_file(path: Path) -> bytes:
     try:
         with open_regular(path) as file:
             return file.read(LARGEST_FILE + 1)
-    except OSError as error:
+    # A path with a null byte is a ValueError.
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
         raise InputError(
-            f"{clean(path)} cannot be read: {error.strerror}", do="name a file that you may read"
+            f"{clean(path)} cannot be read: {why}", do="name a file that you may read"
         ) from None
