@@ -22,7 +22,7 @@ from treasury.core.text import clean
 from treasury.report.drawing import INK
 from treasury.report.grids import MOST_ROWS_SHOWN
 from treasury.report.pictures import Drawn, month_figures
-from treasury.report.screen import exception_words, open_words
+from treasury.report.screens.month_screen import exception_words, open_words
 from treasury.report.sections import sections, tally
 
 _TEMPLATE: Final = "report.html"

@@ -49,7 +49,8 @@ from treasury.report.grids import (
     make_cell,
     make_grid,
 )
-from treasury.report.screen import open_words, overdue_words
+from treasury.report.screen import overdue_words
+from treasury.report.screens.month_screen import open_words
 
 _BRIDGED: Final = {
     **EXPECTED_KINDS,

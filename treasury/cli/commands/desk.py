@@ -18,7 +18,6 @@ from treasury.cli.command_view import (
 from treasury.cli.layout import echo_folded
 from treasury.cli.output import Choice, as_of_option
 from treasury.core.errors import InputError
-from treasury.core.tables.table_view import terminal_width
 from treasury.core.text import clean
 from treasury.month.items import TURNS, OpenItems
 from treasury.month.items.item_kinds import OWNERS, Turn
@@ -93,8 +92,6 @@ def exceptions(
     sheet: Path | None,
 ) -> None:
     """List everything open in a month: each item once, who acts next, what to do."""
-    from treasury.report.screen import open_words
-
     workspace = view.workspace
     items = workspace.open_items(month)
     chosen = items.select(turn=turn, kind=kind)
@@ -105,19 +102,25 @@ def exceptions(
             f"{sheet}: {len(chosen):,} open items of {items.month.title}, ready for decisions"
         )
         return
-    rows = chosen.arrow
-    is_remarked = any(item.remark for item in chosen)
     closed = ", as it was closed" if workspace.is_closed(items.month) else ""
-    view.rows(
-        items_view(rows, items) if view.is_table else rows,
-        layout="open_items",
-        without=() if is_remarked else ("remark",),
-        title=f"Open items of {items.month.title}{closed}",
-        empty=f"none of these; {open_words(items)} in all" if len(items) else open_words(items),
-    )
+    _print_items(view, chosen, among=items, title=f"Open items of {items.month.title}{closed}")
     if closed and view.is_table:
         now = items.month.next
         echo_folded(f"For open items since then: treasury exceptions {now}, treasury periods late")
+
+
+def _print_items(view: CommandView, chosen: OpenItems, *, among: OpenItems, title: str) -> None:
+    """Print open items; `among` are all items of the answer that they were chosen from."""
+    from treasury.report.screens.month_screen import open_words
+
+    is_remarked = any(item.remark for item in chosen)
+    view.rows(
+        items_view(chosen.arrow, among) if view.is_table else chosen.arrow,
+        layout="open_items",
+        without=() if is_remarked else ("remark",),
+        title=title,
+        empty=f"none of these; {open_words(among)} in all" if len(among) else open_words(among),
+    )
 
 
 def items_view(items: pa.Table, among: OpenItems) -> pa.Table:
@@ -271,17 +274,29 @@ def _print_gas(view: CommandView, fees: Fees) -> None:
 
 @click.command()
 @month_argument
+@click.argument("row", required=False)
 @view_options
-def status(view: CommandView, month: str | None) -> None:
-    """Show the first screen: proved accounts and open items."""
+def status(view: CommandView, row: str | None, month: str | None) -> None:
+    """Show what is open now or, with a month, the state of that month.
+
+    ROW lists the open items that a row of the screen counts: pay, send, decide, fix, prove, other,
+    provider, bank, colleague, time or waiting; for a month, a kind of item that blocks its close.
+    """
+    # The month may be left out before a row.
+    if row is None and month is not None and not month[:1].isdigit():
+        row, month = month, None
     workspace = view.workspace
+    if row is not None:
+        items = workspace.status(month).listed(row)
+        _print_items(view, items, among=items, title=f"{len(items):,} open items: {row}")
+        return
     if not view.is_table:
         view.rows(workspace.facts(month).arrow)
         return
-    echo_folded(workspace.status(month, width=terminal_width()))
+    echo_folded(workspace.status(month))
     watching = None if view.as_of else workspace.watching()
     if watching:
-        echo_folded(f"SYNC        {watching}")
+        echo_folded(f"SYNC         {watching}")
 
 
 @click.command()

@@ -162,17 +162,20 @@ def html_grid(
     *,
     to_right: Collection[int] = (),
     has_row_heads: bool = False,
+    wraps: bool = False,
 ) -> str:
     """Return cells as an HTML table, in which text from outside is never markup.
 
     `to_right` are the indices of the columns aligned to the right. With `has_row_heads`, the first
-    cell of a row is its heading.
+    cell of a row is its heading. With `wraps`, only those columns keep their texts in one line.
     """
     lines = [[clean(text) for text in row] for row in rows]
     styles = []
     for at, texts in enumerate(zip(*([head] if head else []), *lines, strict=True)):
         is_whole = at in to_right or max(map(len, texts)) <= _WHOLE
         width = "white-space:nowrap" if is_whole else "min-width:20em"
+        if wraps and at not in to_right:
+            width = "white-space:normal;overflow-wrap:anywhere"
         styles.append(f"{_CELL};{width};text-align:{'right' if at in to_right else 'left'}")
 
     def line(texts: Sequence[str], *, is_head: bool = False) -> str:

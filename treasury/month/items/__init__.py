@@ -15,7 +15,7 @@ from treasury.month.items.item_kinds import KINDS, TURNS, ItemKind
 from treasury.month.items.item_remarks import ITEM_REMARKS, item_remarks
 from treasury.month.items.materiality import LIMITS, Limits
 from treasury.month.items.open_item import OPEN_ITEMS, OpenItem
-from treasury.month.items.open_items import ItemGroup, OpenItems, open_items, read_items
+from treasury.month.items.open_items import ItemGroup, OpenItems, open_items, open_now, read_items
 from treasury.month.items.sheet.sheet_decisions import DecisionSheets, SheetPlan, SheetVerdict
 
 __all__ = [
@@ -23,5 +23,5 @@ __all__ = [
     "TURNS", "Acceptance", "Carrying", "DecisionSheets", "Effect", "Effects", "Facts", "ItemGroup",
     "ItemKind", "Limits", "OpenItem", "OpenItems", "SheetPlan", "SheetVerdict", "acceptance_table",
     "acceptances", "effects_between", "item_remarks", "open_actions",
-    "open_items", "read_acceptances", "read_items",
+    "open_items", "open_now", "read_acceptances", "read_items",
 ]  # fmt: skip

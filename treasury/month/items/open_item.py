@@ -14,7 +14,7 @@ from treasury.core.decoding import convert
 from treasury.core.money import format_amount
 from treasury.core.tables.column_types import schema_of
 from treasury.core.wording import state_words
-from treasury.month.items.item_kinds import KINDS, Blocks, ItemKind, Turn
+from treasury.month.items.item_kinds import KINDS, Blocks, ItemKind, Task, Turn
 
 
 class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +66,11 @@ class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
     def words(self) -> ItemKind:
         """The label and next step of the item's kind."""
         return KINDS[self.kind]
+
+    @property
+    def task(self) -> Task | None:
+        """Our work on the item; None if somebody else acts next."""
+        return (self.words.task or "other") if self.turn == "us" else None
 
     @property
     def is_accepted(self) -> bool:

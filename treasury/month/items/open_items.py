@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from treasury.core.calendar import Month
 from treasury.core.errors import InputError
-from treasury.core.money import format_amount, total
+from treasury.core.money import format_amount, total, totals
 from treasury.core.tables.column_texts import value_text
 from treasury.core.tables.table import Table, Tables
 from treasury.core.text import clean, is_it, one_of
@@ -25,9 +25,11 @@ from treasury.month.items.item_facts import Facts
 from treasury.month.items.item_kinds import (
     KIND_WORDS,
     KINDS,
+    TASKS,
     TURNS,
     Blocks,
     ItemKind,
+    Task,
     Turn,
     kind_named,
 )
@@ -57,7 +59,7 @@ _OF_MONEY: Final = ("line", "request", "transfer", "conversion")
 _OF_ANY_MONTH: Final = ("unknown_outcome", "done_twice")
 _KEYS: Final = ("kind", "name", "amount", "signed_amount", "currency", "age", "next_step")
 """The columns to show first."""
-_FILTERS: Final = ("kind", "turn", "month", "blocks", "subject")
+_FILTERS: Final = ("kind", "turn", "task", "month", "blocks", "subject", "currency")
 """The arguments of `OpenItems.select`."""
 _TITLE: Final = "Open items"
 _CODES: Final[Mapping[str, Mapping[str, str]]] = {
@@ -67,6 +69,20 @@ _CODES: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """The codes of the table's columns, with their words."""
 _Way: TypeAlias = Literal["in", "out", ""]
+_WAYS: Final[Sequence[_Way]] = ("in", "out", "")
+_AT_MONTHS_END: Final = ("balance", "ledger", "statement", "virtual_account")
+"""The subjects of items about statements and balances, which are proved monthly or daily."""
+
+
+def flow_words(sums: Sequence[tuple[_Way, Decimal]], currency: str) -> str:
+    """Return sums by direction as `EUR 40.00` or `EUR 40.00 in, 5.00 out`; empty without any."""
+    if len(sums) == 1:
+        return format_amount(sums[0][1], currency)
+    parts = [
+        f"{format_amount(flow, currency).removeprefix(f'{currency} ')} {way}".rstrip()
+        for way, flow in sums
+    ]
+    return f"{currency} {', '.join(parts)}" if parts else ""
 
 
 class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,13 +132,7 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def money(self) -> str:
         """The sums as `EUR 40.00` or `EUR 40.00 in, 5.00 out`; empty without any."""
-        if self.amount is not None:
-            return format_amount(self.amount, self.currency)
-        parts = [
-            f"{format_amount(flow, self.currency).removeprefix(f'{self.currency} ')} {way}".rstrip()
-            for way, flow in self.sums
-        ]
-        return f"{self.currency} {', '.join(parts)}" if parts else ""
+        return flow_words(self.sums, self.currency)
 
     @property
     def worth(self) -> str:
@@ -168,12 +178,15 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         month: str | Month | None = None,
         blocks: Blocks | None = None,
         subject: str | None = None,
+        task: Task | None = None,
+        currency: str | None = None,
         **others: object,
     ) -> OpenItems:
-        """Return the items of a kind, turn, month of origin, way of blocking or subject.
+        """Return the items that meet all given conditions.
 
-        A kind is given by its name or its word on screen. Raise InputError for an unknown kind,
-        turn or way of blocking. For any other condition use `table.where(…)` or `df`.
+        `month` is the month of origin. A kind is given by its name or its word on screen; a task is
+        our work, as in a row of the first screen. Raise InputError for an unknown kind, turn, task
+        or way of blocking. For any other condition use `table.where(…)` or `df`.
 
         Examples
         --------
@@ -184,7 +197,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
                 f"select has no argument {name!r}{is_it(name, _FILTERS)}",
                 do=f"use one of {', '.join(_FILTERS)}, or table.where({name}=…)",
             )
-        known = {"turn": (turn, TURNS), "blocks": (blocks, get_args(Blocks))}
+        known = {"turn": (turn, TURNS), "task": (task, TASKS), "blocks": (blocks, get_args(Blocks))}
         for name, (value, values) in known.items():
             if value is not None and value not in values:
                 raise InputError(
@@ -193,7 +206,10 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
                 )
         of = None if month is None else str(month)
         kind = None if kind is None else kind_named(kind)
-        filters = {"kind": kind, "turn": turn, "month": of, "blocks": blocks, "subject": subject}
+        filters = {
+            "kind": kind, "turn": turn, "task": task, "month": of, "blocks": blocks,
+            "subject": subject, "currency": currency,
+        }  # fmt: skip
         conditions = {name: value for name, value in filters.items() if value is not None}
         return self.where(
             lambda item: all(getattr(item, name) == value for name, value in conditions.items())
@@ -280,6 +296,17 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         return {turn: count for turn, count in counts.items() if count}
 
     @cached_property
+    def by_currency(self) -> Mapping[str, Sequence[tuple[_Way, Decimal]]]:
+        """The sums of the items by currency and direction, without empty ones."""
+        sums = totals(
+            ((group.currency, way), amount) for group in self.groups for way, amount in group.sums
+        )
+        return {
+            currency: [(way, sums[currency, way]) for way in _WAYS if (currency, way) in sums]
+            for currency in sorted({currency for currency, _ in sums})
+        }
+
+    @cached_property
     def groups(self) -> tuple[ItemGroup, ...]:
         """The items by turn, kind and currency; the groups add up to the list."""
         members: dict[tuple[Turn, str, str], list[OpenItem]] = {}
@@ -354,6 +381,28 @@ def _counted(facts: Facts) -> list[OpenItem]:
         alone = item.counted_in == last
         counted.append(item if alone else msgspec.structs.replace(item, counted_in=last))
     return counted
+
+
+def open_now(
+    running: OpenItems, ended: OpenItems | None, *, today: date, is_silent: bool
+) -> OpenItems:
+    """Return the items that are open now: the running month's, and evidence of the one that ended.
+
+    `ended` are the items of the previous month, or None if it is closed. Its other items have ended
+    since, unless the running month has them too. Evidence of the running month is left out until
+    its day has ended, because today's statement cannot be missing yet. `is_silent` is whether a
+    sync is due.
+    """
+    now = [
+        item
+        for item in running
+        if (item.kind != "not_synced" or is_silent)
+        and not (item.subject in _AT_MONTHS_END and (item.since is None or item.since >= today))
+    ]
+    present = {item.item_id for item in now}
+    left = (item for item in ended or () if item.subject in _AT_MONTHS_END)
+    everything = (*now, *(item for item in left if item.item_id not in present))
+    return OpenItems(running.month, tuple(sorted(everything, key=_place)), running.sql)
 
 
 def read_items(month: Month, table: pa.Table) -> OpenItems:
