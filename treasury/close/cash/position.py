@@ -55,12 +55,18 @@ FUNDS: Final = grouped_schema(
     (amount_in("currency"), "amount"),
     (DATE, "proved_to"),
     (INTEGER, "positions", "not_counted"),
+    (amount_in("value_currency"), "value"),
+    (TEXT, "value_currency"),
+    (DATE, "rate_day"),
+    (TEXT, "valued_by"),
 )
 """One row per kind of funds and currency.
 
 `funds` is `own_banks`, `own_wallets`, `held_by_provider`, `in_transit`, `intraday` or `not_proved`.
 `proved_to` is the oldest day that a part of the amount rests on. `positions` are the rows of
 POSITION in the amount; `not_counted` are further ones whose amount is unknown or may have arrived.
+`value` is the amount in `value_currency` at the reference rate of `rate_day`; it is null unless a
+currency was asked for, or if there is no rate, and `valued_by` names the rate or says why.
 """
 FUNDS_WORDS: Final = {
     "own_banks": "own banks",
@@ -72,6 +78,12 @@ FUNDS_WORDS: Final = {
 }
 """The words for each kind of funds, in the order of display."""
 OWN_BANK, OWN_WALLET, PROVIDER, IN_TRANSIT = "own_bank", "own_wallet", "provider", "in_transit"
+POSITION_WORDS: Final = {
+    OWN_BANK: "Own bank",
+    OWN_WALLET: "Own wallet",
+    PROVIDER: "Provider",
+    IN_TRANSIT: "In transit",
+}
 _FUNDS_OF: Final = {
     OWN_BANK: "own_banks",
     OWN_WALLET: "own_wallets",
