@@ -45,7 +45,6 @@ ANSWERS: Final[Mapping[str, Callable[[Closing], Table]]] = {
 }
 """The tables with a month's results that queries may read."""
 _READ: Final = re.compile(r'\b(?:from|join)\s+"?([a-z_]+)')
-_AWAITING: Final = "awaiting_funds"
 
 
 class WorkspaceMonths(WorkspacePayments):
@@ -66,7 +65,7 @@ class WorkspaceMonths(WorkspacePayments):
             The query. In addition to the stored tables it may read the month's bank_lines,
             earlier_lines, virtual_account_credits, in_transit, differences, internal_transfers,
             conversions, open_items, balances, roll_forward and fee_requests, and the current
-            awaiting_funds.
+            awaiting_funds, cash_position, cash_flows and cash_forecast.
         params
             Values of the query's parameters, as a list or a dictionary.
         month
@@ -92,16 +91,22 @@ class WorkspaceMonths(WorkspacePayments):
                 do=f"write month={str(params)!r} for a month, or a list of values",
             )
 
+        current = self._current_answers()
+
         def answer_of(name: str) -> Callable[[], pa.Table]:
-            if name == _AWAITING:
-                return lambda: self.awaiting_funds().to_arrow()
+            if name in current:
+                return lambda: current[name]().to_arrow()
             return lambda: ANSWERS[name](self.periods.month(month)).to_arrow()
 
         read = _READ.findall(query.casefold())
-        answers = (*ANSWERS, _AWAITING)
+        answers = (*ANSWERS, *current)
         tables = {name: answer_of(name) for name in answers if name in read}
         rows = self.snapshot().beside(tables, answers).sql(query, params)
         return self._rows(rows, query, as_stored=True, queried=read, extent="selection")
+
+    def _current_answers(self) -> dict[str, Callable[[], Table]]:
+        """Return the functions of the answers that have no month: they are as of now."""
+        return {"awaiting_funds": self.awaiting_funds}
 
     def reconcile(
         self,
