@@ -85,17 +85,17 @@ def test_the_printed_table_agrees_with_the_desk(month_end: Workspace) -> None:
 def test_the_first_screen_is_not_provable_without_a_provider_report(
     month_end: Workspace, month_end_unreported: Workspace
 ) -> None:
-    assert "Credits not provable" in run(month_end_unreported, "status").stdout
-    assert "Credits not provable" not in run(month_end, "status").stdout
+    assert "Credits not provable" in run(month_end_unreported, "status", "2026-10").stdout
+    assert "Credits not provable" not in run(month_end, "status", "2026-10").stdout
     assert "NOT PROVABLE" in run(month_end_unreported, "reconcile", "--month", "2026-10").stdout
 
 
 def test_the_first_screen_has_the_desks_layout(month_end: Workspace) -> None:
-    told = run(month_end, "status").stdout
+    told = run(month_end, "status", "2026-10").stdout
     title = "October 2026 · Harbour Lane Trading NV · SANDBOX, no real money"
     assert told.splitlines()[0] == f"{title} · known at 2 Nov 09:00 CET"
-    for word in ("STATEMENTS  3 of 3 proved, to 31 Oct", "BANK LINES", "yours", "provider's",
-                 "IN TRANSIT", "FEES", "CLOSE", "BLOCKED by", "OPEN"):  # fmt: skip
+    for word in ("STATEMENTS   3 of 3 proved, to 31 Oct", "BANK LINES", "SIGNED", "IN TRANSIT",
+                 "FEES", "CLOSE        not ready", "BLOCKS", "NEXT"):  # fmt: skip
         assert word in told
 
 
@@ -237,7 +237,7 @@ def test_the_demo_can_run_twice_and_ends_with_the_first_screen(tmp_path: Path) -
     for _ in range(2):
         done = shell(tmp_path, "demo")
         assert done.returncode == 0, done.stderr
-        assert "October 2026 · Harbour Lane Trading NV · SANDBOX" in done.stdout
+        assert "Mon 2 Nov 2026 09:00 CET · Harbour Lane Trading NV · SANDBOX" in done.stdout
         printed = done.stdout.split("\n")
         for line in shown_in_the_readme():
             assert any(one.startswith(line) for one in printed), line

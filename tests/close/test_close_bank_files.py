@@ -65,8 +65,8 @@ def desk(tmp_path: Path) -> Workspace:
 
 def test_a_company_with_bank_files_alone_closes_its_month(desk: Workspace, tmp_path: Path) -> None:
     screen = desk.status("2026-10")
-    assert "CLOSE               ready: balances proved, lines not reconciled" in screen
-    assert "FEES                not used here" in screen
+    assert "CLOSE        ready to close: balances proved, lines not reconciled" in screen
+    assert "FEES         not used here" in screen
     assert "treasury sync" not in screen
     items = desk.open_items("2026-10")
     assert {item.kind for item in items} == {"not_reconciled"}

@@ -25,8 +25,9 @@ from treasury.close.result_words import (
     moment,
     title_words,
 )
+from treasury.core.calendar import Month
 from treasury.core.money import total
-from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT
+from treasury.core.tables.column_types import AMOUNT, DATE, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.text import clean
 from treasury.core.wording import OUTCOMES
@@ -168,10 +169,12 @@ FACTS: Final = grouped_schema(
     (TEXT, "currency", "turn"),
     (INTEGER, "blocking", "oldest"),
     (TEXT, "clock", "command"),
+    (DATE, "proved_to"),
 )
 """One row per fact of a first screen; `items` and `blocking` count all and blocking items.
 
 `amount` is null if there is money in and money out; then `coming` and `going` have the amounts.
+`proved_to` is the oldest day that an amount of the funds rests on.
 """
 
 
@@ -187,8 +190,20 @@ def morning_facts(morning: Morning) -> pa.Table:
 
     `month` is the current month, and for the fact `month` the last one that ended.
     """
-    facts: list[dict[str, Any]] = []
-    items = morning.items
+    items, month = morning.items, str(Month.of(morning.now.astimezone(morning.zone).date()))
+    facts: list[dict[str, Any]] = [
+        {
+            "month": month,
+            "fact": "funds",
+            "name": row["funds"],
+            "items": row["positions"],
+            "amount": row["amount"],
+            "currency": row["currency"] or None,
+            "proved_to": row["proved_to"],
+            "command": "treasury cash",
+        }
+        for row in morning.funds.to_pylist()
+    ]
     blocks = (
         () if items is None else zip(("today", "waiting for"), morning_rows(items), strict=True)
     )
@@ -199,7 +214,7 @@ def morning_facts(morning: Morning) -> pa.Table:
                 sums = dict(part.by_currency.get(currency, ()))
                 facts.append(
                     {
-                        "month": str(part.month),
+                        "month": month,
                         "fact": fact,
                         "name": row.name,
                         "items": len(part),

@@ -39,6 +39,7 @@ def silent_after(t: WorkspaceDecisions) -> timedelta:
 
 def morning_of(t: WorkspaceDecisions) -> Morning:
     """Return the inputs of the morning's screen."""
+    from treasury.close.cash.position import funds, position
     from treasury.close.close_words import closed_words, signature_words
     from treasury.month.items import open_now
     from treasury.month.reconciliation import synced_at
@@ -46,7 +47,7 @@ def morning_of(t: WorkspaceDecisions) -> Morning:
     from treasury.report.screens.month_screen import verdict_words
 
     now, zone, month = t.now(), t.settings.zone, t.this_month.previous
-    items = ended = None
+    items = ended = r = None
     verdict, why = "not known: nothing is stored", ""
     synced = synced_at(t.snapshot())
     try:
@@ -54,6 +55,7 @@ def morning_of(t: WorkspaceDecisions) -> Morning:
     except NothingStored as missing:
         why = missing.what
     else:
+        r = running.r
         is_silent = synced is None or now - synced > silent_after(t)
         ended = None if closing is None else closing.items
         items = open_now(running.items, ended, today=t.today, is_silent=is_silent)
@@ -63,7 +65,10 @@ def morning_of(t: WorkspaceDecisions) -> Morning:
             verdict = verdict_words(closing)
             if closing.preparation is not None:
                 verdict = f"{verdict}; {signature_words(closing)}"
-    desk = t.settings.workspace
+    desk, uses_services = t.settings.workspace, t.settings.services is not None
+    held = position(
+        t.snapshot(), t.settings.accounts, r, now=now, zone=zone, uses_services=uses_services
+    )
     return Morning(
         company=desk.company,
         environment=desk.environment,
@@ -74,6 +79,7 @@ def morning_of(t: WorkspaceDecisions) -> Morning:
         verdict=verdict,
         ended=ended,
         synced_at=synced,
-        are_services_used=t.settings.services is not None or synced is not None,
+        are_services_used=uses_services or synced is not None,
+        funds=funds(held),
         why=why,
     )

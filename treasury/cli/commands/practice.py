@@ -192,7 +192,7 @@ def demo(view: CommandView, scenario: str, seed: int) -> None:
         finally:
             workspace.close_clients()
     click.echo()
-    click.echo(workspace.status(month))
+    click.echo(workspace.status())
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

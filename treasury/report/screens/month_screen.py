@@ -134,10 +134,12 @@ def verdict_words(closing: Closing) -> str:
 
 
 def blocked_words(items: OpenItems) -> str:
-    """Return `not ready to close: 44 of 75 open items block it`."""
+    """Return `not ready to close: 44 of 75 open items block it, 2 carried`."""
     verb = "blocks" if len(items.blocking) == 1 else "block"
+    carried = sum(item.is_accepted for item in items)
     return (
         f"not ready to close: {len(items.blocking):,} of {count(len(items), 'open item')} {verb} it"
+        + (f", {carried:,} carried" if carried else "")
     )
 
 

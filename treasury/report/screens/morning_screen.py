@@ -7,6 +7,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 import msgspec
+import pyarrow as pa
 
 from treasury.close.close_words import NOT_USED
 from treasury.close.result_words import environment_words, moment
@@ -16,6 +17,7 @@ from treasury.core.text import clean, safe_html
 from treasury.core.wording import instant_words
 from treasury.month.items import OpenItems
 from treasury.month.items.item_kinds import TASKS, Turn
+from treasury.report.screens.funds_rows import funds_html, funds_lines
 from treasury.report.screens.month_screen import open_words
 from treasury.report.screens.screen_rows import (
     LABEL_WIDTH,
@@ -38,7 +40,8 @@ class Morning(msgspec.Struct, frozen=True, kw_only=True):
 
     `items` are open now, or None with the reason in `why`. `month` is the last one that ended,
     `verdict` its state in words, and `ended` its open items, or None if it is closed or not known.
-    `synced_at` is when the services were last read.
+    `synced_at` is when the services were last read. `funds` are the totals of the position, as in
+    FUNDS.
     """
 
     company: str
@@ -51,6 +54,7 @@ class Morning(msgspec.Struct, frozen=True, kw_only=True):
     ended: OpenItems | None
     synced_at: datetime | None
     are_services_used: bool
+    funds: pa.Table
     why: str = ""
 
 
@@ -58,12 +62,13 @@ def morning_screen(morning: Morning) -> Status:
     """Return the screen of everything that is open now, by the work that it needs."""
     today = morning.now.astimezone(morning.zone).date()
     title = _title(morning)
+    funds, held = funds_lines(morning.funds, today), funds_html(morning.funds, today)
     name = morning.month.title.split(" ")[0].upper()
     below = _labelled(name, morning.verdict, f"{_COMMAND} {morning.month}")
     if morning.items is None:
         steps = line("TODAY", f"not known: {clean(morning.why)}")
-        html = f"<p>{safe_html(title)}</p><p>{safe_html(steps)}</p>"
-        return Status([title, *folded(steps, SCREEN_WIDTH), *below], html)
+        html = f"<p>{safe_html(title)}</p>{held}<p>{safe_html(steps)}</p>"
+        return Status([title, *funds, *folded(steps, SCREEN_WIDTH), *below], html)
     tasks, turns = morning_rows(morning.items)
     waiting_for = morning.items.where(lambda item: item.turn != "us")
     ours = len(morning.items) - len(waiting_for)
@@ -76,17 +81,17 @@ def morning_screen(morning: Morning) -> Status:
         shown = [line("TODAY", "nothing for us: everything that could be open was asked")]
     else:
         # One line is for the title, and one for the state of `treasury watch`.
-        room = SCREEN_LINES - 2 - len(waiting) - len(below)
+        room = SCREEN_LINES - 2 - len(funds) - len(waiting) - len(below)
         shown = row_lines(tasks, head, "start with", today=today, room=room)
     call = "t.status()"
     html = (
-        f"<p>{safe_html(title)}</p><p>{safe_html(head if tasks else shown[0])}</p>"
+        f"<p>{safe_html(title)}</p>{held}<p>{safe_html(head if tasks else shown[0])}</p>"
         f"{tiles_html(tasks, today=today, call=call)}"
         f"<p>WAITING FOR {len(waiting_for):,}</p>{tiles_html(turns, today=today, call=call)}"
         f"<p>{name} {safe_html(morning.verdict)} · "
         f"<code>t.status({str(morning.month)!r})</code></p>"
     )
-    lines = [title, *shown, *waiting, *below]
+    lines = [title, *funds, *shown, *waiting, *below]
     none = morning.items.where(lambda _: False)
     lists = dict.fromkeys(MORNING_ROWS, none) | {"waiting": waiting_for}
     return Status(lines, html, (*tasks, *turns), lists)

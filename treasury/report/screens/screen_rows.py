@@ -165,13 +165,13 @@ def _packed(amounts: Sequence[str], width: int) -> list[str]:
 
 
 def _first(amounts: Sequence[str], width: int) -> str:
-    """Return as many amounts as fit a width, at least one, and the number of the others."""
-    for shown in range(len(amounts), 1, -1):
+    """Return as many amounts as fit a width and the number of the others; an amount is not cut."""
+    for shown in range(len(amounts), 0, -1):
         left = len(amounts) - shown
         text = " · ".join(amounts[:shown]) + (f" + {left:,} more" if left else "")
         if len(text) <= width:
             return text
-    return " + ".join([*amounts[:1], *([f"{len(amounts) - 1:,} more"] if len(amounts) > 1 else [])])
+    return f"in {len(amounts):,} currencies" if amounts else ""
 
 
 def tiles_html(rows: Sequence[ScreenRow], *, today: date, call: str) -> str:
