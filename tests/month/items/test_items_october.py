@@ -234,7 +234,9 @@ def test_the_checklist_and_the_report_show_blocking_and_other_items(
     assert "12 requests wait for one of these lines" in section.lead
     page = render_html(october)
     assert f"{len(items)} items = " in page
-    assert f"Blocked by {len(items.blocking)} items" in page
+    assert f"Not ready to close: {len(items.blocking)} of {len(items)} open items" in page
+    for row in month_screen(october).rows:
+        assert f">{row.label}</span>" in page
 
 
 @pytest.mark.acceptance

@@ -63,6 +63,7 @@ def month_screen(closing: Closing, *, report: Path | None = None, late: int = 0)
     month = str(closing.r.month)
     html = (
         f"<p>{safe_html(title)}</p>{facts_html([*facts, *last])}"
+        f"{f'<p>BLOCKS {len(closing.items.blocking):,}</p>' if rows else ''}"
         f"{tiles_html(rows, today=today, call=f't.status({month!r})')}"
     )
     return Status([*above, *blocks, *below], html, rows)

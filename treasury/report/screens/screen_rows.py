@@ -200,7 +200,9 @@ def _list_html(items: OpenItems, year: int) -> str:
     cells: list[Sequence[Any]] = [
         (
             f"{state_words(item.state)}: {item.name}",
-            "" if item.amount is None else flow_words([("", item.amount)], item.currency),
+            ""
+            if item.amount is None
+            else f"{flow_words([('', item.amount)], item.currency)} {item.direction}".rstrip(),
             day(item.since, year),
             item.next_step,
         )
