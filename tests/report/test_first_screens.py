@@ -20,8 +20,8 @@ from treasury.month.items import OpenItem, OpenItems, open_now
 from treasury.month.items.item_kinds import KINDS
 from treasury.report.screens import Status
 from treasury.report.screens.funds_rows import funds_lines
-from treasury.report.screens.month_screen import blocking_rows
-from treasury.report.screens.morning_screen import MORNING_ROWS, morning_rows
+from treasury.report.screens.month_status import blocking_rows
+from treasury.report.screens.morning_status import MORNING_ROWS, morning_rows
 from treasury.report.screens.screen_rows import row_lines
 from treasury.workspace import Workspace
 

@@ -21,7 +21,7 @@ from treasury.core.text import clean
 from treasury.report.drawing import INK
 from treasury.report.grids import MOST_ROWS_SHOWN, make_grid
 from treasury.report.pictures import Drawn, month_figures
-from treasury.report.screens.month_screen import blocking_rows, month_facts, open_words
+from treasury.report.screens.month_status import blocking_rows, month_facts, open_words
 from treasury.report.sections import sections, tally
 
 _TEMPLATE: Final = "report.html"

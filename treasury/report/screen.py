@@ -35,7 +35,7 @@ from treasury.lake import Snapshot
 from treasury.month.items.evidence_items import NOT_PROVABLE, unprovable_accounts
 from treasury.month.question import Question
 from treasury.month.reconciliation import Reconciliation, synced_at
-from treasury.report.screens.morning_screen import Morning, morning_rows
+from treasury.report.screens.morning_status import Morning, morning_rows
 
 _FUNDING_COLUMNS: Final = (
     "state", "due", "overdue", "direction", "reference", "send", "to", "approved", "seen",

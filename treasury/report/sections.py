@@ -50,7 +50,7 @@ from treasury.report.grids import (
     make_grid,
 )
 from treasury.report.screen import overdue_words
-from treasury.report.screens.month_screen import open_words
+from treasury.report.screens.month_status import open_words
 
 _BRIDGED: Final = {
     **EXPECTED_KINDS,

@@ -44,7 +44,7 @@ def morning_of(t: WorkspaceDecisions) -> Morning:
     from treasury.month.items import open_now
     from treasury.month.reconciliation import synced_at
     from treasury.report.screens import Morning
-    from treasury.report.screens.month_screen import verdict_words
+    from treasury.report.screens.month_status import verdict_words
 
     now, zone, month = t.now(), t.settings.zone, t.this_month.previous
     items = ended = r = None

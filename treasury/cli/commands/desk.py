@@ -111,7 +111,7 @@ def exceptions(
 
 def _print_items(view: CommandView, chosen: OpenItems, *, among: OpenItems, title: str) -> None:
     """Print open items; `among` are all items of the answer that they were chosen from."""
-    from treasury.report.screens.month_screen import open_words
+    from treasury.report.screens.month_status import open_words
 
     is_remarked = any(item.remark for item in chosen)
     view.rows(

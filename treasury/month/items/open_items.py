@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
@@ -197,9 +197,11 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
                 f"select has no argument {name!r}{is_it(name, _FILTERS)}",
                 do=f"use one of {', '.join(_FILTERS)}, or table.where({name}=…)",
             )
-        known = {"turn": (turn, TURNS), "task": (task, TASKS), "blocks": (blocks, get_args(Blocks))}
+        known: dict[str, tuple[str | None, Iterable[str]]] = {
+            "turn": (turn, TURNS), "task": (task, TASKS), "blocks": (blocks, get_args(Blocks)),
+        }  # fmt: skip
         for name, (value, values) in known.items():
-            if value is not None and value not in values:
+            if value is not None and value not in set(values):
                 raise InputError(
                     f"{name} has no value {value!r:.60}{is_it(value, values)}",
                     do=one_of(value, values, "give"),

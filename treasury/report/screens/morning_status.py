@@ -18,7 +18,7 @@ from treasury.core.wording import instant_words
 from treasury.month.items import OpenItems
 from treasury.month.items.item_kinds import TASKS, Turn
 from treasury.report.screens.funds_rows import funds_html, funds_lines
-from treasury.report.screens.month_screen import open_words
+from treasury.report.screens.month_status import open_words
 from treasury.report.screens.screen_rows import (
     LABEL_WIDTH,
     SCREEN_LINES,
