@@ -54,12 +54,21 @@ def cash(
 
 def _overview(view: CommandView, answer: Cash) -> None:
     """Print the totals and, for a person, the days with flows and each currency's lowest day."""
+    from treasury.close.cash.forecast import BY_WEEK_FROM
+
     view.rows(answer.funds.arrow, layout="cash_funds", title=answer.title)
     if not view.is_table:
         return
     click.echo()
     moving = answer.forecast.where("flows > 0 OR is_lowest").arrow
-    view.rows(moving, layout="cash_forecast", title="Days with flows, and the lowest day")
+    is_daily = answer.days < BY_WEEK_FROM
+    view.rows(
+        moving,
+        layout="cash_forecast",
+        without=("last_day",) if is_daily else (),
+        title=f"{'Days' if is_daily else 'Weeks'} with flows, and the lowest",
+        empty="no account and no flow",
+    )
     if len(answer.floors):
         click.echo()
         view.rows(answer.floors.arrow, layout="cash_floors", title="Floors of accounts")

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from treasury.close.cash.known_flows import Clock, Flow
-from treasury.close.cash.position import OWN_BANK, OWN_WALLET, PROVIDER
+from treasury.close.cash.position import OWN_BANKS, OWN_WALLETS, PROVIDER
 from treasury.core.identifiers import plain_account
 from treasury.core.money import CURRENCIES, parse_amount, total
 from treasury.core.settings import BankAccount
@@ -46,12 +46,6 @@ if it is the only own account in it. `unassigned` is the sum of the money out th
 `verdict` is `above`, also if the account pays all of it; `below`, by its own flows; `depends` on
 who pays the unassigned flows; or `not_proved` without a proved balance.
 """
-FLOOR_WORDS: Final = {
-    "above": "Above its floor",
-    "below": "Below its floor",
-    "depends": "Depends on which account pays",
-    "not_proved": "Not proved",
-}
 _DAY: Final = timedelta(days=1)
 _ZERO: Final = Decimal(0)
 
@@ -68,7 +62,7 @@ def forecast(held: Sequence[_Row], flows: Iterable[Flow], clock: Clock) -> list[
     number = (clock.last - clock.today).days + 1
     step = 7 if number >= BY_WEEK_FROM else 1
     rows: list[dict[str, Any]] = []
-    of_banks = {row["currency"] for row in held if row["kind"] == OWN_BANK and row["currency"]}
+    of_banks = {row["currency"] for row in held if row["funds"] == OWN_BANKS and row["currency"]}
     for currency in sorted(of_banks | by_currency.keys()):
         own = by_currency[currency]
         balances = _balances(starts.get(currency), own, clock)
@@ -100,7 +94,7 @@ def floors(
 ) -> list[dict[str, Any]]:
     """Return the rows of FLOORS."""
     counted = [flow for flow in flows if flow.counts]
-    banks = [row for row in held if row["kind"] == OWN_BANK]
+    banks = [row for row in held if row["funds"] == OWN_BANKS]
     rows = []
     for account in accounts:
         number = plain_account(account.account)
@@ -148,8 +142,10 @@ def _starts(held: Iterable[_Row]) -> dict[str, Decimal]:
     """Return the proved balance of each currency, with which its forecast begins."""
     amounts: dict[str, list[Decimal]] = defaultdict(list)
     for row in held:
-        kinds = (OWN_BANK,) if row["currency"] in CURRENCIES else (OWN_BANK, OWN_WALLET, PROVIDER)
-        if row["kind"] in kinds and row["proved"] and row["booked"] is not None:
+        kinds = (
+            (OWN_BANKS,) if row["currency"] in CURRENCIES else (OWN_BANKS, OWN_WALLETS, PROVIDER)
+        )
+        if row["funds"] in kinds and row["proved"] and row["booked"] is not None:
             amounts[row["currency"]].append(row["booked"])
     return {currency: total(parts) for currency, parts in amounts.items()}
 

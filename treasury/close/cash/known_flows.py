@@ -17,39 +17,18 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from treasury.close.cash.own_flows import OwnFlow
-from treasury.close.cash.position import OWN_BANK
+from treasury.close.cash.position import OWN_BANKS
 from treasury.core.files.package_files import step_sql
 from treasury.core.identifiers import plain_account
 from treasury.core.tables.column_types import schema_of
 from treasury.core.text import clean
+from treasury.core.wording import FLOW_STATES
 from treasury.lake import Snapshot
 from treasury.month.clocks import TARGET, rail_of
 from treasury.month.reconciliation import Reconciliation
 from treasury.month.states import states_of
 
-EXPECTED, OVERDUE, NOT_SEEN, UNDATED, LATER = (
-    "expected", "overdue", "not_seen", "undated", "later",
-)  # fmt: skip
-STATE_WORDS: Final = {
-    EXPECTED: "Expected",
-    OVERDUE: "Overdue",
-    NOT_SEEN: "Expected, not seen",
-    UNDATED: "No date",
-    LATER: "Later",
-}
-KIND_WORDS: Final = {
-    "to_fund": "Request to fund",
-    "with_bank": "Payment in a file or with the bank",
-    "reported": "Reported by the bank since",
-    "pending": "Pending at the bank",
-    "payout": "Payout",
-    "delivery": "Delivery of coins",
-    "debit": "Debit of a completed request",
-    "refund": "Money to come back",
-    "own_transfer": "Own transfer",
-    "approval": "Request that waits for approval",
-    "own_flow": "Own flow",
-}
+EXPECTED, OVERDUE, NOT_SEEN, UNDATED, LATER = FLOW_STATES
 
 
 class Flow(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +40,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     state: str
-    kind: str
+    flow: str
     day: date | None
     due: date | None
     item: str
@@ -154,7 +133,7 @@ def clock_of(
         proved_to={
             (row["account"], row["currency"]): row["booked_on"] if row["proved"] else None
             for row in held
-            if row["kind"] == OWN_BANK
+            if row["funds"] == OWN_BANKS
         },
     )
 
@@ -167,14 +146,14 @@ def reported_flows(held: Iterable[_Row], clock: Clock) -> Iterator[Flow]:
                 since = "" if row["booked_on"] is None else f" {row['booked_on']:%-d %b}"
                 flow = Flow(
                     state=EXPECTED,
-                    kind=kind,
+                    flow=kind,
                     day=clock.today,
                     due=clock.today,
                     item=clean(row["name"] or ""),
                     direction="in" if amount > 0 else "out",
                     amount=abs(amount),
                     currency=row["currency"],
-                    account=row["account"] if row["kind"] == OWN_BANK else "",
+                    account=row["account"] if row["funds"] == OWN_BANKS else "",
                     evidence=f"reported since{since}, not proved",
                 )
                 yield flow
@@ -209,7 +188,7 @@ def known_flows(r: Reconciliation, snapshot: Snapshot, clock: Clock) -> Iterator
 def _to_fund(row: _Row, clock: Clock) -> Flow:
     flow = Flow(
         state=UNDATED,
-        kind="with_bank" if row["state"] in _AT_BANK else "to_fund",
+        flow="with_bank" if row["state"] in _AT_BANK else "to_fund",
         day=None,
         due=row["due"],
         item=clean(row["reference"]),
@@ -236,7 +215,7 @@ def _following(row: _Row, request: _Row) -> Flow:
     is_on_ramp = request["ramp_type"] == "ON_RAMP"
     return Flow(
         state=UNDATED,
-        kind="delivery" if is_on_ramp else "payout",
+        flow="delivery" if is_on_ramp else "payout",
         day=None,
         due=None,
         item=clean(request["reference"] or request["id"]),
@@ -266,7 +245,7 @@ def _of_difference(
     flow = _following(row, request)
     if state in _BANK_LINE and is_on_ramp:
         money = {"amount": row["amount"], "currency": row["currency"]}
-        flow = msgspec.structs.replace(flow, kind="debit", direction="out", **money)
+        flow = msgspec.structs.replace(flow, flow="debit", direction="out", **money)
     due: date | None = row["due"]
     if state in _COMPLETED:
         passed = due if state == "NOT AT BANK" else None
@@ -287,7 +266,7 @@ def _refund(row: _Row) -> Flow:
     """Return the money of a payment to the wrong place, or paid twice, which has no date."""
     return Flow(
         state=UNDATED,
-        kind="refund",
+        flow="refund",
         day=None,
         due=None,
         item=clean(row["item"]),
@@ -304,7 +283,7 @@ def _waits_for_approval(request: _Row) -> Flow:
     is_on_ramp = request["ramp_type"] == "ON_RAMP"
     return Flow(
         state=UNDATED,
-        kind="approval",
+        flow="approval",
         day=None,
         due=None,
         item=clean(request["reference"] or request["id"]),
@@ -320,7 +299,7 @@ def _own_transfer(row: _Row, clock: Clock) -> Flow:
     is_leg_in = row["in_on"] is None
     flow = Flow(
         state=UNDATED,
-        kind="own_transfer",
+        flow="own_transfer",
         day=None,
         due=row["due"],
         item=clean(f"{row['sent_from']} to {row['received_by']}"),
@@ -361,7 +340,7 @@ def own_flows(flows: Sequence[OwnFlow], snapshot: Snapshot, clock: Clock) -> Ite
         moves = f", moved from {due:%-d %b}" if moved != due else ""
         placed = Flow(
             state=EXPECTED,
-            kind="own_flow",
+            flow="own_flow",
             day=None,
             due=moved,
             item=clean(flow.text),
