@@ -81,7 +81,7 @@ def sections(closing: Closing) -> list[Section]:
     r, zone = closing.r, closing.zone
     front = [
         _accounts(closing),
-        funds_section(closing.cash, r.month),
+        funds_section(closing.cash, r.month, unread=unread_words(closing)),
         _open(closing),
         _in_transit(closing),
         _awaiting(closing),

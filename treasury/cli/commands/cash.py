@@ -65,7 +65,7 @@ def _overview(view: CommandView, answer: Cash) -> None:
     view.rows(
         moving,
         layout="cash_forecast",
-        without=("last_day",) if is_daily else (),
+        without=("last_day", "lowest") if is_daily else (),
         title=f"{'Days' if is_daily else 'Weeks'} with flows, and the lowest",
         empty="no account and no flow",
     )

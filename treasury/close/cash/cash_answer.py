@@ -276,7 +276,5 @@ def _notes(
 
 
 def lowest_words(row: Mapping[str, Any]) -> str:
-    """Return `lowest EUR 1,177,434.30 on 9 Nov`, or that no balance is proved."""
-    if row["balance"] is None:
-        return "no proved balance"
-    return f"lowest {amount_words(row['balance'], row['currency'])} on {day(row['day'])}"
+    """Return `lowest EUR 1,177,434.30 on 9 Nov`, of a row with a currency's lowest balance."""
+    return f"lowest {amount_words(row['lowest'], row['currency'])} on {day(row['day'])}"

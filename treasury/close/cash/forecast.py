@@ -21,7 +21,7 @@ BY_WEEK_FROM: Final = 60
 FORECAST: Final = grouped_schema(
     (TEXT, "currency"),
     (DATE, "day", "last_day"),
-    (amount_in("currency"), "opening", "money_in", "money_out", "balance"),
+    (amount_in("currency"), "opening", "money_in", "money_out", "balance", "lowest"),
     (INTEGER, "flows"),
     (BOOL, "is_lowest"),
 )
@@ -29,8 +29,9 @@ FORECAST: Final = grouped_schema(
 
 `balance` is `opening` + `money_in` - `money_out`. The first `opening` is the proved balance: of the
 own banks for a currency, of own wallets and custodial accounts for a coin. Both are null if no
-account of the currency is proved. `flows` counts the flows of the day. `is_lowest` marks the row
-with the lowest balance at the end of a day, the first of several.
+account of the currency is proved. `lowest` is the lowest balance at the end of one of its days, and
+`flows` counts its flows. `is_lowest` marks the row with the currency's lowest balance, the first of
+several.
 """
 FLOORS: Final = grouped_schema(
     (TEXT, "account", "name", "currency"),
@@ -81,6 +82,9 @@ def forecast(held: Sequence[_Row], flows: Iterable[Flow], clock: Clock) -> list[
                     "money_in": _sum(of_row, "in"),
                     "money_out": _sum(of_row, "out"),
                     "balance": balances.get(last_day),
+                    "lowest": min(
+                        (balances[on] for on in balances if day <= on <= last_day), default=None
+                    ),
                     "flows": len(of_row),
                     "is_lowest": lowest is not None and day <= lowest <= last_day,
                 }

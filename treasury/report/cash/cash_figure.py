@@ -46,8 +46,9 @@ def _panel(panel: Axes, currency: str, own: list[Mapping[str, Any]], cash: Cash)
     heights = [float(row["balance"]) for row in own]
     panel.step(places, heights, where="mid", color=INK["first"], linewidth=1.8, zorder=3)
     at = own.index(lowest)
-    panel.plot([at], [heights[at]], marker="o", color=INK["first"], zorder=4)
-    parts = [(f"lowest {amount_text(lowest['balance'], currency)}", INK["first"])]
+    panel.plot([at], [float(lowest["lowest"])], marker="o", color=INK["first"], zorder=4)
+    words = f"lowest {amount_text(lowest['lowest'], currency)}, {day(lowest['day'])}"
+    parts = [(words, INK["first"])]
     for floor in cash.floors.arrow.to_pylist():
         if floor["currency"] == currency:
             panel.axhline(
@@ -76,8 +77,8 @@ def forecast_words(cash: Cash) -> str:
         unit = "in the week from" if lowest["last_day"] != on else "on"
         sentences.append(
             f"{amount_words(own[0]['opening'], currency)} becomes"
-            f" {amount_words(own[-1]['balance'], currency)}; the lowest row is {unit} {day(on)}:"
-            f" {amount_words(lowest['balance'], currency)}."
+            f" {amount_words(own[-1]['balance'], currency)}; the lowest point is"
+            f" {amount_words(lowest['lowest'], currency)} {unit} {day(on)}."
         )
     title = f"The next {count(cash.days, 'day')} from what is known, nothing modelled:"
     return " ".join([title, *(sentences or ["no balance is proved."])])

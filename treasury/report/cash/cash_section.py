@@ -19,8 +19,11 @@ _AMOUNTS: Final = ("opening", "money_in", "money_out", "balance", "lowest")
 _Row = Mapping[str, Any]
 
 
-def funds_section(cash: Cash, month: Month) -> Section:
-    """Return the totals of a month's end per currency, and the lowest balance of each forecast."""
+def funds_section(cash: Cash, month: Month, *, unread: str = "") -> Section:
+    """Return the totals of a month's end per currency, and the lowest balance of each forecast.
+
+    `unread` says that the services were never read.
+    """
     grids = filled(
         make_grid(
             "Funds per currency; no row is part of another, and rows are not added up",
@@ -48,7 +51,8 @@ def funds_section(cash: Cash, month: Month) -> Section:
             sheet="Expected flows",
         ),
     )
-    return Section("funds", f"Funds at {day(month.last)}", "", grids, NOTES["funds"])
+    lead = f"With the provider: {unread}." if unread else ""
+    return Section("funds", f"Funds at {day(month.last)}", lead, grids, NOTES["funds"])
 
 
 def _summaries(cash: Cash) -> list[dict[str, Any]]:
@@ -63,7 +67,7 @@ def _summaries(cash: Cash) -> list[dict[str, Any]]:
             "money_in": total(row["money_in"] for row in own),
             "money_out": total(row["money_out"] for row in own),
             "balance": own[-1]["balance"],
-            "lowest": min((row["balance"] for row in own if row["is_lowest"]), default=None),
+            "lowest": min((row["lowest"] for row in own if row["is_lowest"]), default=None),
             "on": min((row["day"] for row in own if row["is_lowest"]), default=None),
         }
         for currency, own in rows.items()
