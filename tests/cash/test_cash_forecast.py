@@ -11,13 +11,13 @@ import pytest
 from cash_desks import OPERATING, RESERVE, desk_of, entry, statement
 
 from treasury.close.cash.cash_answer import Cash
-from treasury.close.cash.known_flows import Clock, Flow
+from treasury.close.cash.known_flows import Flow, FlowClock
 from treasury.close.cash.own_flows import OwnFlow, read_flows
 from treasury.core.errors import InputError, SettingsError, TreasuryError
 from treasury.workspace import Workspace
 
 MONDAY = date(2026, 11, 2)
-CLOCK = Clock(
+CLOCK = FlowClock(
     today=MONDAY, last=date(2026, 11, 15), service_to=date(2026, 11, 1),
     proved_to={(OPERATING, "EUR"): date(2026, 10, 30)},
 )  # fmt: skip
@@ -52,13 +52,13 @@ def test_a_flow_falls_on_its_day_or_is_told_apart() -> None:
 
 def test_the_evidence_of_a_currency_reaches_as_far_as_its_weakest_account() -> None:
     other = {(RESERVE, "EUR"): date(2026, 10, 28)}
-    clock = Clock(
+    clock = FlowClock(
         today=MONDAY, last=MONDAY, service_to=None, proved_to={**CLOCK.proved_to, **other}
     )
     assert clock.evidence_to(OPERATING, "EUR") == date(2026, 10, 30)
     assert clock.evidence_to("", "EUR") == date(2026, 10, 28)
     assert clock.evidence_to("", "USD") is None
-    unread = Clock(
+    unread = FlowClock(
         today=MONDAY, last=MONDAY, service_to=None,
         proved_to={**CLOCK.proved_to, (RESERVE, "EUR"): None},
     )  # fmt: skip

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from treasury import plots
-from treasury.cli import main
+from treasury.cli import treasury
 from treasury.close.cash.cash_answer import Cash
 from treasury.close.closing import Closing
 from treasury.core.calendar import Month
@@ -32,7 +32,7 @@ def closing(month_end: Workspace) -> Closing:
 
 
 def run(workspace: Workspace, *arguments: str) -> Result:
-    return CliRunner().invoke(main, ["--workspace", str(workspace.folder), *arguments])
+    return CliRunner().invoke(treasury, ["--workspace", str(workspace.folder), *arguments])
 
 
 def test_every_waiting_request_is_a_flow_on_its_due_day(month_end: Workspace, cash: Cash) -> None:
@@ -105,10 +105,8 @@ def test_the_shell_shows_what_the_notebook_shows(month_end: Workspace, cash: Cas
     assert "without a date: in no sum" in shown.stderr
     rows: list[dict[str, Any]] = json.loads(run(month_end, "cash", "--format", "json").stdout)
     assert [row["funds"] for row in rows] == cash.funds.arrow["funds"].to_pylist()
-    for option, answer in (("--expected", cash.expected), ("--apart", cash.apart),
-                           ("--position", cash.position), ("--floors", cash.floors)):  # fmt: skip
-        rows = json.loads(run(month_end, "cash", option, "--format", "json").stdout)
-        assert len(rows) == len(answer)
+    apart = run(month_end, "cash", "--apart", "--format", "json")
+    assert len(json.loads(apart.stdout)) == len(cash.apart)
 
 
 def test_queries_read_the_current_cash(month_end: Workspace, cash: Cash) -> None:
@@ -123,7 +121,7 @@ def test_queries_read_the_current_cash(month_end: Workspace, cash: Cash) -> None
 
 def test_the_chart_has_a_panel_per_currency_and_the_lowest_point(cash: Cash) -> None:
     figure = plots.cash(cash)
-    assert [axes.get_title() for axes in figure.axes] == [
+    assert [axes.get_title("left") for axes in figure.axes] == [
         f"Cash at the end of each day from what is known, {currency}"
         for currency in sorted(set(cash.lowest.arrow["currency"].to_pylist()))
     ]
@@ -142,14 +140,12 @@ def test_the_report_has_the_funds_of_the_accounts_it_proves(closing: Closing) ->
         if row["kind"] == "bank" and row["name"] != "Virtual accounts (provider)"
     ]  # fmt: skip
     assert cells["own banks", "EUR"] == f"EUR {sum(own):,.2f}"
-    # Custodial balances that the month does not prove have a row of their own.
-    unproved = [
-        row for row in closing.balances.arrow.to_pylist()
-        if row["kind"] == "custodial" and not row["proved"]
-    ]  # fmt: skip
+    # Balances that the month does not prove have a row of their own.
+    unproved = Counter(
+        row["currency"] for row in closing.balances.arrow.to_pylist() if not row["proved"]
+    )
     counted = {row[1].text: row[4].text for row in funds.rows if row[0].text == "not proved"}
-    custodial = Counter(row["currency"] for row in unproved)
-    assert {code: int(counted[code]) for code in custodial} == dict(custodial)
+    assert {code: int(counted[code]) for code in unproved} == dict(unproved)
     assert next(row[0].text for row in ahead.rows) == "EUR"
     flows = flows_section(closing.cash, Month.parse("2026-10"))
     assert sum(len(grid.rows) + grid.more for grid in flows.grids) == len(closing.cash.flows)

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from treasury.close.cash.known_flows import Clock, Flow
+from treasury.close.cash.known_flows import Flow, FlowClock
 from treasury.close.cash.position import OWN_BANKS, OWN_WALLETS, PROVIDER
 from treasury.core.identifiers import plain_account
 from treasury.core.money import CURRENCIES, parse_amount, total
@@ -53,7 +53,7 @@ _ZERO: Final = Decimal(0)
 _Row = Mapping[str, Any]
 
 
-def forecast(held: Sequence[_Row], flows: Iterable[Flow], clock: Clock) -> list[dict[str, Any]]:
+def forecast(held: Sequence[_Row], flows: Iterable[Flow], clock: FlowClock) -> list[dict[str, Any]]:
     """Return the rows of FORECAST for every currency of a bank account or with a flow."""
     starts = _starts(held)
     by_currency: dict[str, list[Flow]] = defaultdict(list)
@@ -94,7 +94,7 @@ def forecast(held: Sequence[_Row], flows: Iterable[Flow], clock: Clock) -> list[
 
 
 def floors(
-    held: Sequence[_Row], flows: Iterable[Flow], clock: Clock, accounts: Iterable[BankAccount]
+    held: Sequence[_Row], flows: Iterable[Flow], clock: FlowClock, accounts: Iterable[BankAccount]
 ) -> list[dict[str, Any]]:
     """Return the rows of FLOORS."""
     counted = [flow for flow in flows if flow.counts]
@@ -154,7 +154,9 @@ def _starts(held: Iterable[_Row]) -> dict[str, Decimal]:
     return {currency: total(parts) for currency, parts in amounts.items()}
 
 
-def _balances(start: Decimal | None, flows: Iterable[Flow], clock: Clock) -> dict[date, Decimal]:
+def _balances(
+    start: Decimal | None, flows: Iterable[Flow], clock: FlowClock
+) -> dict[date, Decimal]:
     """Return the balance at the end of each day; empty without a proved start."""
     if start is None:
         return {}

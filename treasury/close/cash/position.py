@@ -30,7 +30,7 @@ from treasury.core.tables.column_types import BOOL, DATE, INTEGER, TEXT
 from treasury.core.tables.schemas import amount_in, grouped_schema
 from treasury.core.wording import FUNDS as FUNDS_WORDS
 from treasury.lake import Snapshot
-from treasury.month.reconciliation import Reconciliation
+from treasury.month.reconciliation import Reconciliation, synced_at
 from treasury.statements.store.coverage import last_balances
 
 POSITION: Final = grouped_schema(
@@ -94,13 +94,14 @@ def position(
     computed from. Then only the bank accounts and wallets are known.
     """
     today = now.astimezone(zone).date()
+    is_used = uses_services or synced_at(snapshot) is not None
     rows = [
         *_bank_rows(snapshot, accounts, today),
         *_wallet_rows(snapshot, now, zone),
-        *(_provider_rows(r, zone) if r is not None else ()),
+        *(_provider_rows(r, zone, uses_services=is_used) if r is not None else ()),
         *(_transit_rows(r) if r is not None else ()),
     ]
-    if r is None and uses_services:
+    if r is None and is_used:
         rows.append(_not_read("the services were never read"))
     return pa.Table.from_pylist(rows, schema=POSITION)
 
@@ -266,10 +267,10 @@ def _wallet_rows(snapshot: Snapshot, now: datetime, zone: ZoneInfo) -> Iterator[
 # The provider.
 
 
-def _provider_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Row]:
+def _provider_rows(r: Reconciliation, zone: ZoneInfo, *, uses_services: bool) -> Iterator[_Row]:
     """Yield the custodial balances that the service shows, and credits that wait for conversion."""
     for row in provider_exposure(r, zone).positions.arrow.to_pylist():
-        if row["kind"] == NOT_READ:
+        if row["kind"] == NOT_READ and uses_services:
             yield _not_read(row["problem"])
         if row["kind"] != CUSTODY:
             continue

@@ -91,7 +91,12 @@ def flows_section(cash: Cash, month: Month) -> Section:
                     day(row["day"] or row["due"], month.year) or "no date",
                     FLOWS[row["flow"]],
                     row["item"],
-                    *(_on_side(row, side) for side in ("in", "out")),
+                    *(
+                        amount_words(row["amount"], row["currency"])
+                        if row["direction"] == side
+                        else "–"
+                        for side in ("in", "out")
+                    ),
                     short_account(row["account"]),
                     make_cell(state_words(row["state"]), row["evidence"]),
                 ),
@@ -103,7 +108,3 @@ def flows_section(cash: Cash, month: Month) -> Section:
     number = len(cash.flows)
     lead = f"{count(number, 'flow')} known." if number else "No flow is known."
     return Section("flows", "Expected flows", lead, grids, tuple(map(clean, cash.notes)))
-
-
-def _on_side(row: _Row, side: str) -> str:
-    return amount_words(row["amount"], row["currency"]) if row["direction"] == side else "–"
