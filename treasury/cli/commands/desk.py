@@ -377,7 +377,8 @@ def _cash_overview(view: CommandView, answer: Cash) -> None:
     """Print the totals and, for a person, the days with flows and each currency's lowest day."""
     from treasury.close.cash.forecast import BY_WEEK_FROM
 
-    view.rows(answer.funds.arrow, layout="cash_funds", title=answer.title)
+    without = () if len(answer.values) else ("value", "rate_day", "valued_by")
+    view.rows(answer.funds.arrow, layout="cash_funds", title=answer.title, without=without)
     if not view.is_table:
         return
     click.echo()
