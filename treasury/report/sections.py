@@ -34,6 +34,7 @@ from treasury.month.items import OpenItem, OpenItems
 from treasury.month.items.evidence_items import NOT_PROVABLE
 from treasury.month.items.item_kinds import OWNERS
 from treasury.month.reconciliation import Reconciliation
+from treasury.report.cash.cash_section import flows_section, funds_section
 from treasury.report.coin_section import coins_section
 from treasury.report.exceptions import decisions_section, earlier_section, exceptions_section
 from treasury.report.exposure.exposure_section import exposure_section
@@ -81,6 +82,7 @@ def sections(closing: Closing) -> list[Section]:
     r, zone = closing.r, closing.zone
     front = [
         _accounts(closing),
+        funds_section(closing.cash, r.month, unread=unread_words(closing)),
         _open(closing),
         _in_transit(closing),
         _awaiting(closing),
@@ -99,6 +101,7 @@ def sections(closing: Closing) -> list[Section]:
         gas_section(closing.fees.gas),
         coins_section(closing.coins),
         exposure_section(closing.exposure, unread=unread_words(closing)),
+        flows_section(closing.cash, r.month),
         decisions_section(r, zone),
         earlier_section(r, closing.rolled.late.arrow, zone),
         _assumptions(closing),

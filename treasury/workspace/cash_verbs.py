@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from treasury.core.calendar import Month
 from treasury.core.errors import InputError, NothingStored
 from treasury.core.money import EXPONENTS
-from treasury.core.text import is_it
 from treasury.workspace.month_verbs import WorkspaceMonths
 
 if TYPE_CHECKING:
@@ -69,9 +68,7 @@ class WorkspaceCash(WorkspaceMonths):
 
         code = None if in_currency is None else in_currency.strip().upper()
         if code is not None and code not in EXPONENTS:
-            raise InputError(
-                f"{in_currency!r:.20} is no currency{is_it(code, EXPONENTS)}", do="write EUR"
-            )
+            raise InputError(f"{in_currency!r:.20} is no currency", do="write a code such as EUR")
         accounts, zone, now = self.settings.accounts, self.settings.zone, self.now()
         stored = self.folder / FILE_NAME
         source = flows if flows is not None else stored if stored.is_file() else None

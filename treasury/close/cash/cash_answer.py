@@ -10,13 +10,11 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.close.cash.forecast import FLOOR_WORDS, FLOORS, FORECAST, floors, forecast
+from treasury.close.cash.forecast import FLOORS, FORECAST, floors, forecast
 from treasury.close.cash.known_flows import (
     FLOWS,
-    KIND_WORDS,
     NOT_SEEN,
     OVERDUE,
-    STATE_WORDS,
     UNDATED,
     Flow,
     clock_of,
@@ -25,14 +23,16 @@ from treasury.close.cash.known_flows import (
     reported_flows,
 )
 from treasury.close.cash.own_flows import OwnFlow
-from treasury.close.cash.position import FUNDS, FUNDS_WORDS, OWN_BANK, POSITION_WORDS, funds
+from treasury.close.cash.position import FUNDS, IN_TRANSIT, OWN_BANKS, funds, month_position
 from treasury.close.result_words import amount_words, count, day, moment
 from treasury.core.errors import InputError
-from treasury.core.money import total
+from treasury.core.money import CURRENCIES, total
 from treasury.core.settings import BankAccount
 from treasury.core.tables.column_types import INTEGER, TEXT
 from treasury.core.tables.schemas import amount_in, grouped_schema, with_units
 from treasury.core.tables.table import Table, Tables
+from treasury.core.wording import FLOW_STATES
+from treasury.core.wording import FUNDS as FUNDS_WORDS
 from treasury.lake import Snapshot
 from treasury.month.funding import short_account
 from treasury.month.reconciliation import Reconciliation, synced_at
@@ -51,6 +51,8 @@ VALUES: Final = grouped_schema(
 `currencies` are the ones in the value, `without` names those without a reference rate. The table is
 empty unless a currency was asked for.
 """
+_FOLLOWS: Final = timedelta(days=31)
+"""The time after a month's end within which the known flows follow from its balances."""
 _RATE_DAYS: Final = 7
 """A rate that was published at most so many days ago values an amount of today."""
 _DAY: Final = timedelta(days=1)
@@ -64,21 +66,14 @@ class Cash(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """
 
     printed: ClassVar[Sequence[str]] = ("funds", "forecast")
-    code_columns: ClassVar[Mapping[str, Mapping[str, Mapping[str, str]]]] = {
-        "funds": {"funds": FUNDS_WORDS},
-        "position": {"kind": POSITION_WORDS},
-        "flows": {"state": STATE_WORDS, "kind": KIND_WORDS},
-        "floors": {"verdict": FLOOR_WORDS},
-        "values": {"funds": FUNDS_WORDS},
-    }
 
     key_columns: ClassVar[Mapping[str, Sequence[str]]] = {
         "funds": ("funds", "currency", "amount", "proved_to", "not_counted", "value"),
         "position": (
-            "kind", "name", "currency", "booked", "booked_on", "proved", "intraday", "pending",
+            "funds", "name", "currency", "booked", "booked_on", "proved", "intraday", "pending",
         ),
         "forecast": ("currency", "day", "money_in", "money_out", "balance", "is_lowest"),
-        "flows": ("day", "due", "state", "kind", "item", "direction", "amount", "currency"),
+        "flows": ("day", "due", "state", "flow", "item", "direction", "amount", "currency"),
         "floors": ("name", "currency", "floor", "lowest", "lowest_on", "verdict"),
         "values": ("funds", "value", "without"),
     }  # fmt: skip
@@ -121,7 +116,6 @@ class Cash(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return Table(
             rows,
             zone=self.zone,
-            codes=self.code_columns["flows"],
             keys=self.key_columns["flows"],
         )
 
@@ -148,7 +142,7 @@ class Cash(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 def cash_of(
     held: pa.Table,
     r: Reconciliation | None,
-    snapshot: Snapshot,
+    snapshot: Snapshot | None,
     accounts: Sequence[BankAccount],
     *,
     now: datetime,
@@ -160,19 +154,19 @@ def cash_of(
 ) -> Cash:
     """Return the answer from a position at `now` and the reconciliation of its month.
 
-    `own` are the company's own flows. With `in_currency`, amounts are valued by `rates`. Raise
-    InputError if `days` is not between 1 and 400.
+    Without a snapshot, no flow is known. `own` are the company's own flows. With `in_currency`,
+    amounts are valued by `rates`. Raise InputError if `days` is not between 1 and 400.
     """
     if not 1 <= days <= LONGEST:
         raise InputError(f"days: {days} is not between 1 and {LONGEST}", do="choose fewer days")
     today, rows = now.astimezone(zone).date(), held.to_pylist()
-    clock = clock_of(rows, today, days, synced_at(snapshot), zone)
-    flows = [
-        *reported_flows(rows, clock),
-        *(known_flows(r, snapshot, clock) if r is not None else ()),
-        *own_flows(own, snapshot, clock),
-    ]
-    ranks = list(STATE_WORDS)
+    synced = None if snapshot is None else synced_at(snapshot)
+    clock = clock_of(rows, today, days, synced, zone)
+    flows = [*reported_flows(rows, clock)]
+    if snapshot is not None:
+        flows += known_flows(r, snapshot, clock) if r is not None else ()
+        flows += own_flows(own, snapshot, clock)
+    ranks = list(FLOW_STATES)
     flows.sort(
         key=lambda flow: (
             ranks.index(flow.state),
@@ -198,6 +192,26 @@ def cash_of(
         floors=pa.Table.from_pylist(floors(rows, flows, clock, accounts), schema=FLOORS),
         values=pa.Table.from_pylist(list(_values(totals, in_currency)), schema=VALUES),
         notes=tuple(_notes(rows, flows, read=r is not None)),
+    )
+
+
+def month_cash(r: Reconciliation, balances: pa.Table, zone: ZoneInfo) -> Cash:
+    """Return the funds at a month's end, and the flows that were known at the time of the answer.
+
+    `balances` are those of the month. Later movements and the company's own flows are not in it. If
+    the question was asked long after the month's end, the flows would not follow from its balances,
+    so there are none.
+    """
+    question = None if r.basis is None else r.basis.question
+    asked_on = r.as_of.astimezone(zone).date()
+    follows = r.basis is not None and asked_on - r.month.last <= _FOLLOWS
+    return cash_of(
+        month_position(r, balances),
+        r,
+        r.basis.snapshot if r.basis is not None and follows else None,
+        () if question is None else question.accounts,
+        now=r.as_of,
+        zone=zone,
     )
 
 
@@ -242,10 +256,13 @@ def _notes(
     held: Sequence[Mapping[str, Any]], flows: Sequence[Flow], *, read: bool
 ) -> Iterator[str]:
     """Yield what the figures leave out."""
+    moving = {flow.currency for flow in flows if flow.counts}
     for row in held:
-        if row["kind"] == OWN_BANK and not row["proved"]:
+        counts = row["currency"] in moving and row["currency"] not in CURRENCIES
+        if row["funds"] == OWN_BANKS or (row["funds"] != IN_TRANSIT and counts):
             name = f"{row['name']} {short_account(row['account'])}".strip()
-            yield f"{name}, {row['currency']}: {row['problem']}; not in the forecast's balance"
+            words = f"{name}, {row['currency']}: {row['problem']}; not in the forecast's balance"
+            yield from () if row["proved"] else (words,)
     if not read:
         yield "requests, payouts and transfers are not known: nothing is stored for this month"
     for state, words in (
@@ -259,7 +276,5 @@ def _notes(
 
 
 def lowest_words(row: Mapping[str, Any]) -> str:
-    """Return `lowest EUR 1,177,434.30 on 9 Nov`, or that no balance is proved."""
-    if row["balance"] is None:
-        return "no proved balance"
-    return f"lowest {amount_words(row['balance'], row['currency'])} on {day(row['day'])}"
+    """Return `lowest EUR 1,177,434.30 on 9 Nov`, of a row with a currency's lowest balance."""
+    return f"lowest {amount_words(row['lowest'], row['currency'])} on {day(row['day'])}"

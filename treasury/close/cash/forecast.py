@@ -8,8 +8,8 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from treasury.close.cash.known_flows import Clock, Flow
-from treasury.close.cash.position import OWN_BANK, OWN_WALLET, PROVIDER
+from treasury.close.cash.known_flows import Flow, FlowClock
+from treasury.close.cash.position import OWN_BANKS, OWN_WALLETS, PROVIDER
 from treasury.core.identifiers import plain_account
 from treasury.core.money import CURRENCIES, parse_amount, total
 from treasury.core.settings import BankAccount
@@ -21,7 +21,7 @@ BY_WEEK_FROM: Final = 60
 FORECAST: Final = grouped_schema(
     (TEXT, "currency"),
     (DATE, "day", "last_day"),
-    (amount_in("currency"), "opening", "money_in", "money_out", "balance"),
+    (amount_in("currency"), "opening", "money_in", "money_out", "balance", "lowest"),
     (INTEGER, "flows"),
     (BOOL, "is_lowest"),
 )
@@ -29,8 +29,9 @@ FORECAST: Final = grouped_schema(
 
 `balance` is `opening` + `money_in` - `money_out`. The first `opening` is the proved balance: of the
 own banks for a currency, of own wallets and custodial accounts for a coin. Both are null if no
-account of the currency is proved. `flows` counts the flows of the day. `is_lowest` marks the row
-with the lowest balance at the end of a day, the first of several.
+account of the currency is proved. `lowest` is the lowest balance at the end of one of its days, and
+`flows` counts its flows. `is_lowest` marks the row with the currency's lowest balance, the first of
+several.
 """
 FLOORS: Final = grouped_schema(
     (TEXT, "account", "name", "currency"),
@@ -46,19 +47,13 @@ if it is the only own account in it. `unassigned` is the sum of the money out th
 `verdict` is `above`, also if the account pays all of it; `below`, by its own flows; `depends` on
 who pays the unassigned flows; or `not_proved` without a proved balance.
 """
-FLOOR_WORDS: Final = {
-    "above": "Above its floor",
-    "below": "Below its floor",
-    "depends": "Depends on which account pays",
-    "not_proved": "Not proved",
-}
 _DAY: Final = timedelta(days=1)
 _ZERO: Final = Decimal(0)
 
 _Row = Mapping[str, Any]
 
 
-def forecast(held: Sequence[_Row], flows: Iterable[Flow], clock: Clock) -> list[dict[str, Any]]:
+def forecast(held: Sequence[_Row], flows: Iterable[Flow], clock: FlowClock) -> list[dict[str, Any]]:
     """Return the rows of FORECAST for every currency of a bank account or with a flow."""
     starts = _starts(held)
     by_currency: dict[str, list[Flow]] = defaultdict(list)
@@ -68,7 +63,7 @@ def forecast(held: Sequence[_Row], flows: Iterable[Flow], clock: Clock) -> list[
     number = (clock.last - clock.today).days + 1
     step = 7 if number >= BY_WEEK_FROM else 1
     rows: list[dict[str, Any]] = []
-    of_banks = {row["currency"] for row in held if row["kind"] == OWN_BANK and row["currency"]}
+    of_banks = {row["currency"] for row in held if row["funds"] == OWN_BANKS and row["currency"]}
     for currency in sorted(of_banks | by_currency.keys()):
         own = by_currency[currency]
         balances = _balances(starts.get(currency), own, clock)
@@ -87,6 +82,9 @@ def forecast(held: Sequence[_Row], flows: Iterable[Flow], clock: Clock) -> list[
                     "money_in": _sum(of_row, "in"),
                     "money_out": _sum(of_row, "out"),
                     "balance": balances.get(last_day),
+                    "lowest": min(
+                        (balances[on] for on in balances if day <= on <= last_day), default=None
+                    ),
                     "flows": len(of_row),
                     "is_lowest": lowest is not None and day <= lowest <= last_day,
                 }
@@ -96,11 +94,11 @@ def forecast(held: Sequence[_Row], flows: Iterable[Flow], clock: Clock) -> list[
 
 
 def floors(
-    held: Sequence[_Row], flows: Iterable[Flow], clock: Clock, accounts: Iterable[BankAccount]
+    held: Sequence[_Row], flows: Iterable[Flow], clock: FlowClock, accounts: Iterable[BankAccount]
 ) -> list[dict[str, Any]]:
     """Return the rows of FLOORS."""
     counted = [flow for flow in flows if flow.counts]
-    banks = [row for row in held if row["kind"] == OWN_BANK]
+    banks = [row for row in held if row["funds"] == OWN_BANKS]
     rows = []
     for account in accounts:
         number = plain_account(account.account)
@@ -148,13 +146,17 @@ def _starts(held: Iterable[_Row]) -> dict[str, Decimal]:
     """Return the proved balance of each currency, with which its forecast begins."""
     amounts: dict[str, list[Decimal]] = defaultdict(list)
     for row in held:
-        kinds = (OWN_BANK,) if row["currency"] in CURRENCIES else (OWN_BANK, OWN_WALLET, PROVIDER)
-        if row["kind"] in kinds and row["proved"] and row["booked"] is not None:
+        kinds = (
+            (OWN_BANKS,) if row["currency"] in CURRENCIES else (OWN_BANKS, OWN_WALLETS, PROVIDER)
+        )
+        if row["funds"] in kinds and row["proved"] and row["booked"] is not None:
             amounts[row["currency"]].append(row["booked"])
     return {currency: total(parts) for currency, parts in amounts.items()}
 
 
-def _balances(start: Decimal | None, flows: Iterable[Flow], clock: Clock) -> dict[date, Decimal]:
+def _balances(
+    start: Decimal | None, flows: Iterable[Flow], clock: FlowClock
+) -> dict[date, Decimal]:
     """Return the balance at the end of each day; empty without a proved start."""
     if start is None:
         return {}

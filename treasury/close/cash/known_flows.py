@@ -17,39 +17,18 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from treasury.close.cash.own_flows import OwnFlow
-from treasury.close.cash.position import OWN_BANK
+from treasury.close.cash.position import OWN_BANKS
 from treasury.core.files.package_files import step_sql
 from treasury.core.identifiers import plain_account
 from treasury.core.tables.column_types import schema_of
 from treasury.core.text import clean
+from treasury.core.wording import FLOW_STATES
 from treasury.lake import Snapshot
 from treasury.month.clocks import TARGET, rail_of
 from treasury.month.reconciliation import Reconciliation
 from treasury.month.states import states_of
 
-EXPECTED, OVERDUE, NOT_SEEN, UNDATED, LATER = (
-    "expected", "overdue", "not_seen", "undated", "later",
-)  # fmt: skip
-STATE_WORDS: Final = {
-    EXPECTED: "Expected",
-    OVERDUE: "Overdue",
-    NOT_SEEN: "Expected, not seen",
-    UNDATED: "No date",
-    LATER: "Later",
-}
-KIND_WORDS: Final = {
-    "to_fund": "Request to fund",
-    "with_bank": "Payment in a file or with the bank",
-    "reported": "Reported by the bank since",
-    "pending": "Pending at the bank",
-    "payout": "Payout",
-    "delivery": "Delivery of coins",
-    "debit": "Debit of a completed request",
-    "refund": "Money to come back",
-    "own_transfer": "Own transfer",
-    "approval": "Request that waits for approval",
-    "own_flow": "Own flow",
-}
+EXPECTED, OVERDUE, NOT_SEEN, UNDATED, LATER = FLOW_STATES
 
 
 class Flow(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +40,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     state: str
-    kind: str
+    flow: str
     day: date | None
     due: date | None
     item: str
@@ -104,7 +83,7 @@ _DAY: Final = timedelta(days=1)
 _Row = Mapping[str, Any]
 
 
-class Clock(msgspec.Struct, frozen=True):
+class FlowClock(msgspec.Struct, frozen=True):
     """Today, the last day of the forecast, and the last days that evidence covers.
 
     `service_to` is the last full day that the services were read. `proved_to` has the day of each
@@ -145,21 +124,21 @@ class Clock(msgspec.Struct, frozen=True):
 
 def clock_of(
     held: Iterable[_Row], today: date, days: int, synced: datetime | None, zone: ZoneInfo
-) -> Clock:
+) -> FlowClock:
     """Return the clock of a forecast of `days` calendar days, today included."""
-    return Clock(
+    return FlowClock(
         today=today,
         service_to=None if synced is None else synced.astimezone(zone).date() - _DAY,
         last=today + (days - 1) * _DAY,
         proved_to={
             (row["account"], row["currency"]): row["booked_on"] if row["proved"] else None
             for row in held
-            if row["kind"] == OWN_BANK
+            if row["funds"] == OWN_BANKS
         },
     )
 
 
-def reported_flows(held: Iterable[_Row], clock: Clock) -> Iterator[Flow]:
+def reported_flows(held: Iterable[_Row], clock: FlowClock) -> Iterator[Flow]:
     """Yield what banks and services reported after each balance: booked or pending, not proved."""
     for row in held:
         for kind, amount in (("reported", row["intraday"]), ("pending", row["pending"])):
@@ -167,20 +146,20 @@ def reported_flows(held: Iterable[_Row], clock: Clock) -> Iterator[Flow]:
                 since = "" if row["booked_on"] is None else f" {row['booked_on']:%-d %b}"
                 flow = Flow(
                     state=EXPECTED,
-                    kind=kind,
+                    flow=kind,
                     day=clock.today,
                     due=clock.today,
                     item=clean(row["name"] or ""),
                     direction="in" if amount > 0 else "out",
                     amount=abs(amount),
                     currency=row["currency"],
-                    account=row["account"] if row["kind"] == OWN_BANK else "",
+                    account=row["account"] if row["funds"] == OWN_BANKS else "",
                     evidence=f"reported since{since}, not proved",
                 )
                 yield flow
 
 
-def known_flows(r: Reconciliation, snapshot: Snapshot, clock: Clock) -> Iterator[Flow]:
+def known_flows(r: Reconciliation, snapshot: Snapshot, clock: FlowClock) -> Iterator[Flow]:
     """Yield the flows of requests, payouts, deliveries and own transfers."""
     differences = [row for row in r.differences.arrow.to_pylist() if row["request_id"] is not None]
     waiting = r.awaiting_funds.arrow.to_pylist()
@@ -200,16 +179,26 @@ def known_flows(r: Reconciliation, snapshot: Snapshot, clock: Clock) -> Iterator
             yield _following(row, requests[row["request"]])
     for request in rows:
         if request["status"] == "AWAITING_APPROVAL" and request["id"] not in following:
-            yield _waits_for_approval(request)
+            way = "fiat" if request["ramp_type"] == "ON_RAMP" else "crypto"
+            yield _undated(
+                request,
+                "approval",
+                "out",
+                item=clean(request["reference"] or request["id"]),
+                amount=request[f"{way}_amount"],
+                currency=request[f"{way}_currency"] or "",
+                evidence="not payable before its approval",
+                next_step="",
+            )
     for row in r.internal_transfers.arrow.to_pylist():
         if row["kind"] == _BETWEEN_BANKS and row["state"] != "both_legs":
             yield _own_transfer(row, clock)
 
 
-def _to_fund(row: _Row, clock: Clock) -> Flow:
+def _to_fund(row: _Row, clock: FlowClock) -> Flow:
     flow = Flow(
         state=UNDATED,
-        kind="with_bank" if row["state"] in _AT_BANK else "to_fund",
+        flow="with_bank" if row["state"] in _AT_BANK else "to_fund",
         day=None,
         due=row["due"],
         item=clean(row["reference"]),
@@ -234,23 +223,20 @@ def _to_fund(row: _Row, clock: Clock) -> Flow:
 def _following(row: _Row, request: _Row) -> Flow:
     """Return the payout or delivery that follows a paid request, without a day."""
     is_on_ramp = request["ramp_type"] == "ON_RAMP"
-    return Flow(
-        state=UNDATED,
-        kind="delivery" if is_on_ramp else "payout",
-        day=None,
-        due=None,
+    return _undated(
+        row,
+        "delivery" if is_on_ramp else "payout",
+        "in",
         item=clean(request["reference"] or request["id"]),
-        direction="in",
-        amount=request["crypto_amount"] if is_on_ramp else request["fiat_net_amount"],
+        amount=request["crypto_amount" if is_on_ramp else "fiat_net_amount"],
         currency=request["crypto_currency" if is_on_ramp else "fiat_currency"] or "",
         account="" if is_on_ramp else plain_account(request["payout_account"] or ""),
         evidence=row["state"],
-        next_step=row["next_step"],
     )
 
 
 def _of_difference(
-    row: _Row, request: _Row, r: Reconciliation, clock: Clock, following: set[str]
+    row: _Row, request: _Row, r: Reconciliation, clock: FlowClock, following: set[str]
 ) -> Iterator[Flow]:
     """Yield what should follow a request at the service, or a completed one at the bank.
 
@@ -258,7 +244,8 @@ def _of_difference(
     """
     state, is_on_ramp = row["state"], request["ramp_type"] == "ON_RAMP"
     if state not in (*_HELD, *_BANK_LINE, *_OPEN, *_ARRIVED):
-        yield _refund(row)
+        # It was paid to the wrong place, or twice.
+        yield _undated(row, "refund", "in", item=clean(row["item"]), evidence=state)
         return
     if request["id"] in following:
         return
@@ -266,7 +253,7 @@ def _of_difference(
     flow = _following(row, request)
     if state in _BANK_LINE and is_on_ramp:
         money = {"amount": row["amount"], "currency": row["currency"]}
-        flow = msgspec.structs.replace(flow, kind="debit", direction="out", **money)
+        flow = msgspec.structs.replace(flow, flow="debit", direction="out", **money)
     due: date | None = row["due"]
     if state in _COMPLETED:
         passed = due if state == "NOT AT BANK" else None
@@ -283,44 +270,26 @@ def _of_difference(
         yield flow
 
 
-def _refund(row: _Row) -> Flow:
-    """Return the money of a payment to the wrong place, or paid twice, which has no date."""
+def _undated(row: _Row, flow: str, direction: str, **columns: Any) -> Flow:
+    """Return a flow that no record dates; `columns` has what the row names otherwise."""
+    values = {
+        name: row.get(name) for name in ("item", "amount", "currency", "evidence", "next_step")
+    }
     return Flow(
         state=UNDATED,
-        kind="refund",
+        flow=flow,
         day=None,
         due=None,
-        item=clean(row["item"]),
-        direction="in",
-        amount=row["amount"],
-        currency=row["currency"],
-        account="",
-        evidence=row["state"],
-        next_step=row["next_step"],
+        direction=direction,
+        **{"account": "", **values, **columns},
     )
 
 
-def _waits_for_approval(request: _Row) -> Flow:
-    is_on_ramp = request["ramp_type"] == "ON_RAMP"
-    return Flow(
-        state=UNDATED,
-        kind="approval",
-        day=None,
-        due=None,
-        item=clean(request["reference"] or request["id"]),
-        direction="out",
-        amount=request["fiat_amount" if is_on_ramp else "crypto_amount"],
-        currency=request["fiat_currency" if is_on_ramp else "crypto_currency"] or "",
-        account="",
-        evidence="not payable before its approval",
-    )
-
-
-def _own_transfer(row: _Row, clock: Clock) -> Flow:
+def _own_transfer(row: _Row, clock: FlowClock) -> Flow:
     is_leg_in = row["in_on"] is None
     flow = Flow(
         state=UNDATED,
-        kind="own_transfer",
+        flow="own_transfer",
         day=None,
         due=row["due"],
         item=clean(f"{row['sent_from']} to {row['received_by']}"),
@@ -336,7 +305,7 @@ def _own_transfer(row: _Row, clock: Clock) -> Flow:
     return clock.placed(flow, evidence_to=row["due"] if has_passed else None)
 
 
-def own_flows(flows: Sequence[OwnFlow], snapshot: Snapshot, clock: Clock) -> Iterator[Flow]:
+def own_flows(flows: Sequence[OwnFlow], snapshot: Snapshot, clock: FlowClock) -> Iterator[Flow]:
     """Yield the company's own flows, without those that a booked line shows already.
 
     A line shows a flow if it has exactly the amount, the currency and the account, if one is named,
@@ -346,7 +315,13 @@ def own_flows(flows: Sequence[OwnFlow], snapshot: Snapshot, clock: Clock) -> Ite
         (due, moved, flow) for flow in flows for due, moved in flow.days(clock.today, clock.last)
     ]
     planned.sort(key=lambda each: each[0])
-    booked = _booked(snapshot, planned[0][0] - _NEAR) if planned else {}
+    booked: dict[tuple[str, Decimal], list[_Row]] = defaultdict(list)
+    if planned:
+        with snapshot.connection() as connection:
+            since = {"since": planned[0][0] - _NEAR}
+            rows = connection.execute(_BOOKED, since).to_arrow_table().to_pylist()
+        for row in rows:
+            booked[row["currency"], row["amount"]].append(row)
     for due, moved, flow in planned:
         lines = [
             line
@@ -361,7 +336,7 @@ def own_flows(flows: Sequence[OwnFlow], snapshot: Snapshot, clock: Clock) -> Ite
         moves = f", moved from {due:%-d %b}" if moved != due else ""
         placed = Flow(
             state=EXPECTED,
-            kind="own_flow",
+            flow="own_flow",
             day=None,
             due=moved,
             item=clean(flow.text),
@@ -372,13 +347,3 @@ def own_flows(flows: Sequence[OwnFlow], snapshot: Snapshot, clock: Clock) -> Ite
             evidence=f"{repeats}{moves}",
         )
         yield clock.placed(placed, evidence_to=clock.evidence_to(flow.account, flow.currency))
-
-
-def _booked(snapshot: Snapshot, since: date) -> dict[tuple[str, Decimal], list[_Row]]:
-    with snapshot.connection() as connection:
-        rows = connection.execute(_BOOKED, {"since": since}).to_arrow_table().to_pylist()
-    booked: dict[tuple[str, Decimal], list[_Row]] = defaultdict(list)
-    for row in rows:
-        if row["amount"] is not None:
-            booked[row["currency"], row["amount"]].append(row)
-    return booked

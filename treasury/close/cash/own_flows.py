@@ -158,7 +158,8 @@ def read_flows(
         if isinstance(source, Sequence):
             import pyarrow as pa
 
-            given = pa.Table.from_pylist([dict(row) for row in source])
+            rows_given: Sequence[Any] = source
+            given = pa.Table.from_pylist([dict(row) for row in rows_given])
         table = read_table(given, _FIELDS, name="flows")
         rows = [(f"flows, row {at}", row) for at, row in enumerate(table.to_pylist())]
     return [_flow(where, row, declared) for where, row in rows]

@@ -28,12 +28,13 @@ from treasury.core.money import difference, total
 from treasury.core.settings import BankAccount
 from treasury.core.tables.column_types import BOOL, DATE, INTEGER, TEXT
 from treasury.core.tables.schemas import amount_in, grouped_schema
+from treasury.core.wording import FUNDS as FUNDS_WORDS
 from treasury.lake import Snapshot
-from treasury.month.reconciliation import Reconciliation
+from treasury.month.reconciliation import Reconciliation, synced_at
 from treasury.statements.store.coverage import last_balances
 
 POSITION: Final = grouped_schema(
-    (TEXT, "kind", "name", "account", "currency"),
+    (TEXT, "funds", "name", "account", "currency"),
     (amount_in("currency"), "booked"),
     (DATE, "booked_on"),
     (BOOL, "proved"),
@@ -43,12 +44,12 @@ POSITION: Final = grouped_schema(
 )
 """One row per account and currency, and one per amount in transit.
 
-`kind` is `own_bank`, `own_wallet`, `provider` or `in_transit`. `booked` is the last proved balance
-and `booked_on` its day; if none is proved, the last stated one, and `problem` says why. `intraday`
-is the net of the movements that were booked later or, for a wallet, of the coins that the service
-delivered later: it is reported and not proved, and not part of `booked`. `pending` is the net of
-what the bank has not booked yet. `available` is `booked` without the amounts whose value date is
-after today. An amount is null if nothing shows it.
+`funds` is `own_banks`, `own_wallets`, `held_by_provider` or `in_transit`. `booked` is the last
+proved balance and `booked_on` its day; if none is proved, the last stated one, and `problem` says
+why. `intraday` is the net of the movements that were booked later or, for a wallet, of the coins
+that the service delivered later: it is reported and not proved, and not part of `booked`. `pending`
+is the net of what the bank has not booked yet. `available` is `booked` without the amounts whose
+value date is after today. An amount is null if nothing shows it.
 """
 FUNDS: Final = grouped_schema(
     (TEXT, "funds", "currency"),
@@ -68,28 +69,7 @@ POSITION in the amount; `not_counted` are further ones whose amount is unknown o
 `value` is the amount in `value_currency` at the reference rate of `rate_day`; it is null unless a
 currency was asked for, or if there is no rate, and `valued_by` names the rate or says why.
 """
-FUNDS_WORDS: Final = {
-    "own_banks": "own banks",
-    "own_wallets": "own wallets",
-    "held_by_provider": "held by the provider",
-    "in_transit": "in transit",
-    "intraday": "reported since, not proved",
-    "not_proved": "not proved",
-}
-"""The words for each kind of funds, in the order of display."""
-OWN_BANK, OWN_WALLET, PROVIDER, IN_TRANSIT = "own_bank", "own_wallet", "provider", "in_transit"
-POSITION_WORDS: Final = {
-    OWN_BANK: "Own bank",
-    OWN_WALLET: "Own wallet",
-    PROVIDER: "Provider",
-    IN_TRANSIT: "In transit",
-}
-_FUNDS_OF: Final = {
-    OWN_BANK: "own_banks",
-    OWN_WALLET: "own_wallets",
-    PROVIDER: "held_by_provider",
-    IN_TRANSIT: "in_transit",
-}
+OWN_BANKS, OWN_WALLETS, PROVIDER, IN_TRANSIT = tuple(FUNDS_WORDS)[:4]
 _CREDIT: Final = "virtual-account credit, not converted"
 _BETWEEN_BANKS: Final = "between own bank accounts"
 _MOVEMENTS: Final = step_sql("treasury.close.cash.steps", "movements_since")
@@ -114,14 +94,46 @@ def position(
     computed from. Then only the bank accounts and wallets are known.
     """
     today = now.astimezone(zone).date()
+    is_used = uses_services or synced_at(snapshot) is not None
     rows = [
         *_bank_rows(snapshot, accounts, today),
         *_wallet_rows(snapshot, now, zone),
-        *(_provider_rows(r, zone) if r is not None else ()),
+        *(_provider_rows(r, zone, uses_services=is_used) if r is not None else ()),
         *(_transit_rows(r) if r is not None else ()),
     ]
-    if r is None and uses_services:
+    if r is None and is_used:
         rows.append(_not_read("the services were never read"))
+    return pa.Table.from_pylist(rows, schema=POSITION)
+
+
+def month_position(r: Reconciliation, balances: pa.Table) -> pa.Table:
+    """Return what every account held at the end of a month; columns as in POSITION.
+
+    `balances` are the month's balances, so that both show the same amounts and proofs.
+    """
+    reports = {
+        plain_account(row["account"])
+        for row in r.statements.arrow.to_pylist()
+        if row["source"] == "provider_report"
+    }
+    kinds = {"bank": OWN_BANKS, "custodial": PROVIDER, "company": OWN_WALLETS}
+    rows = [
+        {
+            "funds": kinds[row["kind"]],
+            "name": row["name"],
+            "account": plain_account(row["of"]) if row["kind"] == "bank" else row["of"],
+            "currency": row["currency"],
+            "booked": row["closing"],
+            "booked_on": r.month.last,
+            "proved": row["proved"],
+            "proved_by": row["proved_by"],
+            "problem": row["problem"],
+            "next_step": row["next_step"],
+        }
+        for row in balances.to_pylist()
+        if row["kind"] != "bank" or plain_account(row["of"]) not in reports
+    ]
+    rows += [*_credit_rows(r), *_transit_rows(r)]
     return pa.Table.from_pylist(rows, schema=POSITION)
 
 
@@ -150,10 +162,10 @@ def funds(held: pa.Table) -> pa.Table:
     """
     groups: dict[tuple[str, str], list[_Row]] = defaultdict(list)
     for row in held.to_pylist():
-        kind = _FUNDS_OF[row["kind"]]
-        if not row["proved"] and row["kind"] != IN_TRANSIT:
+        kind = row["funds"]
+        counts = row["proved"] or kind != IN_TRANSIT
+        if not row["proved"] and kind != IN_TRANSIT:
             kind = "not_proved"
-        counts = row["proved"] or row["kind"] != IN_TRANSIT
         part = {"amount": row["booked"], "on": row["booked_on"], "counts": counts}
         groups[kind, row["currency"] or ""].append(part)
         if row["intraday"]:
@@ -178,7 +190,7 @@ def _fund(kind: str, currency: str, parts: Sequence[_Row]) -> _Row:
         "currency": currency,
         "amount": total(part["amount"] for part in counted) if counted else None,
         "proved_to": min((part["on"] for part in counted if part["on"]), default=None)
-        if kind != "in_transit"
+        if kind != IN_TRANSIT
         else None,
         "positions": len(counted),
         "not_counted": len(parts) - len(counted),
@@ -212,7 +224,7 @@ def _bank_rows(snapshot: Snapshot, accounts: Sequence[BankAccount], today: date)
             unclear = f"{count(since['unclear'], 'movement')} without amount or day not counted"
             problem = "; ".join(filter(None, (problem, unclear)))
         yield {
-            "kind": OWN_BANK,
+            "funds": OWN_BANKS,
             "name": (declared.name if declared else "") or row["account"],
             "account": row["account"],
             "currency": row["currency"],
@@ -237,7 +249,7 @@ def _wallet_rows(snapshot: Snapshot, now: datetime, zone: ZoneInfo) -> Iterator[
     for wallet in latest_balances(snapshot, now, zone):
         is_proved = wallet.balance is not None and not wallet.problem
         yield {
-            "kind": OWN_WALLET,
+            "funds": OWN_WALLETS,
             "name": f"company wallet on {wallet.chain}",
             "account": wallet.address,
             "currency": wallet.asset,
@@ -255,17 +267,17 @@ def _wallet_rows(snapshot: Snapshot, now: datetime, zone: ZoneInfo) -> Iterator[
 # The provider.
 
 
-def _provider_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Row]:
+def _provider_rows(r: Reconciliation, zone: ZoneInfo, *, uses_services: bool) -> Iterator[_Row]:
     """Yield the custodial balances that the service shows, and credits that wait for conversion."""
     for row in provider_exposure(r, zone).positions.arrow.to_pylist():
-        if row["kind"] == NOT_READ:
+        if row["kind"] == NOT_READ and uses_services:
             yield _not_read(row["problem"])
         if row["kind"] != CUSTODY:
             continue
         amount = row["in_doubt"] if row["problem"] else row["amount"]
         since = row["since"]
         yield {
-            "kind": PROVIDER,
+            "funds": PROVIDER,
             "name": row["reference"],
             "account": row["subject_id"].rpartition("/")[0],
             "currency": row["currency"],
@@ -277,6 +289,11 @@ def _provider_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Row]:
             "problem": row["problem"],
             "next_step": row["next_step"],
         }
+    yield from _credit_rows(r)
+
+
+def _credit_rows(r: Reconciliation) -> Iterator[_Row]:
+    """Yield the credits of virtual accounts that the provider has not converted to coins."""
     waiting: dict[tuple[str, str], list[_Row]] = defaultdict(list)
     sure, _ = in_transit(r)
     for row in sure:
@@ -289,7 +306,7 @@ def _provider_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Row]:
     ]
     for (where, currency), credits_ in sorted(waiting.items()):
         yield {
-            "kind": PROVIDER,
+            "funds": PROVIDER,
             "name": "credits of virtual accounts, not converted",
             "account": where,
             "currency": currency,
@@ -302,7 +319,7 @@ def _provider_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Row]:
 
 def _not_read(problem: str) -> _Row:
     return {
-        "kind": PROVIDER,
+        "funds": PROVIDER,
         "name": "services",
         "proved": False,
         "problem": problem,
@@ -321,7 +338,7 @@ def _transit_rows(r: Reconciliation) -> Iterator[_Row]:
         arrived = row["may_have_arrived_on"]
         is_sure = arrived is None or arrived > r.month.last
         yield {
-            "kind": IN_TRANSIT,
+            "funds": IN_TRANSIT,
             "name": row["what"],
             "account": row["reference"],
             "currency": row["currency"],
@@ -335,7 +352,7 @@ def _transit_rows(r: Reconciliation) -> Iterator[_Row]:
     for row in r.internal_transfers.arrow.to_pylist():
         if row["kind"] == _BETWEEN_BANKS and row["in_on"] is None:
             yield {
-                "kind": IN_TRANSIT,
+                "funds": IN_TRANSIT,
                 "name": "own transfer, debited and not credited",
                 "account": f"{row['sent_from']} to {row['received_by']}",
                 "currency": row["currency"],

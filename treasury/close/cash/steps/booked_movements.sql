@@ -8,5 +8,5 @@ SELECT
 FROM statement_entries AS e
 JOIN statements AS s ON s.statement_id = e.statement_id
 WHERE e.vanished_at IS NULL AND s.vanished_at IS NULL AND coalesce(e.entry_status, 'BOOK') = 'BOOK'
-    AND e.booking_date >= $since
+    AND e.booking_date >= $since AND e.amount IS NOT NULL
 ORDER BY e.booking_date, e.entry_id
