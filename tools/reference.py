@@ -155,7 +155,7 @@ colleagues](colleagues.md) shows an example.
 
 ## Kinds
 
-The kinds are grouped by the party that has to act, in the order of the first screen. `--kind`
+The kinds are grouped by the party that has to act, in the order of the list. `--kind`
 accepts the name.
 """
 

@@ -110,6 +110,16 @@ def test_each_row_of_the_month_names_the_command_that_lists_its_items(
     assert listed_by(month_end, last.command) == [each.item_id for each in last.items]
 
 
+def test_a_month_and_a_row_may_be_given_in_any_way(month_end: Workspace, october: Status) -> None:
+    row = october.rows[0]
+    ids = [each.item_id for each in row.items]
+    assert listed_by(month_end, f"treasury status {row.name} --month 2026-10") == ids
+    two = CliRunner().invoke(
+        treasury, ["-w", str(month_end.folder), "status", "2026-10", "--month", "2026-09"]
+    )
+    assert (two.exit_code, "at most one month and one row" in two.output) == (2, True)
+
+
 def test_a_row_that_does_not_exist_suggests_the_nearest(morning: Status) -> None:
     assert len(morning.listed("other")) == 0
     with pytest.raises(InputError, match="'deside' is no row of this screen; is it decide"):

@@ -274,22 +274,24 @@ def _print_gas(view: CommandView, fees: Fees) -> None:
 
 
 @click.command()
-@month_argument
-@click.argument("row", required=False)
+@click.argument("asked", metavar="[YYYY-MM] [ROW]", nargs=-1)
+@click.option("--month", metavar="YYYY-MM", help="The month; default: what is open now.")
 @view_options
-def status(view: CommandView, row: str | None, month: str | None) -> None:
+def status(view: CommandView, asked: tuple[str, ...], month: str | None) -> None:
     """Show what is open now or, with a month, the state of that month.
 
     ROW lists the open items that a row of the screen counts: pay, send, decide, fix, prove, other,
     provider, bank, colleague, time or waiting; for a month, a kind of item that blocks its close.
     """
-    # The month may be left out before a row.
-    if row is None and month is not None and not month[:1].isdigit():
-        row, month = month, None
-    workspace = view.workspace
-    if row is not None:
+    months = {*filter(None, [month]), *(word for word in asked if word[:1].isdigit())}
+    rows = [word for word in asked if not word[:1].isdigit()]
+    if len(months) > 1 or len(rows) > 1:
+        raise click.UsageError("give at most one month and one row")
+    month, workspace = next(iter(months), None), view.workspace
+    for row in rows:
         items = workspace.status(month).listed(row)
         _print_items(view, items, among=items, title=f"{len(items):,} open items: {row}")
+    if rows:
         return
     if not view.is_table:
         view.rows(workspace.facts(month).arrow)

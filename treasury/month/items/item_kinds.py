@@ -29,7 +29,7 @@ TURNS: Final[dict[Turn, str]] = {
     "bank": "bank's",
     "time": "time's",
 }
-"""Who acts next, in the order of the first screen, with the word on screen."""
+"""Who acts next, in the order of lists, with the word on screen."""
 TASKS: Final[dict[Task, str]] = {
     "pay": "Pay",
     "send": "Send coins",
@@ -38,7 +38,7 @@ TASKS: Final[dict[Task, str]] = {
     "prove": "Complete the evidence",
     "other": "other",
 }
-"""Our work on open items, in the order of the first screen, with the words on screen."""
+"""Our work on open items, in the order of the morning's screen, with the words on it."""
 OWNERS: Final[dict[Turn, str]] = {
     "us": "Treasury",
     "colleague": "Checker",
@@ -68,7 +68,7 @@ class ItemKind(msgspec.Struct, frozen=True):
 
 _ROWS: Final = package_rows("treasury.month.items", "item_kinds.csv")
 KINDS: Final = {row["name"]: convert(row, ItemKind) for row in _ROWS}
-"""Every kind by its name; kinds with the same `turn` are in the order of the first screen."""
+"""Every kind by its name; kinds with the same `turn` are in the order of lists."""
 KIND_WORDS: Final = {shown_code("kind", name): kind.label for name, kind in KINDS.items()}
 """The label of each kind by its code in results.
 

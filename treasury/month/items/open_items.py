@@ -86,7 +86,7 @@ def flow_words(sums: Sequence[tuple[_Way, Decimal]], currency: str) -> str:
 
 
 class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """The items of one kind in one currency: a line of the first screen.
+    """The items of one kind in one currency: a line of a summary.
 
     `blocking` counts the items that prevent the close, `carried` the items that two people have
     accepted, `unstated` those without an amount in their record, and `earlier` those about bank
@@ -185,7 +185,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         """Return the items that meet all given conditions.
 
         `month` is the month of origin. A kind is given by its name or its word on screen; a task is
-        our work, as in a row of the first screen. Raise InputError for an unknown kind, turn, task
+        our work, as in a row of the morning's screen. Raise InputError for an unknown kind, turn, task
         or way of blocking. For any other condition use `table.where(…)` or `df`.
 
         Examples
@@ -293,7 +293,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def turns(self) -> Mapping[Turn, int]:
-        """The number of items by who acts next, in the order of the first screen."""
+        """The number of items by who acts next, in the order of lists."""
         counts = {turn: sum(item.turn == turn for item in self.items) for turn in TURNS}
         return {turn: count for turn, count in counts.items() if count}
 
