@@ -185,8 +185,8 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         """Return the items that meet all given conditions.
 
         `month` is the month of origin. A kind is given by its name or its word on screen; a task is
-        our work, as in a row of the morning's screen. Raise InputError for an unknown kind, turn, task
-        or way of blocking. For any other condition use `table.where(…)` or `df`.
+        our work, as in a row of the morning's screen. Raise InputError for an unknown kind, turn,
+        task or way of blocking. For any other condition use `table.where(…)` or `df`.
 
         Examples
         --------
