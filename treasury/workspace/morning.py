@@ -66,7 +66,7 @@ def morning_of(t: WorkspaceDecisions) -> Morning:
             if closing.preparation is not None:
                 verdict = f"{verdict}; {signature_words(closing)}"
     desk, uses_services = t.settings.workspace, t.settings.services is not None
-    held = position(
+    balances = position(
         t.snapshot(), t.settings.accounts, r, now=now, zone=zone, uses_services=uses_services
     )
     return Morning(
@@ -80,6 +80,6 @@ def morning_of(t: WorkspaceDecisions) -> Morning:
         ended=ended,
         synced_at=synced,
         are_services_used=uses_services or synced is not None,
-        funds=funds(held),
+        funds=funds(balances),
         why=why,
     )

@@ -274,17 +274,17 @@ def _print_gas(view: CommandView, fees: Fees) -> None:
 
 
 @click.command()
-@click.argument("asked", metavar="[YYYY-MM] [ROW]", nargs=-1)
+@click.argument("words", metavar="[YYYY-MM] [ROW]", nargs=-1)
 @click.option("--month", metavar="YYYY-MM", help="The month; default: what is open now.")
 @view_options
-def status(view: CommandView, asked: tuple[str, ...], month: str | None) -> None:
+def status(view: CommandView, words: tuple[str, ...], month: str | None) -> None:
     """Show what is open now or, with a month, the state of that month.
 
     ROW lists the open items that a row of the screen counts: pay, send, decide, fix, prove, other,
     provider, bank, colleague, time or waiting; for a month, a kind of item that blocks its close.
     """
-    months = {*filter(None, [month]), *(word for word in asked if word[:1].isdigit())}
-    rows = [word for word in asked if not word[:1].isdigit()]
+    months = {*filter(None, [month]), *(word for word in words if word[:1].isdigit())}
+    rows = [word for word in words if not word[:1].isdigit()]
     if len(months) > 1 or len(rows) > 1:
         raise click.UsageError("give at most one month and one row")
     month, workspace = next(iter(months), None), view.workspace

@@ -402,8 +402,8 @@ def open_now(
         and not (item.subject in _AT_MONTHS_END and (item.since is None or item.since >= today))
     ]
     present = {item.item_id for item in now}
-    left = (item for item in ended or () if item.subject in _AT_MONTHS_END)
-    everything = (*now, *(item for item in left if item.item_id not in present))
+    evidence = (item for item in ended or () if item.subject in _AT_MONTHS_END)
+    everything = (*now, *(item for item in evidence if item.item_id not in present))
     return OpenItems(running.month, tuple(sorted(everything, key=_place)), running.sql)
 
 

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from treasury.close.cash.position import FUNDS_WORDS
 from treasury.close.result_words import amount_words, day
 from treasury.core.coins import NATIVE_COINS
 from treasury.core.money import CURRENCIES
 from treasury.core.tables.table_view import html_grid
+from treasury.core.wording import FUNDS as FUNDS_WORDS
 from treasury.report.screens.screen_rows import SCREEN_WIDTH
 
 _COMMAND: Final = "treasury cash"
@@ -28,17 +28,20 @@ def funds_lines(funds: pa.Table, today: date) -> list[str]:
     currencies, rows = _grid(funds, today)
     if not rows:
         return []
-    shown = len(currencies)
-    while shown > 1 and _width(rows, currencies, shown) > SCREEN_WIDTH:
-        shown -= 1
-    table = [["FUNDS", *currencies[:shown], ""], *([*row[: shown + 1], row[-1]] for row in rows)]
-    widths = [max(len(row[at]) for row in table) for at in range(shown + 2)]
+    fitting = len(currencies)
+    while fitting > 1 and _width(rows, currencies, fitting) > SCREEN_WIDTH:
+        fitting -= 1
+    table = [
+        ["FUNDS", *currencies[:fitting], ""],
+        *([*row[: fitting + 1], row[-1]] for row in rows),
+    ]
+    widths = [max(len(row[at]) for row in table) for at in range(fitting + 2)]
     lines = []
     for first, *amounts, last in table:
         cells = [f"{cell:>{width}}" for cell, width in zip(amounts, widths[1:-1], strict=True)]
         lines.append(_GAP.join((f"{first:<{widths[0]}}", *cells, last)).rstrip())
-    if shown < len(currencies):
-        lines.append(f"  and {', '.join(currencies[shown:])}: {_COMMAND}")
+    if fitting < len(currencies):
+        lines.append(f"  and {', '.join(currencies[fitting:])}: {_COMMAND}")
     return lines
 
 
@@ -56,11 +59,11 @@ def _grid(funds: pa.Table, today: date) -> tuple[list[str], list[_Cells]]:
     A further row has what differs by currency: the day, and the number of amounts not counted.
     """
     facts = funds.to_pylist()
-    named = {row["currency"] for row in facts if row["currency"]}
-    rank = {name: sum(row["currency"] == name for row in facts) for name in named}
+    codes = {row["currency"] for row in facts if row["currency"]}
+    rank = {name: sum(row["currency"] == name for row in facts) for name in codes}
     native = set(NATIVE_COINS.values())
     currencies = sorted(
-        named, key=lambda name: (name not in CURRENCIES, name in native, -rank[name], name)
+        codes, key=lambda name: (name not in CURRENCIES, name in native, -rank[name], name)
     )
     rows = []
     for kind, words in FUNDS_WORDS.items():
@@ -98,8 +101,8 @@ def _note(row: Mapping[str, Any] | None, one_day: date | None, today: date) -> s
     return ", ".join(filter(None, parts))
 
 
-def _width(rows: Sequence[_Cells], currencies: Sequence[str], shown: int) -> int:
+def _width(rows: Sequence[_Cells], currencies: Sequence[str], fitting: int) -> int:
     columns = [max(map(len, column)) for column in zip(*rows, strict=True)]
     amounts = [max(width, len(name)) for width, name in
-               zip(columns[1 : shown + 1], currencies, strict=False)]  # fmt: skip
-    return columns[0] + columns[-1] + sum(amounts) + len(_GAP) * (shown + 1)
+               zip(columns[1 : fitting + 1], currencies, strict=False)]  # fmt: skip
+    return columns[0] + columns[-1] + sum(amounts) + len(_GAP) * (fitting + 1)

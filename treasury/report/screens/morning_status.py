@@ -62,36 +62,36 @@ def morning_screen(morning: Morning) -> Status:
     """Return the screen of everything that is open now, by the work that it needs."""
     today = morning.now.astimezone(morning.zone).date()
     title = _title(morning)
-    funds, held = funds_lines(morning.funds, today), funds_html(morning.funds, today)
+    funds, funds_grid = funds_lines(morning.funds, today), funds_html(morning.funds, today)
     name = morning.month.title.split(" ")[0].upper()
     below = _labelled(name, morning.verdict, f"{_COMMAND} {morning.month}")
     if morning.items is None:
         steps = line("TODAY", f"not known: {clean(morning.why)}")
-        html = f"<p>{safe_html(title)}</p>{held}<p>{safe_html(steps)}</p>"
+        html = f"<p>{safe_html(title)}</p>{funds_grid}<p>{safe_html(steps)}</p>"
         return Status([title, *funds, *folded(steps, SCREEN_WIDTH), *below], html)
     tasks, turns = morning_rows(morning.items)
     waiting_for = morning.items.where(lambda item: item.turn != "us")
-    ours = len(morning.items) - len(waiting_for)
+    our_items = len(morning.items) - len(waiting_for)
     sides = " · ".join(f"{row.name} {len(row.items):,}" for row in turns)
     waiting = _labelled("WAITING FOR", sides or "nobody", f"{_COMMAND} waiting" if sides else "")
-    head = f"TODAY {ours:,} of {len(morning.items):,} open"
+    head = f"TODAY {our_items:,} of {len(morning.items):,} open"
     if not len(morning.items):
-        shown = [line("TODAY", open_words(morning.items))]
+        work = [line("TODAY", open_words(morning.items))]
     elif not tasks:
-        shown = [line("TODAY", "nothing for us: everything that could be open was asked")]
+        work = [line("TODAY", "nothing for us: everything that could be open was asked")]
     else:
         # One line is for the title, and one for the state of `treasury watch`.
         room = SCREEN_LINES - 2 - len(funds) - len(waiting) - len(below)
-        shown = row_lines(tasks, head, "start with", today=today, room=room)
+        work = row_lines(tasks, head, "start with", today=today, room=room)
     call = "t.status()"
     html = (
-        f"<p>{safe_html(title)}</p>{held}<p>{safe_html(head if tasks else shown[0])}</p>"
+        f"<p>{safe_html(title)}</p>{funds_grid}<p>{safe_html(head if tasks else work[0])}</p>"
         f"{tiles_html(tasks, today=today, call=call)}"
         f"<p>WAITING FOR {len(waiting_for):,}</p>{tiles_html(turns, today=today, call=call)}"
         f"<p>{name} {safe_html(morning.verdict)} · "
         f"<code>t.status({str(morning.month)!r})</code></p>"
     )
-    lines = [title, *funds, *shown, *waiting, *below]
+    lines = [title, *funds, *work, *waiting, *below]
     none = morning.items.where(lambda _: False)
     lists = dict.fromkeys(MORNING_ROWS, none) | {"waiting": waiting_for}
     return Status(lines, html, (*tasks, *turns), lists)
@@ -101,7 +101,7 @@ def morning_rows(items: OpenItems) -> tuple[tuple[ScreenRow, ...], tuple[ScreenR
     """Return the rows of our work and of the sides that we wait for; each item is in one row."""
     turns = [(turn, turn, items.select(turn=turn)) for turn in _WAITING_ORDER]
     tasks = [(task, label, items.select(task=task)) for task, label in TASKS.items()]
-    ours, others = (
+    our_items, others = (
         tuple(
             ScreenRow(name=name, label=label, items=members, command=f"{_COMMAND} {name}")
             for name, label, members in rows
@@ -109,7 +109,7 @@ def morning_rows(items: OpenItems) -> tuple[tuple[ScreenRow, ...], tuple[ScreenR
         )
         for rows in (tasks, turns)
     )
-    return ours, others
+    return our_items, others
 
 
 MORNING_ROWS: Final = (*TASKS, *_WAITING_ORDER, "waiting")

@@ -166,9 +166,9 @@ def _packed(amounts: Sequence[str], width: int) -> list[str]:
 
 def _first(amounts: Sequence[str], width: int) -> str:
     """Return as many amounts as fit a width and the number of the others; an amount is not cut."""
-    for shown in range(len(amounts), 0, -1):
-        left = len(amounts) - shown
-        text = " · ".join(amounts[:shown]) + (f" + {left:,} more" if left else "")
+    for fitting in range(len(amounts), 0, -1):
+        others = len(amounts) - fitting
+        text = " · ".join(amounts[:fitting]) + (f" + {others:,} more" if others else "")
         if len(text) <= width:
             return text
     return f"in {len(amounts):,} currencies" if amounts else ""
