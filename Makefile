@@ -9,7 +9,7 @@ ALLOW_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 # The processes that the tests start reuse compiled files.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install demo test acceptance coverage check shape notebook bench torture lock docs pictures
+.PHONY: help install demo test acceptance coverage check shape notebook bench torture lock docs pictures screens
 
 help:
 	@echo "make demo      close the month of a practice company"
@@ -21,6 +21,7 @@ help:
 	@echo "make bench     measure, in ratios (BENCH=reconcile for one part)"
 	@echo "make torture   attack the kinds of actions in 13,570 runs, and count the effects"
 	@echo "make docs      write the generated pages of docs/"
+	@echo "make screens   write what commands print into README.md and docs/"
 	@echo "make pictures  take the pictures of README.md and docs/ (needs Chromium)"
 	@echo "make lock      write locks/ (needs uv; UPGRADE=1 takes newer versions)"
 
@@ -77,6 +78,9 @@ torture: .venv/dev.stamp
 
 docs: .venv/dev.stamp
 	@.venv/bin/python tools/reference.py
+
+screens: .venv/dev.stamp
+	@.venv/bin/python tools/screens.py
 
 pictures: .venv/dev.stamp
 	@.venv/bin/python tools/pictures.py

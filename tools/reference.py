@@ -74,12 +74,17 @@ $ treasury exceptions --month 2026-10 --format json   # every column
 
 ```python
 items = t.open_items("2026-10")  # .groups, .turns, .blocking, .select(kind="overdue"), .table, .df
+t.status().lists["pay"]          # what is open now, by row of the morning's screen
 ```
 
 This list contains everything that is not settled in a month: unexplained bank lines, unfinished
 requests and transfers, statements and balances without proof, and pending actions and decisions.
 Each item appears once. `treasury status`, the exceptions panel, and the checklist, report, workbook
 and notebook of a close all show and count rows of this list.
+
+`treasury status` without a month shows what is open now: the current month's list, and the evidence
+of the last month until that is closed. Evidence of the current month is an item once its day has
+ended. `treasury status pay` lists the items of a row.
 
 - [The list](#the-list)
 - [Payment files and hashes](#payment-files-and-hashes)
@@ -177,7 +182,7 @@ colleagues](colleagues.md) shows an example.
 
 ## Kinds
 
-The kinds are grouped by the party that has to act, in the order of the first screen. `--kind`
+The kinds are grouped by the party that has to act, in the order of the list. `--kind`
 accepts the name.
 """
 

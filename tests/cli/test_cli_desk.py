@@ -86,18 +86,18 @@ def test_the_printed_table_agrees_with_the_desk(month_end: Workspace) -> None:
 def test_the_first_screen_is_not_provable_without_a_provider_report(
     month_end: Workspace, month_end_unreported: Workspace
 ) -> None:
-    assert "Credits not provable" in run(month_end_unreported, "status").stdout
-    assert "Credits not provable" not in run(month_end, "status").stdout
+    assert "Credits not provable" in run(month_end_unreported, "status", "2026-10").stdout
+    assert "Credits not provable" not in run(month_end, "status", "2026-10").stdout
     assert "NOT PROVABLE" in run(month_end_unreported, "reconcile", "--month", "2026-10").stdout
 
 
 @pytest.mark.acceptance
 def test_the_first_screen_has_the_desks_layout(month_end: Workspace) -> None:
-    told = run(month_end, "status").stdout
+    told = run(month_end, "status", "2026-10").stdout
     title = "October 2026 · Harbour Lane Trading NV · SANDBOX, no real money"
     assert told.splitlines()[0] == f"{title} · known at 2 Nov 09:00 CET"
-    for word in ("STATEMENTS  3 of 3 proved, to 31 Oct", "BANK LINES", "yours", "provider's",
-                 "IN TRANSIT", "FEES", "CLOSE", "BLOCKED by", "OPEN"):  # fmt: skip
+    for word in ("STATEMENTS   3 of 3 proved, to 31 Oct", "BANK LINES", "SIGNED", "IN TRANSIT",
+                 "FEES", "CLOSE        not ready", "BLOCKS", "NEXT"):  # fmt: skip
         assert word in told
 
 
@@ -229,11 +229,14 @@ def test_the_demo_refuses_the_folder_of_a_real_desk(tmp_path: Path) -> None:
     assert (tmp_path / FILE_NAME).read_text() == text
 
 
-def shown_in_the_readme() -> list[str]:
-    """Return the lines of the first screen in README.md; each may be cut at its end."""
-    readme = Path(__file__).parents[2] / "README.md"
-    (shown,) = re.findall(r"```text\n(.*?)```", readme.read_text("utf-8"), re.DOTALL)
-    return shown.splitlines()
+def shown_in_the_readme() -> dict[str, list[str]]:
+    """Return the lines that README.md shows of each command, without the place of the report."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    shown = re.findall(r"<!-- prints: treasury (.*?) -->\n```text\n(.*?)```", readme, re.DOTALL)
+    return {
+        command: [line for line in text.splitlines() if not line.startswith("REPORT")]
+        for command, text in shown
+    }
 
 
 @pytest.mark.acceptance
@@ -241,10 +244,12 @@ def test_the_demo_can_run_twice_and_ends_with_the_first_screen(tmp_path: Path) -
     for _ in range(2):
         done = shell(tmp_path, "demo")
         assert done.returncode == 0, done.stderr
-        assert "October 2026 · Harbour Lane Trading NV · SANDBOX" in done.stdout
+        assert "Mon 2 Nov 2026 09:00 CET · Harbour Lane Trading NV · SANDBOX" in done.stdout
         printed = done.stdout.split("\n")
-        for line in shown_in_the_readme():
-            assert any(one.startswith(line) for one in printed), line
+        for command, lines in shown_in_the_readme().items():
+            output = printed if command == "status" else shell(tmp_path, *command.split()).stdout
+            assert lines
+            assert [line for line in lines if line not in output] == []
         assert (tmp_path / "close" / "2026-10" / "report.html").is_file()
         assert (tmp_path / "close" / "2026-10" / "close.xlsx").is_file()
     assert shell(tmp_path, "doctor").stdout.endswith("\neverything required is in order\n")

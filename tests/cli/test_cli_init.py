@@ -203,7 +203,7 @@ def test_bank_files_alone_are_read_proved_and_exported_and_the_status_names_the_
     desk = tmp_path / "desk"
     done = init(desk, "--company", "Harbour", "--bank-file", str(CAMT))
     assert "the bank files are stored; the first month is " in done.stdout
-    assert "STATEMENTS  1 of 1 proved" in done.stdout
+    assert "STATEMENTS   1 of 1 proved" in done.stdout
     run = CliRunner()
 
     def ask(*arguments: str) -> Result:
@@ -215,8 +215,8 @@ def test_bank_files_alone_are_read_proved_and_exported_and_the_status_names_the_
     assert lines.exit_code == 0
     assert len(lines.stdout.splitlines()) == 1 + stored[0]["entry_count"]
     status = ask("status", "--month", month)
-    assert "STATEMENTS  1 of 1 proved" in status.stdout
-    assert "\nNOT SET UP  the services would add what is to be paid" in status.stdout
+    assert "STATEMENTS   1 of 1 proved" in status.stdout
+    assert "\nFEES         not used here" in status.stdout
     exported = ask("export", "--month", month, "--out", str(tmp_path / "books"))
     assert exported.exit_code == 0
     assert (tmp_path / "books" / "journal.csv").is_file()

@@ -12,7 +12,7 @@ from treasury.core.errors import InputError
 from treasury.workspace import Workspace
 
 VERBS = (
-    ("status",), ("reconcile",), ("exceptions",), ("fees",), ("close",), ("export",), ("compare",),
+    ("reconcile",), ("exceptions",), ("fees",), ("close",), ("export",), ("compare",),
     ("periods", "roll-forward"), ("items", "list"),
 )  # fmt: skip
 

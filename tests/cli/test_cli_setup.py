@@ -71,5 +71,5 @@ def test_bank_files_alone_give_lines_and_books_and_list_the_benefits_of_services
     folder, shown = followed
     assert len((folder / "lines.csv").read_text("utf-8").splitlines()) == 34
     assert (folder / "books" / "journal.csv").is_file()
-    assert "STATEMENTS  1 of 1 proved, to 31 Oct" in shown
-    assert "\nNOT SET UP  the services would add what is to be paid" in shown
+    assert "STATEMENTS   1 of 1 proved, to 31 Oct" in shown
+    assert "\nFEES         not used here" in shown

@@ -9,7 +9,7 @@ import pytest
 from signed import ANNA, BERT
 
 from treasury.close.checklist import checklist
-from treasury.core.errors import ActionRefused
+from treasury.core.errors import ActionRefused, NothingStored
 from treasury.core.settings import FILE_NAME
 from treasury.report.pack.pack_verification import verify_pack
 from treasury.workspace import Workspace
@@ -67,9 +67,17 @@ def desk(tmp_path: Path) -> Workspace:
 
 def test_a_company_with_bank_files_alone_closes_its_month(desk: Workspace, tmp_path: Path) -> None:
     screen = desk.status("2026-10")
-    assert "CLOSE               ready: balances proved, lines not reconciled" in screen
-    assert "FEES                not used here" in screen
+    assert "CLOSE        ready to close: balances proved, lines not reconciled" in screen
+    assert "FEES         not used here" in screen
     assert "treasury sync" not in screen
+    morning = desk.status()
+    assert "services not used here" in morning.splitlines()[0]
+    assert "treasury sync" not in morning
+    assert morning.listed("decide").by_id.keys() == desk.open_items("2026-10").by_id.keys()
+    for ask in (desk.awaiting_funds, desk.fees, desk.exposure):
+        with pytest.raises(NothingStored, match="not used here") as unused:
+            ask()
+        assert "treasury sync" not in str(unused.value.do)
     items = desk.open_items("2026-10")
     assert {item.kind for item in items} == {"not_reconciled"}
     assert len(items) == 2

@@ -65,9 +65,7 @@ def test_a_late_decision_names_both_months_and_leaves_the_closed_one(
     assert any("October 2026 is closed; these items were open then" in text for text in notes), (
         notes
     )
-    assert "LATE                1 item since the close: treasury periods late" in desk.status(
-        "2026-10"
-    )
+    assert "LATE         1 item since the close: treasury periods late" in desk.status("2026-10")
 
 
 def test_the_open_month_posts_the_difference_and_lists_it(

@@ -217,7 +217,7 @@ def test_a_closed_month_is_recomputed_identically_despite_later_knowledge(
     now = later.reconcile("2026-10")
     assert now.lines.arrow.equals(before.lines.arrow)
     assert len(later.periods.late("2026-10")) == 1
-    assert "LATE                1 item since the close" in later.status("2026-10")
+    assert "LATE         1 item since the close" in later.status("2026-10")
     assert now.matches.rules_hash == before.matches.rules_hash, "a closed month keeps its rules"
     assert later.reconcile("2026-08").matches.rules_hash != before.matches.rules_hash
 

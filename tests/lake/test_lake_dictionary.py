@@ -143,7 +143,13 @@ def test_a_table_or_its_history_is_found_by_name() -> None:
 def test_every_column_of_an_answer_has_a_meaning_and_its_unit(month_end: Workspace) -> None:
     closing = month_end.periods.month("2026-10")
     answers = {name: answer_of(closing) for name, answer_of in ANSWERS.items()}
-    answers["awaiting_funds"] = month_end.awaiting_funds()
+    cash = month_end.cash()
+    answers |= {
+        "awaiting_funds": month_end.awaiting_funds(),
+        "cash_position": cash.position,
+        "cash_flows": cash.flows,
+        "cash_forecast": cash.forecast,
+    }
     described = {name: month_end.tables(name).where(section=dictionary.OWN) for name in answers}
     listed = month_end.tables().where(origin=dictionary.ANSWER)
     assert set(listed["table"]) == set(answers)

@@ -77,7 +77,7 @@ def test_an_action_that_waits_for_a_colleague_is_in_the_list_of_its_month(month:
     assert (item.kind, item.turn, item.blocks) == ("approval_waits", "colleague", "never")
     assert (item.amount, item.currency, item.month) == (Decimal("1.00"), "USDC", "2026-10")
     assert f"action:{name}" in [row.key for row in rows_of(desk.panels.exceptions(size=100))]
-    assert "Action waits for approval" in desk.status("2026-10")
+    assert f"action:{name}" in desk.status().listed("colleague").by_id
 
 
 @pytest.mark.acceptance

@@ -185,7 +185,7 @@ def test_the_result_of_a_file_shows_in_both_panels_and_on_the_first_screen(
         expect(row(panel, state).filter(has_text=reference)).to_be_visible()
 
     start = f"import treasury\nt = treasury.open({str(workspace.folder)!r})"
-    screen = "print(t.status('2026-10'))"
+    screen = "t.status()"
     notebook = desk.open("states", start, screen, "t.panels.exceptions('2026-10')").run()
     exceptions = notebook.panel
     expect(exceptions.get_by_role("table")).to_be_visible()
@@ -196,6 +196,6 @@ def test_the_result_of_a_file_shows_in_both_panels_and_on_the_first_screen(
         shown = exceptions.get_by_role("row").filter(has_text=reference).first
         expect(shown).to_contain_text(state)
     printed = notebook.view.locator(".jp-OutputArea-output").first
-    for words in ("In a payment file", "Rejected by the bank"):
+    for words in ("IN FILE", "REJECTED"):
         expect(printed).to_contain_text(words)
     notebook.close()

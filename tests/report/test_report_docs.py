@@ -1,4 +1,4 @@
-"""The pages about fees, accounting, matching and exposure show what the commands print."""
+"""The pages about cash, fees, accounting, matching and exposure show what the commands print."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from treasury.workspace import Workspace
 pytestmark = pytest.mark.acceptance
 
 
-@pytest.mark.parametrize(("name", "examples"), [("fees", 10), ("accounting", 5), ("matching", 3)])
+@pytest.mark.parametrize(
+    ("name", "examples"), [("fees", 10), ("accounting", 5), ("matching", 3), ("cash", 6)]
+)
 def test_every_example_prints_the_output_on_the_page(
     practised: Workspace, tmp_path: Path, name: str, examples: int
 ) -> None:

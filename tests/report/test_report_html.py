@@ -139,7 +139,7 @@ def test_sections_have_the_order_of_the_desk() -> None:
 def test_every_part_of_the_month_is_shown() -> None:
     text = full_page().text
     for words in (
-        "Blocked by 6 items",
+        "Not ready to close: 6 of ",
         "6 items = 6 yours",
         "8 = 1 matched + 1 suggested + 1 unreferenced + 1 conflict + 1 returned",
         "May be PAY-1",

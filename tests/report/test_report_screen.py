@@ -1,6 +1,6 @@
-# ruff: noqa: E501 - the screen is wider than a line of code
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -20,37 +20,38 @@ from report_samples import (
 
 from treasury.close.closing import closing_of
 from treasury.report import (
-    first_screen,
     funding_totals,
     funding_view,
+    month_screen,
     reconciliation_summary,
 )
 from treasury.workspace import Workspace
 
 DESK = """\
 October 2026 · Harbour Lane Trading NV · SANDBOX, no real money · known at 2 Nov 09:00 CET
-STATEMENTS  1 of 1 proved, to 31 Oct
-BANK LINES  3 = 1 matched + 2 suggested
-OPEN                6 items = 5 yours + 1 provider's   treasury exceptions
-  yours       Overdue, not paid     2  EUR          30,000.00  oldest 3 TARGET days   blocks  treasury awaiting-funds
-              Suggested             2  EUR +18,000.10 -204.00  oldest 13 TARGET days  blocks  treasury match open
-              To pay, in time       1  EUR          15,000.00  oldest 3 TARGET days           treasury awaiting-funds
-  provider's  Sent, service silent  1  EUR          25,000.00  oldest 3 TARGET days   blocks  treasury awaiting-funds
-IN TRANSIT 31 Oct   EUR 25,000.00 · USDC 10,000.000000
-FEES                EUR 200.00 on 1 completed request
-CLOSE               BLOCKED by 5 of them
-REPORT              close/report.html · treasury notebook"""
+CLOSE        not ready to close: 5 of 6 open items block it
+SIGNED       not prepared: treasury close 2026-10
+STATEMENTS   1 of 1 proved, to 31 Oct
+BANK LINES   3 = 1 matched + 2 suggested
+FEES         EUR 200.00 on 1 completed request
+IN TRANSIT   at 31 Oct: EUR 25,000.00 · USDC 10,000.000000
+BLOCKS                 items                        amount  treasury status 2026-10 …
+  Overdue, not paid        2                 EUR 30,000.00  overdue
+  Suggested                2  EUR 18,000.10 in, 204.00 out  suggested
+  Sent, service silent     1                 EUR 25,000.00  silent
+REPORT       close/report.html
+NEXT         treasury exceptions 2026-10 --blocking"""
 
 
 def screen(report: Path | None = None, **tables: Any) -> str:
-    return first_screen(closing_of(reconciliation(**tables), ZONE), report=report)
+    return month_screen(closing_of(reconciliation(**tables), ZONE), report=report)
 
 
 def kinds(**tables: Any) -> list[str]:
     return [item.kind for item in closing_of(reconciliation(**tables), ZONE).items]
 
 
-def test_the_first_screen_has_the_layout_of_the_desk() -> None:
+def test_the_months_screen_has_the_layout_of_the_desk() -> None:
     shown = screen(
         Path("close/report.html"),
         lines=[
@@ -76,31 +77,29 @@ def test_the_first_screen_has_the_layout_of_the_desk() -> None:
 
 def test_a_month_with_nothing_left_to_do_is_ready() -> None:
     shown = screen(lines=[line()])
-    assert "OPEN                nothing: everything that could be open was asked" in shown
-    assert "CLOSE               ready" in shown
-    assert "IN TRANSIT 31 Oct   nothing" in shown
-    assert "FEES                no request completed" in shown
-    assert "REPORT              treasury close 2026-10 · treasury notebook" in shown
+    assert "BLOCKS" not in shown
+    assert "CLOSE        ready to close\n" in shown
+    assert "IN TRANSIT   at 31 Oct: nothing" in shown
+    assert "FEES         no request completed" in shown
+    assert "NEXT         treasury close 2026-10" in shown
 
 
 def test_credits_without_a_report_are_not_provable_and_block_the_close() -> None:
     proof = "NOT PROVABLE: no provider report"
     shown = screen(lines=[line()], virtual_accounts=[virtual(proof) for _ in range(4)])
-    assert "  provider's  Credits not provable  4" in shown
-    assert (
-        "CLOSE               BLOCKED by 4 of them; reconciled except credits not provable" in shown
-    )
+    assert re.search(r"^  Credits not provable +4 ", shown, re.MULTILINE)
+    assert "4 of 4 open items block it; reconciled except credits not provable" in shown
 
 
 def test_reconciled_is_not_shown_while_anything_else_blocks() -> None:
     proof = "NOT PROVABLE: no provider report"
     shown = screen(lines=[line(outcome="suggested")], virtual_accounts=[virtual(proof)])
-    assert "BLOCKED by 2 of them\n" in shown
+    assert "2 of 2 open items block it\n" in shown
 
 
 def test_an_overdue_request_is_not_called_unpaid_while_the_bank_must_be_checked() -> None:
     shown = screen(awaiting_funds=[waiting("CHECK BANK")])
-    assert "Check the bank  1  EUR 15,000.00" in shown
+    assert re.search(r"Check the bank +1 +EUR 15,000.00 +check_bank$", shown, re.MULTILINE)
     assert "not paid" not in shown
 
 
@@ -116,27 +115,27 @@ def test_exceptions_of_every_kind_need_a_person() -> None:
     ) == ["needs_decision", "contradicted", "paid_twice", "no_reference", "paid_early"]
 
 
-def test_currencies_have_separate_rows() -> None:
+def test_currencies_are_never_added_up() -> None:
     shown = screen(
         awaiting_funds=[
             waiting(),
             waiting("SEND CRYPTO", currency="USDC", send=Decimal(4800)),
         ]
     )
-    assert "Overdue, not paid        1  EUR     15,000.00" in shown
-    assert "Overdue, coins not sent  1  USDC 4,800.000000" in shown
+    assert re.search(r"^  Overdue, not paid +1 +EUR 15,000\.00 +overdue$", shown, re.MULTILINE)
+    assert re.search(r"^  Overdue, coins not sent +1 +USDC 4,800\.000000 ", shown, re.MULTILINE)
 
 
 def test_an_amount_that_is_not_recorded_is_not_shown_as_zero() -> None:
     shown = screen(awaiting_funds=[waiting(send=None), waiting()])
-    assert "2  EUR 15,000.00 and 1 not recorded" in shown
+    assert "2  EUR 15,000.00 · 1 not recorded" in shown
 
 
 def test_an_account_whose_statements_end_early_blocks_the_close() -> None:
     short = account(covered_to=date(2026, 10, 15), complete=False)
     shown = screen(statements=[account(), short])
-    assert "STATEMENTS  1 of 2 proved, to 15 Oct" in shown
-    assert "BLOCKED by 1 of them\n" in shown
+    assert "STATEMENTS   1 of 2 proved, to 15 Oct" in shown
+    assert "1 of 1 open item blocks it\n" in shown
 
 
 @pytest.mark.parametrize(
@@ -171,7 +170,7 @@ def test_an_incomplete_account_shows_the_step_to_complete_it(
 def test_a_month_without_any_declared_account_is_never_ready() -> None:
     shown = screen(statements=[])
     assert "no account is declared" in shown
-    assert "BLOCKED by 1 of them" in shown
+    assert "1 of 1 open item blocks it" in shown
 
 
 def test_statements_that_reach_into_the_next_month_prove_this_one_to_its_end() -> None:
@@ -181,7 +180,7 @@ def test_statements_that_reach_into_the_next_month_prove_this_one_to_its_end() -
 
 def test_requests_of_a_later_month_are_not_items_of_this_one() -> None:
     november = waiting(approved=datetime(2026, 11, 3, 8, 0, tzinfo=UTC))
-    assert "CLOSE               ready" in screen(awaiting_funds=[november])
+    assert "CLOSE        ready to close" in screen(awaiting_funds=[november])
 
 
 def test_a_blocking_item_counts_only_the_amount_and_age_of_its_month() -> None:
@@ -213,7 +212,7 @@ def test_lines_that_earlier_months_left_open_are_carried_and_block() -> None:
     closing = closing_of(r, ZONE)
     (item,) = closing.items
     assert (item.kind, item.month, item.age) == ("no_reference", "2026-09", 43)
-    assert "CLOSE               BLOCKED by 1 of them" in first_screen(closing)
+    assert "1 of 1 open item blocks it" in month_screen(closing)
 
 
 def test_a_possible_arrival_is_not_counted_as_in_transit() -> None:
@@ -224,7 +223,7 @@ def test_a_possible_arrival_is_not_counted_as_in_transit() -> None:
             transit(may_have_arrived_on=date(2026, 11, 2)),
         ]
     )
-    assert "IN TRANSIT 31 Oct   EUR 50,000.00; 1 more may have arrived: decide them" in shown
+    assert "at 31 Oct: EUR 50,000.00; 1 more may have arrived: decide them" in shown
 
 
 def test_unrecorded_fees_are_reported_missing() -> None:
@@ -248,7 +247,7 @@ def test_the_summary_ties_items_and_sums_in_each_currency() -> None:
             line("d", currency="USD", amount=Decimal(7)),
         ]
     )
-    assert reconciliation_summary(r, zone=ZONE).splitlines()[3:] == [
+    assert reconciliation_summary(r, zone=ZONE).splitlines()[1:] == [
         "EUR                items      in    out",
         "  Matched              1   10.10   0.00",
         "  Unreferenced         1    0.00   5.05",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from treasury.close.closing import Closing
 from treasury.close.fees.fee_table import Fees
 from treasury.close.month_proof import Proof, in_transit
 from treasury.close.result_words import amounts_words, day, moment
 from treasury.core.text import clean
-from treasury.journal.period_history import Close
+from treasury.journal.period_history import Close, Period
 from treasury.month.reconciliation import Reconciliation
 
 ALONE: Final = "signed alone, not reviewed"
@@ -53,8 +54,7 @@ def signature_words(closing: Closing) -> str:
     """Return in words who signed the close and when, or which signature is missing."""
     zone, month = closing.zone, closing.r.month
     if closing.period is not None:
-        close, at = closing.period.close, moment(closing.period.closed_at, zone, month.year)
-        return clean(f"closed by {close.prepared_by}, {review_words(close)}, {at}")
+        return closed_words(closing.period, zone, month.year)
     if closing.preparation is not None:
         at = moment(closing.preparation.prepared_at, zone, month.year)
         by = closing.preparation.close.prepared_by
@@ -62,6 +62,12 @@ def signature_words(closing: Closing) -> str:
             f"prepared by {by}, {at}; a second person signs: treasury close {month} --sign"
         )
     return f"not prepared: treasury close {month}"
+
+
+def closed_words(period: Period, zone: ZoneInfo, year: int) -> str:
+    """Return words such as `closed by anna, reviewed by bert, 5 Nov 10:00 CET`."""
+    close, at = period.close, moment(period.closed_at, zone, year)
+    return clean(f"closed by {close.prepared_by}, {review_words(close)}, {at}")
 
 
 def review_words(close: Close) -> str:

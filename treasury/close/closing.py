@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from treasury.actions.action_states import actions_of
 from treasury.close import period_pins
 from treasury.close.balances import month_balances
+from treasury.close.cash.cash_answer import Cash, month_cash
 from treasury.close.evidence import TABLES, Fingerprint, code_of, fingerprints
 from treasury.close.fees.fee_table import Fees, fees_of
 from treasury.close.late_items import LATE_ITEMS, late_items
@@ -213,6 +214,11 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
         if self.limited_exposure is not None:
             return self.limited_exposure
         return provider_exposure(self.r, self.zone, self.rolled.exposure_limits.arrow)
+
+    @cached_property
+    def cash(self) -> Cash:
+        """The funds at the month's end, and the flows known at the time of the answer."""
+        return month_cash(self.r, self.balances.arrow, self.zone)
 
     @cached_property
     def bridge(self) -> TransitBridge:

@@ -19,6 +19,7 @@ import msgspec
 import pyarrow.compute as pc
 
 from treasury.close.result_words import amount_words
+from treasury.core.calendar import Month
 from treasury.core.coins import native_coin
 from treasury.core.files.package_files import step_sql
 from treasury.core.money import difference, total
@@ -123,7 +124,8 @@ def company_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Row]:
     if r.basis is None:
         return
     start, end = r.month.start(zone), r.month.end(zone)
-    wallets = _wallets(r, r.basis.snapshot)
+    on_ramps = r.fee_requests.arrow.filter(pc.equal(r.fee_requests.arrow["ramp_type"], "ON_RAMP"))
+    wallets = _wallets(on_ramps["request_id"].to_pylist(), r.basis.snapshot)
     for _, wallet in sorted(wallets.items()):
         spans = (*wallet.spans, *wallet.without_gas)
         is_covered = any(first < end and start < last for first, last in spans)
@@ -132,9 +134,72 @@ def company_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Row]:
             yield _row(wallet, start, end)
 
 
-def _wallets(r: Reconciliation, snapshot: Snapshot) -> dict[_Key, _Wallet]:
-    on_ramps = r.fee_requests.arrow.filter(pc.equal(r.fee_requests.arrow["ramp_type"], "ON_RAMP"))
-    ids = on_ramps["request_id"].to_pylist()
+class WalletBalance(msgspec.Struct, frozen=True):
+    """The last balance of a coin in a company wallet that evidence shows, and its time.
+
+    `delivered` is the sum of what the service delivered since. `problem` says why the balance is
+    unknown or not proved.
+    """
+
+    chain: str
+    address: str
+    asset: str
+    balance: Decimal | None
+    at: datetime | None
+    delivered: Decimal
+    problem: str
+    next_step: str
+
+
+def latest_balances(snapshot: Snapshot, now: datetime, zone: ZoneInfo) -> Iterator[WalletBalance]:
+    """Yield the last known balance of each coin of each company wallet up to `now`.
+
+    As in a month's balances, it is not proved if an export lacks coins that were delivered in the
+    month of the balance.
+    """
+    ids = snapshot.sql(_ALL_DELIVERED)["id"].to_pylist()
+    for _, wallet in sorted(_wallets(ids, snapshot).items()):
+        ends = {at for at, _ in wallet.stated} | {last for _, last in wallet.spans}
+        known: tuple[datetime, set[Decimal]] | None = None
+        for at in sorted(end for end in ends if end <= now):
+            balances = wallet.balances_at(at)
+            if balances:
+                known = at, balances
+        at, balances = known or (None, set[Decimal]())
+        since = [
+            row
+            for row in wallet.deliveries
+            if row["completed_at"] is not None and (at is None or row["completed_at"] > at)
+        ]
+        month_start = None
+        if at is not None:
+            month_start = Month.of(at.astimezone(zone).date()).start(zone)
+        # Only these deliveries are compared with the export: a wallet may have thousands.
+        wallet.deliveries = [
+            row
+            for row in wallet.deliveries
+            if month_start is not None and (row["completed_at"] or now) >= month_start
+        ]
+        problem, step, is_contradicted = _judged(wallet, True, (balances,), None)
+        is_known = len(balances) == 1 and not is_contradicted
+        yield WalletBalance(
+            chain=wallet.chain,
+            address=wallet.address,
+            asset=wallet.asset,
+            balance=next(iter(balances)) if len(balances) == 1 else None,
+            at=at,
+            delivered=_sum(since),
+            problem="" if is_known else problem,
+            next_step="" if is_known else step,
+        )
+
+
+_ALL_DELIVERED: Final = (
+    "SELECT id FROM ramp_requests WHERE ramp_type = 'ON_RAMP' AND status = 'SUCCEEDED'"
+)
+
+
+def _wallets(ids: Sequence[str], snapshot: Snapshot) -> dict[_Key, _Wallet]:
     with snapshot.connection() as connection:
         deliveries = connection.execute(_DELIVERED, {"ids": ids}).to_arrow_table().to_pylist()
         evidence, movements, gas = (

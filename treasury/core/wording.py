@@ -66,6 +66,37 @@ STORED_STATES: Final = {
     code.upper().replace("_", " "): outcome.upper() for code, outcome in STORED_WORDS.items()
 }
 """The state in results for each stored state of an open item."""
+FUNDS: Final = {
+    "own_banks": "own banks",
+    "own_wallets": "own wallets",
+    "held_by_provider": "held by the provider",
+    "in_transit": "in transit",
+    "intraday": "reported since, not proved",
+    "not_proved": "not proved",
+}
+"""The kinds of funds, in the order of display."""
+FLOWS: Final = {
+    "to_fund": "request to fund",
+    "with_bank": "payment in a file or with the bank",
+    "reported": "reported by the bank since",
+    "pending": "pending at the bank",
+    "payout": "payout",
+    "delivery": "delivery of coins",
+    "debit": "debit of a completed request",
+    "refund": "money to come back",
+    "own_transfer": "own transfer",
+    "approval": "request that waits for approval",
+    "own_flow": "own flow",
+}
+"""The kinds of known flows of a cash forecast."""
+FLOW_STATES: Final = {
+    "expected": "expected",
+    "overdue": "overdue",
+    "not_seen": "expected, not seen",
+    "undated": "no date",
+    "later": "later",
+}
+"""The states of a known flow, in the order of display."""
 SHOWN_CODES: Final[Mapping[str, Mapping[str, str]]] = {
     "kind": STORED_WORDS,
     **dict.fromkeys(("state", "accepted_state"), STORED_STATES),
@@ -86,6 +117,7 @@ _STATES: Final = {
         )
     },
     "held_kyc": "held KYC",
+    **FLOW_STATES,
 }  # fmt: skip
 _MOVED_OUTCOMES: Final = {**OUTCOMES, **LINE_CLASSES}
 """The outcomes before and after a change; a line that a rule classes has its class."""
@@ -99,6 +131,8 @@ _WORDS: Final[dict[str, dict[str, str]]] = {
     "state": {**_STATES, **STORED_STATES},
     **dict.fromkeys(("mark", "proof"), _STATES),
     "accepted_state": STORED_STATES,
+    "funds": FUNDS,
+    "flow": FLOWS,
     "source": {"own_bank": "own bank", "provider_report": "provider report"},
     "entry_status": {"BOOK": "booked", "PDNG": "pending", "INFO": "for information"},
 }

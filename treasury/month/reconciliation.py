@@ -554,13 +554,19 @@ def _read_cut_off(connection: duckdb.DuckDBPyConnection) -> pa.Table:
     return connection.table("requests_at_cut_off").order("request_id").to_arrow_table()
 
 
-def require_synced(snapshot: Snapshot) -> None:
+def require_synced(snapshot: Snapshot, *, uses_services: bool) -> None:
     """Raise NothingStored if the services were never read before the snapshot."""
-    if synced_at(snapshot) is None:
+    if synced_at(snapshot) is not None:
+        return
+    if not uses_services:
         raise NothingStored(
-            "the waiting requests are not known: the services were never read",
-            do="run `treasury sync`, or ask for a time after the first sync",
+            "not used here: the workspace has no payment services",
+            do="if the company uses them, name them under [services] in treasury.toml",
         )
+    raise NothingStored(
+        "the waiting requests are not known: the services were never read",
+        do="run `treasury sync`, or ask for a time after the first sync",
+    )
 
 
 def synced_at(snapshot: Snapshot) -> datetime | None:
@@ -578,9 +584,10 @@ def awaiting_funds(
 ) -> pa.Table:
     """Return the requests that wait for their funds in any month; columns as in `funding.FUNDING`.
 
-    Raise NothingStored if the services were never read: the waiting requests are then unknown.
+    Raise NothingStored if the services were never read: the waiting requests are then unknown, or
+    the services are not used.
     """
-    require_synced(snapshot)
+    require_synced(snapshot, uses_services=question.uses_services)
 
     def work_out() -> pa.Table:
         steps = needed(STEPS, *READ_FOR_FUNDING)

@@ -1,6 +1,6 @@
 """The exceptions panel: the open items by who acts next, each with its next step.
 
-The rows come from the month's list of open items, as on the first screen and in the report, so all
+The rows come from the month's list of open items, as on the first screens and in the report, so all
 three always have the same items and counts.
 """
 

@@ -12,6 +12,8 @@ import msgspec
 import pyarrow as pa
 
 from treasury.close.balances import BALANCES
+from treasury.close.cash.known_flows import FLOWS
+from treasury.close.cash.position import FUNDS
 from treasury.close.checklist import CHECKLIST, checklist
 from treasury.close.close_words import ALONE
 from treasury.close.closing import Closing
@@ -48,11 +50,16 @@ from treasury.month.decisions.remark_rows import REQUEST_REMARKS
 from treasury.month.items import OPEN_ITEMS, acceptance_table
 from treasury.month.items.item_kinds import KINDS, OWNERS, Turn
 
+_PLAIN_FUNDS: Final = pa.schema(
+    [FUNDS.field(name) for name in ("funds", "currency", "amount", "proved_to", "not_counted")]
+)
 _TABLES: Final = (
     ("Checklist", "checklist", CHECKLIST),
     ("Open items", "open_items", OPEN_ITEMS),
     ("Lines", "lines", None),
     ("Balances", "balances", BALANCES),
+    ("Funds", "", _PLAIN_FUNDS),
+    ("Expected flows", "", FLOWS),
     ("Awaiting funds", "awaiting_funds", None),
     ("In transit", "in_transit", None),
     ("In transit bridge", "in_transit_bridge", BRIDGE),
@@ -100,7 +107,10 @@ _FIRST: Final = {
     "Late items": ("change", "month", "posts_to"),
 }  # fmt: skip
 """The first columns of a sheet, if they are not the first of its table."""
-_CODED: Final = ("kind", "state", "status", "subject", "source", "turn", "standing", "change")
+_CODED: Final = (
+    "kind", "state", "status", "subject", "source", "turn", "standing", "change",
+    "funds", "flow",
+)  # fmt: skip
 """Columns of codes, which sheets show as words."""
 
 
@@ -201,6 +211,8 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
     remarks = None if r.basis is None else r.basis.remarks
     tables = {sheet: whole[name] for sheet, name in FILES.items()}
     tables["Remarks"] = REQUEST_REMARKS.empty_table() if remarks is None else remarks
+    tables["Funds"] = closing.cash.funds.arrow.select(_PLAIN_FUNDS.names)
+    tables["Expected flows"] = closing.cash.flows.arrow
     tables["Accruals"] = _in_words(tables["Accruals"], {"ramp_type": DIRECTIONS})
     long = {name for name in FILES if tables[name].num_rows > LONGEST_SHEET}
     sheets = tuple(

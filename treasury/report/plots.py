@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 from matplotlib.figure import Figure
 
+from treasury.close.cash.cash_answer import Cash
 from treasury.close.closing import Closing
 from treasury.close.fees.fee_table import Fees
 from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
@@ -26,6 +27,7 @@ from treasury.core.tables.table import Table
 from treasury.month.items.open_items import OpenItems
 from treasury.month.reconciliation import Reconciliation
 from treasury.report import figures
+from treasury.report.cash.cash_figure import forecast_by_day, forecast_words
 from treasury.report.drawing import Drawing
 
 if TYPE_CHECKING:
@@ -44,20 +46,21 @@ if not TYPE_CHECKING:
         raise unknown_in_module(__name__, name, __all__)
 
 
-def cash(lines: Reconciliation | Frame, month: str | Month | None = None) -> Figure:
-    """Draw money in and out by booking day.
+def cash(lines: Cash | Reconciliation | Frame, month: str | Month | None = None) -> Figure:
+    """Draw the cash forecast, or money in and out by booking day.
 
     Parameters
     ----------
     lines
-        A reconciliation, or a frame as in `Reconciliation.lines`.
+        The answer of `t.cash()`; or a reconciliation, or a frame as in `Reconciliation.lines`.
     month
         The month of a frame.
 
     Returns
     -------
     Figure
-        One panel per currency.
+        One panel per currency: the balance at the end of each day with its lowest point and the
+        accounts' floors; or the money in and out by booking day.
 
     Raises
     ------
@@ -66,8 +69,11 @@ def cash(lines: Reconciliation | Frame, month: str | Month | None = None) -> Fig
 
     Examples
     --------
+    >>> plots.cash(t.cash(30))
     >>> plots.cash(t.reconcile("2026-10"))
     """
+    if isinstance(lines, Cash):
+        return _told(forecast_by_day, forecast_words, lines)
     if isinstance(lines, Reconciliation):
         month, lines = lines.month, lines.lines
     frame = _frame("cash", lines)

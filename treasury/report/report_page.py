@@ -16,13 +16,12 @@ from markupsafe import Markup
 from treasury.close.checklist import checklist
 from treasury.close.close_words import ALONE
 from treasury.close.closing import Closing
-from treasury.close.month_proof import proof_of
-from treasury.close.result_words import bank_lines_words, count, environment_words, moment
+from treasury.close.result_words import environment_words, moment
 from treasury.core.text import clean
 from treasury.report.drawing import INK
-from treasury.report.grids import MOST_ROWS_SHOWN
+from treasury.report.grids import MOST_ROWS_SHOWN, make_grid
 from treasury.report.pictures import Drawn, month_figures
-from treasury.report.screen import exception_words, open_words
+from treasury.report.screens.month_status import blocking_rows, month_facts, open_words
 from treasury.report.sections import sections, tally
 
 _TEMPLATE: Final = "report.html"
@@ -36,12 +35,16 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
     """Return the whole page; the same month gives the same text. `drawn` are finished figures."""
     r, zone = closing.r, closing.zone
     steps = checklist(closing)
-    blocking = len(closing.items.blocking)
-    exception = exception_words(closing.items)  # The text is empty unless only proofs are missing.
-    headline = f"Blocked by {count(blocking, 'item')}" if blocking else "Ready to close"
-    if closing.period is not None:
-        carried = len(closing.items)
-        headline = f"Closed, {count(carried, 'open item')} carried" if carried else "Closed"
+    # The page begins as the month's screen does, with the verdict as its headline.
+    (_, verdict), _, *facts = month_facts(closing)
+    headline, _, more = verdict.partition("; ")
+    blocks = make_grid(
+        "What blocks the close",
+        "Kind | >Items | Amount",
+        blocking_rows(closing.items),
+        lambda row: (row.label, f"{len(row.items):,}", " · ".join(row.amounts)),
+        sheet="Open items",
+    )
     return (
         page_environment()
         .get_template(_TEMPLATE)
@@ -53,14 +56,12 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
             known_at=moment(r.known_at, zone, r.month.year),
             as_of=moment(r.as_of, zone, r.month.year),
             zone=zone.key,
-            proof=proof_of(r),
-            open_words=f"{open_words(closing.items)}. {exception.capitalize()}"
-            if exception
-            else open_words(closing.items),
-            blocking=blocking,
-            headline=headline,
+            open_words=". ".join(filter(None, (open_words(closing.items), _capital(more)))),
+            blocking=len(closing.items.blocking),
+            headline=_capital(headline),
+            facts=[(label.capitalize(), words) for label, words in facts],
+            blocks=blocks,
             signed=_signed(closing),
-            bank_lines=bank_lines_words(r),
             tally=tally(r),
             steps=[(step.state, step.title, step.found) for step in steps.steps],
             sections=sections(closing),
@@ -71,6 +72,11 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
             shown=MOST_ROWS_SHOWN,
         )
     )
+
+
+def _capital(words: str) -> str:
+    """Return words as a sentence begins, without changing the case of the others."""
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def inline_svg(svg: bytes, name: str) -> Markup:

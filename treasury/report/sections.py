@@ -33,6 +33,7 @@ from treasury.month.funding import short_account
 from treasury.month.items import OpenItem, OpenItems
 from treasury.month.items.evidence_items import NOT_PROVABLE
 from treasury.month.reconciliation import Reconciliation
+from treasury.report.cash.cash_section import flows_section, funds_section
 from treasury.report.coin_section import coins_section
 from treasury.report.exceptions import decisions_section, earlier_section, exceptions_section
 from treasury.report.exposure.exposure_section import exposure_section
@@ -48,7 +49,8 @@ from treasury.report.grids import (
     make_cell,
     make_grid,
 )
-from treasury.report.screen import open_words, overdue_words
+from treasury.report.screen import overdue_words
+from treasury.report.screens.month_status import open_words
 
 _BRIDGED: Final = {
     **EXPECTED_KINDS,
@@ -79,6 +81,7 @@ def sections(closing: Closing) -> list[Section]:
     r, zone = closing.r, closing.zone
     front = [
         _accounts(closing),
+        funds_section(closing.cash, r.month, unread=unread_words(closing)),
         _open(closing),
         _in_transit(closing),
         _awaiting(closing),
@@ -97,6 +100,7 @@ def sections(closing: Closing) -> list[Section]:
         gas_section(closing.fees.gas),
         coins_section(closing.coins),
         exposure_section(closing.exposure, unread=unread_words(closing)),
+        flows_section(closing.cash, r.month),
         decisions_section(r, zone),
         *_attached(closing),
         earlier_section(r, closing.rolled.late.arrow, zone),

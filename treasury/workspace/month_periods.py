@@ -466,7 +466,7 @@ class Periods(Facade):
         >>> t.periods.roll_forward("2026-10")
         """
         t = self._workspace
-        require_synced(t.snapshot())
+        require_synced(t.snapshot(), uses_services=t.settings.services is not None)
         return roll_forward_of(t.lake, self._basis(month), self._workspace.decided())
 
     def late(self, month: str | Month | None = None) -> Table:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from treasury.core.calendar import Month, Months
 from treasury.core.errors import InputError, NothingStored, QueryError
+from treasury.workspace.morning import morning_of
 from treasury.workspace.payment_verbs import WorkspacePayments
 from treasury.workspace.stores import Span
 
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
     from treasury.close.ledger.transit_bridge import TransitBridge
     from treasury.close.valuation.coins.coin_accounts import CoinAccounts
     from treasury.close.valuation.exposure.provider_exposure import ProviderExposure
-    from treasury.core.nearest_names import Screen
     from treasury.core.tables.table import Table
     from treasury.month.reconciliation import Reconciliation
     from treasury.report import ClosePack, Fees, Tied
     from treasury.report.accounting_files import ExportedBooks
     from treasury.report.pack.pack_verification import Verified
+    from treasury.report.screens import Status
 
 
 ANSWERS: Final[Mapping[str, Callable[[Closing], Table]]] = {
@@ -45,7 +46,6 @@ ANSWERS: Final[Mapping[str, Callable[[Closing], Table]]] = {
 }
 """The tables with a month's results that queries may read."""
 _READ: Final = re.compile(r'\b(?:from|join)\s+"?([a-z_]+)')
-_AWAITING: Final = "awaiting_funds"
 
 
 def _notes_of(query: str, answers: Mapping[str, Table]) -> list[str]:
@@ -87,7 +87,7 @@ class WorkspaceMonths(WorkspacePayments):
             The query. In addition to the stored tables it may read the month's bank_lines,
             earlier_lines, virtual_account_credits, in_transit, differences, internal_transfers,
             conversions, open_items, balances, roll_forward and fee_requests, and the current
-            awaiting_funds.
+            awaiting_funds, cash_position, cash_flows and cash_forecast.
         params
             Values of the query's parameters, as a list or a dictionary.
         month
@@ -113,23 +113,29 @@ class WorkspaceMonths(WorkspacePayments):
                 do=f"write month={str(params)!r} for a month, or a list of values",
             )
 
+        current = self._current_answers()
+
         @cache
         def answer(name: str) -> Table:
-            if name == _AWAITING:
-                return self.awaiting_funds()
+            if name in current:
+                return current[name]()
             return ANSWERS[name](self.periods.month(month))
 
         def answer_of(name: str) -> Callable[[], pa.Table]:
             return lambda: answer(name).to_arrow()
 
         read = _READ.findall(query.casefold())
-        answers = (*ANSWERS, _AWAITING)
+        answers = (*ANSWERS, *current)
         tables = {name: answer_of(name) for name in answers if name in read}
         rows = self.snapshot().beside(tables, answers).sql(query, params)
         notes = _notes_of(query, {name: answer(name) for name in tables})
         return self._rows(
             rows, query, as_stored=True, queried=read, extent="selection", notes=notes
         )
+
+    def _current_answers(self) -> dict[str, Callable[[], Table]]:
+        """Return the functions of the answers that have no month: they are as of now."""
+        return {"awaiting_funds": self.awaiting_funds}
 
     def reconcile(
         self,
@@ -216,53 +222,55 @@ class WorkspaceMonths(WorkspacePayments):
             basis, engine=engine, into=into, folder=folder, token=token, lake=lake
         )
 
-    def status(self, month: str | Month | None = None, *, width: int | None = None) -> Screen:
-        """Return the overview of a month, as shown by `treasury status`.
+    def status(self, month: str | Month | None = None) -> Status:
+        """Return the first screen: what is open now or, with a month, the state of that month.
 
         Parameters
         ----------
         month
-            The month; default: the last one that ended. If nothing is stored about it, the screen
-            says so.
-        width
-            The width of the screen in characters; default: unlimited.
+            The month; default: none, for the morning's screen of everything that is open now.
 
         Returns
         -------
-        Screen
-            Text that displays in a terminal or notebook.
+        Status
+            At most 24 lines of 100 columns in a terminal, tiles in a notebook. `lists` has the
+            open items of each row by the row's name. Amounts are in their own currency. If nothing
+            is stored, the screen says so.
+
+        Raises
+        ------
+        InputError
+            If the month is invalid or has not begun.
 
         Examples
         --------
-        >>> print(t.status("2026-10"))
+        >>> print(t.status())
+        >>> t.status("2026-10").lists["suggested"].table
         """
-        from treasury.core.nearest_names import Screen
-        from treasury.report import SERVICES_ADD, first_screen, unknown_screen
+        from treasury.report.screens import Status, month_screen, morning_screen
 
+        if month is None:
+            return morning_screen(morning_of(self))
         try:
             closing = self.periods.month(month)
         except NothingStored as missing:
+            from treasury.report.screen import unknown_screen
+
             question = self.question(self.month(month))
-            has_services = self.settings.services is not None
-            screen = unknown_screen(
-                question, self.snapshot(), why=missing.what, has_services=has_services
-            )
-        else:
-            report = self.folder / "close" / str(closing.r.month) / "report.html"
-            written = report if report.is_file() else None
-            late = 0 if closing.period is None else len(self.periods.late(closing.r.month))
-            screen = first_screen(closing, report=written, width=width, late=late)
-        if self.settings.services is None:
-            screen = f"{screen}\nNOT SET UP  {SERVICES_ADD}"
-        return Screen(screen)
+            screen = unknown_screen(question, self.snapshot(), why=missing.what)
+            return Status(screen.splitlines())
+        report = self.folder / "close" / str(closing.r.month) / "report.html"
+        written = report if report.is_file() else None
+        late = 0 if closing.period is None else len(self.periods.late(closing.r.month))
+        return month_screen(closing, report=written, late=late)
 
     def facts(self, month: str | Month | None = None) -> Table:
-        """Return the facts of a month's overview (`status`) as rows.
+        """Return the facts of a first screen (`status`) as rows.
 
         Parameters
         ----------
         month
-            The month; default: the last one that ended.
+            The month; default: none, for what is open now.
 
         Returns
         -------
@@ -278,14 +286,16 @@ class WorkspaceMonths(WorkspacePayments):
         --------
         >>> t.facts("2026-10")
         """
-        from treasury.report.screen import screen_facts
+        from treasury.report.screen import morning_facts, screen_facts
 
+        if month is None:
+            return self._rows(morning_facts(morning_of(self)))
         return self._rows(screen_facts(self.periods.month(month)))
 
     def _synced_month(self, month: str | Month | None) -> Closing:
         from treasury.month.reconciliation import require_synced
 
-        require_synced(self.snapshot())
+        require_synced(self.snapshot(), uses_services=self.settings.services is not None)
         return self.periods.month(month)
 
     def transit_bridge(self, month: str | Month | None = None) -> TransitBridge:
@@ -342,7 +352,7 @@ class WorkspaceMonths(WorkspacePayments):
         from treasury.month.reconciliation import require_synced
         from treasury.report import calculated_fees, fees_between, fees_of
 
-        require_synced(self.snapshot())
+        require_synced(self.snapshot(), uses_services=self.settings.services is not None)
         if months is None or isinstance(months, Month):
             span = Months(self.month(months), self.month(months))
         else:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from treasury.core.errors import NoticeError, SettingsError
 from treasury.core.nearest_names import NearestNames
 from treasury.core.settings import FILE_NAME
-from treasury.workspace.month_verbs import WorkspaceMonths
+from treasury.workspace.cash_verbs import WorkspaceCash
 
 if TYPE_CHECKING:
     from treasury.extract import Progress
@@ -76,11 +76,11 @@ def open_workspace(folder: str | Path | None = None) -> Workspace:
     return Workspace(Path(folder) if folder is not None else find_workspace())
 
 
-class Workspace(NearestNames, WorkspaceMonths):
+class Workspace(NearestNames, WorkspaceCash):
     """A treasury workspace: a folder with settings, stored data and the journal of decisions.
 
     Methods: `sync`, `statements.add`, `reconcile`, `awaiting_funds`, `trace`, `fees`, `accounting`,
-    `coins`, `exposure`, `confirmation_letter`, `close`, `sql`, `status`, `at`, `compare`,
+    `coins`, `exposure`, `cash`, `confirmation_letter`, `close`, `sql`, `status`, `at`, `compare`,
     `matches`, `funding`, `rules`, `items`, `limits`, `measurement`, `exposure_limits`,
     `exceptions_sheet`, `decide`, `periods`, `panels`.
 

@@ -24,7 +24,7 @@ from treasury.core.errors import InputError
 from treasury.core.money import format_amount, total
 from treasury.month.decisions.standing_verdicts import NEEDS_A_PERSON
 from treasury.month.items import KINDS, TURNS, OpenItems
-from treasury.report import first_screen
+from treasury.report import month_screen
 from treasury.report.excel import workbook_beside
 from treasury.report.exceptions import open_lines
 from treasury.report.report_page import render_html
@@ -148,24 +148,24 @@ def test_an_item_began_in_its_named_month_and_by_the_end_of_the_listed_month(
 # Every output has the same count
 
 
-def test_the_lines_of_the_first_screen_add_up_to_its_head(october: Closing) -> None:
-    items, screen = october.items, first_screen(october)
-    assert f"OPEN                {len(items)} items = " in screen
+def test_the_rows_of_the_months_screen_add_up_to_its_head(october: Closing) -> None:
+    items, screen = october.items, month_screen(october)
     assert sum(items.turns.values()) == len(items)
     assert sum(group.items for group in items.groups) == len(items)
     assert sum(group.blocking for group in items.groups) == len(items.blocking)
-    for group in items.groups:
-        (shown,) = [
-            text
-            for text in screen.splitlines()
-            if f" {group.words.label}  " in text
-            and f"  {group.currency} " in text
-            and text.endswith(group.words.command)
-        ]
-        assert f" {group.items}  {group.currency}" in shown
-        for one in (group.coming, group.going, group.standing):
-            assert one is None or format_amount(one, group.currency).split()[1] in shown
-    assert f"CLOSE               BLOCKED by {len(items.blocking)} of them" in screen
+    listed = [item.item_id for row in screen.rows for item in row.items]
+    assert sorted(listed) == sorted(items.blocking.by_id)
+    for row in screen.rows:
+        (shown,) = (text for text in screen.splitlines() if text.startswith(f"  {row.label}  "))
+        assert f" {len(row.items)}  " in shown
+        for group in row.items.groups:
+            for one in (group.coming, group.going, group.standing):
+                assert (
+                    row.name == "other"
+                    or one is None
+                    or (format_amount(one, group.currency).split()[1] in screen)
+                )
+    assert f"{len(items.blocking)} of {len(items)} open items block it" in screen
 
 
 def test_money_in_and_money_out_are_never_one_amount(october: Closing) -> None:
@@ -234,7 +234,9 @@ def test_the_checklist_and_the_report_show_blocking_and_other_items(
     assert "12 requests wait for one of these lines" in section.lead
     page = render_html(october)
     assert f"{len(items)} items = " in page
-    assert f"Blocked by {len(items.blocking)} items" in page
+    assert f"Not ready to close: {len(items.blocking)} of {len(items)} open items" in page
+    for row in month_screen(october).rows:
+        assert f">{row.label}</span>" in page
 
 
 @pytest.mark.acceptance

@@ -13,7 +13,7 @@ from treasury.cli import treasury
 from treasury.core.calendar import Month
 from treasury.core.errors import ActionRefused
 from treasury.month.items import OpenItems
-from treasury.report import first_screen
+from treasury.report import month_screen
 
 pytestmark = pytest.mark.long_file
 
@@ -71,9 +71,9 @@ def test_the_close_is_blocked_and_the_first_screen_names_the_blocking_items(
     played: DrawnCompany,
 ) -> None:
     closing = played.desk.periods.month(Month(2026, 11))
-    screen = first_screen(closing)
-    assert f"BLOCKED by {len(closing.items.blocking)} of them" in screen
-    for label in ("Payout or delivery missing", "Stuck", "Blocked", "Own transfer past its time"):
+    screen = month_screen(closing)
+    assert f" {len(closing.items.blocking)} of {len(closing.items)} open items block it" in screen
+    for label in ("Payout or delivery missing", "Own transfer past its time"):
         assert label in screen
     assert "nothing" not in screen
 

@@ -1,4 +1,4 @@
-"""Analyst commands: reconcile, list open items, trace, report fees, query."""
+"""Analyst commands: reconcile, list open items, trace, report fees, forecast cash, query."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from treasury.cli.command_view import (
 from treasury.cli.layout import echo_folded
 from treasury.cli.output import Choice, as_of_option
 from treasury.core.errors import InputError
-from treasury.core.tables.table_view import terminal_width
 from treasury.core.text import clean
 from treasury.month.items import TURNS, OpenItems
 from treasury.month.items.item_kinds import Turn
 
 if TYPE_CHECKING:
+    from treasury.close.cash.cash_answer import Cash
     from treasury.report import Fees
 
 
@@ -96,8 +96,6 @@ def exceptions(
     **filters: Any,
 ) -> None:
     """List everything open in a month: each item once, who acts next, what to do."""
-    from treasury.report.screen import open_words
-
     workspace = view.workspace
     items = workspace.open_items(month)
     chosen = items.select(turn=turn, kind=kind, **filters)
@@ -108,19 +106,25 @@ def exceptions(
             f"{sheet}: {len(chosen):,} open items of {items.month.title}, ready for decisions"
         )
         return
-    rows = chosen.arrow
-    is_remarked = any(item.remark for item in chosen)
     closed = ", as it was closed" if workspace.is_closed(items.month) else ""
-    view.rows(
-        items_view(rows, items) if view.is_table else rows,
-        layout="open_items",
-        without=() if is_remarked else ("remark",),
-        title=f"Open items of {items.month.title}{closed}",
-        empty=f"none of these; {open_words(items)} in all" if len(items) else open_words(items),
-    )
+    _print_items(view, chosen, among=items, title=f"Open items of {items.month.title}{closed}")
     if closed and view.is_table:
         now = items.month.next
         echo_folded(f"For open items since then: treasury exceptions {now}, treasury periods late")
+
+
+def _print_items(view: CommandView, chosen: OpenItems, *, among: OpenItems, title: str) -> None:
+    """Print open items; `among` are all items of the answer that they were chosen from."""
+    from treasury.report.screens.month_status import open_words
+
+    is_remarked = any(item.remark for item in chosen)
+    view.rows(
+        items_view(chosen.arrow, among) if view.is_table else chosen.arrow,
+        layout="open_items",
+        without=() if is_remarked else ("remark",),
+        title=title,
+        empty=f"none of these; {open_words(among)} in all" if len(among) else open_words(among),
+    )
 
 
 def items_view(items: pa.Table, among: OpenItems) -> pa.Table:
@@ -276,18 +280,32 @@ def _print_gas(view: CommandView, fees: Fees) -> None:
 
 
 @click.command()
-@month_argument
+@click.argument("words", metavar="[YYYY-MM] [ROW]", nargs=-1)
+@click.option("--month", metavar="YYYY-MM", help="The month; default: what is open now.")
 @view_options
-def status(view: CommandView, month: str | None) -> None:
-    """Show the first screen: proved accounts and open items."""
-    workspace = view.workspace
+def status(view: CommandView, words: tuple[str, ...], month: str | None) -> None:
+    """Show what is open now or, with a month, the state of that month.
+
+    ROW lists the open items that a row of the screen counts: pay, send, decide, fix, prove, other,
+    provider, bank, colleague, time or waiting; for a month, a kind of item that blocks its close.
+    """
+    months = {*filter(None, [month]), *(word for word in words if word[:1].isdigit())}
+    rows = [word for word in words if not word[:1].isdigit()]
+    if len(months) > 1 or len(rows) > 1:
+        raise click.UsageError("give at most one month and one row")
+    month, workspace = next(iter(months), None), view.workspace
+    for row in rows:
+        items = workspace.status(month).listed(row)
+        _print_items(view, items, among=items, title=f"{len(items):,} open items: {row}")
+    if rows:
+        return
     if not view.is_table:
         view.rows(workspace.facts(month).arrow)
         return
-    echo_folded(workspace.status(month, width=terminal_width()))
+    echo_folded(workspace.status(month))
     watching = None if view.as_of else workspace.watching()
     if watching:
-        echo_folded(f"SYNC        {watching}")
+        echo_folded(f"SYNC         {watching}")
 
 
 @click.command()
@@ -338,3 +356,66 @@ def explain(view: CommandView, entry: str, month: str | None, step: str | None) 
         view.report(view.workspace.explain(entry, month=month))
     else:
         view.rows(view.workspace.step_rows(entry, step, month=month).arrow, as_stored=True)
+
+
+@click.command()
+@click.option(
+    "--days", type=int, default=14, show_default=True, help="Calendar days, today included."
+)
+@click.option("--in", "currency", metavar="CURRENCY", help="Value the totals in this currency.")
+@click.option(
+    "--flows",
+    "file",
+    metavar="FILE",
+    help="The company's own flows: date, amount, currency, account, text, every. Default:"
+    " flows.csv in the workspace.",
+)
+@click.option("--position", "table", flag_value="position", help="Show each account's balance.")
+@click.option("--expected", "table", flag_value="expected", help="Show each flow with its day.")
+@click.option("--apart", "table", flag_value="apart", help="Show the flows that are in no sum.")
+@click.option("--floors", "table", flag_value="floors", help="Show the accounts with a floor.")
+@view_options
+def cash(
+    view: CommandView, days: int, currency: str | None, file: str | None, table: str | None
+) -> None:
+    """Show the cash of every account now, and the forecast of the next days.
+
+    The forecast has what is known, and nothing is modelled: requests to fund, payments with the
+    bank, payouts and deliveries by their clock, own transfers, and the company's own flows.
+    """
+    answer = view.workspace.cash(days, in_currency=currency, flows=file)
+    match table:
+        case "position":
+            view.rows(answer.position.arrow, layout="cash_position", title=answer.title)
+        case "expected":
+            view.rows(answer.expected.arrow, layout="cash_flows", title="Flows by day")
+        case "apart":
+            view.rows(answer.apart.arrow, layout="cash_flows", title="Flows in no sum")
+        case "floors":
+            view.rows(answer.floors.arrow, layout="cash_floors", title="Floors of accounts")
+        case _:
+            _cash_overview(view, answer)
+    view.notes(answer.notes)
+
+
+def _cash_overview(view: CommandView, answer: Cash) -> None:
+    """Print the totals and, for a person, the days with flows and each currency's lowest day."""
+    from treasury.close.cash.forecast import BY_WEEK_FROM
+
+    without = () if len(answer.values) else ("value", "rate_day", "valued_by")
+    view.rows(answer.funds.arrow, layout="cash_funds", title=answer.title, without=without)
+    if not view.is_table:
+        return
+    click.echo()
+    moving = answer.forecast.where("flows > 0 OR is_lowest").arrow
+    is_daily = answer.days < BY_WEEK_FROM
+    view.rows(
+        moving,
+        layout="cash_forecast",
+        without=("last_day", "lowest") if is_daily else (),
+        title=f"{'Days' if is_daily else 'Weeks'} with flows, and the lowest",
+        empty="no account and no flow",
+    )
+    if len(answer.floors):
+        click.echo()
+        view.rows(answer.floors.arrow, layout="cash_floors", title="Floors of accounts")

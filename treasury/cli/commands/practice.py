@@ -178,7 +178,7 @@ def _announce(company: Sandbox, served: Served) -> None:
 @_seed_option
 @pass_view
 def demo(view: CommandView, scenario: str, seed: int) -> None:
-    """Run the whole job on the practice company and show the first screen."""
+    """Run the whole job on the practice company and show what is open now."""
     company, folder = Sandbox(seed, scenario=scenario), view.folder
     with company.serve() as served:
         workspace = prepare(folder, company, served)
@@ -192,7 +192,7 @@ def demo(view: CommandView, scenario: str, seed: int) -> None:
         finally:
             workspace.close_clients()
     click.echo()
-    click.echo(workspace.status(month))
+    click.echo(workspace.status())
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

@@ -191,6 +191,8 @@ class BankAccount(
     """True if the bank should debit a payment file's total at once."""
     answers: _Answers = "all"
     """Which payments of a file the bank reports on: all, or only rejected ones."""
+    floor: str = ""
+    """The balance that the account should not go below, such as "50000.00"; empty for none."""
 
 
 class PayeeAddress(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -26,8 +26,11 @@ _RAMP_TYPES: Final = {
 _FIAT_LIMIT: Final = Decimal(10) ** (FIAT.precision - FIAT.scale)
 _OF_LINES: Final = frozenset({"entry_id", "from_outcome"})
 _OF_REQUESTS: Final = frozenset({"request_id", "request", "pair", "fiat_gross"})
-_OF_ITEMS: Final = frozenset({"item_id"})
-"""Columns that tell whether a direction belongs to bank lines, ramp requests or open items."""
+_OF_ITEMS: Final = frozenset({"item_id", "flow"})
+"""Columns that tell whether a direction belongs to bank lines, ramp requests or open items.
+
+A known flow has the direction of an item.
+"""
 
 
 def presented(table: pa.Table) -> pa.Table:

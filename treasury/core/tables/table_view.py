@@ -39,6 +39,8 @@ _UNKNOWN_WIDTH: Final = 100
 _GAP: Final = 2
 _WHOLE: Final = 48
 """Maximum characters of the texts of a column that a notebook never wraps: an entry id, an IBAN."""
+_SHORT: Final = 16
+"""Maximum characters of the texts of a column that stays unbroken in a grid that wraps: a date."""
 _CELL: Final = "padding:.2em .8em;border-bottom:1px solid rgba(128,128,128,.35)"
 """Cell style, inline so that a notebook's style sheet (as in marimo) cannot override it."""
 
@@ -163,17 +165,20 @@ def html_grid(
     *,
     to_right: Collection[int] = (),
     has_row_heads: bool = False,
+    wraps: bool = False,
 ) -> str:
     """Return cells as an HTML table, in which text from outside is never markup.
 
     `to_right` are the indices of the columns aligned to the right. With `has_row_heads`, the first
-    cell of a row is its heading.
+    cell of a row is its heading. With `wraps`, long texts of other columns are broken.
     """
     lines = [[clean(text) for text in row] for row in rows]
     styles = []
     for at, texts in enumerate(zip(*([head] if head else []), *lines, strict=True)):
         is_whole = at in to_right or max(map(len, texts)) <= _WHOLE
         width = "white-space:nowrap" if is_whole else "min-width:20em"
+        if wraps and at not in to_right and max(map(len, texts)) > _SHORT:
+            width = "white-space:normal;overflow-wrap:anywhere"
         styles.append(f"{_CELL};{width};text-align:{'right' if at in to_right else 'left'}")
 
     def line(texts: Sequence[str], *, is_head: bool = False) -> str:

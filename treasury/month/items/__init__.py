@@ -22,7 +22,7 @@ from treasury.month.items.notes.attachments import (
 from treasury.month.items.notes.item_owners import ITEM_OWNERS, owner_table
 from treasury.month.items.notes.item_remarks import ITEM_REMARKS, item_remarks
 from treasury.month.items.open_item import OPEN_ITEMS, OpenItem
-from treasury.month.items.open_items import ItemGroup, OpenItems, open_items, read_items
+from treasury.month.items.open_items import ItemGroup, OpenItems, open_items, open_now, read_items
 from treasury.month.items.sheet.sheet_decisions import DecisionSheets, SheetPlan, SheetVerdict
 
 __all__ = [
@@ -30,6 +30,6 @@ __all__ = [
     "KINDS", "LIMITS", "OPEN_ITEMS", "TURNS", "Acceptance", "Carrying", "DecisionSheets", "Effect",
     "Effects", "Facts", "ItemGroup", "ItemKind", "Limits", "OpenItem", "OpenItems", "SheetPlan",
     "SheetVerdict", "acceptance_table", "acceptances", "attached_in", "attachment_table",
-    "effects_between", "item_remarks", "open_actions", "open_items", "owner_table", "pack_name",
-    "read_acceptances", "read_items",
+    "effects_between", "item_remarks", "open_actions", "open_items", "open_now", "owner_table",
+    "pack_name", "read_acceptances", "read_items",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ from treasury.core.text import is_it, one_of, screen_code
 from treasury.core.wording import shown_code
 
 Turn = Literal["us", "colleague", "provider", "bank", "time"]
+Task = Literal["pay", "send", "decide", "fix", "prove", "other"]
 CheckStep = Literal["statements", "sync", "balances", "transit", "ledger", "lines", "decisions"]
 Blocks = Literal["never acceptable", "until accepted", "never"]
 
@@ -28,7 +29,16 @@ TURNS: Final[dict[Turn, str]] = {
     "bank": "bank's",
     "time": "time's",
 }
-"""Who acts next, in the order of the first screen, with the word on screen."""
+"""Who acts next, in the order of lists, with the word on screen."""
+TASKS: Final[dict[Task, str]] = {
+    "pay": "Pay",
+    "send": "Send coins",
+    "decide": "Decide bank lines",
+    "fix": "Fix a payment that went wrong",
+    "prove": "Complete the evidence",
+    "other": "other",
+}
+"""Our work on open items, in the order of the morning's screen, with the words on it."""
 OWNERS: Final[dict[Turn, str]] = {
     "us": "Treasury",
     "colleague": "Checker",
@@ -42,13 +52,15 @@ OWNERS: Final[dict[Turn, str]] = {
 class ItemKind(msgspec.Struct, frozen=True):
     """A kind of open item; `next_step` applies to all items of the kind, `command` lists them.
 
-    `step` is the step of a close's checklist that contains the kind.
+    `step` is the step of a close's checklist that contains the kind. `task` is the work on the
+    kind, or empty if somebody else acts next.
     """
 
     name: str
     label: str
     step: CheckStep
     turn: Turn
+    task: Task | Literal[""]
     blocks: Blocks
     next_step: str
     command: str
@@ -56,7 +68,7 @@ class ItemKind(msgspec.Struct, frozen=True):
 
 _ROWS: Final = package_rows("treasury.month.items", "item_kinds.csv")
 KINDS: Final = {row["name"]: convert(row, ItemKind) for row in _ROWS}
-"""Every kind by its name; kinds with the same `turn` are in the order of the first screen."""
+"""Every kind by its name; kinds with the same `turn` are in the order of lists."""
 KIND_WORDS: Final = {shown_code("kind", name): kind.label for name, kind in KINDS.items()}
 """The label of each kind by its code in results.
 

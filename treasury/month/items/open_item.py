@@ -15,7 +15,7 @@ from treasury.core.errors import InputError
 from treasury.core.money import format_amount, typed_amount
 from treasury.core.tables.column_types import schema_of
 from treasury.core.wording import state_words
-from treasury.month.items.item_kinds import KINDS, OWNERS, Blocks, ItemKind, Turn
+from treasury.month.items.item_kinds import KINDS, OWNERS, Blocks, ItemKind, Task, Turn
 
 
 class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +72,11 @@ class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
     def shown_owner(self) -> str:
         """The owner that people named, or else the side that acts next, as on screen."""
         return self.owner or OWNERS[self.turn]
+
+    @property
+    def task(self) -> Task | None:
+        """Our work on the item; None if somebody else acts next."""
+        return (self.words.task or "other") if self.turn == "us" else None
 
     @property
     def is_accepted(self) -> bool:

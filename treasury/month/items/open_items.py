@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from treasury.core.calendar import Month
 from treasury.core.errors import InputError
-from treasury.core.money import format_amount, total
+from treasury.core.money import format_amount, total, totals
 from treasury.core.tables.column_texts import value_text
 from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.table import Table
@@ -26,9 +26,11 @@ from treasury.month.items.item_facts import Facts
 from treasury.month.items.item_kinds import (
     KIND_WORDS,
     KINDS,
+    TASKS,
     TURNS,
     Blocks,
     ItemKind,
+    Task,
     Turn,
     kind_named,
 )
@@ -60,7 +62,7 @@ _OF_ANY_MONTH: Final = ("unknown_outcome", "done_twice")
 _KEYS: Final = ("kind", "name", "amount", "signed_amount", "currency", "age", "next_step")
 """The columns to show first."""
 _FILTERS: Final = (
-    "kind", "turn", "month", "blocks", "subject", "owner", "currency", "min_amount",
+    "kind", "turn", "task", "month", "blocks", "subject", "owner", "currency", "min_amount",
 )  # fmt: skip
 """The arguments of `OpenItems.select`."""
 _TITLE: Final = "Open items"
@@ -72,10 +74,24 @@ _CODES: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """The codes of the table's columns, with their words."""
 _Way: TypeAlias = Literal["in", "out", ""]
+_WAYS: Final[Sequence[_Way]] = ("in", "out", "")
+_AT_MONTHS_END: Final = ("balance", "ledger", "statement", "virtual_account")
+"""The subjects of items about statements and balances, which are proved monthly or daily."""
+
+
+def flow_words(sums: Sequence[tuple[_Way, Decimal]], currency: str) -> str:
+    """Return sums by direction as `EUR 40.00` or `EUR 40.00 in, 5.00 out`; empty without any."""
+    if len(sums) == 1:
+        return format_amount(sums[0][1], currency)
+    parts = [
+        f"{format_amount(flow, currency).removeprefix(f'{currency} ')} {way}".rstrip()
+        for way, flow in sums
+    ]
+    return f"{currency} {', '.join(parts)}" if parts else ""
 
 
 class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """The items of one kind in one currency: a line of the first screen.
+    """The items of one kind in one currency: a line of a summary.
 
     `blocking` counts the items that prevent the close, `carried` the items that two people have
     accepted, `unstated` those without an amount in their record, and `earlier` those about bank
@@ -121,13 +137,7 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def money(self) -> str:
         """The sums as `EUR 40.00` or `EUR 40.00 in, 5.00 out`; empty without any."""
-        if self.amount is not None:
-            return format_amount(self.amount, self.currency)
-        parts = [
-            f"{format_amount(flow, self.currency).removeprefix(f'{self.currency} ')} {way}".rstrip()
-            for way, flow in self.sums
-        ]
-        return f"{self.currency} {', '.join(parts)}" if parts else ""
+        return flow_words(self.sums, self.currency)
 
     @property
     def worth(self) -> str:
@@ -177,6 +187,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         month: str | Month | None = None,
         blocks: Blocks | None = None,
         subject: str | None = None,
+        task: Task | None = None,
         owner: str | None = None,
         currency: str | None = None,
         min_amount: str | int | Decimal | None = None,
@@ -192,6 +203,8 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
             The kind, by its name or its word on screen.
         turn
             Who acts next: `us`, `colleague`, `provider`, `bank` or `time`.
+        task
+            Our work, as in a row of the first screen, such as `pay` or `decide`.
         month
             The month in which the item began.
         blocks
@@ -214,7 +227,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         Raises
         ------
         InputError
-            If a kind, turn or way of blocking is unknown, or the amount is not exact.
+            If a kind, turn, task or way of blocking is unknown, or the amount is not exact.
 
         Examples
         --------
@@ -226,16 +239,21 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
                 f"select has no argument {name!r}{is_it(name, _FILTERS)}",
                 do=f"use one of {', '.join(_FILTERS)}, or table.where({name}=…)",
             )
-        known = {"turn": (turn, TURNS), "blocks": (blocks, get_args(Blocks))}
+        known: dict[str, tuple[str | None, Iterable[str]]] = {
+            "turn": (turn, TURNS), "task": (task, TASKS), "blocks": (blocks, get_args(Blocks)),
+        }  # fmt: skip
         for name, (value, values) in known.items():
-            if value is not None and value not in values:
+            if value is not None and value not in set(values):
                 raise InputError(
                     f"{name} has no value {value!r:.60}{is_it(value, values)}",
                     do=one_of(value, values, "give"),
                 )
         of = None if month is None else str(month)
         kind = None if kind is None else kind_named(kind)
-        filters = {"kind": kind, "turn": turn, "month": of, "blocks": blocks, "subject": subject}
+        filters = {
+            "kind": kind, "turn": turn, "task": task, "month": of, "blocks": blocks,
+            "subject": subject,
+        }  # fmt: skip
         conditions = {name: value for name, value in filters.items() if value is not None}
         of_amount = item_filter(owner, currency, min_amount)
         return self.where(
@@ -322,9 +340,20 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def turns(self) -> Mapping[Turn, int]:
-        """The number of items by who acts next, in the order of the first screen."""
+        """The number of items by who acts next, in the order of lists."""
         counts = {turn: sum(item.turn == turn for item in self.items) for turn in TURNS}
         return {turn: count for turn, count in counts.items() if count}
+
+    @cached_property
+    def by_currency(self) -> Mapping[str, Sequence[tuple[_Way, Decimal]]]:
+        """The sums of the items by currency and direction, without empty ones."""
+        sums = totals(
+            ((group.currency, way), amount) for group in self.groups for way, amount in group.sums
+        )
+        return {
+            currency: [(way, sums[currency, way]) for way in _WAYS if (currency, way) in sums]
+            for currency in sorted({currency for currency, _ in sums})
+        }
 
     @cached_property
     def groups(self) -> tuple[ItemGroup, ...]:
@@ -404,6 +433,28 @@ def _counted(facts: Facts) -> list[OpenItem]:
         alone = item.counted_in == last
         counted.append(item if alone else msgspec.structs.replace(item, counted_in=last))
     return counted
+
+
+def open_now(
+    running: OpenItems, ended: OpenItems | None, *, today: date, is_silent: bool
+) -> OpenItems:
+    """Return the items that are open now: the running month's, and evidence of the one that ended.
+
+    `ended` are the items of the previous month, or None if it is closed. Its other items have ended
+    since, unless the running month has them too. Evidence of the running month is left out until
+    its day has ended, because today's statement cannot be missing yet. `is_silent` is whether a
+    sync is due.
+    """
+    now = [
+        item
+        for item in running
+        if (item.kind != "not_synced" or is_silent)
+        and not (item.subject in _AT_MONTHS_END and (item.since is None or item.since >= today))
+    ]
+    present = {item.item_id for item in now}
+    evidence = (item for item in ended or () if item.subject in _AT_MONTHS_END)
+    everything = (*now, *(item for item in evidence if item.item_id not in present))
+    return OpenItems(running.month, tuple(sorted(everything, key=_place)), running.sql, today)
 
 
 def read_items(month: Month, table: pa.Table, today: date | None = None) -> OpenItems:

@@ -58,6 +58,19 @@ DAILY_SUMS: Final = grouped_schema(
 )
 """One row per account, currency and day: the sum of its booked lines; debits are negative."""
 
+LAST_BALANCES: Final = grouped_schema(
+    (TEXT, "account", "source", "currency"),
+    (amount_in("currency"), "balance"),
+    (DATE, "balance_on"),
+    (BOOL, "proved"),
+    (TEXT, "proved_by", "problem"),
+)
+"""One row per account and currency: the last balance that is proved, and its day.
+
+If none is proved, it is the last one that a statement states. `source` is null for an account that
+is not declared.
+"""
+
 _LONGEST_WEEKEND: Final = 5  # The days go from the Thursday before Easter to the Tuesday after it.
 _DAY: Final = timedelta(days=1)
 
@@ -66,6 +79,9 @@ _CONFIRMED: Final = "confirmed balance"
 
 _CONNECTED: Final = "connected balances"
 """Value of `format` in the facts of the days between two confirmed balances that lines connect."""
+
+_BY_A_PERSON: Final = "confirmed balances"
+"""Value of `proved_by` for a balance that rests on a person's confirmation."""
 
 _Key = tuple[str, str | None]
 
@@ -139,12 +155,32 @@ def stored_coverage(
     today: date | None = None,
 ) -> pa.Table:
     """Return the coverage of each account by the statements in a snapshot of the lake."""
+    stored, confirmed, moved = _stored(snapshot, accounts)
+    return coverage(stored, accounts, confirmed, undeclared=undeclared, today=today, moved=moved)
+
+
+def last_balances(snapshot: Snapshot, accounts: Iterable[BankAccount]) -> pa.Table:
+    """Return the last proved balance of each account; columns as in LAST_BALANCES.
+
+    As in a month's balances, it is not proved if a statement fails its proof for days of the same
+    month up to its day.
+    """
+    stored, confirmed, moved = _stored(snapshot, accounts)
+    groups = _Groups(stored, accounts, confirmed, moved)
+    return pa.Table.from_pylist(
+        [groups.last_balance(key) for key in groups.keys], schema=LAST_BALANCES
+    )
+
+
+def _stored(
+    snapshot: Snapshot, accounts: Iterable[BankAccount]
+) -> tuple[pa.Table, pa.Table, pa.Table | None]:
+    """Return the stored statements, confirmed balances and, as in DAILY_SUMS, sums of lines."""
     stored, confirmed = (
         snapshot.sql(f"SELECT * FROM {table.name} WHERE {COUNTING}")  # noqa: S608 - our own names
         for table in (STATEMENTS, BALANCE_CONFIRMATIONS)
     )
-    moved = daily_sums(snapshot.sql, accounts, confirmed)
-    return coverage(stored, accounts, confirmed, undeclared=undeclared, today=today, moved=moved)
+    return stored, confirmed, daily_sums(snapshot.sql, accounts, confirmed)
 
 
 def daily_sums(
@@ -320,10 +356,54 @@ class _Groups:
                 return total((facts.opening, *moved))
         return None
 
+    def last_balance(self, key: _Key) -> dict[str, object]:
+        """Return a row of LAST_BALANCES."""
+        chain, _ = self.chain(key)
+        declared = self.declared.get(key)
+        row: dict[str, object] = {
+            "account": key[0],
+            "source": None if declared is None else declared.source,
+            "currency": key[1],
+            "proved": False,
+            "proved_by": "",
+            "problem": "no statement is stored",
+        }
+        if chain:
+            last = chain[-1]
+            by_person = last.format in {_CONFIRMED, _CONNECTED}
+            against = [
+                facts
+                for facts in self._failing.intersection(self.statements[key])
+                if facts.first <= last.last and facts.last >= last.last.replace(day=1)
+            ]
+            return row | {
+                "balance": last.closing,
+                "balance_on": last.last,
+                "proved": not against,
+                "proved_by": "" if against else _BY_A_PERSON if by_person else "statements",
+                "problem": _not_proved(max(against, key=_by_day)) if against else "",
+            }
+        stated = [facts for facts in self.statements[key] if facts.closing is not None]
+        if stated:
+            last = max(stated, key=_by_day)
+            day = None if last.last == date.min else last.last
+            row |= {"balance": last.closing, "balance_on": day, "problem": _not_proved(last)}
+        elif self.statements[key]:
+            row["problem"] = "its statements state no balance"
+        return row
+
     def days(self, key: _Key) -> StatementDays | None:
         """Return the account's `statement_days`: the days for which the bank writes a statement."""
         declared = self.declared.get(key)
         return None if declared is None else declared.statement_days
+
+
+def _by_day(facts: StatementFacts) -> tuple[date, str]:
+    return facts.last, facts.statement_id
+
+
+def _not_proved(facts: StatementFacts) -> str:
+    return f"{facts.file_name or facts.statement_id} is not proved"
 
 
 def _speaks_against(facts: StatementFacts, before: StatementFacts, after: StatementFacts) -> bool:

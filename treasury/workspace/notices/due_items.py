@@ -1,7 +1,6 @@
-"""The open items about which notices are sent.
+"""The open items about which notices are sent: those of the morning's screen.
 
-An item about a statement or balance is omitted until its day has ended, because today's statement
-cannot be missing yet. A missing sync becomes an item after the hours set in the settings.
+A missing sync becomes an item after the hours set in the settings.
 """
 
 from __future__ import annotations
@@ -13,12 +12,11 @@ from typing import Final
 
 import msgspec
 
-from treasury.month.items import KINDS, OpenItem, OpenItems
+from treasury.month.items import KINDS, OpenItem, OpenItems, open_now
 from treasury.month.items.item_kinds import Turn
 from treasury.workspace.notices.masking import masked
 
-_AT_MONTHS_END: Final = ("balance", "exposure", "ledger", "statement", "virtual_account")
-"""The subjects of items about statements and balances, which are proved monthly or daily."""
+_EXPOSURE: Final = "exposure"
 _NOT_READ: Final = "not_synced"
 _IN_DOUBT: Final = "notice_unknown"
 
@@ -67,19 +65,17 @@ def due_items(
     synced_at: datetime | None,
     silent_after: timedelta,
 ) -> tuple[DueItem, ...]:
-    """Return the open items on which somebody can act now, the previous month's first.
+    """Return the open items on which somebody can act now.
 
     `running` are the items of the current month; `ended` are the previous month's, if it is not
     closed. `today` is the day in the reporting time zone.
     """
     is_silent = synced_at is None or now - synced_at > silent_after
-    due = {item.item_id: item for item in (ended or ())}
-    for item in running:
-        if item.subject in _AT_MONTHS_END and (item.since is None or item.since >= today):
-            continue
-        if item.kind == _NOT_READ and not is_silent:
-            continue
-        due[item.item_id] = item
+    # The exposure of the running month begins anew every day, and would be sent every day.
+    due = {item.item_id: item for item in ended or () if item.subject == _EXPOSURE}
+    for item in open_now(running, ended, today=today, is_silent=is_silent):
+        if item.subject != _EXPOSURE:
+            due[item.item_id] = item
     return tuple(_due(item, synced_at) for item in due.values())
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from treasury.actions.action_states import actions_of
 from treasury.actions.authority.approvers import waiting_for
-from treasury.core.settings.notice_terms import NoticeTerms
-from treasury.journal.period_history import closed_periods
+from treasury.workspace.morning import running_and_ended, silent_after
 from treasury.workspace.notices import DueItem, NoticeSender, due_items
 
 if TYPE_CHECKING:
@@ -29,15 +27,12 @@ def notice_desk(t: WorkspaceDecisions) -> NoticeSender:
 
 def items_due(t: WorkspaceDecisions) -> tuple[DueItem, ...]:
     """Return the open items of the current month, and of the previous month unless it is closed."""
-    periods, month = t.periods, t.this_month
-    running = periods.month(month)
-    is_closed = str(month.previous) in closed_periods(t.decided().entries)
-    terms = t.settings.notices or NoticeTerms()
+    running, ended, _ = running_and_ended(t)
     return due_items(
         running.items,
-        None if is_closed else periods.month(month.previous).items,
+        None if ended is None else ended.items,
         now=t.now(),
         today=t.today,
         synced_at=running.synced_at,
-        silent_after=timedelta(hours=terms.silent_hours),
+        silent_after=silent_after(t),
     )

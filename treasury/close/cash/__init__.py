@@ -1,0 +1,1 @@
+"""Cash: the position of every account today, and the forecast of the next days."""

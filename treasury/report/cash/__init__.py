@@ -1,0 +1,1 @@
+"""Cash in the report and as a chart."""
