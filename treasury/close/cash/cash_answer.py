@@ -113,11 +113,7 @@ class Cash(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return self._flows(self.flows.arrow.filter(self.flows.arrow["day"].is_null()))
 
     def _flows(self, rows: pa.Table) -> Table:
-        return Table(
-            rows,
-            zone=self.zone,
-            keys=self.key_columns["flows"],
-        )
+        return Table(rows, zone=self.zone, keys=self.key_columns["flows"])
 
     def __repr__(self) -> str:
         words = " · ".join(lowest_words(row) for row in self.lowest.arrow.to_pylist())
@@ -268,7 +264,7 @@ def _notes(
     for state, words in (
         (OVERDUE, "overdue: they fall on today"),
         (NOT_SEEN, "expected, not seen: the evidence passes their date without them"),
-        (UNDATED, "without a date: in no sum"),
+        (UNDATED, "without a date or an amount: in no sum"),
     ):
         alike = [flow for flow in flows if flow.state == state]
         if alike:

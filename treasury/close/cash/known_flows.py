@@ -108,7 +108,7 @@ class FlowClock(msgspec.Struct, frozen=True):
         A flow before today is overdue and falls on today, or on the next day of its calendar. If
         the evidence passes its day without it, it is not seen and in no sum, unless it is our move.
         """
-        if flow.due is None:
+        if flow.due is None or flow.amount is None:
             return msgspec.structs.replace(flow, state=UNDATED, day=None)
         has_passed = evidence_to is not None and flow.due <= evidence_to
         if flow.due < self.today and has_passed and not is_our_move:
@@ -139,12 +139,16 @@ def clock_of(
 
 
 def reported_flows(held: Iterable[_Row], clock: FlowClock) -> Iterator[Flow]:
-    """Yield what banks and services reported after each balance: booked or pending, not proved."""
+    """Yield what banks and services reported after each balance: booked or pending, not proved.
+
+    What was reported about an account without a proved balance is in no forecast, as its balance.
+    """
     for row in held:
+        if not row["proved"]:
+            continue
         for kind, amount in (("reported", row["intraday"]), ("pending", row["pending"])):
             if amount:
-                since = "" if row["booked_on"] is None else f" {row['booked_on']:%-d %b}"
-                flow = Flow(
+                yield Flow(
                     state=EXPECTED,
                     flow=kind,
                     day=clock.today,
@@ -154,9 +158,8 @@ def reported_flows(held: Iterable[_Row], clock: FlowClock) -> Iterator[Flow]:
                     amount=abs(amount),
                     currency=row["currency"],
                     account=row["account"] if row["funds"] == OWN_BANKS else "",
-                    evidence=f"reported since{since}, not proved",
+                    evidence=f"reported since {row['booked_on']:%-d %b}, not proved",
                 )
-                yield flow
 
 
 def known_flows(r: Reconciliation, snapshot: Snapshot, clock: FlowClock) -> Iterator[Flow]:

@@ -254,7 +254,7 @@ def _wallet_rows(snapshot: Snapshot, now: datetime, zone: ZoneInfo) -> Iterator[
             "account": wallet.address,
             "currency": wallet.asset,
             "booked": wallet.balance,
-            "booked_on": None if wallet.at is None else wallet.at.astimezone(zone).date(),
+            "booked_on": wallet.day,
             "proved": is_proved,
             "proved_by": "explorer export or stated balance" if is_proved else "",
             "intraday": wallet.delivered or None,
