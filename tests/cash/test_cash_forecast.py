@@ -1,4 +1,4 @@
-"""The forecast: what is overdue, moved, not seen or undated, own flows, floors, weeks."""
+"""The forecast: overdue, moved, unseen and undated flows, own flows, floors, weeks."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The company's own expected payments and receipts, from a file or a table.
 
-A row has a date, an account, an amount (negative for money out), a currency and a text. With
-`every`, it is named once and repeats. A date on which TARGET is closed moves to the next TARGET
-day, or to the previous one if the row says so; only euros have a calendar.
+A row has a date, an account, an amount (negative for money out), a currency and a text. A row with
+`every` repeats. A date on which TARGET is closed moves to the next TARGET day, or to the previous
+one with `if_closed`. Only euros have a calendar.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class OwnFlow(msgspec.Struct, frozen=True, kw_only=True):
     """An expected flow; `amount` is negative for money out, `account` is empty if none is named.
 
     `every` is empty for a flow that occurs once; `until` is the last day of one that repeats.
-    `moves_back` says that it moves to the previous TARGET day instead of the next one.
+    `moves_back` is true if it moves to the previous TARGET day instead of the next one.
     """
 
     day: date
