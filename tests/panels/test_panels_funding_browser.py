@@ -186,7 +186,7 @@ def test_the_result_of_a_file_shows_in_both_panels_and_on_the_first_screen(
 
     start = f"import treasury\nt = treasury.open({str(workspace.folder)!r})"
     screen = "print(t.status('2026-10'))"
-    notebook = desk.open("states", start, screen, "t.panels.exceptions('2026-10')").run()
+    notebook = desk.open("states", start, screen, "t.panels.close('2026-10')").run()
     exceptions = notebook.panel
     expect(exceptions.get_by_role("table")).to_be_visible()
     search = exceptions.get_by_label("Search")

@@ -12,7 +12,7 @@ from panel_month import asks, confirms, rows_of
 from panel_practice import Practice, said
 
 from treasury.core.errors import StorageError
-from treasury.panels.exceptions_panel import ExceptionsPanel
+from treasury.panels.close_panel import ClosePanel
 from treasury.panels.frames.query_pages import ArrowTables, read_page
 from treasury.panels.funding_panel import FundingPanel
 from treasury.panels.matches_panel import MatchesPanel
@@ -54,7 +54,7 @@ def test_a_remark_leaves_no_reason_behind(month: Practice) -> None:
 def test_a_frame_that_fails_is_a_message_with_retry(
     month_end: Workspace, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    panel: ExceptionsPanel | MatchesPanel | FundingPanel = getattr(month_end.panels, kind)()
+    panel: ClosePanel | MatchesPanel | FundingPanel = getattr(month_end.panels, kind)()
     sent: list[Any] = []
     monkeypatch.setattr(panel, "send", sent.append)
     with monkeypatch.context() as failing:
@@ -76,7 +76,7 @@ def test_a_frame_that_fails_is_a_message_with_retry(
 def test_failed_work_leaves_a_panel_that_can_be_tried_again(
     month_end: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    panel = month_end.panels.exceptions()
+    panel = month_end.panels.close()
     panel._read_state = None  # like after a decision elsewhere
     with monkeypatch.context() as failing:
         failing.setattr(panel, "tables", broken("Table with name items does not exist"))
@@ -112,7 +112,7 @@ def test_a_failed_read_can_be_retried(
 
 @pytest.mark.acceptance
 def test_an_amount_is_found_as_it_is_shown(month_end: Workspace) -> None:
-    panel = month_end.panels.exceptions(size=100)
+    panel = month_end.panels.close(size=100)
     for typed in ("14,000.00", "14000", "EUR 14,000.00", "14000.00"):
         frame = panel.press("search", search=typed)
         assert frame.table is not None, typed

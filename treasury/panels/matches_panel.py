@@ -163,7 +163,8 @@ class MatchesPanel(LookingPanel):
         }
 
     def _show_list(self, list_name: _ListName, line: dict[str, Any] | None = None) -> None:
-        self._list_name, self._line, self._search = list_name, line, ""
+        self._list_name, self._line = list_name, line
+        self.drop_filters()
         self._chosen.clear()
         self.clear_fields()
         self.tell(None)

@@ -17,11 +17,14 @@ from treasury.month.items.materiality import LIMITS, Limits
 from treasury.month.items.open_item import OPEN_ITEMS, OpenItem
 from treasury.month.items.open_items import ItemGroup, OpenItems, open_items, read_items
 from treasury.month.items.sheet.sheet_decisions import DecisionSheets, SheetPlan, SheetVerdict
+from treasury.month.items.sheet.sheet_input import FilledRow, fill_row
+from treasury.month.items.sheet.sheet_rows import SHOWN_ACTS, DecisionRow, SheetChoice
 
 __all__ = [
     "ACCEPTANCES", "ACTIONS", "CARRIED", "EFFECTS", "ITEM_REMARKS", "KINDS", "LIMITS", "OPEN_ITEMS",
-    "TURNS", "Acceptance", "Carrying", "DecisionSheets", "Effect", "Effects", "Facts", "ItemGroup",
-    "ItemKind", "Limits", "OpenItem", "OpenItems", "SheetPlan", "SheetVerdict", "acceptance_table",
-    "acceptances", "effects_between", "item_remarks", "open_actions",
-    "open_items", "read_acceptances", "read_items",
+    "SHOWN_ACTS", "TURNS", "Acceptance", "Carrying", "DecisionRow", "DecisionSheets", "Effect",
+    "Effects", "Facts", "FilledRow", "ItemGroup", "ItemKind", "Limits", "OpenItem", "OpenItems",
+    "SheetChoice", "SheetPlan", "SheetVerdict", "acceptance_table", "acceptances",
+    "effects_between", "fill_row", "item_remarks", "open_actions", "open_items",
+    "read_acceptances", "read_items",
 ]  # fmt: skip

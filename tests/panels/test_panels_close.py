@@ -18,13 +18,13 @@ from panel_rules import propose_transfers
 from treasury.core.settings import FILE_NAME
 from treasury.core.wording import state_words
 from treasury.month.items.sheet.sheet_rows import ACTS, SHOWN_ACTS
-from treasury.panels import ExceptionsPanel
+from treasury.panels import ClosePanel
 from treasury.panels.frames.blocks import Message
 from treasury.workspace import Workspace
 
 
 def test_the_rows_are_the_months_open_items_in_their_order(month_end: Workspace) -> None:
-    panel = month_end.panels.exceptions("2026-10", size=100)
+    panel = month_end.panels.close("2026-10", size=100)
     items = month_end.open_items("2026-10")
     assert [row.key for row in rows_of(panel)] == [item.item_id for item in items]
     for row, item in zip(rows_of(panel), items, strict=True):
@@ -38,7 +38,7 @@ def test_the_rows_are_the_months_open_items_in_their_order(month_end: Workspace)
 
 
 def test_amounts_are_ranked_within_their_currency_only(month_end: Workspace) -> None:
-    panel = month_end.panels.exceptions()
+    panel = month_end.panels.close()
     panel.press("amount")
     rows = panel.rows.arrow.to_pylist()
     pairs = [(row["currency"], -(row["amount"] or 0)) for row in rows if row["amount"] is not None]
@@ -47,7 +47,7 @@ def test_amounts_are_ranked_within_their_currency_only(month_end: Workspace) -> 
 
 
 def test_each_side_has_its_rows_and_the_counts_add_up(month_end: Workspace) -> None:
-    panel = month_end.panels.exceptions()
+    panel = month_end.panels.close()
     items = month_end.open_items("2026-10")
     labels = [one.label for one in panel.frame().views]
     assert labels[0] == f"All ({len(items)})"
@@ -76,13 +76,13 @@ def test_an_action_that_waits_for_a_colleague_is_in_the_list_of_its_month(month:
     item = desk.open_items("2026-10").by_id[f"action:{name}"]
     assert (item.kind, item.turn, item.blocks) == ("approval_waits", "colleague", "never")
     assert (item.amount, item.currency, item.month) == (Decimal("1.00"), "USDC", "2026-10")
-    assert f"action:{name}" in [row.key for row in rows_of(desk.panels.exceptions(size=100))]
+    assert f"action:{name}" in [row.key for row in rows_of(desk.panels.close(size=100))]
     assert "Action waits for approval" in desk.status("2026-10")
 
 
 @pytest.mark.acceptance
 def test_a_trace_gives_the_text_for_the_provider_and_closes(month_end: Workspace) -> None:
-    panel = month_end.panels.exceptions()
+    panel = month_end.panels.close()
     row = panel.rows.arrow.to_pylist()[0]
     step = asks(panel, "trace", row["item_id"])
     trace = month_end.trace(row["request_id"])
@@ -94,14 +94,14 @@ def test_a_trace_gives_the_text_for_the_provider_and_closes(month_end: Workspace
 
 
 def test_clicking_without_a_selection_asks_for_one(month_end: Workspace) -> None:
-    frame = month_end.panels.exceptions().press("trace")
+    frame = month_end.panels.close().press("trace")
     assert frame.message is not None
     assert frame.message.role == "alert"
     assert "No row is chosen" in frame.message.lines[0].text
 
 
 def test_a_search_covers_all_rows_and_the_file_has_all(month_end: Workspace) -> None:
-    panel = month_end.panels.exceptions(size=3)
+    panel = month_end.panels.close(size=3)
     last = panel.rows.arrow.to_pylist()[-1]
     panel.press("search", search=last["next_step"])
     assert last["item_id"] in [row.key for row in rows_of(panel)]
@@ -113,7 +113,7 @@ def test_an_empty_workspace_is_reported(tmp_path: Path, month_end: Workspace) ->
     folder.mkdir()
     text = (month_end.folder / "treasury.toml").read_text("utf-8")
     (folder / "treasury.toml").write_text(text, "utf-8")
-    frame = Workspace(folder).panels.exceptions().frame()
+    frame = Workspace(folder).panels.close().frame()
     assert frame.empty == "No data yet. Sync first."
 
 
@@ -125,7 +125,7 @@ def test_open_items_are_decided_in_a_sheet_downloaded_and_uploaded_in_the_panel(
     folder = tmp_path / "desk"
     shutil.copytree(month_end.folder, folder, ignore=shutil.ignore_patterns("bank", "close"))
     desk = Workspace(folder)
-    panel = desk.panels.exceptions("2026-10", size=100)
+    panel = desk.panels.close("2026-10", size=100)
     sheet = tmp_path / "sheet.xlsx"
     sheet.write_bytes(downloaded(panel, "sheet"))
     item = desk.open_items("2026-10").select(kind="no_reference").items[0]
@@ -161,7 +161,7 @@ def test_a_remark_and_its_answer_are_made_in_the_panel(
     folder = tmp_path / "desk"
     shutil.copytree(month_end.folder, folder, ignore=shutil.ignore_patterns("bank", "close"))
     desk = Workspace(folder)
-    panel = desk.panels.exceptions("2026-10", size=100)
+    panel = desk.panels.close("2026-10", size=100)
     item, other, *_ = desk.open_items("2026-10").select(kind="no_reference").items
 
     def said(name: str, text: str, *chosen: str) -> Message:
@@ -196,7 +196,7 @@ def test_a_sheet_that_changed_after_its_preview_is_not_journaled(
     folder = tmp_path / "desk"
     shutil.copytree(month_end.folder, folder, ignore=shutil.ignore_patterns("bank", "close"))
     desk = Workspace(folder)
-    panel = desk.panels.exceptions("2026-10", size=100)
+    panel = desk.panels.close("2026-10", size=100)
     item = desk.open_items("2026-10").select(kind="no_reference").items[0]
     sheet = desk.exceptions_sheet(tmp_path / "sheet.xlsx", "2026-10")
     type_in(sheet, item.item_id, "Decision", ACTS["ignore"])
@@ -214,7 +214,7 @@ def test_a_sheet_that_changed_after_its_preview_is_not_journaled(
 def test_a_file_that_is_not_a_sheet_and_a_too_large_one_are_refused(
     month_end: Workspace,
 ) -> None:
-    panel = month_end.panels.exceptions("2026-10")
+    panel = month_end.panels.close("2026-10")
     for typed, why in (
         (
             {"file": "a.xlsx", "content": base64.b64encode(b"x").decode()},
@@ -246,7 +246,7 @@ def type_in(sheet: Path, item_id: str, title: str, text: str) -> None:
     book.save(sheet)
 
 
-def downloaded(panel: ExceptionsPanel, name: str) -> bytes:
+def downloaded(panel: ClosePanel, name: str) -> bytes:
     """Return the file that a button downloads, assembled as the page does it."""
     parts: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
@@ -270,7 +270,7 @@ def test_a_remark_and_the_owner_are_shown_in_the_row_of_the_item(month: Practice
     month.workspace.items.remark("PAY-2026-005001", "asked the provider, ticket 77")
     (row,) = [
         row
-        for row in rows_of(month.workspace.panels.exceptions(size=100))
+        for row in rows_of(month.workspace.panels.close(size=100))
         if "PAY-2026-005001" in row.label
     ]
     assert "asked the provider, ticket 77" in str(words(row))
