@@ -77,7 +77,7 @@ items = t.open_items("2026-10")  # .groups, .turns, .blocking, .select(kind="ove
 
 This list contains everything that is not settled in a month: unexplained bank lines, unfinished
 requests and transfers, statements and balances without proof, and pending actions and decisions.
-Each item appears once. `treasury status`, the exceptions panel, and the checklist, report, workbook
+Each item appears once. `treasury status`, the close panel, and the checklist, report, workbook
 and notebook of a close all show and count rows of this list.
 
 - [The list](#the-list)
@@ -129,7 +129,7 @@ be approved and submitted.
 
 ## Remarks
 
-`treasury items remark ITEM TEXT` (`t.items.remark`, *Remark* and *Answer* in the exceptions panel)
+`treasury items remark ITEM TEXT` (`t.items.remark`, *Remark* and *Answer* in the close panel)
 adds a remark to an open item, under your name. `--answers N` answers a colleague's remark. The last
 three remarks appear with the item in every list, panel, sheet and report; `treasury items remarks`
 lists them all. A remark is not evidence and does not change the item, with one exception: a remark
@@ -137,7 +137,7 @@ that explains an unknown field settles that item.
 
 ## Deciding in a sheet
 
-`treasury exceptions --sheet FILE` (`t.exceptions_sheet`, *Download sheet* in the exceptions panel)
+`treasury exceptions --sheet FILE` (`t.exceptions_sheet`, *Download sheet* in the close panel)
 writes the open items as a workbook with instructions. Each item is a row with its facts, its
 candidates, a list of choices, and cells for the reason and the person who proposes the choice.
 `treasury decide FILE` (`t.decide`, *Decide from a sheet…*) reads the completed sheet. It first

@@ -23,7 +23,7 @@ from playwright.sync_api import Locator, expect
 from treasury.core.money import format_amount
 from treasury.panels.frames.query_pages import SIZE
 
-PANELS = ("approvals", "funding", "matches", "exceptions", "transfers", "sync")
+PANELS = ("approvals", "funding", "matches", "close", "transfers", "sync")
 SENDER = "f5520527-134b-49e6-ac6e-833cf327cb46"
 RECEIVER = "aaaa0793-25d6-433b-ae47-6f2de3994601"
 MAKER = "maker.one"

@@ -1,10 +1,11 @@
-"""The exceptions panel without a browser."""
+"""The close panel without a browser."""
 
 from __future__ import annotations
 
 import base64
 import re
 import shutil
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from panel_month import asks, confirms, rows_of, words
 from panel_practice import Practice
 from panel_rules import propose_transfers
 
+from treasury.core.errors import InputError
 from treasury.core.settings import FILE_NAME
 from treasury.core.wording import state_words
 from treasury.month.items.sheet.sheet_rows import ACTS, SHOWN_ACTS
@@ -46,21 +48,116 @@ def test_amounts_are_ranked_within_their_currency_only(month_end: Workspace) -> 
     assert len({currency for currency, _ in pairs}) > 1
 
 
-def test_each_side_has_its_rows_and_the_counts_add_up(month_end: Workspace) -> None:
-    panel = month_end.panels.close()
-    items = month_end.open_items("2026-10")
-    labels = [one.label for one in panel.frame().views]
-    assert labels[0] == f"All ({len(items)})"
-    assert labels[1] == f"Yours ({items.turns['us']})"
-    for turn, number in items.turns.items():
-        panel.press(turn)
-        shown = panel.rows.arrow["item_id"].to_pylist()
-        assert shown == [item.item_id for item in items.select(turn=turn)]
-        assert len(shown) == number
-        (view,) = [one for one in panel.frame().views if one.pressed and one.name == turn]
-        assert view.label.endswith(f"({number})")
-    panel.press("all")
-    assert len(panel.rows.arrow) == len(items) == sum(items.turns.values())
+def narrowed(panel: ClosePanel, **typed: str) -> list[dict[str, Any]]:
+    """Return the rows that the panel shows for what is typed into its search and filters."""
+    frame = panel.press("search", **typed)
+    assert frame.message is None, frame.message
+    found = panel.rows.arrow.to_pylist()
+    keys = [] if frame.table is None else [row.key for row in frame.table.rows]
+    return [row for row in found if row["item_id"] in keys]
+
+
+def test_each_filter_shows_the_rows_that_it_names(month_end: Workspace) -> None:
+    panel = month_end.panels.close("2026-10", size=100)
+    items = list(month_end.open_items("2026-10"))
+    fields = {field.name: dict(field.choices) for field in panel.frame().filters}
+    assert list(fields) == [
+        f"filter_{name}"
+        for name in (
+            "kind", "state", "turn", "owner", "account", "currency", "amount", "age", "day",
+        )
+    ]  # fmt: skip
+    yours = sum(item.turn == "us" for item in items)
+    assert fields["filter_turn"]["us"] == f"Yours ({yours})"
+    assert fields["filter_kind"]["needs_decision"].startswith("Suggested (")
+    for name, value, of in (
+        ("kind", "no_reference", lambda item: item.kind == "no_reference"),
+        ("state", "LATE", lambda item: item.state == "LATE"),
+        ("turn", "provider", lambda item: item.turn == "provider"),
+        ("currency", "USDC", lambda item: item.currency == "USDC"),
+        ("amount", ">4000", lambda item: item.amount is not None and abs(item.amount) > 4000),
+        ("amount", "1.000,50..4 000", lambda i: i.amount and 1000.5 <= abs(i.amount) <= 4000),
+        ("age", ">10", lambda item: item.age > 10),
+        ("day", "21 Oct", lambda item: date(2026, 10, 21) in (item.since, item.due)),
+    ):
+        wanted = [item.item_id for item in items if of(item)]
+        assert wanted, (name, value)
+        shown = narrowed(panel, **{f"filter_{name}": value})
+        assert [row["item_id"] for row in shown] == wanted, (name, value)
+    account = next(iter(fields["filter_account"]))
+    assert {row["account"] for row in narrowed(panel, filter_account=account)} == {account}
+    owner = next(iter(fields["filter_owner"]))
+    assert {row["owner_words"] for row in narrowed(panel, filter_owner=owner)} == {owner}
+    both = narrowed(panel, filter_turn="us", filter_currency="USDC")
+    assert {(row["turn"], row["currency"]) for row in both} == {("us", "USDC")}
+    assert len(panel.press("clear").table.rows) == len(items)  # type: ignore[union-attr]
+
+
+def test_conditions_are_typed_between_the_words_of_a_search(month_end: Workspace) -> None:
+    panel = month_end.panels.close("2026-10", size=100)
+    loose = narrowed(panel, search="UNREFERENCED")
+    assert {row["kind"] for row in loose} == {"no_reference"}
+    large = narrowed(panel, search="unreferenced >2,000.00")
+    assert large == [row for row in loose if row["amount"] > 2000]
+    assert 0 < len(large) < len(loose)
+    days = narrowed(panel, search="21 Oct")
+    assert days
+    assert all(date(2026, 10, 21) in (row["since"], row["due"]) for row in days)
+    frame = panel.press("search", filter_amount=">1.234")
+    assert frame.message is not None
+    assert "has two meanings" in frame.message.lines[0].text
+    assert next(f for f in frame.filters if f.name == "filter_amount").error
+    assert narrowed(panel, search="no such words") == []
+
+
+def test_the_cell_gives_the_first_filter(month_end: Workspace) -> None:
+    typed = month_end.panels.close("2026-10", search="unreferenced >2000", size=100).frame()
+    assert typed.search is not None
+    assert typed.search.value == "unreferenced >2000"
+    named = month_end.panels.close(
+        "2026-10", search={"kind": "Unreferenced", "amount": ">2000"}, size=100
+    ).frame()
+    assert typed.table is not None
+    assert named.table is not None
+    assert [row.key for row in typed.table.rows] == [row.key for row in named.table.rows]
+    assert next(f for f in named.filters if f.name == "filter_kind").value == "no_reference"
+    with pytest.raises(InputError, match="there is no filter 'kin'; is it kind"):
+        month_end.panels.close("2026-10", search={"kin": "Unreferenced"})
+
+
+def test_the_checklist_is_that_of_the_close_and_opens_the_rows_it_counts(
+    month_end: Workspace,
+) -> None:
+    panel = month_end.panels.close("2026-10", size=100)
+    block, checks = panel.frame().checklist, month_end.checklist("2026-10")
+    assert block is not None
+    assert [(line.title, line.state, line.found) for line in block.lines] == [
+        (step.title, step.state, step.found) for step in checks.steps
+    ]
+    opened = [button for line in block.lines for button in line.open]
+    assert len(opened) == len(checks.blockers)
+    for button, blocker in zip(opened, checks.blockers, strict=True):
+        assert button.label.startswith(f"{blocker.label}: {blocker.items}")
+    frame = panel.press(opened[0].name)
+    assert frame.table is not None
+    assert {row["kind"] for row in panel.found_rows().values()} == {
+        opened[0].name.removeprefix("kind_")
+    }
+    enabled = {button.name: button.enabled for button in block.buttons}
+    assert enabled == {"prepare": False, "sign": False, "withdraw": False, "reopen": False}
+
+
+def test_looking_at_the_panel_writes_nothing(
+    month_end: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREASURY_USER", "ines")
+    head, pins = month_end.journal.head(), month_end.lake.pins()
+    for _ in range(2):
+        panel = month_end.panels.close("2026-10")
+        panel.press("hello")
+        assert panel.wait()
+    assert (month_end.journal.head(), month_end.lake.pins()) == (head, pins)
+    assert "You are ines, claimed" in [note.text for note in panel.frame().notes]
 
 
 @pytest.mark.acceptance

@@ -50,7 +50,7 @@ def test_a_remark_leaves_no_reason_behind(month: Practice) -> None:
 
 
 @pytest.mark.acceptance
-@pytest.mark.parametrize("kind", ["exceptions", "matches", "funding"])
+@pytest.mark.parametrize("kind", ["close", "matches", "funding"])
 def test_a_frame_that_fails_is_a_message_with_retry(
     month_end: Workspace, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:

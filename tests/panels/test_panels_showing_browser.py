@@ -156,7 +156,7 @@ def test_rule_5_markup_is_literal_in_a_step_and_in_its_result(
 # 6. Money and text are never maths.
 
 
-@pytest.mark.parametrize("name", ["approvals", "funding", "matches", "exceptions"], indirect=True)
+@pytest.mark.parametrize("name", ["approvals", "funding", "matches", "close"], indirect=True)
 def test_rule_6_five_dollars_and_six_dollars_are_not_a_formula(
     attacked: Gallery, name: str
 ) -> None:

@@ -23,10 +23,9 @@ from treasury.close.closing import Closing
 from treasury.close.step_sentences import CloseStep
 from treasury.core.calendar import Month, parse_day
 from treasury.core.errors import InputError, NothingStored, TreasuryError
-from treasury.core.tables.column_types import INTEGER, TEXT
 from treasury.core.text import clean
 from treasury.lake import Snapshot
-from treasury.month.items import KINDS, OPEN_ITEMS, OpenItems
+from treasury.month.items import KINDS, OpenItems
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
     Button,
@@ -42,7 +41,7 @@ from treasury.panels.frames.panel import Press, Presses, alert, status
 from treasury.panels.frames.query_pages import SIZE
 from treasury.panels.frames.traced_list import LookingPanel
 from treasury.panels.panel_workspace import PanelWorkspace
-from treasury.panels.shown_item import FILTERS, SEARCHED, item_accounts, item_row, shown_columns
+from treasury.panels.shown_item import FILTERS, NO_ITEMS, SEARCHED, item_row, with_shown_columns
 from treasury.panels.steps.close_steps import STEPS, PendingStep, ask_step, packed, take_step
 from treasury.panels.steps.item_steps import (
     PANEL,
@@ -108,15 +107,8 @@ class ClosePanel(LookingPanel):
                 self._steps = {name: self._desk.periods.foresee(name, closing) for name in STEPS}
                 self._closing = closing
         if self._closing is None:
-            items, accounts = OPEN_ITEMS.empty_table(), {}
-        else:
-            items, accounts = self._closing.items.arrow, item_accounts(self._closing)
-        places = pa.array(range(items.num_rows), INTEGER)
-        shown = shown_columns(items.to_pylist(), accounts)
-        items = items.append_column("place", places)
-        for name, values in shown.items():
-            items = items.append_column(name, pa.array(values, TEXT))
-        return {"items": items}
+            return {"items": NO_ITEMS}
+        return {"items": with_shown_columns(self._closing.items.arrow, self._closing)}
 
     def names(self, row: Mapping[str, Any]) -> tuple[str | None, ...]:
         """Return the ids of an item's request, transfer and bank line, for a trace."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.close.closing import Closing
 from treasury.core.money import format_amount
+from treasury.core.tables.column_types import INTEGER, TEXT
 from treasury.core.wording import state_words
-from treasury.month.items import KINDS, TURNS
+from treasury.month.items import KINDS, OPEN_ITEMS, TURNS
 from treasury.month.items.item_kinds import OWNERS
 from treasury.panels.frames.blocks import ListRow, Text, cell
 from treasury.panels.frames.list_filters import ListFilter
@@ -38,31 +42,47 @@ SEARCHED: Final = (
 )  # fmt: skip
 
 
-def item_accounts(closing: Closing) -> dict[str, str]:
-    """Return the account of each bank line and of each balance, by the id of its subject."""
-    accounts = {}
-    for lines in (closing.r.earlier_lines.arrow, closing.r.lines.arrow):
-        for row in lines.select(["entry_id", "account", "statement_account"]).to_pylist():
-            accounts[row["entry_id"]] = row["account"] or row["statement_account"]
-    for row in closing.balances.arrow.select(["of", "name"]).to_pylist():
-        accounts[row["of"]] = row["name"]
-    return accounts
+NO_ITEMS: Final = pa.schema(
+    [
+        *OPEN_ITEMS,
+        ("place", INTEGER),
+        *((name, TEXT) for name in ("state_words", "kind_words", "owner_words", "account")),
+    ]
+).empty_table()
+"""The table of the panel without items."""
 
 
-def shown_columns(
-    rows: Sequence[Mapping[str, Any]], accounts: Mapping[str, str]
-) -> dict[str, list[str]]:
-    """Return further columns of open items: their words on screen, their owner and account."""
-    return {
-        "state_words": [state_words(row["state"]) for row in rows],
-        "kind_words": [KINDS[row["kind"]].label for row in rows],
-        "owner_words": [row["owner"] or OWNERS[row["turn"]] for row in rows],
-        "account": [
-            accounts.get(row["entry_id"] or "")
-            or accounts.get(row["subject_id"].partition("/")[0], "")
-            for row in rows
-        ],
-    }
+def with_shown_columns(items: pa.Table, closing: Closing) -> pa.Table:
+    """Return open items with further columns: words on screen, owner, account, and place."""
+    owners = _words(items["turn"], lambda turn: OWNERS[turn])
+    return (
+        items.append_column("place", pa.array(range(items.num_rows), INTEGER))
+        .append_column("state_words", _words(items["state"], state_words))
+        .append_column("kind_words", _words(items["kind"], lambda kind: KINDS[kind].label))
+        .append_column("owner_words", pc.coalesce(items["owner"], owners))
+        .append_column("account", _accounts(items, closing))
+    )
+
+
+def _words(column: pa.ChunkedArray, words: Callable[[str], str]) -> pa.ChunkedArray:
+    """Return the words of a column's codes, each looked up once."""
+    codes = column.unique()
+    shown = pa.array([words(code) for code in codes.to_pylist()], TEXT)
+    return shown.take(pc.index_in(column, value_set=codes))
+
+
+def _accounts(items: pa.Table, closing: Closing) -> pa.ChunkedArray:
+    """Return the account of each item about a bank line or a balance; empty for other items."""
+    columns = ["entry_id", "account", "statement_account"]
+    both = (closing.r.earlier_lines.arrow, closing.r.lines.arrow)
+    lines = pa.concat_tables([each.select(columns) for each in both])
+    own = pc.coalesce(lines["account"], lines["statement_account"]).combine_chunks()
+    line_ids = lines["entry_id"].combine_chunks()
+    of_line = own.take(pc.index_in(items["entry_id"], value_set=line_ids))
+    balances = closing.balances.arrow
+    subjects = pc.list_element(pc.split_pattern(items["subject_id"], "/", max_splits=1), 0)
+    at = pc.index_in(subjects, value_set=balances["of"].combine_chunks())
+    return pc.coalesce(of_line, balances["name"].combine_chunks().take(at), "")
 
 
 def item_row(row: Mapping[str, Any]) -> ListRow:

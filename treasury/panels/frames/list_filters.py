@@ -147,7 +147,7 @@ def conditions(
 
     Raise InputError, naming the field, for a condition that cannot be read.
     """
-    by_kind = {each.kind: each for each in filters}
+    by_kind: dict[str, ListFilter] = {each.kind: each for each in filters}
     found = [
         each.condition(text, today)
         for each in filters

@@ -259,7 +259,7 @@ const checklist = ({ caption, lines, buttons, notes, fields }, view, form) =>
 const narrowing = ({ search, filters, filtering, narrowed }, view) =>
   h(
     "div",
-    { key: "search", class: "tp-search", role: "search", "aria-label": "Search and filters" },
+    { key: "search", class: "tp-search", role: "search", "aria-label": "Filters of the list" },
     field(search, view, filtering),
     filters.map((each) => field(each, view, filtering)),
     when(filters.length && narrowed, () =>
