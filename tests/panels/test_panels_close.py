@@ -270,9 +270,9 @@ def test_a_remark_and_its_answer_are_made_in_the_panel(
 
     monkeypatch.setenv("TREASURY_USER", "ines")
     assert "There is no remark" in said("answer", "hello", item.item_id).lines[0].text
-    assert panel.frame().fields[0].error == ""
+    assert panel.frame().fields[1].error == ""
     said("remark", " ", item.item_id)
-    assert panel.frame().fields[0].error == "is missing; write one line"
+    assert panel.frame().fields[1].error == "is missing; write one line"
     said("remark", "x" * 501, item.item_id)
     assert "Several rows" in said("remark", "a", item.item_id, other.item_id).lines[0].text
     assert desk.journal.head().seq == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from decimal import Decimal
 from pathlib import Path
 
@@ -131,6 +132,36 @@ def test_one_item_is_decided_by_its_own_choices(desk: Workspace) -> None:
     (entry,) = desk.journal.entries("match.accept")
     assert (entry.actor.name, entry.body["reason"]) == ("ines", "by phone")
     assert go(panel, "back").step is None
+
+
+def test_items_get_an_owner_and_a_file_and_the_file_is_saved_as_it_was(desk: Workspace) -> None:
+    panel = desk.panels.close(MONTH, size=100)
+    first, second, _ = keys_of(panel, "no_reference")
+    assert "owner: is missing" in said(go(panel, "assign", first))
+    assert "jonas owns 2 items, assigned by ines" in said(
+        go(panel, "assign", first, second, owner="jonas")
+    )
+    assert desk.items.owners().arrow["owner"].to_pylist() == ["jonas", "jonas"]
+    content = b"From: bank@example.test\r\nSubject: <img src=x onerror=alert(1)>\r\n\r\nHello"
+    coded = base64.b64encode(content).decode()
+    assert "has no attached file" in said(go(panel, "files", first))
+    wrong = go(panel, "attach", first, file="letter.pdf", content=coded)
+    assert "Not attached" in said(wrong)
+    assert "Several rows" in said(go(panel, "attach", first, second, file="a.eml", content=coded))
+    assert "Attached by ines" in said(go(panel, "attach", first, file="a.eml", content=coded))
+    (file,) = desk.items.files(month=MONTH).arrow.to_pylist()
+    assert (file["item_id"], file["attached_by"]) == (first, "ines")
+    frame = go(panel, "files", first)
+    ((number, label),) = frame.fields[0].choices
+    assert label.startswith("a.eml, by ines, ")
+    sent: list[object] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(panel, "send", lambda message, **_: sent.append(message))
+        panel.press("save_file", file_number=number)
+    (handed,) = [message["file"] for message in sent if "file" in message]  # type: ignore[index,operator]
+    assert base64.b64decode(handed["text"]) == content
+    assert (handed["name"], handed["type"]) == ("a.eml", "application/octet-stream")
+    assert go(panel, "leave").fields[0].name == "owner"
 
 
 @pytest.mark.acceptance

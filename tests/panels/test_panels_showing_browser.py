@@ -176,12 +176,19 @@ def test_rule_8_typing_dd_on_anything_that_takes_the_focus_deletes_no_cell(
     cells, panel = shown.notebook.cells.count(), shown.panel(name)
     places = panel.locator("button, input, [tabindex]")
     assert places.count() > 5
-    for number in range(places.count()):
-        places.nth(number).focus()
+    total = places.count()
+    for number in range(total):
+        place = places.nth(number)
+        place.focus()
         panel.page.keyboard.press("d")
         panel.page.keyboard.press("d")
+        # What is typed into a search or a filter narrows the list, until it is removed.
+        if place.get_attribute("data-field") is not None:
+            place.fill("")
+            place.press("Enter")
+            expect(places).to_have_count(total)
     expect(shown.notebook.cells).to_have_count(cells)
-    for field in panel.locator("[data-field]").all():
+    for field in panel.locator("input[data-field]").all():
         field.fill("")
 
 

@@ -39,7 +39,7 @@ from treasury.panels.frames.blocks import (
 from treasury.panels.frames.list_panel import Listing, view_buttons
 from treasury.panels.frames.panel import Press, Presses, alert, status
 from treasury.panels.frames.query_pages import SIZE
-from treasury.panels.frames.traced_list import LookingPanel
+from treasury.panels.noting_panel import NotingPanel
 from treasury.panels.panel_workspace import PanelWorkspace
 from treasury.panels.shown_item import FILTERS, NO_ITEMS, SEARCHED, item_row, with_shown_columns
 from treasury.panels.steps.close_steps import STEPS, PendingStep, ask_step, packed, take_step
@@ -59,7 +59,7 @@ _WORKBOOK: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.
 _LONGEST_NOTE: Final = 160
 
 
-class ClosePanel(LookingPanel):
+class ClosePanel(NotingPanel):
     """The panel of a month's close; `rows`, `sql` and `relation` give its items to programs."""
 
     title: ClassVar[str] = "Close"
@@ -208,27 +208,22 @@ class ClosePanel(LookingPanel):
 
     def bar(self) -> tuple[Button, ...]:
         """Return the buttons for the chosen items, or those of the open form."""
-        if self._form:
+        if self._form == "items":
             return (Button("review", "Review…", "primary"), Button("leave", "Close form"))
-        if self.items is None or self.is_closed:
+        if self._form or self.items is None or self.is_closed:
             return super().bar()
         return (
             Button("choose", "Decide…", "primary"),
             Button("carry", "Carry until…"),
             Button("accept_carry", "Accept proposal…"),
-            Button("remark", "Remark"),
-            Button("answer", "Answer"),
-            Button("trace", "Trace"),
+            *super().bar(),
         )
 
     def fields(self) -> tuple[InputField, ...]:
         """Return the field for a remark, or the fields of the open form."""
-        if self.items is None or self.is_closed:
-            return ()
         offer = self._offer
-        if not self._form or offer is None:
-            hint = "For everyone who sees the item; proves nothing"
-            return (InputField("remark", "Remark", hint),)
+        if offer is None:
+            return super().fields()
         options = offer.options
         choice = InputField("decision", "Decision", "Choose one", choices=options)
         owner = InputField("owner", "Owner", "A colleague")
@@ -249,13 +244,11 @@ class ClosePanel(LookingPanel):
             | {name: partial(self._ask_step, name) for name in STEPS}
             | {f"kind_{name}": partial(self._show_kind, name) for name in KINDS}
             | {order: partial(self._list_by, order) for order in _ORDERS}
-            | {name: partial(self._remark, name) for name in ("remark", "answer")}
             | {
                 "choose": partial(self._open_form, ()),
                 "carry": partial(self._open_form, ("carry",)),
                 "accept_carry": self._accept_proposals,
                 "review": self._review,
-                "leave": self._leave_form,
                 "sheet": self._hand_sheet,
                 "decide": self._take_sheet,
             }
@@ -266,7 +259,7 @@ class ClosePanel(LookingPanel):
         self.show_page(0)
 
     def _show_kind(self, kind: str, _: Press) -> None:
-        self._leave_form()
+        self.leave_form()
         self._chosen.clear()
         self.filter_by({"kind": kind})
 
@@ -307,7 +300,7 @@ class ClosePanel(LookingPanel):
         with self.turn:
             self._pending = None
             self._chosen.clear()
-            self._leave_form()
+            self.leave_form()
         later, self._later = self._later, ()
         try:
             self.refresh_aside()
@@ -373,11 +366,10 @@ class ClosePanel(LookingPanel):
 
         self.start("Reading the possible decisions", task, "Not decided", _NOT_WRITTEN)
 
-    def _leave_form(self, _: Press | None = None) -> None:
-        if self._form:
-            self._form, self._offer = "", None
-            self.clear_fields()
-            self.tell(None)
+    def leave_form(self) -> None:
+        """Close the form, if one is open."""
+        self._offer = None
+        super().leave_form()
 
     def _accept_proposals(self, _: Press) -> None:
         self.chosen_rows()
@@ -432,35 +424,6 @@ class ClosePanel(LookingPanel):
             return answer
         self.ask(answer)
         return None
-
-    def _remark(self, name: str, press: Press) -> None:
-        if self.items is None:
-            return
-        month, text = self.items.month, press.text("remark")
-        if not text:
-            raise InputError("remark: is missing", do="write one line")
-        (row, *more) = self.chosen_rows()
-        if more:
-            raise InputError("Several rows are chosen", do="remark on one at a time")
-        subject, answered = row["item_id"], None
-        if name == "answer":
-            threads = self._desk.items.remarks().arrow.to_pylist()
-            answered = next((said for said in threads if said["item_id"] == subject), None)
-            if answered is None:
-                raise InputError("There is no remark to answer", do="press Remark")
-
-        def task(work: Work) -> Message:
-            work.pass_the_point("Writing the remark to the journal")
-            self._desk.items.remark(
-                subject, text, answers=answered and answered["seq"], month=month
-            )
-            with self.turn:
-                self.clear_fields()
-            to = f"Answered {clean(answered['remarked_by'])}" if answered else "Remarked"
-            who = clean(self._desk.journal.who().name)
-            return self.finish(status(f"{to}, by {who}", Text(f"{clean(row['name'])}: {text}")))
-
-        self.start("Checking that it is still open", task, "Not remarked", _NOT_WRITTEN)
 
     # Decision sheets.
 

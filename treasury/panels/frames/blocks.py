@@ -63,7 +63,7 @@ class TableBlock(msgspec.Struct, frozen=True):
 class Button(msgspec.Struct, frozen=True):
     """A button: `name` is sent when it is pressed; `pressed` marks the view that is shown.
 
-    With `takes`, a file name ending, the person chooses a file that is sent with the press: `typed`
+    With `takes`, file name endings, the person chooses a file that is sent with the press: `typed`
     has its name as `file` and its bytes, in base64, as `content`. A file that is too large has only
     its name.
     """

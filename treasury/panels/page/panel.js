@@ -503,13 +503,13 @@ function render({ model, el }) {
       const [file] = input.files;
       if (!file) return;
       if (file.size > LARGEST) {
-        press(name, { typed: { file: file.name } });
+        press(name, { chosen: chosen(), typed: { file: file.name } });
         return;
       }
       const reader = new FileReader();
       reader.addEventListener("load", () => {
         const content = reader.result.slice(reader.result.indexOf(",") + 1);
-        press(name, { typed: { file: file.name, content } });
+        press(name, { chosen: chosen(), typed: { file: file.name, content } });
       });
       reader.readAsDataURL(file);
     });
