@@ -13,7 +13,6 @@ from panel_practice import Practice, said
 
 from treasury.core.errors import StorageError
 from treasury.panels.close_panel import ClosePanel
-from treasury.panels.frames.query_pages import ArrowTables, read_page
 from treasury.panels.funding_panel import FundingPanel
 from treasury.panels.matches_panel import MatchesPanel
 from treasury.workspace import Workspace
@@ -121,15 +120,6 @@ def test_an_amount_is_found_as_it_is_shown(month_end: Workspace) -> None:
     frame = funding.press("search", search="25,000.00")
     assert frame.table is not None
     assert "EUR 25,000.00" in frame.table.rows[0].label
-
-
-def test_a_text_with_a_comma_is_searched_literally() -> None:
-    import pyarrow as pa
-
-    held = ArrowTables(notes=pa.table({"text": ["rent, October", "1,5 hours"]}))
-    for typed, found in (("rent, o", 1), ("1,5", 1), (",", 2)):
-        page = read_page(held, "SELECT * FROM notes", "text", ("text",), search=typed)
-        assert page.matching == found
 
 
 @pytest.mark.acceptance

@@ -12,7 +12,7 @@ import msgspec
 from treasury.actions.policies.policy import Policy
 from treasury.close.result_words import count
 from treasury.core.calendar import Month
-from treasury.core.errors import ActionRefused
+from treasury.core.errors import ActionRefused, TreasuryError
 from treasury.core.text import clean
 from treasury.journal import Actor
 
@@ -28,7 +28,7 @@ class CloseStep(msgspec.Struct, frozen=True, kw_only=True):
     actor: Actor
     identity: str
     sentence: str
-    refusal: ActionRefused | None = None
+    refusal: TreasuryError | None = None
 
 
 def actor_words(actor: Actor, policy: Policy) -> str:

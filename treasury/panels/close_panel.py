@@ -11,7 +11,8 @@ from __future__ import annotations
 import base64
 import binascii
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -81,7 +82,8 @@ class ClosePanel(NotingPanel):
         self._steps: dict[str, CloseStep] = {}
         self._unknown = ""
         self._offer: Offer | None = None
-        self._later: tuple[Rows, ...] = ()
+        self._left: PendingItems | None = None
+        """The decision that was just journaled, if further ones are to be asked after it."""
         super().__init__(desk, size=size)
         if isinstance(search, str):
             self.filter_by({}, search)
@@ -287,7 +289,7 @@ class ClosePanel(NotingPanel):
                 return take_step(self._desk, pending, work)
             work.pass_the_point("Writing the decisions to the journal")
             message = settle_items(self._desk, pending)
-            self._later = pending.later
+            self._left = pending
             return message
 
         title = "Not decided"
@@ -301,11 +303,11 @@ class ClosePanel(NotingPanel):
             self._pending = None
             self._chosen.clear()
             self.leave_form()
-        later, self._later = self._later, ()
+        left, self._left = self._left, None
         try:
             self.refresh_aside()
-            if later:
-                self._ask_rows(later[0], later[1:])
+            if left is not None:
+                self._ask_next(left.later, left.limits)
         except TreasuryError as error:
             return alert(message.title, error, *message.lines, Text("The list is not refreshed."))
         return message
@@ -377,8 +379,8 @@ class ClosePanel(NotingPanel):
         def task(_: Work) -> Message | None:
             offer = self._offered(("accept_carry",))
             (option, _words), *_more = offer.options
-            first, *later = offer.filled(option, reason="", owner="", expected_by=None)
-            return self._ask_rows(first, tuple(later), offer)
+            parts = offer.filled(option, reason="", owner="", expected_by=None)
+            return self._ask_next(parts, offer.limits)
 
         self.start("Reading the proposals", task, "Not accepted", _NOT_WRITTEN)
 
@@ -402,7 +404,7 @@ class ClosePanel(NotingPanel):
                 expected_by = parse_day(typed, today)
             except InputError as error:
                 raise InputError(f"clear_by: {error.what}", do=error.do) from None
-        first, *later = offer.filled(
+        parts = offer.filled(
             option,
             reason=press.text("reason"),
             owner=press.text("owner"),
@@ -410,20 +412,20 @@ class ClosePanel(NotingPanel):
         )
 
         def task(_: Work) -> Message | None:
-            return self._ask_rows(first, tuple(later), offer)
+            return self._ask_next(parts, offer.limits)
 
         self.start("Checking the decisions", task, "Not decided", _NOT_WRITTEN)
 
-    def _ask_rows(
-        self, rows: Rows, later: tuple[Rows, ...], offer: Offer | None = None
-    ) -> Message | None:
-        identity = self._steps["prepare"].identity
-        limits = {} if offer is None else offer.limits
-        answer = ask_items(self._desk, rows, PANEL, identity, later=later, limits=limits)
-        if isinstance(answer, Message):
-            return answer
-        self.ask(answer)
-        return None
+    def _ask_next(self, parts: Sequence[Rows], limits: Mapping[str, Decimal]) -> Message | None:
+        """Ask the first part of decisions that has an effect; return a message if none has."""
+        identity, answer = self._steps["prepare"].identity, None
+        for at, rows in enumerate(parts):
+            later = tuple(parts[at + 1 :])
+            answer = ask_items(self._desk, rows, PANEL, identity, later=later, limits=limits)
+            if isinstance(answer, PendingItems):
+                self.ask(answer)
+                return None
+        return answer
 
     # Decision sheets.
 

@@ -29,6 +29,9 @@ _BYTES: Final = "application/octet-stream"
 class NotingPanel(LookingPanel):
     """A list of open items with owners, remarks and files; subclasses define `items`."""
 
+    _choices: tuple[tuple[str, str], ...] = ()
+    """The numbers and names of the files that the open form offers."""
+
     # Methods that subclasses define.
 
     @property
@@ -67,8 +70,6 @@ class NotingPanel(LookingPanel):
             return ()
         hint = "For everyone who sees the item; proves nothing"
         return (InputField("owner", "Owner", "A colleague"), InputField("remark", "Remark", hint))
-
-    _choices: tuple[tuple[str, str], ...] = ()
 
     # Handlers of button presses.
 

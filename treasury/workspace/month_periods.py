@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -458,7 +459,7 @@ class Periods(Facade):
         from treasury.close.foreseen_steps import foresee_step
 
         t = self._workspace
-        return foresee_step(
+        step_now = foresee_step(
             step,
             closing,
             t.question(closing.r.month),
@@ -468,6 +469,11 @@ class Periods(Facade):
             reason=reason,
             pack=pack,
         )
+        try:
+            require_present(t.as_of)
+        except InputError as refusal:
+            return msgspec.structs.replace(step_now, refusal=refusal)
+        return step_now
 
     def list(self) -> Table:
         """List all closes, and the preparations that await a signature.
