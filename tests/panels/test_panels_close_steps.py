@@ -102,7 +102,7 @@ def test_items_above_the_materiality_limit_are_asked_one_by_one(
     assert frame.step is not None
     facts = {fact.name: [line.text for line in fact.lines] for fact in frame.step.facts}
     assert facts["Materiality limit"] == [
-        "EUR 2,000.00 an item", "2 items above it: asked next, one by one",
+        "EUR 2,000.00 an item", "2 items above it: confirmed next, one by one",
     ]  # fmt: skip
     asked = [frame.step]
     for number in range(3):

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from treasury.actions.policies.policy import Policy
 from treasury.close.roll_forward import ROLL_FORWARD, MonthEnd, RollForward, month_end, roll_forward
-from treasury.close.step_sentences import actor_words, reopen_sentence, require_same
+from treasury.close.signing.step_sentences import actor_words, reopen_sentence, require_same
 from treasury.close.stored_answers import read_answers
 from treasury.close.valuation.coins.agreed_measurement import Measurement, coin_openings
 from treasury.close.valuation.coins.coin_accounts import CoinHistory

@@ -20,9 +20,11 @@ from treasury.close import period_pins
 from treasury.close.closing import Closing, closing_from, stored_answers
 from treasury.close.ledger.provided_ledger import LedgerFile, journaled_ledger
 from treasury.close.pinned_inputs import read_tables
-from treasury.close.step_sentences import (
+from treasury.close.signing.step_sentences import (
+    CloseStep,
     actor_words,
     prepare_sentence,
+    reopen_sentence,
     require_same,
     sign_sentence,
     withdraw_sentence,
@@ -266,6 +268,64 @@ def _examined(
         preparation=preparation,
     )
     return closing, examined
+
+
+def foresee_step(
+    step: str,
+    closing: Closing,
+    question: Question,
+    entries: Sequence[Entry],
+    *,
+    policy: Policy,
+    actor: Actor,
+    reason: str = "",
+    pack: str = "",
+) -> CloseStep:
+    """Return a step of a month's close for this person: its sentence, and any refusal.
+
+    The checks are those of the step itself; only a signature reproduces the prepared month too.
+    Raise InputError for an unknown step.
+    """
+    month, preparation = closing.r.month, closing.preparation
+    closed, by = period_history.closed_periods(entries), actor_words(actor, policy)
+    not_prepared = ActionRefused(
+        f"{month} is not prepared", do=f"prepare it first: treasury close {month}"
+    )
+    sentence, refusal = "", None
+    match step:
+        case "prepare" | "sign" | "withdraw" if closing.period is not None:
+            refusal = ActionRefused(f"{month} is closed", do="reopen it first, with a reason")
+        case "prepare" if preparation is not None:
+            refusal = ActionRefused(
+                f"{preparation.close.prepared_by} prepared {month}: it waits for a second person",
+                do="sign it, or withdraw the preparation with a reason",
+            )
+        case "prepare":
+            sentence = preparing_words(closing, actor, policy)
+            refusal = prepare_refusal(question, entries, closing.items, policy, actor)
+        case "sign" if preparation is not None:
+            sentence = signing_words(preparation, closing, actor, policy, pack)
+            refusal = sign_refusal(preparation, policy, actor) or unaccepted_refusal(closing)
+        case "withdraw" if preparation is not None:
+            sentence = withdraw_sentence(month, preparation.close.prepared_by, reason, by)
+        case "sign" | "withdraw":
+            refusal = not_prepared
+        case "reopen":
+            refusal = period_pins.reopen_refusal(month, closed)
+            if refusal is None:
+                sentence = reopen_sentence(month, closed[str(month)].entry.seq, reason, by)
+        case _:
+            raise InputError(
+                f"{step!r:.40} is not a step of a close",
+                do="use prepare, sign, withdraw or reopen",
+            )
+    return CloseStep(
+        name=step,
+        actor=actor,
+        identity=policy.assurance(actor),
+        sentence=sentence,
+        refusal=refusal,
+    )
 
 
 def preparing_words(closing: Closing, actor: Actor, policy: Policy) -> str:

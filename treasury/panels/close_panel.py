@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
 import pyarrow as pa
 
 from treasury.close.checklist import Checklist
 from treasury.close.closing import Closing
-from treasury.close.step_sentences import CloseStep
+from treasury.close.signing.step_sentences import CloseStep
 from treasury.core.calendar import Month, parse_day
 from treasury.core.errors import InputError, NothingStored, TreasuryError
 from treasury.core.text import clean
@@ -82,7 +82,7 @@ class ClosePanel(NotingPanel):
         self._steps: dict[str, CloseStep] = {}
         self._unknown = ""
         self._offer: Offer | None = None
-        self._left: PendingItems | None = None
+        self._just_decided: PendingItems | None = None
         """The decision that was just journaled, if further ones are to be asked after it."""
         super().__init__(desk, size=size)
         if isinstance(search, str):
@@ -163,11 +163,15 @@ class ClosePanel(NotingPanel):
         for name, step in self._steps.items():
             is_open = step.refusal is None
             is_first = is_open and name in {"prepare", "sign"}
-            look = "primary" if is_first else "plain"
+            look: Literal["primary", "plain"] = "primary" if is_first else "plain"
             buttons.append(Button(name, f"{STEPS[name][0]}…", look, enabled=idle and is_open))
-            notes.append(
-                Text(f"{STEPS[name][0]}: {_step_words(step)}", "plain" if is_open else "quiet")
-            )
+            words = step.sentence
+            if step.refusal is not None:
+                what = step.refusal.what
+                if len(what) > _LONGEST_NOTE:
+                    what = f"{what.partition(':')[0]}, because of the open steps above"
+                words = f"not now: {what}"
+            notes.append(Text(f"{STEPS[name][0]}: {words}", "plain" if is_open else "quiet"))
         has_reason = any(self._steps[name].refusal is None for name in ("withdraw", "reopen"))
         reason = InputField(
             "step_reason", "Reason", "For withdrawing or reopening",
@@ -289,7 +293,7 @@ class ClosePanel(NotingPanel):
                 return take_step(self._desk, pending, work)
             work.pass_the_point("Writing the decisions to the journal")
             message = settle_items(self._desk, pending)
-            self._left = pending
+            self._just_decided = pending
             return message
 
         title = "Not decided"
@@ -303,11 +307,11 @@ class ClosePanel(NotingPanel):
             self._pending = None
             self._chosen.clear()
             self.leave_form()
-        left, self._left = self._left, None
+        decided, self._just_decided = self._just_decided, None
         try:
             self.refresh_aside()
-            if left is not None:
-                self._ask_next(left.later, left.limits)
+            if decided is not None:
+                self._ask_next(decided.later, decided.limits)
         except TreasuryError as error:
             return alert(message.title, error, *message.lines, Text("The list is not refreshed."))
         return message
@@ -378,7 +382,7 @@ class ClosePanel(NotingPanel):
 
         def task(_: Work) -> Message | None:
             offer = self._offered(("accept_carry",))
-            (option, _words), *_more = offer.options
+            option = offer.options[0][0]
             parts = offer.filled(option, reason="", owner="", expected_by=None)
             return self._ask_next(parts, offer.limits)
 
@@ -418,14 +422,15 @@ class ClosePanel(NotingPanel):
 
     def _ask_next(self, parts: Sequence[Rows], limits: Mapping[str, Decimal]) -> Message | None:
         """Ask the first part of decisions that has an effect; return a message if none has."""
-        identity, answer = self._steps["prepare"].identity, None
+        identity, message = self._steps["prepare"].identity, None
         for at, rows in enumerate(parts):
             later = tuple(parts[at + 1 :])
             answer = ask_items(self._desk, rows, PANEL, identity, later=later, limits=limits)
             if isinstance(answer, PendingItems):
                 self.ask(answer)
                 return None
-        return answer
+            message = answer
+        return message
 
     # Decision sheets.
 
@@ -463,13 +468,3 @@ class ClosePanel(NotingPanel):
             return None
 
         self.start("Reading the sheet", task, "Not decided", _NOT_WRITTEN)
-
-
-def _step_words(step: CloseStep) -> str:
-    """Return the sentence that a step would journal, or why it is not possible."""
-    if step.refusal is None:
-        return step.sentence
-    what = step.refusal.what
-    if len(what) <= _LONGEST_NOTE:
-        return f"not now: {what}"
-    return f"not now: {what.partition(':')[0]}, because of the open steps above"

@@ -117,7 +117,7 @@ class NotingPanel(LookingPanel):
                 subject, text, answers=answered and answered["seq"], month=month
             )
             to = f"Answered {clean(answered['remarked_by'])}" if answered else "Remarked"
-            return self._noted(f"{to}, by", f"{clean(row['name'])}: {text}")
+            return self._finish_note(f"{to}, by", f"{clean(row['name'])}: {text}")
 
         self.start("Checking that it is still open", task, "Not remarked", _NOT_WRITTEN)
 
@@ -134,7 +134,7 @@ class NotingPanel(LookingPanel):
             self._desk.items.assign(*(row["item_id"] for row in rows), owner=owner, month=month)
             names = ", ".join(clean(row["name"]) for row in rows)
             noun = "1 item" if len(rows) == 1 else f"{len(rows):,} items"
-            return self._noted(f"{clean(owner)} owns {noun}, assigned by", names)
+            return self._finish_note(f"{clean(owner)} owns {noun}, assigned by", names)
 
         self.start("Checking that they are still open", task, "Not assigned", _NOT_WRITTEN)
 
@@ -156,7 +156,7 @@ class NotingPanel(LookingPanel):
         def task(work: Work) -> Message:
             work.pass_the_point("Writing the file to the journal")
             self._desk.items.attach(row["item_id"], content, file_name=name, month=month)
-            return self._noted("Attached by", f"{clean(name)} to {clean(row['name'])}")
+            return self._finish_note("Attached by", f"{clean(name)} to {clean(row['name'])}")
 
         self.start("Checking the file", task, "Not attached", _NOT_WRITTEN)
 
@@ -166,7 +166,19 @@ class NotingPanel(LookingPanel):
         if not files:
             raise InputError(f"{clean(row['name'])} has no attached file", do="attach one")
         self._choices = tuple(
-            (str(each["seq"]), f"{clean(each['file_name'])}, {_words(each)}") for each in files
+            (
+                str(file["seq"]),
+                ", ".join(
+                    (
+                        clean(file["file_name"]),
+                        f"by {clean(file['attached_by'])}",
+                        instant(file["attached_at"]),
+                        *(["late"] if file["late"] else []),
+                        *(["bytes removed"] if file["state"] == "removed" else []),
+                    )
+                ),
+            )
+            for file in files
         )
         self._form = "files"
         self.clear_fields()
@@ -183,15 +195,9 @@ class NotingPanel(LookingPanel):
         self.hand_over(press, clean(file["file_name"]), _BYTES, content)
         self.tell(status(f"Saved {clean(file['file_name'])}", Text(file["sha256"], "code")))
 
-    def _noted(self, title: str, line: str) -> Message:
+    def _finish_note(self, title: str, line: str) -> Message:
         """Refresh the list after a note, and return its message."""
         with self.turn:
             self.clear_fields()
         who = clean(self._desk.journal.who().name)
         return self.finish(status(f"{title} {who}", Text(line)))
-
-
-def _words(file: dict[str, Any]) -> str:
-    late = ", late" if file["late"] else ""
-    removed = ", bytes removed" if file["state"] == "removed" else ""
-    return f"by {clean(file['attached_by'])}, {instant(file['attached_at'])}{late}{removed}"

@@ -10,7 +10,7 @@ from treasury.actions import Actions
 from treasury.api import Client
 from treasury.close.checklist import Checklist
 from treasury.close.closing import Closing
-from treasury.close.step_sentences import CloseStep
+from treasury.close.signing.step_sentences import CloseStep
 from treasury.core.calendar import Month
 from treasury.core.settings import Settings
 from treasury.core.tables.table import Table

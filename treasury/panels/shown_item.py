@@ -54,7 +54,7 @@ NO_ITEMS: Final = pa.schema(
 
 def with_shown_columns(items: pa.Table, closing: Closing) -> pa.Table:
     """Return open items with further columns: words on screen, owner, account, and place."""
-    owners = _words(items["turn"], lambda turn: OWNERS[turn])
+    owners = _words(items["turn"], {str(turn): name for turn, name in OWNERS.items()}.__getitem__)
     return (
         items.append_column("place", pa.array(range(items.num_rows), INTEGER))
         .append_column("state_words", _words(items["state"], state_words))

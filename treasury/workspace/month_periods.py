@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from treasury.close.closing import Closing, VerifiedMonth
     from treasury.close.ledger.provided_ledger import LedgerFile
     from treasury.close.sign_off import PreparedMonth
-    from treasury.close.step_sentences import CloseStep
+    from treasury.close.signing.step_sentences import CloseStep
 
 
 class Periods(Facade):
@@ -456,7 +456,7 @@ class Periods(Facade):
         --------
         >>> t.periods.foresee("prepare", t.periods.at_close("2026-10")).sentence
         """
-        from treasury.close.foreseen_steps import foresee_step
+        from treasury.close.sign_off import foresee_step
 
         t = self._workspace
         step_now = foresee_step(

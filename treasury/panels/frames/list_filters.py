@@ -2,8 +2,8 @@
 
 A field takes a code chosen from a list, an amount (`>4000`, `100..250`), a day (`21 Oct`,
 `>2026-10-21`) or an age (`>5`). The search field takes the same conditions between other words:
-`unreferenced >4000` finds the rows that contain the word and have such an amount. Amounts are
-compared without their sign, and never across currencies: the currency is a filter of its own.
+`unreferenced >4000` finds the rows that meet both. Amounts are compared without their sign and
+currency; the currency is a separate filter.
 """
 
 from __future__ import annotations
@@ -127,11 +127,11 @@ def filter_fields(
         codes: dict[str, int] = {}
         if each.kind == "choice":
             (column,) = each.columns
-            found = source.sql(
+            counts = source.sql(
                 f'SELECT CAST("{column}" AS VARCHAR) AS code, count(*) AS rows FROM ({query})'  # noqa: S608 - ours
                 " WHERE code IS NOT NULL AND code <> '' GROUP BY ALL"
             )
-            codes = {row["code"]: row["rows"] for row in found.to_pylist()}
+            codes = {row["code"]: row["rows"] for row in counts.to_pylist()}
         fields.append(each.field(typed, codes))
     return tuple(fields)
 
@@ -148,26 +148,26 @@ def conditions(
     Raise InputError, naming the field, for a condition that cannot be read.
     """
     by_kind: dict[str, ListFilter] = {each.kind: each for each in filters}
-    found = [
+    parts = [
         each.condition(text, today)
         for each in filters
         if (text := typed.get(each.name, "").strip())
     ]
     words = search
     if "amount" in by_kind or "day" in by_kind:
-        for part in _TYPED.findall(search):
-            condition = _typed_condition(part, by_kind, today)
+        for text in _TYPED.findall(search):
+            condition = _typed_condition(text, by_kind, today)
             if condition is not None:
-                found.append(condition)
-                words = words.replace(part, " ", 1)
+                parts.append(condition)
+                words = words.replace(text, " ", 1)
     words = " ".join(words.split()) if words != search else search
     if words:
         # The displayed `EUR 14,000.00` is `14000.00` in the data.
         if _SHOWN_AMOUNT.fullmatch(words):
             words = words.rpartition(" ")[2].replace(",", "")
         columns = ", ".join(searched) or "''"
-        found.append(Condition(f"contains(lower(concat_ws(' ', {columns})), lower(?))", (words,)))
-    return found
+        parts.append(Condition(f"contains(lower(concat_ws(' ', {columns})), lower(?))", (words,)))
+    return parts
 
 
 def _typed_condition(part: str, by_kind: Mapping[str, ListFilter], today: date) -> Condition | None:

@@ -270,7 +270,7 @@ class ListPanel(Panel):
             "hello": self._greet,
             "sync": self._sync,
             "search": self._find,
-            "clear": self._clear_filters,
+            "clear": lambda _: self.filter_by({}),
             "choose_all": self._choose_all,
             "download": self._download,
             "previous": partial(self._turn_page, -1),
@@ -331,10 +331,6 @@ class ListPanel(Panel):
         # A condition that could not be read is corrected now.
         if self._message is not None and self._message.role == "alert":
             self.tell(None)
-
-    def _clear_filters(self, _: Press) -> None:
-        self.filter_by({})
-        self.point_to("search")
 
     def _choose_all(self, _: Press) -> None:
         """Choose every row that meets the search and the filters, on all pages."""
@@ -441,28 +437,28 @@ class ListPanel(Panel):
 
     def codes_of(self, filters: Mapping[str, str]) -> dict[str, str]:
         """Return filters with the codes that their words mean; raise InputError for others."""
-        known = {each.name: each for each in self.listing().filters}
+        by_name = {each.name: each for each in self.listing().filters}
         codes = {}
         for name, text in filters.items():
-            if name not in known:
+            if name not in by_name:
                 raise InputError(
-                    f"there is no filter {name!r:.40}{is_it(name, known)}",
-                    do=one_of(name, known, "give"),
+                    f"there is no filter {name!r:.40}{is_it(name, by_name)}",
+                    do=one_of(name, by_name, "give"),
                 )
             field = next(f for f in self._filter_fields if f.name == f"{FILTER}{name}")
-            wanted = text.strip().casefold()
-            meant = [code for code, _ in field.choices if wanted in known[name].meanings(code)]
-            codes[name] = meant[0] if meant else text
+            word = text.strip().casefold()
+            matches = (code for code, _ in field.choices if word in by_name[name].meanings(code))
+            codes[name] = next(matches, text)
         return codes
 
     def found_rows(self) -> dict[str, dict[str, Any]]:
         """Return every row that meets the search and the filters, on all pages, by its key."""
         where, values = self._where()
-        found = self.source.sql(
+        rows = self.source.sql(
             f"SELECT * FROM ({self.listing().query}) WHERE {where or 'true'}",  # noqa: S608 - ours
             values,
         )
-        return {self._key(row): row for row in found.to_pylist()}
+        return {self._key(row): row for row in rows.to_pylist()}
 
     def drop_filters(self) -> None:
         """Drop the search and the filters, before another list is shown."""
@@ -478,6 +474,7 @@ class ListPanel(Panel):
         self._search, self._filtered = search, dict(filtered)
         self._filtering += 1
         self.show_page(0)
+        self.point_to("search")
 
     def _conditions(self, search: str, filtered: Mapping[str, str]) -> list[Condition]:
         listing = self.listing()
@@ -485,8 +482,8 @@ class ListPanel(Panel):
         return conditions(listing.filters, filtered, search, listing.searched, today)
 
     def _where(self) -> tuple[str, list[Any]]:
-        found = self._conditions(self._search, self._filtered)
-        return " AND ".join(each.sql for each in found), [v for each in found for v in each.values]
+        parts = self._conditions(self._search, self._filtered)
+        return " AND ".join(part.sql for part in parts), [v for part in parts for v in part.values]
 
     def chosen_rows(self) -> list[dict[str, Any]]:
         """Return the chosen rows of all pages. Raise InputError without any, or if one is gone."""

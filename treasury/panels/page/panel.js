@@ -142,6 +142,7 @@ const button = ({ name, label, look, enabled, pressed = null, takes }, props) =>
 const field = ({ name, label, hint, error, choices = [], value: given = "" }, view, form = 0) => {
   const shared = {
     "data-field": name,
+    ...(name === "search" ? { "data-focus": name } : {}),
     id: `${view}-${name}`,
     ...(error ? { "aria-invalid": "true", "aria-describedby": `${view}-${name}-error` } : {}),
     ...OWN_KEYS,

@@ -2,8 +2,8 @@
 
 A sheet and the panel's own form take the same way: rows that are filled in, planned by
 `t.decide(…, dry_run=True)`, and journaled only if the plan is still the same. Several items are
-decided at once only if they are of one kind; those above the materiality limit are asked one by
-one.
+decided at once only if they are of one kind; those above the materiality limit are confirmed one
+by one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from treasury.month.items import (
     SHOWN_ACTS,
     DecisionRow,
     FilledRow,
-    SheetChoice,
     SheetPlan,
     fill_row,
 )
@@ -65,7 +64,8 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
             if act not in _ALONE
             and all(any(c.act == act for c in row.choices) for row in self.rows)
         ]
-        return tuple((act, self._words(act)) for act in common)
+        first = dict.fromkeys(("accept", "reject"), ": the first candidate of each")
+        return tuple((act, f"{SHOWN_ACTS[act]}{first.get(act, '')}") for act in common)
 
     def needs(self, *acts: str) -> bool:
         """Return whether one of the options is one of these acts."""
@@ -77,19 +77,10 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a possible decision names an owner."""
         return self.needs(*_OWNED)
 
-    def _words(self, act: str) -> str:
-        first = ": the first candidate of each" if act in {"accept", "reject"} else ""
-        return f"{SHOWN_ACTS[act]}{first}"
-
-    def _choice(self, row: DecisionRow, option: str) -> SheetChoice:
-        if len(self.rows) == 1:
-            return row.choices[int(option)]
-        return next(choice for choice in row.choices if choice.act == option)
-
     def filled(
         self, option: str, *, reason: str, owner: str, expected_by: date | None
     ) -> tuple[Rows, ...]:
-        """Return the filled rows: first those decided together, then each that is asked alone.
+        """Return the filled rows: first the rows decided together, then each row decided alone.
 
         Raise InputError for an option that is not offered.
         """
@@ -101,10 +92,15 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
         bulk = f"in bulk, {len(together)} items" if len(together) > 1 else ""
 
         def fill(row: DecisionRow, bulk: str) -> FilledRow:
+            choice = (
+                next(choice for choice in row.choices if choice.act == option)
+                if several
+                else row.choices[int(option)]
+            )
             return fill_row(
                 self.rows.index(row) + 1,
                 row,
-                self._choice(row, option),
+                choice,
                 month=self.month,
                 reason=reason,
                 owner=owner,
@@ -124,7 +120,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
 class PendingItems(PendingDecision, frozen=True, kw_only=True):
     """Decisions on open items to confirm: of a sheet's bytes, or of rows filled in on the screen.
 
-    `later` are the rows to ask afterwards, each part in a step of its own.
+    `later` are the rows to confirm afterwards, each part in a separate step.
     """
 
     content: bytes | Rows
@@ -170,11 +166,11 @@ class PendingItems(PendingDecision, frozen=True, kw_only=True):
         lines = [
             Text(f"{format_amount(self.limits[currency], currency)} an item")
             if currency in self.limits
-            else Text(f"none agreed for {currency}: no item is asked separately", "warn")
+            else Text(f"none agreed for {currency}: no item is confirmed separately", "warn")
             for currency in currencies
         ]
         if self.later:
-            lines.append(Text(f"{_count(len(self.later))} above it: asked next, one by one"))
+            lines.append(Text(f"{_count(len(self.later))} above it: confirmed next, one by one"))
         return (detail("Materiality limit", *lines),) if lines else ()
 
 
