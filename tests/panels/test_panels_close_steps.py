@@ -142,6 +142,8 @@ def test_items_get_an_owner_and_a_file_and_the_file_is_saved_as_it_was(desk: Wor
         go(panel, "assign", first, second, owner="jonas")
     )
     assert desk.items.owners().arrow["owner"].to_pylist() == ["jonas", "jonas"]
+    row = next(row for row in rows_of(panel) if row.key == first)
+    assert "jonas" in words(row).split("\n")
     content = b"From: bank@example.test\r\nSubject: <img src=x onerror=alert(1)>\r\n\r\nHello"
     coded = base64.b64encode(content).decode()
     assert "has no attached file" in said(go(panel, "files", first))
@@ -151,6 +153,8 @@ def test_items_get_an_owner_and_a_file_and_the_file_is_saved_as_it_was(desk: Wor
     assert "Attached by ines" in said(go(panel, "attach", first, file="a.eml", content=coded))
     (file,) = desk.items.files(month=MONTH).arrow.to_pylist()
     assert (file["item_id"], file["attached_by"]) == (first, "ines")
+    row = next(row for row in rows_of(panel) if row.key == first)
+    assert "1 file" in words(row).split("\n")
     frame = go(panel, "files", first)
     ((number, label),) = frame.fields[0].choices
     assert label.startswith("a.eml, by ines, ")

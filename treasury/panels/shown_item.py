@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -47,6 +48,7 @@ NO_ITEMS: Final = pa.schema(
         *OPEN_ITEMS,
         ("place", INTEGER),
         *((name, TEXT) for name in ("state_words", "kind_words", "owner_words", "account")),
+        ("files", INTEGER),
     ]
 ).empty_table()
 """The table of the panel without items."""
@@ -61,6 +63,7 @@ def with_shown_columns(items: pa.Table, closing: Closing) -> pa.Table:
         .append_column("kind_words", _words(items["kind"], lambda kind: KINDS[kind].label))
         .append_column("owner_words", pc.coalesce(items["owner"], owners))
         .append_column("account", _accounts(items, closing))
+        .append_column("files", _files(items, closing))
     )
 
 
@@ -69,6 +72,12 @@ def _words(column: pa.ChunkedArray, words: Callable[[str], str]) -> pa.ChunkedAr
     codes = column.unique()
     shown = pa.array([words(code) for code in codes.to_pylist()], TEXT)
     return shown.take(pc.index_in(column, value_set=codes))
+
+
+def _files(items: pa.Table, closing: Closing) -> pa.Array:
+    """Return the number of files that are attached to each item."""
+    attached = Counter(closing.rolled.attachments.arrow["item_id"].to_pylist())
+    return pa.array([attached[name] for name in items["item_id"].to_pylist()], INTEGER)
 
 
 def _accounts(items: pa.Table, closing: Closing) -> pa.ChunkedArray:
@@ -109,6 +118,9 @@ def item_row(row: Mapping[str, Any]) -> ListRow:
                 Text(row["next_step"]),
                 _carrying(row),
                 row["remark"] and Text(row["remark"], "quiet"),
+                Text("1 file" if row["files"] == 1 else f"{row['files']:,} files", "quiet")
+                if row["files"]
+                else None,
             ),
         ),
     )

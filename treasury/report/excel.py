@@ -173,6 +173,11 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
         "coin_lots_before": closing.rolled.coins.lots,
         "coin_events_before": closing.rolled.coins.events,
     }
+    # Packs of earlier versions lack these two tables.
+    for name in ("attachments", "owners"):
+        noted = getattr(closing.rolled, name).arrow
+        if noted.num_rows:
+            tables[f"item_{name}"] = noted
     if closing.ledger is not None:
         tables["ledger"] = closing.ledger.lines.arrow
     if len(closing.bridge.rows) > LONGEST_SHEET:  # The workbook then lacks these rows.

@@ -595,7 +595,14 @@ class WorkspaceMonths(WorkspacePayments):
             closing = prepared.closing
             note = "" if prepared.refusal is None else str(prepared.refusal)
         workspace = self.folder if notebook else None
-        return write_close(closing, target, pdf=pdf, notebook=workspace, note=note)
+        return write_close(
+            closing,
+            target,
+            pdf=pdf,
+            notebook=workspace,
+            note=note,
+            content=self.items.stored_content,
+        )
 
     def write_pack(self, closing: Closing) -> ClosePack:
         """Write the pack of a month into the folder `close/<month>`, without a decision.
