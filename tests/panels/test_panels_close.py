@@ -64,7 +64,8 @@ def test_each_filter_shows_the_rows_that_it_names(month_end: Workspace) -> None:
     assert list(fields) == [
         f"filter_{name}"
         for name in (
-            "kind", "state", "turn", "owner", "account", "currency", "amount", "age", "day",
+            "kind", "state", "turn", "owner", "account", "currency", "blocking", "amount", "age",
+            "day",
         )
     ]  # fmt: skip
     yours = sum(item.turn == "us" for item in items)
@@ -138,11 +139,13 @@ def test_the_checklist_is_that_of_the_close_and_opens_the_rows_it_counts(
     assert len(opened) == len(checks.blockers)
     for button, blocker in zip(opened, checks.blockers, strict=True):
         assert button.label.startswith(f"{blocker.label}: {blocker.items}")
-    frame = panel.press(opened[0].name)
-    assert frame.table is not None
-    assert {row["kind"] for row in panel.found_rows().values()} == {
-        opened[0].name.removeprefix("kind_")
-    }
+    for button, blocker in zip(opened, checks.blockers, strict=True):
+        panel.press(button.name)
+        rows = list(panel.found_rows().values())
+        assert len(rows) == blocker.items
+        assert {row["kind_words"] for row in rows} == {blocker.label}
+        assert {row["currency"] for row in rows} == {blocker.currency}
+        assert all(row["blocking"] for row in rows)
     enabled = {button.name: button.enabled for button in block.buttons}
     assert enabled == {"prepare": False, "sign": False, "withdraw": False, "reopen": False}
 

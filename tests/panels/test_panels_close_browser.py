@@ -68,6 +68,7 @@ def confirm_by_keyboard(panel: Locator, name: str) -> None:
     panel.page.keyboard.press("Enter")
 
 
+@pytest.mark.timeout(900)
 def test_two_people_close_a_month_one_with_the_mouse_and_one_with_the_keyboard(
     desk: Desk, month: Practice
 ) -> None:

@@ -58,6 +58,8 @@ _ORDERS: Final = {"place": "place", "amount": "currency, amount DESC NULLS LAST,
 _NOT_WRITTEN: Final = "Nothing was written."
 _WORKBOOK: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _LONGEST_NOTE: Final = 160
+_GROUP: Final = "group_"
+"""The beginning of the name of a button that shows the items of a blocker."""
 
 
 class ClosePanel(NotingPanel):
@@ -157,7 +159,8 @@ class ClosePanel(NotingPanel):
             for blocker in check.blockers:
                 worth = f", {blocker.worth}" if blocker.worth else ""
                 label = f"{blocker.label}: {blocker.items:,}{worth}"
-                blockers.append(Button(f"kind_{kinds[blocker.label]}", label, "link", enabled=idle))
+                name = f"{_GROUP}{kinds[blocker.label]}_{blocker.currency}"
+                blockers.append(Button(name, label, "link", enabled=idle))
             lines.append(CheckLine(check.title, check.state, check.found, tuple(blockers)))
         buttons, notes = [], []
         for name, step in self._steps.items():
@@ -248,7 +251,7 @@ class ClosePanel(NotingPanel):
         return (
             super().presses()
             | {name: partial(self._ask_step, name) for name in STEPS}
-            | {f"kind_{name}": partial(self._show_kind, name) for name in KINDS}
+            | self._group_presses()
             | {order: partial(self._list_by, order) for order in _ORDERS}
             | {
                 "choose": partial(self._open_form, ()),
@@ -264,10 +267,23 @@ class ClosePanel(NotingPanel):
         self._order = order
         self.show_page(0)
 
-    def _show_kind(self, kind: str, _: Press) -> None:
-        self.leave_form()
-        self._chosen.clear()
-        self.filter_by({"kind": kind})
+    def _group_presses(self) -> Presses:
+        """Return the handlers that show the blocking items of one kind and currency."""
+
+        def show(filters: dict[str, str], _: Press) -> None:
+            self.leave_form()
+            self._chosen.clear()
+            self.filter_by(filters)
+
+        groups = () if self.items is None else self.items.blocking.groups
+        return {
+            f"{_GROUP}{group.kind}_{group.currency}": partial(
+                show,
+                {"kind": group.kind, "blocking": "true"}
+                | ({"currency": group.currency} if group.currency else {}),
+            )
+            for group in groups
+        }
 
     # The steps of the close.
 

@@ -32,6 +32,10 @@ FILTERS: Final = (
     ListFilter(name="owner", label="Owner", kind="choice", columns=("owner_words",)),
     ListFilter(name="account", label="Account", kind="choice", columns=("account",)),
     ListFilter(name="currency", label="Currency", kind="choice", columns=("currency",)),
+    ListFilter(
+        name="blocking", label="Blocks", kind="choice", columns=("blocking",),
+        words={"true": "yes", "false": "no"}.__getitem__,
+    ),
     ListFilter(name="amount", label="Amount", kind="amount", columns=("amount",)),
     ListFilter(name="age", label="Age", kind="age", columns=("age",)),
     ListFilter(name="day", label="Since or due", kind="day", columns=("since", "due")),

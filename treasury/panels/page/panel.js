@@ -376,6 +376,7 @@ const page = (frame, view, unheard) => [
       frame.tools.map((each) => button(each)),
     ),
   ),
+  when(frame.checklist, () => checklist(frame.checklist, view, frame.form)),
   when(frame.views.length, () =>
     h(
       "div",
@@ -383,7 +384,6 @@ const page = (frame, view, unheard) => [
       frame.views.map((each) => button(each)),
     ),
   ),
-  when(frame.checklist, () => checklist(frame.checklist, view, frame.form)),
   frame.banners.map(banner),
   when(frame.search, () => narrowing(frame, view)),
   when(frame.table, () => table(frame.table, view)),
