@@ -221,7 +221,7 @@ def main(rows: int) -> None:
             measure(desk, moved, folder, "funding", f"PAY-2027-{2 * rows - 1:08}")
             measure(desk, moved, folder, "transfers", f"Transfer {rows - 1:08}")
             measure(desk, moved, folders["bank"], "matches", f"Invoice {rows - 1:08}")
-            measure(desk, moved, folders["stuck"], "exceptions", f"PAY-2027-{rows - 1:08}")
+            measure(desk, moved, folders["stuck"], "close", f"PAY-2027-{rows - 1:08}")
             measure(desk, moved, folder, "sync")
 
 

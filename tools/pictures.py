@@ -34,7 +34,7 @@ PANEL_HEIGHT: Final = 1400
 """Maximum height in pixels; a longer panel is cut off at the bottom."""
 PANELS: Final[Mapping[str, str]] = {
     "approvals": "t.panels.approvals()",
-    "exceptions": "t.panels.exceptions('{month}')",
+    "close": "t.panels.close('{month}')",
     "funding": "t.panels.funding()",
     "matches": "t.panels.matches()",
 }

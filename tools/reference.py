@@ -79,7 +79,7 @@ t.status().lists["pay"]          # what is open now, by row of the morning's scr
 
 This list contains everything that is not settled in a month: unexplained bank lines, unfinished
 requests and transfers, statements and balances without proof, and pending actions and decisions.
-Each item appears once. `treasury status`, the exceptions panel, and the checklist, report, workbook
+Each item appears once. `treasury status`, the close panel, and the checklist, report, workbook
 and notebook of a close all show and count rows of this list.
 
 `treasury status` without a month shows what is open now: the current month's list, and the evidence
@@ -152,7 +152,7 @@ one exception: a remark that explains an unknown field settles that item.
   filters by it. The items about an account's statements, balance and ledger have the account's
   owner, unless they have their own. The owner of a step stays for later months. In a proposal to
   carry an item, the owner is part of what two people agree on; to change it, propose it again.
-- **Remarks.** *Remark* and *Answer* in the exceptions panel do the same. `--answers N` answers a
+- **Remarks.** *Remark* and *Answer* in the close panel do the same. `--answers N` answers a
   colleague's remark. The last three appear with the item; `treasury items remarks` lists all.
 - **Files** are pdf, png, jpg, eml, msg, txt, csv or xlsx, with at most 10 MB. The content must be
   what the ending of the name says. The bytes are stored in the journal's database and given back as
@@ -169,7 +169,7 @@ one exception: a remark that explains an unknown field settles that item.
 
 ## Deciding in a sheet
 
-`treasury exceptions --sheet FILE` (`t.exceptions_sheet`, *Download sheet* in the exceptions panel)
+`treasury exceptions --sheet FILE` (`t.exceptions_sheet`, *Download sheet* in the close panel)
 writes the open items as a workbook with instructions. Each item is a row with its facts, its
 candidates, a list of choices, and cells for the reason and the person who proposes the choice.
 `treasury decide FILE` (`t.decide`, *Decide from a sheet…*) reads the completed sheet. It first

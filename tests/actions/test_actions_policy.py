@@ -140,7 +140,7 @@ def test_a_stricter_policy_holds_actions_approved_before(practice: Practice) -> 
 def test_the_policy_can_require_an_identity_level(practice: Practice) -> None:
     write(practice.folder, 'identified_by = ["hub"]\n')
     assert "identified by the environment only" in refused(lambda: propose(practice))
-    assert Actor("ines", "hub").source in load_policy(practice.folder).identified_by
+    assert Actor("ines", "hub").source in load_policy(practice.folder).sources
 
 
 def test_each_decision_names_its_policy_and_the_journal_holds_its_text(practice: Practice) -> None:

@@ -135,7 +135,7 @@ def test_the_panels_the_screen_and_the_report_show_the_banks_responses(
     waiting = practice_month.awaiting_funds().arrow.to_pylist()
     (rejected,) = (row for row in waiting if row["state"] == "REJECTED")
     assert "AC04 account closed" in str(rejected)
-    panel = practice_month.panels.exceptions("2026-10", size=100)
+    panel = practice_month.panels.close("2026-10", size=100)
     assert any("jonas to ines, 2 Nov" in str(row) for row in panel.frame().table.rows)  # type: ignore[union-attr]
     screen = practice_month.status()
     kinds = Counter(item.kind for row in ("fix", "bank") for item in screen.listed(row))

@@ -59,7 +59,7 @@ def test_a_late_decision_names_both_months_and_leaves_the_closed_one(
     assert desk.reconcile("2026-10").lines.arrow.equals(before.r.lines.arrow)
     assert after.items.hash == before.items.hash
     assert desk.periods.verify("2026-10").answer.lines.arrow.equals(before.r.lines.arrow)
-    panel = desk.panels.exceptions("2026-10")
+    panel = desk.panels.close("2026-10")
     assert len(panel.rows.arrow) == len(before.items)
     notes = [line.text for line in panel.frame().notes]
     assert any("October 2026 is closed; these items were open then" in text for text in notes), (

@@ -14,7 +14,7 @@ from signed import carry_all, close_month
 
 from treasury.actions.policies.policy import Policy
 from treasury.close.roll_forward import POSITIONS, MonthEnd
-from treasury.close.sign_off import _in_the_way
+from treasury.close.sign_off import prepare_refusal
 from treasury.core.calendar import Month
 from treasury.core.errors import (
     ActionRefused,
@@ -56,7 +56,7 @@ def in_the_way(desk: Workspace, month: str) -> str | None:
     """Return why a month cannot be prepared, apart from its open items; None if it can be."""
     entries = read_decided(desk.journal).entries
     question = desk.question(month)
-    refusal = _in_the_way(question, entries, OpenItems(question.month, ()), Policy(), ANNA)
+    refusal = prepare_refusal(question, entries, OpenItems(question.month, ()), Policy(), ANNA)
     return None if refusal is None else str(refusal)
 
 

@@ -19,11 +19,12 @@ from axe_playwright_python.sync_playwright import Axe
 from panel_lab import Desk, Notebook
 from panel_practice import ON_RAMP, Practice
 from playwright.sync_api import Locator, expect
+from signed import carry_all
 
 from treasury.core.money import format_amount
 from treasury.panels.frames.query_pages import SIZE
 
-PANELS = ("approvals", "funding", "matches", "exceptions", "transfers", "sync")
+PANELS = ("approvals", "funding", "matches", "close", "transfers", "sync")
 SENDER = "f5520527-134b-49e6-ac6e-833cf327cb46"
 RECEIVER = "aaaa0793-25d6-433b-ae47-6f2de3994601"
 MAKER = "maker.one"
@@ -233,6 +234,11 @@ WAYS = {
     "propose": Way(
         panel="transfers", choose=_fill_transfer, verb="Check", confirm="Confirm proposal",
         done="nothing is sent yet", sent=0, entry="action.proposed", told=_sentence,
+    ),
+    "prepare_month": Way(
+        panel="close", choose=lambda _: None, verb="Prepare", confirm="Confirm and prepare",
+        done="Prepared October 2026", sent=0, entry="period.prepare", told=_sentence,
+        prepare=lambda practice: carry_all(practice.workspace, "2026-10"),
     ),
 }  # fmt: skip
 

@@ -234,7 +234,7 @@ def test_rule_7_a_missing_answer_is_an_alert_and_is_recovered(
     assert len(month.journaled("action.done")) == 1
 
 
-@pytest.mark.parametrize("name", ["matches", "transfers", "exceptions"])
+@pytest.mark.parametrize("name", ["matches", "transfers", "close"])
 def test_rule_7_a_journal_that_cannot_be_used_is_an_alert_and_can_be_tried_again(
     desk: Desk, month: Practice, request: pytest.FixtureRequest, name: str
 ) -> None:

@@ -54,7 +54,7 @@ def test_candidates_are_compared_and_a_missing_reason_is_an_error_at_its_field(
 def test_a_trace_is_shown_and_copy_gives_its_text(
     desk: Desk, month: Practice, request: pytest.FixtureRequest
 ) -> None:
-    with shown(desk, month.workspace.folder, "exceptions", request.node.name) as notebook:
+    with shown(desk, month.workspace.folder, "close", request.node.name) as notebook:
         panel = notebook.panel
         panel.locator(".tp-choice input").first.check()
         button(panel, "Trace").click()
@@ -101,7 +101,7 @@ def test_a_sheet_is_downloaded_filled_in_and_decided_from_in_the_browser(
     desk: Desk, month: Practice, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     item = month.workspace.open_items("2026-10").select(kind="no_reference").items[0]
-    with shown(desk, month.workspace.folder, "exceptions", request.node.name) as notebook:
+    with shown(desk, month.workspace.folder, "close", request.node.name) as notebook:
         panel = notebook.panel
         with panel.page.expect_download() as download:
             button(panel, "Download sheet").click()
@@ -134,7 +134,7 @@ def test_a_remark_and_its_answer_are_typed_in_the_browser(
     hostile = "<img src=x onerror=document.title='run'> $5 and $6"
     colleague = Actor("jonas", "environment")
 
-    with shown(desk, month.workspace.folder, "exceptions", request.node.name) as notebook:
+    with shown(desk, month.workspace.folder, "close", request.node.name) as notebook:
         panel = notebook.panel
         row = panel.get_by_role("row").filter(has_text=item.name).first
         panel.locator(".tp-choice input").first.check()

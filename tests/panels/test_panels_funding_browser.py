@@ -186,14 +186,14 @@ def test_the_result_of_a_file_shows_in_both_panels_and_on_the_first_screen(
 
     start = f"import treasury\nt = treasury.open({str(workspace.folder)!r})"
     screen = "t.status()"
-    notebook = desk.open("states", start, screen, "t.panels.exceptions('2026-10')").run()
-    exceptions = notebook.panel
-    expect(exceptions.get_by_role("table")).to_be_visible()
-    search = exceptions.get_by_label("Search")
+    notebook = desk.open("states", start, screen, "t.panels.close('2026-10')").run()
+    close = notebook.panel
+    expect(close.get_by_role("table")).to_be_visible()
+    search = close.get_by_label("Search")
     for state, reference in references.items():
         search.fill(reference)
         search.press("Enter")
-        shown = exceptions.get_by_role("row").filter(has_text=reference).first
+        shown = close.get_by_role("row").filter(has_text=reference).first
         expect(shown).to_contain_text(state)
     printed = notebook.view.locator(".jp-OutputArea-output").first
     for words in ("IN FILE", "REJECTED"):

@@ -135,7 +135,7 @@ def test_a_payment_is_shown_as_in_a_file_until_that_is_reported_not_uploaded(
     assert "IN FILE" in str(desk.trace(row["reference"]))
     (shown_there,) = [
         one
-        for one in desk.panels.exceptions("2026-10").rows.arrow.to_pylist()
+        for one in desk.panels.close("2026-10").rows.arrow.to_pylist()
         if one["request_id"] == row["request"]
     ]
     assert shown_there["state"] == "IN FILE"

@@ -117,7 +117,7 @@ def test_no_date_of_an_item_and_no_caption_is_broken(
 ) -> None:
     page.set_viewport_size({"width": width, "height": 1000})
     table = month.workspace.reconcile("2026-10")._repr_html_()
-    show(page, "light", month.workspace.panels.exceptions("2026-10"), table)
+    show(page, "light", month.workspace.panels.close("2026-10"), table)
     number, broken = page.evaluate(BROKEN)
     assert number > 10
     assert broken == []

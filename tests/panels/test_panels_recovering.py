@@ -12,8 +12,7 @@ from panel_month import asks, confirms, rows_of
 from panel_practice import Practice, said
 
 from treasury.core.errors import StorageError
-from treasury.panels.exceptions_panel import ExceptionsPanel
-from treasury.panels.frames.query_pages import ArrowTables, read_page
+from treasury.panels.close_panel import ClosePanel
 from treasury.panels.funding_panel import FundingPanel
 from treasury.panels.matches_panel import MatchesPanel
 from treasury.workspace import Workspace
@@ -51,11 +50,11 @@ def test_a_remark_leaves_no_reason_behind(month: Practice) -> None:
 
 
 @pytest.mark.acceptance
-@pytest.mark.parametrize("kind", ["exceptions", "matches", "funding"])
+@pytest.mark.parametrize("kind", ["close", "matches", "funding"])
 def test_a_frame_that_fails_is_a_message_with_retry(
     month_end: Workspace, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    panel: ExceptionsPanel | MatchesPanel | FundingPanel = getattr(month_end.panels, kind)()
+    panel: ClosePanel | MatchesPanel | FundingPanel = getattr(month_end.panels, kind)()
     sent: list[Any] = []
     monkeypatch.setattr(panel, "send", sent.append)
     with monkeypatch.context() as failing:
@@ -77,7 +76,7 @@ def test_a_frame_that_fails_is_a_message_with_retry(
 def test_failed_work_leaves_a_panel_that_can_be_tried_again(
     month_end: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    panel = month_end.panels.exceptions()
+    panel = month_end.panels.close()
     # A decision elsewhere makes the panel read its state again.
     panel._read_state = None
     with monkeypatch.context() as failing:
@@ -114,7 +113,7 @@ def test_a_failed_read_can_be_retried(
 
 @pytest.mark.acceptance
 def test_an_amount_is_found_as_it_is_shown(month_end: Workspace) -> None:
-    panel = month_end.panels.exceptions(size=100)
+    panel = month_end.panels.close(size=100)
     for typed in ("14,000.00", "14000", "EUR 14,000.00", "14000.00"):
         frame = panel.press("search", search=typed)
         assert frame.table is not None, typed
@@ -123,15 +122,6 @@ def test_an_amount_is_found_as_it_is_shown(month_end: Workspace) -> None:
     frame = funding.press("search", search="25,000.00")
     assert frame.table is not None
     assert "EUR 25,000.00" in frame.table.rows[0].label
-
-
-def test_a_text_with_a_comma_is_searched_literally() -> None:
-    import pyarrow as pa
-
-    held = ArrowTables(notes=pa.table({"text": ["rent, October", "1,5 hours"]}))
-    for typed, found in (("rent, o", 1), ("1,5", 1), (",", 2)):
-        page = read_page(held, "SELECT * FROM notes", "text", ("text",), search=typed)
-        assert page.matching == found
 
 
 @pytest.mark.acceptance

@@ -337,7 +337,7 @@ def test_a_match_with_an_unusable_journal_is_not_written_and_works_afterwards(
 
 
 @pytest.mark.first_case
-@pytest.mark.parametrize("name", ["approvals", "funding", "matches", "exceptions", "transfers"])
+@pytest.mark.parametrize("name", ["approvals", "funding", "matches", "close", "transfers"])
 def test_a_panel_that_cannot_refresh_shows_an_error_and_keeps_its_list(
     month: Practice, trouble: Trouble, name: str
 ) -> None:

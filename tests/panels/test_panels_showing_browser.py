@@ -157,7 +157,7 @@ def test_rule_5_markup_is_literal_in_a_step_and_in_its_result(
 # 6. Money and text are never maths.
 
 
-@pytest.mark.parametrize("name", ["approvals", "funding", "matches", "exceptions"], indirect=True)
+@pytest.mark.parametrize("name", ["approvals", "funding", "matches", "close"], indirect=True)
 def test_rule_6_five_dollars_and_six_dollars_are_not_a_formula(
     attacked: Gallery, name: str
 ) -> None:
@@ -177,12 +177,19 @@ def test_rule_8_typing_dd_on_anything_that_takes_the_focus_deletes_no_cell(
     cells, panel = shown.notebook.cells.count(), shown.panel(name)
     places = panel.locator("button, input, [tabindex]")
     assert places.count() > 5
-    for number in range(places.count()):
-        places.nth(number).focus()
+    total = places.count()
+    for number in range(total):
+        place = places.nth(number)
+        place.focus()
         panel.page.keyboard.press("d")
         panel.page.keyboard.press("d")
+        # What is typed into a search or a filter narrows the list, until it is removed.
+        if place.get_attribute("data-field") is not None:
+            place.fill("")
+            place.press("Enter")
+            expect(places).to_have_count(total)
     expect(shown.notebook.cells).to_have_count(cells)
-    for field in panel.locator("[data-field]").all():
+    for field in panel.locator("input[data-field]").all():
         field.fill("")
 
 

@@ -120,7 +120,7 @@ def test_money_that_may_be_returned_is_named_with_every_second_payment(
     back = "A credit of 19 Oct may be the money back; decide it first"
     assert item.next_step == back
     assert month_end.trace(item.subject_id).next_step == back
-    panel = month_end.panels.exceptions(MONTH).rows.arrow.to_pylist()
+    panel = month_end.panels.close(MONTH).rows.arrow.to_pylist()
     assert [row["next_step"] for row in panel if row["item_id"] == item.item_id] == [back]
     told = [row for row in october.r.differences.arrow.to_pylist() if row["state"] == "PAID TWICE"]
     assert [row["next_step"] for row in told] == [back]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 import pyarrow as pa
@@ -81,7 +81,7 @@ class ChecklistStep(msgspec.Struct, frozen=True, kw_only=True):
     owner: str = ""
 
     @property
-    def state(self) -> str:
+    def state(self) -> Literal["done", "open", "carried", "not asked"]:
         """`done`, `open`, `carried` (open without blocking) or `not asked`."""
         if not self.is_asked:
             return "not asked"

@@ -9,7 +9,7 @@ opens with the stored answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import cache, cached_property, partial
 from typing import Any, Final
@@ -19,7 +19,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.actions.policies.policy import Policy
 from treasury.close.roll_forward import ROLL_FORWARD, MonthEnd, RollForward, month_end, roll_forward
+from treasury.close.signing.step_sentences import actor_words, reopen_sentence, require_same
 from treasury.close.stored_answers import read_answers
 from treasury.close.valuation.coins.agreed_measurement import Measurement, coin_openings
 from treasury.close.valuation.coins.coin_accounts import CoinHistory
@@ -155,30 +157,48 @@ def _corrections(
     return correction_rows(late, before, after)
 
 
-def reopen_period(journal: Journal, month: Month, reason: str, *, actor: Actor) -> Period:
+def reopen_refusal(month: Month, closed: Mapping[str, Period]) -> ActionRefused | None:
+    """Return why a month cannot be reopened, or None: only the last closed one can."""
+    if str(month) not in closed:
+        return ActionRefused(
+            f"{month} is not closed", do="run `treasury periods list` to see the closed months"
+        )
+    last = max(closed)
+    if str(month) == last:
+        return None
+    return ActionRefused(
+        f"{last} is closed after {month} and opens with the closing of the months before it",
+        do=f"reopen {last} first: treasury periods reopen {last} --reason …",
+    )
+
+
+def reopen_period(
+    journal: Journal,
+    month: Month,
+    reason: str,
+    *,
+    actor: Actor,
+    policy: Policy,
+    agreed: str | None = None,
+) -> Period:
     """Reopen the last closed month and return it.
 
-    An earlier month stays closed, because the next month opens with its closing. Raise InputError
-    without a reason, and ActionRefused if the month is not the last closed one.
+    An earlier month stays closed, because the next month opens with its closing. `agreed` is the
+    sentence that the person confirmed. Raise InputError without a reason, and ActionRefused if the
+    month is not the last closed one, or if another sentence would be journaled.
     """
     if not reason.strip():
         raise InputError("reopening a month needs a reason", do="give the reason")
 
     def build(decided: Decided) -> tuple[list[Draft], Decided]:
         closed = closed_periods(decided.entries)
-        period = closed.get(str(month))
-        if period is None:
-            raise ActionRefused(
-                f"{month} is not closed", do="run `treasury periods list` to see the closed months"
-            )
-        last = max(closed)
-        if str(month) != last:
-            raise ActionRefused(
-                f"{last} is closed after {month} and opens with the closing of the months before"
-                " it",
-                do=f"reopen {last} first: treasury periods reopen {last} --reason …",
-            )
-        body = {"month": str(month), "reason": reason.strip(), "closes": period.entry.seq}
+        refusal = reopen_refusal(month, closed)
+        if refusal is not None:
+            raise refusal
+        seq = closed[str(month)].entry.seq
+        text = reopen_sentence(month, seq, reason, actor_words(actor, policy))
+        require_same(agreed, text)
+        body = {"month": str(month), "reason": reason.strip(), "closes": seq, "text": text}
         return [Draft(REOPEN, str(month), body, actor)], decided
 
     added, decided = decide(journal, build)

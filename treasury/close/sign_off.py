@@ -20,6 +20,15 @@ from treasury.close import period_pins
 from treasury.close.closing import Closing, closing_from, stored_answers
 from treasury.close.ledger.provided_ledger import LedgerFile, journaled_ledger
 from treasury.close.pinned_inputs import read_tables
+from treasury.close.signing.step_sentences import (
+    CloseStep,
+    actor_words,
+    prepare_sentence,
+    reopen_sentence,
+    require_same,
+    sign_sentence,
+    withdraw_sentence,
+)
 from treasury.close.stored_answers import write_answers
 from treasury.core.calendar import Month
 from treasury.core.errors import ActionRefused, InputError, NothingStored
@@ -50,14 +59,16 @@ def prepare_month(
     policy: Policy,
     now: datetime,
     ledger: LedgerFile | None = None,
+    agreed: str | None = None,
     show: bool = False,
 ) -> PreparedMonth:
     """Prepare a month for a second person, or return the refusal without writing anything.
 
-    If the month is prepared already, that preparation is returned; raise ActionRefused if it has a
-    different ledger. Raise NothingStored before the first sync, and TreasuryError if the open items
-    do not roll forward. Raise JournalError if the journal does not verify, unless the month is only
-    to be shown.
+    `agreed` is the sentence that the person confirmed; raise ActionRefused if it is not the one
+    that would be journaled. If the month is prepared already, that preparation is returned; raise
+    ActionRefused if it has a different ledger. Raise NothingStored before the first sync, and
+    TreasuryError if the open items do not roll forward. Raise JournalError if the journal does not
+    verify, unless the month is only to be shown.
     """
 
     def build(decided: Decided) -> tuple[list[Draft], PreparedMonth]:
@@ -78,9 +89,11 @@ def prepare_month(
         basis = period_pins.basis_on(snapshot, question, decided)
         examined = period_pins.examine(journal, lake, basis, decided).require_tied()
         closing = closing_from(examined, question.zone, ledger=ledger)
-        refusal = _in_the_way(question, decided.entries, closing.items, policy, actor)
+        refusal = prepare_refusal(question, decided.entries, closing.items, policy, actor)
         if refusal is not None:
             return [], PreparedMonth(closing=closing, refusal=refusal)
+        text = preparing_words(closing, actor, policy)
+        require_same(agreed, text)
         require_unaltered(lake, snapshot, read_tables())
         lake.pin(f"{CLOSE_OF}{question.month}", now, commit=snapshot.commit.number)
         close = period_history.Close(
@@ -112,6 +125,7 @@ def prepare_month(
             open_items=_groups(closing.items),
             outcomes_hash=period_pins.outcomes_hash(examined.answer.lines.arrow),
             list_hash=closing.items.hash,
+            text=text,
         )
         beside = [] if ledger is None else [ledger.draft(close.month, actor)]
         return [*beside, Draft(period_history.PREPARE, close.month, close, actor)], PreparedMonth(
@@ -137,12 +151,24 @@ def prepared_month(
 
 
 def sign_month(
-    journal: Journal, lake: Lake, month: Month, *, actor: Actor, policy: Policy
+    journal: Journal,
+    lake: Lake,
+    month: Month,
+    *,
+    actor: Actor,
+    policy: Policy,
+    pack: str = "",
+    agreed: str | None = None,
+    agreed_to: int | None = None,
 ) -> tuple[period_history.Period, Closing | None]:
     """Sign a prepared month and lock it; the closing is None if it was signed before.
 
-    Raise ActionRefused if the signer prepared it and the policy asks for two people, if an item
-    blocks without acceptance, or if the prepared result cannot be reproduced. An interrupted
+    `pack` is the seal of the pack that the signer reviewed, `agreed` the sentence that the signer
+    confirmed, and `agreed_to` the last journal entry with an agreement that the pack contains.
+
+    Raise ActionRefused if the signer prepared it and the policy asks for two people, if the name of
+    the signer is only claimed in production, if an item blocks without acceptance, if the prepared
+    result cannot be reproduced, or if it is no longer what the signer reviewed. An interrupted
     signature can simply be repeated.
     """
     policy.check_identity(actor)
@@ -153,24 +179,29 @@ def sign_month(
             return [], (decided, None)
         period_history.require_turn(month, decided.entries)
         preparation = _standing(decided, month)
-        prepared_by = preparation.close.prepared_by
-        alone = same_person(prepared_by, actor.name)
-        if alone and not policy.one_person:
-            raise ActionRefused(
-                f"{prepared_by} prepared {month}, and the preparer does not sign",
-                do=f"have a colleague sign it at their own login: treasury close {month} --sign",
-            )
+        refusal = sign_refusal(preparation, policy, actor)
+        if refusal is not None:
+            raise refusal
         pinned = lake.snapshot(commit=preparation.close.commit)
         require_unaltered(lake, pinned, read_tables())
         closing, examined = _examined(journal, lake, preparation, decided.entries)
         _require_as_prepared(preparation, closing, examined, decided.entries)
+        if agreed_to is not None and closing.rolled.agreed_to != agreed_to:
+            raise ActionRefused(
+                f"{month} has new agreements or remarks since its pack was written",
+                do="review the pack as it is now, then sign",
+            )
+        text = signing_words(preparation, closing, actor, policy, pack)
+        require_same(agreed, text)
         answers = stored_answers(closing)
         close = msgspec.structs.replace(
             preparation.close,
             reviewed_by=actor.name,
             preparation=preparation.entry,
             prepared_at=preparation.prepared_at,
-            alone=alone,
+            alone=same_person(preparation.close.prepared_by, actor.name),
+            pack=pack,
+            text=text,
             models=answers.models,
             answers=write_answers(
                 lake.workspace, preparation.close.name, {**answers.tables, **examined.end.tables()}
@@ -186,18 +217,29 @@ def sign_month(
 
 
 def withdraw_preparation(
-    journal: Journal, month: Month, reason: str, *, actor: Actor
+    journal: Journal,
+    month: Month,
+    reason: str,
+    *,
+    actor: Actor,
+    policy: Policy,
+    agreed: str | None = None,
 ) -> period_history.Preparation:
     """Withdraw and return a preparation, so that the month can be prepared again.
 
-    Raise InputError without a reason, and ActionRefused if the month is not prepared.
+    `agreed` is the sentence that the person confirmed. Raise InputError without a reason, and
+    ActionRefused if the month is not prepared, or if another sentence would be journaled.
     """
     if not reason.strip():
         raise InputError("withdrawing a preparation needs a reason", do="give the reason")
 
     def build(decided: Decided) -> tuple[list[Draft], period_history.Preparation]:
         preparation = _standing(decided, month)
-        body = {"reason": reason.strip(), "preparation": preparation.entry.seq}
+        text = withdraw_sentence(
+            month, preparation.close.prepared_by, reason, actor_words(actor, policy)
+        )
+        require_same(agreed, text)
+        body = {"reason": reason.strip(), "preparation": preparation.entry.seq, "text": text}
         return [Draft(period_history.WITHDRAW, str(month), body, actor)], preparation
 
     return decide(journal, build)[1]
@@ -228,7 +270,109 @@ def _examined(
     return closing, examined
 
 
-def _in_the_way(
+def foresee_step(
+    step: str,
+    closing: Closing,
+    question: Question,
+    entries: Sequence[Entry],
+    *,
+    policy: Policy,
+    actor: Actor,
+    reason: str = "",
+    pack: str = "",
+) -> CloseStep:
+    """Return a step of a month's close for this person: its sentence, and any refusal.
+
+    The checks are those of the step itself; only a signature reproduces the prepared month too.
+    Raise InputError for an unknown step.
+    """
+    month, preparation = closing.r.month, closing.preparation
+    closed, by = period_history.closed_periods(entries), actor_words(actor, policy)
+    not_prepared = ActionRefused(
+        f"{month} is not prepared", do=f"prepare it first: treasury close {month}"
+    )
+    sentence, refusal = "", None
+    match step:
+        case "prepare" | "sign" | "withdraw" if closing.period is not None:
+            refusal = ActionRefused(f"{month} is closed", do="reopen it first, with a reason")
+        case "prepare" if preparation is not None:
+            refusal = ActionRefused(
+                f"{preparation.close.prepared_by} prepared {month}: it waits for a second person",
+                do="sign it, or withdraw the preparation with a reason",
+            )
+        case "prepare":
+            sentence = preparing_words(closing, actor, policy)
+            refusal = prepare_refusal(question, entries, closing.items, policy, actor)
+        case "sign" if preparation is not None:
+            sentence = signing_words(preparation, closing, actor, policy, pack)
+            refusal = sign_refusal(preparation, policy, actor) or unaccepted_refusal(closing)
+        case "withdraw" if preparation is not None:
+            sentence = withdraw_sentence(month, preparation.close.prepared_by, reason, by)
+        case "sign" | "withdraw":
+            refusal = not_prepared
+        case "reopen":
+            refusal = period_pins.reopen_refusal(month, closed)
+            if refusal is None:
+                sentence = reopen_sentence(month, closed[str(month)].entry.seq, reason, by)
+        case _:
+            raise InputError(
+                f"{step!r:.40} is not a step of a close",
+                do="use prepare, sign, withdraw or reopen",
+            )
+    return CloseStep(
+        name=step,
+        actor=actor,
+        identity=policy.assurance(actor),
+        sentence=sentence,
+        refusal=refusal,
+    )
+
+
+def preparing_words(closing: Closing, actor: Actor, policy: Policy) -> str:
+    """Return the sentence that preparing this month would journal."""
+    proposed = sum(item.proposed_by is not None for item in closing.items)
+    by = actor_words(actor, policy)
+    return prepare_sentence(closing.r.month, len(closing.items), proposed, by)
+
+
+def signing_words(
+    preparation: period_history.Preparation,
+    closing: Closing,
+    actor: Actor,
+    policy: Policy,
+    pack: str,
+) -> str:
+    """Return the sentence that signing this prepared month would journal."""
+    prepared_by = preparation.close.prepared_by
+    return sign_sentence(
+        closing.r.month,
+        prepared_by,
+        preparation.entry.seq,
+        sum(item.is_accepted for item in closing.items),
+        actor_words(actor, policy),
+        alone=same_person(prepared_by, actor.name),
+        pack=pack,
+    )
+
+
+def sign_refusal(
+    preparation: period_history.Preparation, policy: Policy, actor: Actor
+) -> ActionRefused | None:
+    """Return why this person may not sign a preparation, or None."""
+    month, prepared_by = preparation.month, preparation.close.prepared_by
+    if same_person(prepared_by, actor.name) and not policy.one_person:
+        return ActionRefused(
+            f"{prepared_by} prepared {month}, and the preparer does not sign",
+            do=f"have a colleague sign it at their own login: treasury close {month} --sign",
+        )
+    try:
+        policy.check_signer(actor, preparation.close.desk["environment"])
+    except ActionRefused as refusal:
+        return refusal
+    return None
+
+
+def prepare_refusal(
     question: Question, entries: Sequence[Entry], items: OpenItems, policy: Policy, actor: Actor
 ) -> ActionRefused | None:
     """Return why this person cannot prepare the month now, or None."""
@@ -280,13 +424,21 @@ def _require_as_prepared(
             f"{month} differs from what {close.prepared_by} prepared: {apart} differs",
             do=f"have it prepared again: {anew}",
         )
-    blocking = closing.items.blocking
-    if len(blocking):
-        raise ActionRefused(
-            f"{month} is not signed: {_listed(blocking)} not accepted",
-            do=f"accept each, or send it back: treasury items accept ITEM… --month {month};"
-            f" `treasury items list {month}` lists them",
-        )
+    refusal = unaccepted_refusal(closing)
+    if refusal is not None:
+        raise refusal
+
+
+def unaccepted_refusal(closing: Closing) -> ActionRefused | None:
+    """Return that an item of a prepared month blocks without acceptance, or None."""
+    month, blocking = closing.r.month, closing.items.blocking
+    if not len(blocking):
+        return None
+    return ActionRefused(
+        f"{month} is not signed: {_listed(blocking)} not accepted",
+        do=f"accept each, or send it back: treasury items accept ITEM… --month {month};"
+        f" `treasury items list {month}` lists them",
+    )
 
 
 def _listed(items: OpenItems) -> str:

@@ -49,8 +49,9 @@ class Close(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lines.
 
     The signature adds `reviewed_by`, the entry of the preparation, whether the same person prepared
-    and signed (`alone`), the version of the `models` (the steps that compute results), and the
-    stored tables (`answers`).
+    and signed (`alone`), the version of the `models` (the steps that compute results), the stored
+    tables (`answers`), and the seal of the `pack` that the signer reviewed, if there was one.
+    `text` is the sentence that the person confirmed; closes of earlier versions have none.
     """
 
     month: str
@@ -75,6 +76,8 @@ class Close(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     alone: bool = False
     models: str = ""
     answers: tuple[AnswerFile, ...] = ()
+    pack: str = ""
+    text: str = ""
 
     @property
     def name(self) -> str:

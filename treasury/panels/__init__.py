@@ -34,14 +34,14 @@ from treasury.core.machine.loading import given_names
 if TYPE_CHECKING:
     from treasury.panels.all_panels import Panels
     from treasury.panels.approvals_panel import ApprovalsPanel
-    from treasury.panels.exceptions_panel import ExceptionsPanel
+    from treasury.panels.close_panel import ClosePanel
     from treasury.panels.funding_panel import FundingPanel
     from treasury.panels.matches_panel import MatchesPanel
     from treasury.panels.sync_panel import SyncPanel
     from treasury.panels.transfers_panel import TransfersPanel
 
 __all__ = [
-    "ApprovalsPanel", "ExceptionsPanel", "FundingPanel", "MatchesPanel", "Panels", "SyncPanel",
+    "ApprovalsPanel", "ClosePanel", "FundingPanel", "MatchesPanel", "Panels", "SyncPanel",
     "TransfersPanel",
 ]  # fmt: skip
 
@@ -50,7 +50,7 @@ __getattr__ = given_names(
     __name__,
     {
         "ApprovalsPanel": "approvals_panel",
-        "ExceptionsPanel": "exceptions_panel",
+        "ClosePanel": "close_panel",
         "FundingPanel": "funding_panel",
         "MatchesPanel": "matches_panel",
         "Panels": "all_panels",

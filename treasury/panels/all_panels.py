@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from treasury.core.calendar import Month
 from treasury.core.nearest_names import Facade
 from treasury.panels.approvals_panel import ApprovalsPanel
-from treasury.panels.exceptions_panel import ExceptionsPanel
+from treasury.panels.close_panel import ClosePanel
 from treasury.panels.frames.query_pages import SIZE
 from treasury.panels.funding_panel import FundingPanel
 from treasury.panels.matches_panel import MatchesPanel
@@ -17,8 +19,8 @@ from treasury.panels.transfers_panel import TransfersPanel
 class Panels(Facade):
     """The panels of one workspace.
 
-    `size` is the number of rows on a page. A view at an earlier instant has only the exceptions
-    panel; the other methods raise InputError.
+    `size` is the number of rows on a page. A view at an earlier instant has only the close panel,
+    without its decisions; the other methods raise InputError.
     """
 
     def __init__(self, desk: PanelWorkspace) -> None:
@@ -96,32 +98,45 @@ class Panels(Facade):
         """
         return MatchesPanel(self._desk, size=size)
 
-    def exceptions(self, month: str | Month | None = None, *, size: int = SIZE) -> ExceptionsPanel:
-        """Return the panel of open items: differences between bank and services, and pending work.
+    def close(
+        self,
+        month: str | Month | None = None,
+        *,
+        write: bool = False,
+        search: str | Mapping[str, str] = "",
+        size: int = SIZE,
+    ) -> ClosePanel:
+        """Return the panel that carries a month from open to signed: checklist and open items.
 
         Parameters
         ----------
         month
-            The month of the items; default: the last one that ended.
+            The month; default: the last one that ended.
+        write
+            By default showing the panel writes nothing: a person presses Prepare and confirms. True
+            prepares the month at once in your name, if its checklist permits it.
+        search
+            The first filter of the open items: as typed in the search field, such as
+            `"unreferenced >4000"`, or by name, such as `{"kind": "Suggested", "amount": ">4000"}`.
         size
             The number of rows on a page.
 
         Returns
         -------
-        ExceptionsPanel
+        ClosePanel
             The panel; amounts in their own currency. If nothing is stored about the month, the
             panel shows a message.
 
         Raises
         ------
         InputError
-            If `month` is not a month.
+            If `month` is not a month, or `search` has an unknown filter.
 
         Examples
         --------
-        >>> t.panels.exceptions("2026-10")
+        >>> t.panels.close("2026-10", search="unreferenced >4000")
         """
-        return ExceptionsPanel(self._desk, month, size=size)
+        return ClosePanel(self._desk, month, write=write, search=search, size=size)
 
     def transfers(self, *, size: int = SIZE) -> TransfersPanel:
         """Return the panel of all transfers with their status and both legs.

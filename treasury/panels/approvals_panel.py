@@ -128,7 +128,8 @@ class ApprovalsPanel(ListPanel):
         }
 
     def _show_list(self, *, of_actions: bool) -> None:
-        self._of_actions, self._search = of_actions, ""
+        self._of_actions = of_actions
+        self.drop_filters()
         self._chosen.clear()
         self._page = QueryPage(size=self._size)
         self.refresh()

@@ -42,21 +42,19 @@ from treasury.panels.frames.blocks import (
     Button,
     Heading,
     InputField,
-    LineStyle,
-    ListRow,
     Message,
     StepBlock,
     Text,
-    cell,
     confirm_buttons,
     detail,
 )
 from treasury.panels.frames.list_panel import Listing, ListPanel, PendingDecision
 from treasury.panels.frames.panel import Press, Presses, status
-from treasury.panels.frames.panel_text import instant, literal_text
+from treasury.panels.frames.panel_text import instant
 from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource
 from treasury.panels.panel_workspace import PanelWorkspace
-from treasury.panels.payable_requests import SHOWN_DETAILS, changed_details, payable_table
+from treasury.panels.payable_requests import changed_details, payable_table
+from treasury.panels.shown_funding import FILTERS, funding_row
 from treasury.panels.steps.action_steps import PendingRequests, decide, sending_state
 from treasury.panels.steps.filed_payments import note_file
 from treasury.panels.steps.proposed_actions import batch_message
@@ -68,13 +66,6 @@ _COLUMNS: Final = (
     Heading("Amount", end=True),
     Heading("State", wide=True),
 )
-_LOUD: Final[dict[str, LineStyle]] = {
-    "PAY": "strong",
-    "SEND CRYPTO": "strong",
-    "SENT": "good",
-    "HASH GIVEN": "good",
-    "HASH PROPOSED": "good",
-}
 _NAMED_CHANGES: Final = 5
 """Maximum number of requests that the banner names as changed; each row shows its own change."""
 _REMARKS: Final = {
@@ -199,9 +190,10 @@ class FundingPanel(ListPanel):
             searched=("reference", "request", "state", '"to"', "to_account", "currency", "send"),
             hint="Reference, state, account or amount",
             columns=_COLUMNS,
-            row=_row,
+            row=funding_row,
             empty=self._unknown or "No request awaits funds.",
             several=True,
+            filters=FILTERS,
         )
 
     def read(self, snapshot: Snapshot) -> QuerySource:
@@ -515,71 +507,6 @@ class FundingPanel(ListPanel):
                     do="sync, check it again, and call the provider if details changed",
                 )
         work.check()
-
-
-def _row(row: Mapping[str, Any]) -> ListRow:
-    name = row["reference"] or row["request"]
-    amount = "not shown"
-    shown: tuple[Text, ...] = (Text(amount),)
-    if row["send"] is not None:
-        amount = format_amount(row["send"], row["currency"])
-        digits = amount.partition(" ")[2].replace(",", "")
-        payable = (Text(amount, "strong"), Text(digits, "code", "amount"))
-        shown = payable if row["payable"] else (Text(amount),)
-    return ListRow(
-        label=f"{name}, {row['direction']}, {amount}, {state_words(row['state'])}",
-        cells=(
-            (
-                _copied(name, "reference", "strong") if row["payable"] else Text(name, "strong"),
-                Text(row["direction"]),
-                Text(_due(row), "quiet"),
-            ),
-            _pay_to(row),
-            shown,
-            _state(row),
-        ),
-    )
-
-
-def _pay_to(row: Mapping[str, Any]) -> tuple[Text, ...]:
-    if not row["payable"]:
-        why = "Do not pay: not approved" if not row["to"] else "Not payable now"
-        return (Text(row["to"] or "", "quiet"), Text(why, "warn"))
-    lines = cell(
-        *(_copied(row[name], label) for name, label in SHOWN_DETAILS.items() if row[name]),
-        row["deposit_wallet_chain"]
-        and Text(f"{row['asset']} on {row['deposit_wallet_chain']} only", "strong"),
-        row["differs"] and Text(f"CHANGED: {row['differs']}", "warn"),
-        row["first_time"]
-        and Text("First payment to these details: check them with the provider", "warn"),
-    )
-    return lines or (Text("The service gives no deposit details", "warn"),)
-
-
-def _state(row: Mapping[str, Any]) -> tuple[Text, ...]:
-    evidence = f", statements to {row['evidence_to']:%d %b}" if row["evidence_to"] else ""
-    at_bank = f"bank: {row['seen']}{evidence}" if row["direction"] == "on-ramp" else row["seen"]
-    return cell(
-        Text(state_words(row["state"]), _LOUD.get(row["state"], "warn")),
-        Text(row["next_step"]),
-        Text(at_bank, "quiet"),
-        row["marked"] and Text(f"Remark, no evidence: {row['marked']}", "warn"),
-    )
-
-
-def _due(row: Mapping[str, Any]) -> str:
-    if row["due"] is None:
-        return ""
-    plural = "" if row["overdue"] == 1 else "s"
-    late = f", {row['overdue']} {row['overdue_unit']}{plural} overdue" if row["overdue"] else ""
-    return f"due {row['due']:%d %b}{late}"
-
-
-def _copied(text: str, label: str, style: LineStyle = "plain") -> Text:
-    """Return a line with a Copy button; a warning instead if it has hidden characters."""
-    if visible(text) != text or literal_text(text) != text:
-        return Text(f"{text} (contains hidden characters: do not pay, ask the provider)", "warn")
-    return Text(text, style, label)
 
 
 def _require_order(row: Mapping[str, Any]) -> None:

@@ -28,6 +28,7 @@ from treasury.month.decisions.verdicts import typed_expectations
 from treasury.month.standing_knowledge import Knowledge
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import Button, Heading, InputField, ListRow, Message, Text, cell
+from treasury.panels.frames.list_filters import ListFilter
 from treasury.panels.frames.list_panel import Listing, view_buttons
 from treasury.panels.frames.panel import Press, Presses, alert
 from treasury.panels.frames.panel_text import day, instant
@@ -163,7 +164,8 @@ class MatchesPanel(LookingPanel):
         }
 
     def _show_list(self, list_name: _ListName, line: dict[str, Any] | None = None) -> None:
-        self._list_name, self._line, self._search = list_name, line, ""
+        self._list_name, self._line = list_name, line
+        self.drop_filters()
         self._chosen.clear()
         self.clear_fields()
         self.tell(None)
@@ -430,6 +432,16 @@ _LISTINGS: Final[dict[_ListName, Listing]] = {
         row=_open_row,
         empty="No bank line needs a decision.",
         several=True,
+        filters=(
+            ListFilter(
+                name="outcome", label="Outcome", kind="choice", columns=("outcome",),
+                words=OUTCOMES.__getitem__,
+            ),
+            ListFilter(name="account", label="Account", kind="choice", columns=("account",)),
+            ListFilter(name="currency", label="Currency", kind="choice", columns=("currency",)),
+            ListFilter(name="amount", label="Amount", kind="amount", columns=("amount",)),
+            ListFilter(name="day", label="Booked", kind="day", columns=("booking_date",)),
+        ),
     ),
     "candidates": Listing(
         caption="Candidates for the line",

@@ -2,24 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from treasury.actions import Actions
 from treasury.api import Client
+from treasury.close.checklist import Checklist
+from treasury.close.closing import Closing
+from treasury.close.signing.step_sentences import CloseStep
 from treasury.core.calendar import Month
 from treasury.core.settings import Settings
 from treasury.core.tables.table import Table
 from treasury.extract import Progress, SyncReport
 from treasury.journal import Journal
 from treasury.journal.decision_history import Decision
+from treasury.journal.period_history import Period, Preparation
 from treasury.lake import Snapshot
 from treasury.month.decisions.remarks import Marking
 from treasury.month.decisions.verdicts import Deciding
-from treasury.month.items import Carrying, Effects, OpenItems, SheetPlan
+from treasury.month.items import (
+    Carrying,
+    DecisionRow,
+    Effects,
+    FilledRow,
+    OpenItems,
+    SheetPlan,
+)
 from treasury.month.reconciliation import Reconciliation
 from treasury.month.trace.payment_trace import Trace
+
+if TYPE_CHECKING:
+    from treasury.report import ClosePack
+
+
+class MonthCloses(Protocol):
+    """The closes of months, as `t.periods` gives them."""
+
+    def at_close(self, month: str | Month | None = None) -> Closing:
+        """Return a month as closed, as prepared, or else as known now."""
+
+    def foresee(
+        self, step: str, closing: Closing, *, reason: str = "", pack: str = ""
+    ) -> CloseStep:
+        """Return a step of a close: the sentence that it would journal, and any refusal."""
+
+    def prepare(self, month: str | Month, *, agreed: str | None = None) -> Closing:
+        """Prepare a month."""
+
+    def sign(
+        self,
+        month: str | Month,
+        *,
+        pack: str = "",
+        agreed: str | None = None,
+        agreed_to: int | None = None,
+    ) -> Closing:
+        """Sign a colleague's preparation."""
+
+    def withdraw(
+        self, month: str | Month, reason: str, *, agreed: str | None = None
+    ) -> Preparation:
+        """Withdraw a preparation."""
+
+    def reopen(self, month: str | Month, reason: str, *, agreed: str | None = None) -> Period:
+        """Reopen the last closed month."""
 
 
 class PanelWorkspace(Protocol):
@@ -64,6 +111,19 @@ class PanelWorkspace(Protocol):
     def open_items(self, month: str | Month | None = None) -> OpenItems:
         """Return everything unsettled in a month; default: the last one that ended."""
 
+    @property
+    def periods(self) -> MonthCloses:
+        """The closes of months."""
+
+    def checklist(self, month: str | Month | Closing | None = None) -> Checklist:
+        """Return the checklist of a month's close."""
+
+    def write_pack(self, closing: Closing) -> ClosePack:
+        """Write the pack of a month."""
+
+    def decision_choices(self, items: OpenItems) -> Mapping[str, DecisionRow]:
+        """Return the possible decisions for open items, by item."""
+
     def decision_effects(self, *planned: Decision) -> Effects:
         """Return the effects of planned decisions on items other than their own lines."""
 
@@ -74,7 +134,7 @@ class PanelWorkspace(Protocol):
 
     def decide(
         self,
-        sheet: str | Path | bytes,
+        sheet: str | Path | bytes | Sequence[FilledRow],
         *,
         name: str = "",
         agreed: SheetPlan | None = None,

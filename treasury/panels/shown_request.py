@@ -27,9 +27,9 @@ COLUMNS: Final = (
     Heading("Crypto", end=True),
 )
 _KNOWN_HOW: Final = {
-    "hub": "logged in at the notebook hub",
+    "hub": "verified: logged in at the notebook hub",
     "environment": "claimed: named by an environment variable, unverified",
-    "system": "this machine's user",
+    "system": "verified: this machine's user",
 }
 
 

@@ -187,7 +187,8 @@ class TransfersPanel(LookingPanel):
         self.start("Looking for both legs", task, failed, "The display is unchanged.")
 
     def _show_list(self, list_name: _ListName, _: Press) -> None:
-        self._list_name, self._search = list_name, ""
+        self._list_name = list_name
+        self.drop_filters()
         self._chosen.clear()
         self.show_page(0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,16 @@ if TYPE_CHECKING:
     from treasury.month.decisions.remarks import Marking
     from treasury.month.decisions.rule_changes import Changing
     from treasury.month.decisions.verdicts import Deciding
-    from treasury.month.items import Carrying, DecisionSheets, Effects, Limits, OpenItems, SheetPlan
+    from treasury.month.items import (
+        Carrying,
+        DecisionRow,
+        DecisionSheets,
+        Effects,
+        FilledRow,
+        Limits,
+        OpenItems,
+        SheetPlan,
+    )
     from treasury.month.reconciliation import Reconciliation
     from treasury.statements import Withdrawal
     from treasury.workspace.month_periods import Periods
@@ -163,9 +173,33 @@ class WorkspaceDecisions(WorkspaceStores):
         self._sheets().write(Path(path), chosen)
         return Path(path)
 
+    def decision_choices(self, items: OpenItems) -> Mapping[str, DecisionRow]:
+        """Return the possible decisions for open items of one month.
+
+        Parameters
+        ----------
+        items
+            The items, from `t.open_items(…)`.
+
+        Returns
+        -------
+        Mapping of str to DecisionRow
+            For each item, by its id, its choices and the hash of its facts.
+
+        Raises
+        ------
+        ActionRefused
+            If the month is closed.
+
+        Examples
+        --------
+        >>> t.decision_choices(t.open_items("2026-10"))
+        """
+        return self._sheets().rows(items)
+
     def decide(
         self,
-        sheet: str | Path | bytes,
+        sheet: str | Path | bytes | Sequence[FilledRow],
         *,
         name: str = "",
         agreed: SheetPlan | None = None,
@@ -176,9 +210,9 @@ class WorkspaceDecisions(WorkspaceStores):
         Parameters
         ----------
         sheet
-            The path of the file, or its bytes.
+            The path of the file, its bytes, or filled rows from `decision_choices`.
         name
-            The file's name, for bytes.
+            The file's name, for bytes and rows.
         agreed
             The result of a dry run. Its decisions are journaled, or none if anything has changed.
         dry_run
@@ -201,7 +235,7 @@ class WorkspaceDecisions(WorkspaceStores):
         >>> plan = t.decide("october.xlsx", dry_run=True)
         >>> t.decide("october.xlsx", agreed=plan)
         """
-        source = sheet if isinstance(sheet, bytes) else Path(sheet)
+        source = Path(sheet) if isinstance(sheet, str) else sheet
         return self._sheets().decide(source, name=name, agreed=agreed, dry_run=dry_run)
 
     def decision_effects(self, *planned: Decision) -> Effects:

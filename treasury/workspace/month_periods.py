@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from treasury.close.closing import Closing, VerifiedMonth
     from treasury.close.ledger.provided_ledger import LedgerFile
     from treasury.close.sign_off import PreparedMonth
+    from treasury.close.signing.step_sentences import CloseStep
 
 
 class Periods(Facade):
@@ -58,7 +60,12 @@ class Periods(Facade):
         self._workspace = workspace
 
     def prepare(
-        self, month: str | Month, *, ledger: Path | None = None, actor: Actor | None = None
+        self,
+        month: str | Month,
+        *,
+        ledger: Path | None = None,
+        actor: Actor | None = None,
+        agreed: str | None = None,
     ) -> Closing:
         """Prepare the close of a month that has ended, for a second person to sign.
 
@@ -74,6 +81,8 @@ class Periods(Facade):
             `ledger`, and journaled; default: the month's last one.
         actor
             The person; default: the one at the login.
+        agreed
+            The sentence that the person confirmed, from `foresee`.
 
         Returns
         -------
@@ -83,8 +92,8 @@ class Periods(Facade):
         Raises
         ------
         ActionRefused
-            If an item blocks the close and is not proposed to be carried, or the month cannot be
-            prepared now.
+            If an item blocks the close and is not proposed to be carried, the month cannot be
+            prepared now, or another sentence than `agreed` would be journaled.
         TreasuryError
             If the open items do not roll forward.
 
@@ -92,7 +101,9 @@ class Periods(Facade):
         --------
         >>> t.periods.prepare("2026-10", ledger=Path("ledger.csv"))
         """
-        prepared = self.prepare_or_show(month, ledger=ledger, actor=actor, show=False)
+        prepared = self.prepare_or_show(
+            month, ledger=ledger, actor=actor, agreed=agreed, show=False
+        )
         if prepared.refusal is not None:
             raise prepared.refusal
         return prepared.closing
@@ -103,6 +114,7 @@ class Periods(Facade):
         *,
         ledger: Path | None = None,
         actor: Actor | None = None,
+        agreed: str | None = None,
         show: bool = True,
     ) -> PreparedMonth:
         """Prepare a month; with `show`, return an unpreparable month together with the refusal."""
@@ -122,13 +134,22 @@ class Periods(Facade):
             policy=t.policy,
             now=t.now(),
             ledger=ledger_file,
+            agreed=agreed,
             show=show,
         )
         if ledger is not None and ledger_file is not None:
             keep_ledger(ledger_file, t.folder, month)
         return prepared
 
-    def sign(self, month: str | Month, *, actor: Actor | None = None) -> Closing:
+    def sign(
+        self,
+        month: str | Month,
+        *,
+        actor: Actor | None = None,
+        pack: str = "",
+        agreed: str | None = None,
+        agreed_to: int | None = None,
+    ) -> Closing:
         """Sign a colleague's preparation and lock the month.
 
         If the settings name a place for it, the journal's head (the last entry's number and hash)
@@ -141,6 +162,12 @@ class Periods(Facade):
             The month.
         actor
             The person; default: the one at the login.
+        pack
+            The seal of the pack that the person reviewed, which is journaled.
+        agreed
+            The sentence that the person confirmed, from `foresee`.
+        agreed_to
+            The last journal entry with an agreement that this pack contains.
 
         Returns
         -------
@@ -150,8 +177,9 @@ class Periods(Facade):
         Raises
         ------
         ActionRefused
-            If the same person prepared the month, unless the policy allows this, or if no valid
-            preparation awaits a signature.
+            If the same person prepared the month, unless the policy allows this, if no valid
+            preparation awaits a signature, if the person's name is only claimed in production, or
+            if the month is no longer what the person reviewed.
         StorageError
             If the head cannot be published. The month is closed nevertheless.
 
@@ -171,6 +199,9 @@ class Periods(Facade):
             month_of(month),
             actor=actor or t.journal.who(),
             policy=t.policy,
+            pack=pack,
+            agreed=agreed,
+            agreed_to=agreed_to,
         )
         t.lake.offer(f"the close of {period.month}")
         journal_terms = t.settings.journal
@@ -182,7 +213,12 @@ class Periods(Facade):
         return closed_month(t.journal, t.lake, period) if closing is None else closing
 
     def withdraw(
-        self, month: str | Month, reason: str, *, actor: Actor | None = None
+        self,
+        month: str | Month,
+        reason: str,
+        *,
+        actor: Actor | None = None,
+        agreed: str | None = None,
     ) -> Preparation:
         """Withdraw a preparation, so that the month can be prepared again.
 
@@ -194,6 +230,8 @@ class Periods(Facade):
             The reason, which is journaled.
         actor
             The person; default: the one at the login.
+        agreed
+            The sentence that the person confirmed, from `foresee`.
 
         Returns
         -------
@@ -215,7 +253,9 @@ class Periods(Facade):
         require_present(t.as_of)
         who = actor or t.journal.who()
         t.policy.check_identity(who)
-        return withdraw_preparation(t.journal, month_of(month), reason, actor=who)
+        return withdraw_preparation(
+            t.journal, month_of(month), reason, actor=who, policy=t.policy, agreed=agreed
+        )
 
     def month(self, month: str | Month | None = None, *, ledger: Path | None = None) -> Closing:
         """Return a month's balances, verdict and roll-forward: as closed, or as known now.
@@ -305,7 +345,14 @@ class Periods(Facade):
             return read_ledger(path, t.folder)
         return kept_ledger(t.folder, month) if t.as_of is None else None
 
-    def reopen(self, month: str | Month, reason: str, *, actor: Actor | None = None) -> Period:
+    def reopen(
+        self,
+        month: str | Month,
+        reason: str,
+        *,
+        actor: Actor | None = None,
+        agreed: str | None = None,
+    ) -> Period:
         """Reopen the last closed month.
 
         Parameters
@@ -316,6 +363,8 @@ class Periods(Facade):
             The reason, which is journaled.
         actor
             The person; default: the one at the login.
+        agreed
+            The sentence that the person confirmed, from `foresee`.
 
         Returns
         -------
@@ -331,9 +380,100 @@ class Periods(Facade):
         --------
         >>> t.periods.reopen("2026-10", "the bank corrected its statement")
         """
-        require_present(self._workspace.as_of)
-        journal = self._workspace.journal
-        return reopen_period(journal, month_of(month), reason, actor=actor or journal.who())
+        t = self._workspace
+        require_present(t.as_of)
+        who = actor or t.journal.who()
+        return reopen_period(
+            t.journal, month_of(month), reason, actor=who, policy=t.policy, agreed=agreed
+        )
+
+    def at_close(self, month: str | Month | None = None) -> Closing:
+        """Return a month as its close has it: as closed, as prepared, or else as known now.
+
+        Parameters
+        ----------
+        month
+            The month; default: the last one that ended.
+
+        Returns
+        -------
+        Closing
+            The month. A prepared month contains the agreements to carry items made since.
+
+        Raises
+        ------
+        NothingStored
+            If nothing is stored about the month.
+
+        Examples
+        --------
+        >>> t.periods.at_close("2026-10").items
+        """
+        from treasury.close.sign_off import prepared_month
+
+        t, decided = self._workspace, self._workspace.decided()
+        month = t.month(month)
+        preparation = preparations(decided.entries).get(str(month))
+        if preparation is None:
+            return self.closing_on(month, decided)
+        return prepared_month(t.journal, t.lake, preparation, decided.entries)
+
+    def foresee(
+        self,
+        step: str,
+        closing: Closing,
+        *,
+        reason: str = "",
+        pack: str = "",
+        actor: Actor | None = None,
+    ) -> CloseStep:
+        """Return a step of a month's close: the sentence that it would journal, and any refusal.
+
+        Parameters
+        ----------
+        step
+            `prepare`, `sign`, `withdraw` or `reopen`.
+        closing
+            The month, from `at_close`.
+        reason
+            The reason for `withdraw` and `reopen`.
+        pack
+            The seal of the pack that the person reviewed, for `sign`.
+        actor
+            The person; default: the one at the login.
+
+        Returns
+        -------
+        CloseStep
+            The step. Nothing is written.
+
+        Raises
+        ------
+        InputError
+            If there is no such step.
+
+        Examples
+        --------
+        >>> t.periods.foresee("prepare", t.periods.at_close("2026-10")).sentence
+        """
+        from treasury.close.sign_off import foresee_step
+
+        t = self._workspace
+        step_now = foresee_step(
+            step,
+            closing,
+            t.question(closing.r.month),
+            t.decided().entries,
+            policy=t.policy,
+            actor=actor or t.journal.who(),
+            reason=reason,
+            pack=pack,
+        )
+        try:
+            require_present(t.as_of)
+        except InputError as refusal:
+            return msgspec.structs.replace(step_now, refusal=refusal)
+        return step_now
 
     def list(self) -> Table:
         """List all closes, and the preparations that await a signature.

@@ -643,6 +643,38 @@ class WorkspaceMonths(WorkspacePayments):
             content=self.items.stored_content,
         )
 
+    def write_pack(self, closing: Closing) -> ClosePack:
+        """Write the pack of a month into the folder `close/<month>`, without a decision.
+
+        Parameters
+        ----------
+        closing
+            The month, from `periods.at_close`, `periods.prepare` or `periods.sign`.
+
+        Returns
+        -------
+        ClosePack
+            The written files; `seal` is the hash of the pack, which a signature can name.
+
+        Raises
+        ------
+        InputError
+            If the folder holds files that do not belong to a pack.
+        StorageError
+            If the pack cannot be written.
+
+        Examples
+        --------
+        >>> t.write_pack(t.periods.at_close("2026-10")).seal
+        """
+        from treasury.lake.store.disk import link_refused
+        from treasury.report import write_close
+
+        packs = self.folder / "close"
+        if packs.is_symlink():
+            raise link_refused(packs)
+        return write_close(closing, packs / str(closing.r.month))
+
     def verify_pack(self, folder: str | Path) -> Verified:
         """Verify the pack of a close against this workspace's pinned commit and journal.
 

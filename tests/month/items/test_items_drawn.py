@@ -131,7 +131,7 @@ def require_one_count(drawn: DrawnCompany, closing: Closing, folder: Path) -> No
     shown = [one for one in sections(closing) if one.anchor in {"blocking", "waiting"}]
     rows = [row for section in shown for grid in section.grids for row in grid.rows]
     assert sum(len(row) > 1 for row in rows) == len(ids)
-    panel = drawn.desk.panels.exceptions(month)
+    panel = drawn.desk.panels.close(month)
     assert panel.rows.arrow["item_id"].to_pylist() == ids
     done = CliRunner().invoke(
         treasury, ["-w", str(drawn.folder), "exceptions", "--month", month, "--format", "json"]

@@ -189,7 +189,7 @@ def test_every_surface_has_the_same_items(
 ) -> None:
     listed = ids(october.items)
     assert ids(month_end.open_items(MONTH)) == listed
-    panel = month_end.panels.exceptions(MONTH)
+    panel = month_end.panels.close(MONTH)
     assert panel.rows.arrow["item_id"].to_pylist() == listed
     done = CliRunner().invoke(
         treasury, ["-w", str(month_end.folder), "exceptions", "--month", MONTH, "--format", "json"]

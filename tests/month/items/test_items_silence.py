@@ -115,8 +115,8 @@ def test_a_month_that_has_just_begun_lists_open_items_before_its_first_line(
 def test_the_exceptions_panel_names_the_missing_sources(
     empty: Workspace, month_end: Workspace
 ) -> None:
-    assert empty.panels.exceptions().frame().empty == "No data yet. Sync first."
-    panel = month_end.panels.exceptions("2026-04")
+    assert empty.panels.close().frame().empty == "No data yet. Sync first."
+    panel = month_end.panels.close("2026-04")
     assert panel.frame().table is None
     assert panel.frame().empty.startswith("The open items are unknown: nothing is stored for 2026-")
 
@@ -158,7 +158,7 @@ def test_an_invalid_journal_is_an_item_that_cannot_be_accepted(
     done = run(changed, "exceptions", "--blocking")
     assert done.exit_code == 0
     assert "Journal" in done.stdout
-    assert changed.panels.exceptions().frame().table is not None
+    assert changed.panels.close().frame().table is not None
     monkeypatch.setenv("TREASURY_USER", "anna")
     pack = changed.close(MONTH, tmp_path / "pack")
     assert "Journal does not verify" in (pack.folder / "report.html").read_text("utf-8")

@@ -28,7 +28,7 @@ def waiting_for(person: str, actions: Iterable[Action], policy: Policy) -> froze
 
 def _may_approve(person: str, action: Action, policy: Policy) -> bool:
     """Return whether a person may approve an action, ignoring how they are identified."""
-    trusted = "hub" if policy.hub is not None else next(iter(policy.identified_by), "")
+    trusted = "hub" if policy.hub is not None else next(iter(policy.sources), "")
     if trusted not in {"hub", "environment", "system"}:
         return False
     actor = Actor(person, trusted, "verified")  # type: ignore[arg-type]  # one of the three

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 POLICY_FILE: Final = "policy.toml"
 EVERYBODY: Final = "*"
+CLAIMED: Final = "claimed"
+_SOURCES: Final = ("hub", "environment", "system")
 _LONGEST_TERM: Final = 3600
 """Maximum sending term in seconds. An interrupted action cannot be settled during its term."""
 
@@ -100,9 +102,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The parsed file; `text` is its text, and decisions refer to it by `hash`."""
 
     one_person: bool = False
-    identified_by: tuple[Literal["hub", "environment", "system"], ...] = (
-        "hub", "environment", "system",
-    )  # fmt: skip
+    identified_by: tuple[Literal["hub", "environment", "system"], ...] | None = None
     rules: tuple[Rule, ...] = ()
     recovery: RecoveryTerms = RecoveryTerms()
     materiality: dict[str, Materiality] = {}
@@ -146,16 +146,47 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         least = 2 if any(fact.takes_two for fact in facts) else 1
         return max(usual if rule.people is None else rule.people, least)
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The accepted sources of a person's name; all of them, if the file names none."""
+        return _SOURCES if self.identified_by is None else self.identified_by
+
+    def assurance(self, actor: Actor) -> str:
+        """Return what verifies this person's name, such as `verified by the hub`, or `claimed`."""
+        if actor.verified_source == "hub":
+            return "verified by the hub"
+        if self.signed and any(same_name(name, actor.name) for name in self.keys):
+            return "verified by a signing key"
+        if actor.verified_source == "system" and self.hub is None:
+            return "verified by the system"
+        return CLAIMED
+
+    def check_signer(self, actor: Actor, environment: str) -> None:
+        """Raise ActionRefused if this person may not sign a month of an environment.
+
+        In production a claimed name signs only if `identified_by` in the file accepts such names.
+        """
+        self.check_identity(actor, so="nothing was signed")
+        accepts_claims = self.identified_by is not None and "environment" in self.identified_by
+        is_claimed = self.assurance(actor) == CLAIMED
+        if environment == "production" and is_claimed and not accepts_claims:
+            raise ActionRefused(
+                f"the name {actor.name} is claimed, not verified, and a claimed name signs no month"
+                " in production: nothing was signed",
+                do="sign where the hub or a signing key verifies you, or accept claimed names in"
+                f" {POLICY_FILE}: identified_by",
+            )
+
     def check_identity(self, actor: Actor, *, so: str = "nothing was decided") -> None:
         """Raise ActionRefused if the policy does not trust the source of this person's name."""
         source = actor.verified_source
         # Only the hub verifies names, but entries may be older than the hub setting.
         if self.hub is not None and source != "hub":
             source = "environment"
-        if source not in self.identified_by:
-            trusted = " or ".join(self.identified_by)
+        if source not in self.sources:
+            trusted = " or ".join(self.sources)
             do = "make the decision where you are identified that way"
-            if "hub" in self.identified_by and self.hub is None:
+            if "hub" in self.sources and self.hub is None:
                 do = f'name the hub in {POLICY_FILE}: [hub] api = "https://…/hub/api"'
             raise ActionRefused(
                 f"{actor.name} is identified by the {source} only, and {POLICY_FILE} requires"

@@ -24,12 +24,15 @@ from treasury.month.items.notes.item_remarks import ITEM_REMARKS, item_remarks
 from treasury.month.items.open_item import OPEN_ITEMS, OpenItem
 from treasury.month.items.open_items import ItemGroup, OpenItems, open_items, open_now, read_items
 from treasury.month.items.sheet.sheet_decisions import DecisionSheets, SheetPlan, SheetVerdict
+from treasury.month.items.sheet.sheet_input import FilledRow, fill_row
+from treasury.month.items.sheet.sheet_rows import SHOWN_ACTS, DecisionRow, SheetChoice
 
 __all__ = [
     "ACCEPTANCES", "ACTIONS", "ATTACHMENTS", "CARRIED", "EFFECTS", "ITEM_OWNERS", "ITEM_REMARKS",
-    "KINDS", "LIMITS", "OPEN_ITEMS", "TURNS", "Acceptance", "Carrying", "DecisionSheets", "Effect",
-    "Effects", "Facts", "ItemGroup", "ItemKind", "Limits", "OpenItem", "OpenItems", "SheetPlan",
-    "SheetVerdict", "acceptance_table", "acceptances", "attached_in", "attachment_table",
-    "effects_between", "item_remarks", "open_actions", "open_items", "open_now", "owner_table",
-    "pack_name", "read_acceptances", "read_items",
+    "KINDS", "LIMITS", "OPEN_ITEMS", "SHOWN_ACTS", "TURNS", "Acceptance", "Carrying", "DecisionRow",
+    "DecisionSheets", "Effect", "Effects", "Facts", "FilledRow", "ItemGroup", "ItemKind", "Limits",
+    "OpenItem", "OpenItems", "SheetChoice", "SheetPlan", "SheetVerdict", "acceptance_table",
+    "acceptances", "attached_in", "attachment_table", "effects_between", "fill_row", "item_remarks",
+    "open_actions", "open_items", "open_now", "owner_table", "pack_name", "read_acceptances",
+    "read_items",
 ]  # fmt: skip

@@ -63,14 +63,14 @@ class TableBlock(msgspec.Struct, frozen=True):
 class Button(msgspec.Struct, frozen=True):
     """A button: `name` is sent when it is pressed; `pressed` marks the view that is shown.
 
-    With `takes`, a file name ending, the person chooses a file that is sent with the press: `typed`
+    With `takes`, file name endings, the person chooses a file that is sent with the press: `typed`
     has its name as `file` and its bytes, in base64, as `content`. A file that is too large has only
     its name.
     """
 
     name: str
     label: str
-    look: Literal["plain", "primary", "danger"] = "plain"
+    look: Literal["plain", "primary", "danger", "link"] = "plain"
     enabled: bool = True
     pressed: bool | None = None
     takes: str = ""
@@ -87,7 +87,7 @@ class InputField(msgspec.Struct, frozen=True):
     """A field for text or a choice; its content is sent with the next press.
 
     `choices` are pairs of a value and its words; a field without choices takes text. `error` is
-    shown next to the field.
+    shown next to the field. `value` is its content when it is first drawn.
     """
 
     name: str
@@ -95,14 +95,19 @@ class InputField(msgspec.Struct, frozen=True):
     hint: str = ""
     error: str = ""
     choices: tuple[tuple[str, str], ...] = ()
+    value: str = ""
 
 
 class Pager(msgspec.Struct, frozen=True):
-    """The shown range of rows, and whether there are pages before and after."""
+    """The shown range of rows, and whether there are pages before and after.
+
+    `all` is the label of the button that chooses every row of the range's list, empty without one.
+    """
 
     text: str
     back: bool = False
     on: bool = False
+    all: str = ""
 
 
 class Detail(msgspec.Struct, frozen=True):
@@ -122,6 +127,28 @@ class Letter(msgspec.Struct, frozen=True):
 
     copy: str
     lines: tuple[str, ...]
+
+
+class CheckLine(msgspec.Struct, frozen=True):
+    """A condition of a checklist: its title, its state, a sentence, and buttons to what is open."""
+
+    title: str
+    state: Literal["done", "open", "carried", "not asked"]
+    found: str
+    open: tuple[Button, ...] = ()
+
+
+class ChecklistBlock(msgspec.Struct, frozen=True):
+    """A checklist above the list, with the buttons that its state permits.
+
+    `notes` say, below the buttons, what each would write or why it is disabled.
+    """
+
+    caption: str
+    lines: tuple[CheckLine, ...]
+    buttons: tuple[Button, ...] = ()
+    notes: tuple[Text, ...] = ()
+    fields: tuple[InputField, ...] = ()
 
 
 class StepBlock(msgspec.Struct, frozen=True):
@@ -163,7 +190,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
 
     `banners` are warnings above the list that stay as long as they apply. `views` are the panel's
     lists, one of which is shown. If `form` changes, the fields are emptied, because their text was
-    for another decision.
+    for another decision; if `filtering` changes, the search and the filters are drawn anew.
+    `narrowed` says that the list is searched or filtered.
     """
 
     title: str
@@ -171,7 +199,11 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[Button, ...] = ()
     views: tuple[Button, ...] = ()
     banners: tuple[Message, ...] = ()
+    checklist: ChecklistBlock | None = None
     search: InputField | None = None
+    filters: tuple[InputField, ...] = ()
+    filtering: int = 0
+    narrowed: bool = False
     table: TableBlock | None = None
     empty: str = ""
     bar: tuple[Button, ...] = ()

@@ -1,8 +1,8 @@
-"""A list with search and selection: the base class of all panels with a table.
+"""A list with search, filters and selection: the base class of all panels with a table.
 
 A subclass defines the source of the rows, their display and the buttons. This class pages,
-searches, keeps the selection over all pages, syncs, and downloads the whole list. The shown rows
-are read by SQL, and `rows`, `sql` and `relation` give the same rows to a program.
+searches, filters, keeps the selection over all pages, syncs, and downloads the whole list. The rows
+are read by SQL, and `rows`, `sql` and `relation` give them to a program.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from msgspec.structs import replace
 from treasury.core.errors import InputError, TreasuryError
 from treasury.core.tables.csv_output import csv_text, rows_of
 from treasury.core.tables.table import Table
+from treasury.core.text import is_it, one_of
 from treasury.lake import Snapshot
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
     Button,
+    ChecklistBlock,
     Frame,
     Heading,
     InputField,
@@ -33,6 +35,13 @@ from treasury.panels.frames.blocks import (
     StepBlock,
     TableBlock,
     Text,
+)
+from treasury.panels.frames.list_filters import (
+    FILTER,
+    Condition,
+    ListFilter,
+    conditions,
+    filter_fields,
 )
 from treasury.panels.frames.panel import Panel, Press, Presses, alert, status
 from treasury.panels.frames.panel_text import desk_clock, instant, literal_text
@@ -57,7 +66,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     """One list: an SQL query over a source, and the display of its rows.
 
     `key` is the column that identifies a row; a search covers the columns `searched`. `empty` is
-    shown if there are no rows.
+    shown if there are no rows. `filters` are shown next to the search.
     """
 
     caption: str
@@ -70,6 +79,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     row: Callable[[Mapping[str, Any]], ListRow]
     empty: str
     several: bool = False
+    filters: tuple[ListFilter, ...] = ()
 
 
 class ListPanel(Panel):
@@ -82,6 +92,10 @@ class ListPanel(Panel):
         self._size = size
         self._page = QueryPage(size=size)
         self._search = ""
+        self._filtered: dict[str, str] = {}
+        """The typed text or chosen code of each filter that is set."""
+        self._filtering = 0
+        self._filter_fields: tuple[InputField, ...] = ()
         self._chosen: dict[str, None] = {}
         self._source: QuerySource | Snapshot  # The first refresh happens in the constructor.
         self._pending: Any = None
@@ -119,6 +133,11 @@ class ListPanel(Panel):
     def banners(self) -> tuple[Message, ...]:
         """Return warnings to show above the list."""
         return ()
+
+    def checklist_block(self, *, idle: bool) -> ChecklistBlock | None:
+        """Return a checklist to show above the list; its buttons work only if `idle`."""
+        del idle
+        return None
 
     def more_notes(self) -> tuple[Text, ...]:
         """Return additional notes to show below the title."""
@@ -180,8 +199,9 @@ class ListPanel(Panel):
         table = TableBlock(
             listing.caption, listing.columns, rows, tuple(self._chosen), listing.several
         )
-        several = page.total > page.size
-        empty = "No row contains that." if self._search else listing.empty
+        is_searched = page.total > (1 if listing.filters else page.size)
+        is_narrowed = bool(self._search or self._filtered)
+        empty = "No row contains that." if is_narrowed else listing.empty
         if self._commit is None:
             empty = "No data yet. Sync first."
         download = (Button("download", "Download CSV"),) if page.total else ()
@@ -199,7 +219,17 @@ class ListPanel(Panel):
             tools=_buttons(tools, enabled=idle),
             views=_buttons(self.views(), enabled=idle),
             banners=self.banners(),
-            search=InputField("search", "Search", listing.hint) if several else None,
+            checklist=self.checklist_block(idle=idle),
+            search=InputField("search", "Search", listing.hint, value=self._search)
+            if is_searched
+            else None,
+            filters=tuple(
+                replace(field, error=self.error_of(field.name)) for field in self._filter_fields
+            )
+            if is_searched
+            else (),
+            filtering=self._filtering,
+            narrowed=is_narrowed,
             table=table if rows else None,
             empty="" if rows else empty,
             bar=_buttons(self.bar() if is_usable else (), enabled=idle),
@@ -223,7 +253,14 @@ class ListPanel(Panel):
         away = len(self._chosen.keys() - set(map(self._key, page.rows)))
         text = f"{page.text} · {away:,} chosen on other pages" if away else page.text
         has_more = (page.number + 1) * page.size < page.matching
-        return Pager(text, back=page.number > 0, on=has_more)
+        is_open = self._work is None and self._pending is None and not self._form
+        choose = self.listing().several and page.matching > len(page.rows) and is_open
+        return Pager(
+            text,
+            back=page.number > 0,
+            on=has_more,
+            all=f"Choose all {page.matching:,}" if choose else "",
+        )
 
     # Handlers of button presses.
 
@@ -233,6 +270,8 @@ class ListPanel(Panel):
             "hello": self._greet,
             "sync": self._sync,
             "search": self._find,
+            "clear": lambda _: self.filter_by({}),
+            "choose_all": self._choose_all,
             "download": self._download,
             "previous": partial(self._turn_page, -1),
             "next": partial(self._turn_page, 1),
@@ -279,8 +318,24 @@ class ListPanel(Panel):
         self.start("Syncing", task, self.not_synced, _UNCHANGED)
 
     def _find(self, press: Press) -> None:
-        self._search = press.typed.get("search", "").strip()
+        search = press.typed.get("search", "").strip()
+        filtered = {
+            each.name: text
+            for each in self.listing().filters
+            if (text := press.text(f"{FILTER}{each.name}"))
+        }
+        # This raises an error, before anything changes, if a condition cannot be read.
+        self._conditions(search, filtered)
+        self._search, self._filtered = search, filtered
         self.show_page(0)
+        # A condition that could not be read is corrected now.
+        if self._message is not None and self._message.role == "alert":
+            self.tell(None)
+
+    def _choose_all(self, _: Press) -> None:
+        """Choose every row that meets the search and the filters, on all pages."""
+        if self.listing().several:
+            self._chosen = dict.fromkeys(self.found_rows())
 
     def _turn_page(self, step: int, _: Press) -> None:
         self.show_page(self._page.number + step)
@@ -358,7 +413,7 @@ class ListPanel(Panel):
     def recover(self) -> None:
         """Drop facts not read from the lake, the selection and the search; then refresh."""
         self.forget()
-        self._search = ""
+        self.drop_filters()
         self._chosen.clear()
         self._page = QueryPage(size=self._size)
         self.refresh()
@@ -366,15 +421,69 @@ class ListPanel(Panel):
     def show_page(self, number: int) -> None:
         """Read a page of the list."""
         listing = self.listing()
+        where, values = self._where()
         self._page = read_page(
             self.source,
             listing.query,
             listing.order,
-            listing.searched,
-            search=self._search,
+            where,
+            values,
             number=number,
             size=self._size,
         )
+        self._filter_fields = filter_fields(
+            listing.filters, self.source, listing.query, self._filtered
+        )
+
+    def codes_of(self, filters: Mapping[str, str]) -> dict[str, str]:
+        """Return filters with the codes that their words mean; raise InputError for others."""
+        by_name = {each.name: each for each in self.listing().filters}
+        codes = {}
+        for name, text in filters.items():
+            if name not in by_name:
+                raise InputError(
+                    f"there is no filter {name!r:.40}{is_it(name, by_name)}",
+                    do=one_of(name, by_name, "give"),
+                )
+            field = next(f for f in self._filter_fields if f.name == f"{FILTER}{name}")
+            word = text.strip().casefold()
+            matches = (code for code, _ in field.choices if word in by_name[name].meanings(code))
+            codes[name] = next(matches, text)
+        return codes
+
+    def found_rows(self) -> dict[str, dict[str, Any]]:
+        """Return every row that meets the search and the filters, on all pages, by its key."""
+        where, values = self._where()
+        rows = self.source.sql(
+            f"SELECT * FROM ({self.listing().query}) WHERE {where or 'true'}",  # noqa: S608 - ours
+            values,
+        )
+        return {self._key(row): row for row in rows.to_pylist()}
+
+    def drop_filters(self) -> None:
+        """Drop the search and the filters, before another list is shown."""
+        self._search, self._filtered = "", {}
+        self._filtering += 1
+
+    def filter_by(self, filtered: Mapping[str, str], search: str = "") -> None:
+        """Show the first page of the rows with these filters, replacing the ones before.
+
+        Raise InputError if a condition cannot be read.
+        """
+        self._conditions(search, filtered)
+        self._search, self._filtered = search, dict(filtered)
+        self._filtering += 1
+        self.show_page(0)
+        self.point_to("search")
+
+    def _conditions(self, search: str, filtered: Mapping[str, str]) -> list[Condition]:
+        listing = self.listing()
+        today = self._desk.settings.now().astimezone(self._zone).date()
+        return conditions(listing.filters, filtered, search, listing.searched, today)
+
+    def _where(self) -> tuple[str, list[Any]]:
+        parts = self._conditions(self._search, self._filtered)
+        return " AND ".join(part.sql for part in parts), [v for part in parts for v in part.values]
 
     def chosen_rows(self) -> list[dict[str, Any]]:
         """Return the chosen rows of all pages. Raise InputError without any, or if one is gone."""

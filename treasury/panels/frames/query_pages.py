@@ -5,7 +5,6 @@ No row is omitted silently: a page states its range and the total, and a search 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
@@ -69,42 +68,31 @@ def read_page(
     source: QuerySource | Snapshot,
     query: str,
     order: str,
-    searched: tuple[str, ...],
+    where: str = "",
+    values: Sequence[Any] = (),
     *,
-    search: str = "",
     number: int = 0,
     size: int = SIZE,
 ) -> QueryPage:
-    """Return page `number` of the rows in which a column of `searched` contains `search`.
+    """Return page `number` of the rows that meet the condition `where`; empty is every row.
 
-    `query`, `order` and `searched` are our own SQL; `search` is a person's text, passed as a
-    parameter. A page past the end becomes the last one.
+    `query`, `order` and `where` are our own SQL; `values` are a person's texts, passed as
+    parameters. A page past the end becomes the last one.
     """
+    condition = where or "true"
     total = count_rows(source, f"({query})")
-    columns = ", ".join(searched) or "''"
-    where = f"contains(lower(concat_ws(' ', {columns})), lower(?))" if search else "true"
-    # The displayed `EUR 14,000.00` is `14000.00` in the data.
-    if _AMOUNT.fullmatch(search):
-        search = search.rpartition(" ")[2].replace(",", "")
-    typed = [search] if search else []
-    matching = count_rows(source, f"({query})", where, typed) if search else total
+    matching = count_rows(source, f"({query})", condition, values) if where else total
     number = max(0, min(number, (matching - 1) // size))
     rows = source.sql(
-        f"SELECT * FROM ({query}) WHERE {where}"  # noqa: S608 - our own SQL
+        f"SELECT * FROM ({query}) WHERE {condition}"  # noqa: S608 - our own SQL
         f" ORDER BY {order} LIMIT ? OFFSET ?",
-        [*typed, size, number * size],
+        [*values, size, number * size],
     )
     return QueryPage(tuple(rows.to_pylist()), number, matching, total, size)
 
 
-_AMOUNT: Final = re.compile(
-    r"[A-Za-z]{3,5} -?[0-9][0-9,]*(?:\.[0-9]*)?|-?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?", re.ASCII
-)
-"""An amount as displayed, with its currency or thousands separators."""
-
-
 def count_rows(
-    source: QuerySource | Snapshot, query: str, where: str = "true", params: Sequence[str] = ()
+    source: QuerySource | Snapshot, query: str, where: str = "true", params: Sequence[Any] = ()
 ) -> int:
     """Count the rows of a table or query that meet a condition; both are trusted SQL."""
     counted = source.sql(f"SELECT count(*) FROM {query} WHERE {where}", list(params))  # noqa: S608

@@ -12,6 +12,9 @@ const WAITING = "Waiting for the kernel. If nothing appears here, run the cell a
 // Below this width rows are always cards.
 const CARDS = 640;
 
+// Pause in typing after which a search begins, in milliseconds.
+const TYPING = 300;
+
 // From this number of fields on they form a separate block below the buttons.
 const FORM = 4;
 
@@ -119,7 +122,7 @@ const copy = (what, text) =>
     text: "Copy",
   });
 
-const button = ({ name, label, look, enabled, pressed, takes }, props) =>
+const button = ({ name, label, look, enabled, pressed = null, takes }, props) =>
   h("button", {
     key: name,
     type: "button",
@@ -136,16 +139,22 @@ const button = ({ name, label, look, enabled, pressed, takes }, props) =>
   });
 
 // A field of another `form` is a new field: it is empty.
-const field = ({ name, label, hint, error, choices = [] }, view, form = 0) => {
+const field = ({ name, label, hint, error, choices = [], value: given = "" }, view, form = 0) => {
   const shared = {
     "data-field": name,
+    ...(name === "search" ? { "data-focus": name } : {}),
     id: `${view}-${name}`,
     ...(error ? { "aria-invalid": "true", "aria-describedby": `${view}-${name}-error` } : {}),
     ...OWN_KEYS,
   };
-  const typing = { type: "text", placeholder: hint, autocomplete: "off", spellcheck: "false" };
+  const typing = {
+    type: "text", placeholder: hint, autocomplete: "off", spellcheck: "false",
+    ...(given ? { value: given } : {}),
+  };
   const options = [["", hint], ...choices].map(([value, words]) =>
-    h("option", { key: `option-${value}`, value, text: words }),
+    h("option", {
+      key: `option-${value}`, value, text: words, ...(given && value === given ? { selected: "" } : {}),
+    }),
   );
   return h(
     "label",
@@ -208,13 +217,55 @@ const table = (one, view) =>
     ),
   );
 
-const pager = ({ text, back, on }) =>
+const pager = ({ text, back, on, all }) =>
   h(
     "div",
     { key: "pager", class: "tp-pager" },
     when(back || on, () => button({ name: "previous", label: "Previous", look: "plain", enabled: back })),
     h("span", { class: "tp-quiet", text }),
     when(back || on, () => button({ name: "next", label: "Next", look: "plain", enabled: on })),
+    when(all, () => button({ name: "choose_all", label: all, look: "plain", enabled: true })),
+  );
+
+// The marks of a checklist are for the eye; the state is also there in words.
+const MARKS = { done: "✓", open: "!", carried: "~", "not asked": "–" };
+
+const check = ({ title, state, found, open }) =>
+  h(
+    "li",
+    { key: `check-${title}`, class: `tp-check tp-check-${state.replace(" ", "-")}` },
+    h("span", { class: "tp-mark", "aria-hidden": "true", text: MARKS[state] }),
+    h("span", { class: "tp-strong", text: title }),
+    h("span", { class: "tp-state", text: state }),
+    h("span", { class: "tp-found", dir: "auto", text: found }),
+    when(open.length, () => h("div", { class: "tp-open" }, open.map((each) => button(each)))),
+  );
+
+const checklist = ({ caption, lines, buttons, notes, fields }, view, form) =>
+  h(
+    "section",
+    { key: "checklist", class: "tp-checklist", "aria-labelledby": `${view}-checklist` },
+    h("h3", { id: `${view}-checklist`, text: caption }),
+    h("ol", null, lines.map(check)),
+    h(
+      "div",
+      { class: "tp-bar" },
+      buttons.map((each) => button(each)),
+      fields.map((each) => field(each, view, form)),
+    ),
+    notes.map(line),
+  );
+
+// The search and the filters of a list, in one group.
+const narrowing = ({ search, filters, filtering, narrowed }, view) =>
+  h(
+    "div",
+    { key: "search", class: "tp-search", role: "search", "aria-label": "Filters of the list" },
+    field(search, view, filtering),
+    filters.map((each) => field(each, view, filtering)),
+    when(filters.length && narrowed, () =>
+      button({ name: "clear", label: "Clear filters", look: "plain", enabled: true }),
+    ),
   );
 
 const letter = ({ copy: what, lines }) =>
@@ -325,6 +376,7 @@ const page = (frame, view, unheard) => [
       frame.tools.map((each) => button(each)),
     ),
   ),
+  when(frame.checklist, () => checklist(frame.checklist, view, frame.form)),
   when(frame.views.length, () =>
     h(
       "div",
@@ -333,7 +385,7 @@ const page = (frame, view, unheard) => [
     ),
   ),
   frame.banners.map(banner),
-  when(frame.search, () => h("div", { key: "search", class: "tp-search" }, field(frame.search, view))),
+  when(frame.search, () => narrowing(frame, view)),
   when(frame.table, () => table(frame.table, view)),
   when(frame.empty, () => h("p", { key: "empty", class: "tp-empty", text: frame.empty })),
   h(
@@ -378,6 +430,7 @@ function render({ model, el }) {
   let fixed = false; // the selection, while a step about it is open
   let parts = [];
   let unanswered = 0;
+  let typing = 0;
   let about = []; // the selection that the typed text is for
   let told = null; // the selection sent with the last press, until the kernel answers
 
@@ -451,13 +504,13 @@ function render({ model, el }) {
       const [file] = input.files;
       if (!file) return;
       if (file.size > LARGEST) {
-        press(name, { typed: { file: file.name } });
+        press(name, { chosen: chosen(), typed: { file: file.name } });
         return;
       }
       const reader = new FileReader();
       reader.addEventListener("load", () => {
         const content = reader.result.slice(reader.result.indexOf(",") + 1);
-        press(name, { typed: { file: file.name, content } });
+        press(name, { chosen: chosen(), typed: { file: file.name, content } });
       });
       reader.readAsDataURL(file);
     });
@@ -564,10 +617,25 @@ function render({ model, el }) {
     }
   }
 
+  function search() {
+    clearTimeout(typing);
+    press("search", { chosen: chosen(), typed: typed() });
+  }
+
+  // The search acts as one types, a filter when it is chosen or its text is complete.
+  function onInput(event) {
+    clearTimeout(typing);
+    if (event.target.matches('[data-field="search"]')) typing = setTimeout(search, TYPING);
+  }
+
+  function onChange(event) {
+    if (event.target.matches('[data-field^="filter_"]')) search();
+  }
+
   function onKey(event) {
-    if (event.key === "Enter" && event.target.matches('[data-field="search"]')) {
-      press("search", { chosen: chosen(), typed: typed() });
-    }
+    if (event.key === "Enter" && event.target.matches('[data-field="search"]')) search();
+    // A text field without a form has its change event at the latest when it loses the focus.
+    if (event.key === "Enter" && event.target.matches('input[data-field^="filter_"]')) search();
     if (event.key === "Escape" && !event.defaultPrevented) {
       const back = event.target.closest(".tp-step")?.querySelector('[data-press="back"]');
       if (back) back.click();
@@ -576,10 +644,13 @@ function render({ model, el }) {
 
   root.addEventListener("click", onClick);
   root.addEventListener("keydown", onKey);
+  root.addEventListener("input", onInput);
+  root.addEventListener("change", onChange);
   model.on("msg:custom", draw);
   press("hello");
   return () => {
     clearTimeout(unanswered);
+    clearTimeout(typing);
     resized.disconnect();
     model.off("msg:custom", draw);
   };

@@ -235,18 +235,25 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 f"{path} exists already, perhaps with decisions in it",
                 do="name another file, or remove it",
             )
-        decided = read_decided(self.journal)
-        self._require_open(items.month, decided)
-        knowledge, _ = self.matches.known_under(decided)
-        rows = list(decision_rows(items, knowledge, decided).values())
+        rows = list(self.rows(items).values())
         about = f"{clean(self.company)}, {self.environment}, open items of {items.month.title}"
         book, tables = decision_book(rows, items.month, about, self.now(), self.zone.key)
         write_whole(book, tables, path)
         return len(rows)
 
+    def rows(self, items: OpenItems) -> Mapping[str, DecisionRow]:
+        """Return the possible decisions for open items of one month, by item.
+
+        Raise ActionRefused if the month is closed.
+        """
+        decided = read_decided(self.journal)
+        self._require_open(items.month, decided)
+        knowledge, _ = self.matches.known_under(decided)
+        return decision_rows(items, knowledge, decided)
+
     def decide(
         self,
-        source: Path | bytes,
+        source: Path | bytes | Sequence[FilledRow],
         *,
         name: str = "",
         agreed: SheetPlan | None = None,
@@ -260,9 +267,9 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         Parameters
         ----------
         source
-            The file, or its bytes.
+            The file, its bytes, or filled rows, as a screen has them.
         name
-            The file's name in messages, for bytes.
+            The file's name in messages, for bytes and rows.
         agreed
             The result of a dry run. Exactly its decisions are journaled.
         actor
@@ -287,7 +294,9 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         >>> plan = sheets.decide(Path("october.xlsx"), dry_run=True)
         >>> sheets.decide(Path("october.xlsx"), agreed=plan)
         """
-        file, filled = read_sheet(source, name)
+        file, filled = (
+            read_sheet(source, name) if isinstance(source, Path | bytes) else (name, tuple(source))
+        )
         who = actor or self.journal.who()
         if dry_run:
             decided = read_decided(self.journal, until=self.until)

@@ -29,6 +29,7 @@ from treasury.core.tables.workbook_input import (
 from treasury.core.text import clean
 from treasury.month.items.open_item import OpenItem
 from treasury.month.items.sheet.sheet_book import TITLES
+from treasury.month.items.sheet.sheet_rows import DecisionRow, SheetChoice
 
 _WRITE_AGAIN: Final = "write a new one: treasury exceptions --sheet FILE"
 _RANGE: Final = re.compile(r"([A-Z]{1,3})([0-9]+):([A-Z]{1,3})([0-9]+)")
@@ -57,11 +58,14 @@ class FilledRow(msgspec.Struct, frozen=True, kw_only=True):
     month: str
     seen: str
     problem: str = ""
+    bulk: str = ""
+    """Words such as `in bulk, 12 items` if a person decided several items at once on a screen."""
 
     @property
     def journaled(self) -> dict[str, str]:
         """The parts of the row that are journaled with the decision."""
-        return {"row": self.seen, "decision": self.decision, "proposed_by": self.proposed_by}
+        facts = {"row": self.seen, "decision": self.decision, "proposed_by": self.proposed_by}
+        return facts | ({"bulk": self.bulk} if self.bulk else {})
 
     def shows(self, item: OpenItem) -> bool:
         """Return whether the name and the amount in the row are those of the item."""
@@ -70,6 +74,35 @@ class FilledRow(msgspec.Struct, frozen=True, kw_only=True):
         if item.amount is None or not self.amount:
             return item.amount is None and not self.amount
         return not _readings(f"{item.amount:f}").isdisjoint(_readings(self.amount))
+
+
+def fill_row(
+    number: int,
+    row: DecisionRow,
+    choice: SheetChoice,
+    *,
+    month: Month,
+    reason: str = "",
+    owner: str = "",
+    expected_by: date | None = None,
+    bulk: str = "",
+) -> FilledRow:
+    """Return an item's row with a choice made on a screen."""
+    item = row.item
+    return FilledRow(
+        number=number,
+        item_id=item.item_id,
+        name=clean(item.name)[:_LONGEST].strip(),
+        amount="" if item.amount is None else f"{item.amount:f}",
+        decision=choice.words,
+        reason=reason,
+        owner=owner,
+        expected_by=expected_by,
+        proposed_by="",
+        month=str(month),
+        seen=row.seen,
+        bulk=bulk,
+    )
 
 
 def read_sheet(source: Path | bytes, name: str = "") -> tuple[str, tuple[FilledRow, ...]]:
