@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime, timedelta
@@ -41,6 +42,9 @@ _CLOCK_SPAN: Final = timedelta(seconds=_CLOCK_SECONDS)
 """How long a reading of the server's clock is used."""
 _PROMPT_SECONDS: Final = 1
 """Maximum duration of a reading, which is also its maximum error."""
+_DELETIONS: Final = 40
+_PAUSE_SECONDS: Final = 0.05
+"""Attempts to delete the rollback file while others read, and the pause between them."""
 WRITES: Final = "treasury_writes"
 """Option of a connection that will write, so that its transaction takes the write lock at once."""
 
@@ -181,6 +185,8 @@ def _sqlite_engine(url: sa.URL, **more: Any) -> sa.Engine:
         # The driver must not begin transactions, because the journal begins them itself.
         connection.isolation_level = None
         connection.execute("PRAGMA synchronous = FULL")
+        # The bytes of a deleted file are overwritten with zeros.
+        connection.execute("PRAGMA secure_delete = ON").close()
         connection.execute("PRAGMA journal_mode = PERSIST").close()
 
     @sa.event.listens_for(engine, "begin")
@@ -191,6 +197,33 @@ def _sqlite_engine(url: sa.URL, **more: Any) -> sa.Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
     return engine
+
+
+def delete_rollback(engine: sa.Engine) -> None:
+    """Delete the rollback file of a SQLite journal, which still contains deleted bytes.
+
+    Raise JournalError if other processes use the journal all the time.
+    """
+    file = file_of(engine.url)
+    if file is None:
+        return
+    rollback = Path(f"{file}-journal")
+    pooled = engine.raw_connection()
+    try:
+        for _ in range(_DELETIONS):
+            pooled.cursor().execute("PRAGMA journal_mode = DELETE").close()
+            if not rollback.exists():
+                break
+            time.sleep(_PAUSE_SECONDS)
+        pooled.cursor().execute("PRAGMA journal_mode = PERSIST").close()
+    finally:
+        pooled.close()
+    if rollback.exists() and rollback.stat().st_size:
+        raise JournalError(
+            f"the file is removed from the journal, but {rollback} may still contain its bytes",
+            do="end the other programs that use the workspace, and delete that file while none"
+            " runs",
+        )
 
 
 def file_of(url: sa.URL) -> Path | None:

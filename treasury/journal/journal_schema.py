@@ -3,12 +3,17 @@
 A migration only adds tables, columns and triggers. It runs in one transaction, which is rolled back
 with an error if the number of rows or the last hash changed. Triggers prevent accidental changes of
 entries; the hash chain detects deliberate changes.
+
+Files that people attach are stored once per content, in a table of their own. The entry of the
+attachment contains the SHA-256 of the bytes, so the chain covers them.
 """
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Final
 
+import msgspec
 import sqlalchemy as sa
 
 from treasury.core.errors import JournalError
@@ -33,6 +38,17 @@ entries = sa.Table(
     sa.Column("public_key", sa.Text),
     sa.Column("signature", sa.Text),
 )
+ATTACHED: Final = "item.attached"
+"""Kind of the entry that attaches a file; its body contains the file's `sha256`."""
+ERASED: Final = "item.removal_accepted"
+"""Kind of the entry with which a second person removes a file's bytes; its subject is the hash."""
+files = sa.Table(
+    "attached_files",
+    _metadata,
+    sa.Column("sha256", sa.Text, primary_key=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)
+"""The bytes of attached files by their SHA-256."""
 # Built once: the query runs before every attempt to send, and building it takes as long as running
 # it.
 NEWEST_ABOUT: Final = (
@@ -67,6 +83,8 @@ STEPS: Final[tuple[dict[str, tuple[str, ...]], ...]] = (
     {"sqlite": _statements("sqlite_2"), "postgresql": _statements("postgresql_2")},
     # Version 3: assurance and signature, whose columns already exist.
     {},
+    # Version 4: triggers for the bytes of attached files.
+    {"sqlite": _statements("sqlite_4"), "postgresql": _statements("postgresql_4")},
 )
 """Statements of each schema version, by database; a new database runs all of them."""
 
@@ -116,6 +134,58 @@ def bring_up_to_date(connection: sa.Connection) -> None:
             "bringing the journal up to date would have lost an entry",
             do="nothing was changed; keep a copy of the journal, then report this",
         )
+
+
+def store_file(connection: sa.Connection, content: bytes) -> None:
+    """Store the bytes of an attached file, unless they are stored already."""
+    digest = hashlib.sha256(content).hexdigest()
+    stored = sa.select(files.c.sha256).where(files.c.sha256 == digest)
+    if connection.execute(stored).first() is None:
+        connection.execute(sa.insert(files).values(sha256=digest, content=content))
+
+
+def erase_file(connection: sa.Connection, digest: str) -> None:
+    """Delete the bytes of an attached file; its entries stay."""
+    connection.execute(sa.delete(files).where(files.c.sha256 == digest))
+
+
+def file_content(connection: sa.Connection, digest: str) -> bytes | None:
+    """Return the bytes with this SHA-256, or None if they are not stored.
+
+    Raise JournalError if the stored bytes have another hash.
+    """
+    content = connection.execute(
+        sa.select(files.c.content).where(files.c.sha256 == digest)
+    ).scalar()
+    if content is None:
+        return None
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise JournalError(
+            f"the attached file {digest[:12]} was changed after it was stored",
+            do="keep the journal as evidence, and restore it from a copy",
+        )
+    return bytes(content)
+
+
+def verify_files(connection: sa.Connection) -> None:
+    """Raise JournalError for the first attached file that was changed, or is missing.
+
+    The bytes of a file that two people removed may be missing.
+    """
+    columns = (entries.c.seq, entries.c.kind, entries.c.subject, entries.c.body)
+    query = sa.select(*columns).where(entries.c.kind.in_((ATTACHED, ERASED)))
+    expected: dict[str, int] = {}
+    for row in connection.execute(query.order_by(entries.c.seq)).all():
+        if row.kind == ERASED:
+            expected.pop(row.subject, None)
+        else:
+            expected.setdefault(msgspec.json.decode(row.body)["sha256"], row.seq)
+    for digest, seq in expected.items():
+        if file_content(connection, digest) is None:
+            raise JournalError(
+                f"the file that entry {seq} of the journal attached, {digest[:12]}, is missing",
+                do="keep the journal as evidence, and restore it from a copy",
+            )
 
 
 def _end(connection: sa.Connection) -> tuple[int, int | None, str | None]:

@@ -55,13 +55,19 @@ ATTEMPTS: Final = 50
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """An entry before it gets a number, a time and a hash; `body` is a value for msgspec."""
+    """An entry before it gets a number, a time and a hash; `body` is a value for msgspec.
+
+    `content` are the bytes of a file that is stored with the entry. `erases` is the SHA-256 of a
+    file whose bytes are deleted with it.
+    """
 
     kind: str
     subject: str
     body: object
     actor: Actor
     nonce: str | None = None
+    content: bytes | None = None
+    erases: str = ""
 
 
 class Journal(Facade):
@@ -212,6 +218,8 @@ class Journal(Facade):
                 # whole chain.
                 except JournalError:
                     self._guard.forget()
+            if any(draft.erases for draft in drafts):
+                engines.delete_rollback(self._both()[1])
             return added
 
     def entries(
@@ -267,6 +275,16 @@ class Journal(Facade):
         rows = self._rows(_newest)
         return read_entry(rows[0]) if rows else None
 
+    def file_content(self, sha256: str) -> bytes | None:
+        """Return the bytes of an attached file, or None if they are not stored here.
+
+        Raise JournalError if they were changed.
+        """
+        if not self._may_exist():
+            return None
+        with self._reading() as connection:
+            return journal_schema.file_content(connection, sha256)
+
     def newest_about(self, subject: str) -> Head | None:
         """Return number and hash of the last entry about a subject, or None; one index lookup."""
         if not self._may_exist():
@@ -284,8 +302,9 @@ class Journal(Facade):
         return self._server_clock.now(self._reading) if is_shared else datetime.now(UTC)
 
     def verify(self, *noted: Head, rules: SignatureRules | None = None) -> Head:
-        """Verify the whole chain; raise JournalError for the first altered entry.
+        """Verify the whole chain and the attached files.
 
+        Raise JournalError for the first altered entry, or the first altered or missing file.
         The end noted in the workspace, and `noted` (heads stored elsewhere), reveal removed
         entries; the error names the first missing one. Each entry must have a valid signature if
         the policy, or `rules` if passed, requires one.
@@ -295,6 +314,7 @@ class Journal(Facade):
         if self._may_exist():
             with self._on_chain(writing=False) as connection:
                 head = self._guard.verify(connection, rules, whole=True)
+                journal_schema.verify_files(connection)
                 missing = [end for end in noted if not holds(connection, end)]
         if missing:
             first = min(missing, key=lambda end: end.seq)
@@ -447,6 +467,11 @@ class Journal(Facade):
             unwritten.append(row)
             head = Head(row["seq"], row["hash"])
         _write(connection, unwritten)
+        for draft in drafts:
+            if draft.content is not None:
+                journal_schema.store_file(connection, draft.content)
+            if draft.erases:
+                journal_schema.erase_file(connection, draft.erases)
         return [read_entry(row) for row in rows]
 
     def _rows(self, query: Callable[[], sa.Select[Any]]) -> list[dict[str, Any]]:

@@ -108,7 +108,10 @@ class WorkspaceDecisions(WorkspaceStores):
 
     @cached_property
     def items(self) -> Carrying:
-        """Open items carried past a close: one person proposes with `carry`, another runs `accept`.
+        """Owners, remarks and files of open items, and items carried past a close by two people.
+
+        `assign`, `remark` and `attach` change no state. One person proposes with `carry`, another
+        runs `accept`.
 
         >>> t.items.carry("PAY-1042", owner="ines", by="2026-11-30", reason="the bank confirmed it")
         """
@@ -117,6 +120,7 @@ class WorkspaceDecisions(WorkspaceStores):
         return Carrying(
             self.journal,
             self.periods.items_on,
+            self.periods.accounts_on,
             lambda: self.policy,
             lambda: self.today,
             until=self.as_of,

@@ -259,6 +259,11 @@ class Periods(Facade):
             return self.closing_on(month, decided, ledger=ledger).items
         return prepared_month(t.journal, t.lake, preparation, decided.entries).items
 
+    def accounts_on(self, month: Month, decided: Decided) -> set[tuple[str, str]]:
+        """Return the number and name of each account with a balance in a month."""
+        balances = self.closing_on(month, decided).balances.arrow
+        return set(zip(balances["of"].to_pylist(), balances["name"].to_pylist(), strict=True))
+
     def closing_on(
         self, month: str | Month | None, decided: Decided, *, ledger: Path | None = None
     ) -> Closing:

@@ -12,8 +12,8 @@ from treasury.month.items.decision_effects import EFFECTS, Effect, Effects, effe
 from treasury.month.items.decision_items import ACTIONS, open_actions
 from treasury.month.items.item_facts import Facts
 from treasury.month.items.item_kinds import KINDS, TURNS, ItemKind
-from treasury.month.items.item_remarks import ITEM_REMARKS, item_remarks
 from treasury.month.items.materiality import LIMITS, Limits
+from treasury.month.items.notes.item_remarks import ITEM_REMARKS, item_remarks
 from treasury.month.items.open_item import OPEN_ITEMS, OpenItem
 from treasury.month.items.open_items import ItemGroup, OpenItems, open_items, read_items
 from treasury.month.items.sheet.sheet_decisions import DecisionSheets, SheetPlan, SheetVerdict

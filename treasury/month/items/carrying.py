@@ -1,4 +1,4 @@
-"""Remarks on open items, and carrying items past a close by two people.
+"""Carrying open items past a close by two people.
 
 Each decision is checked against the current open items. It is journaled only if no other decision
 was made meanwhile; otherwise it is checked again. An acceptance covers one item: it contains the
@@ -8,24 +8,22 @@ item's amount and state, its owner, and the day by which it should clear.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from datetime import date, datetime
+from collections.abc import Callable, Iterable
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
-from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
 
-from treasury.actions.policies.policy import Policy
 from treasury.core.calendar import Month, parse_day
 from treasury.core.errors import ActionRefused, InputError
-from treasury.core.nearest_names import Facade
 from treasury.core.tables.column_types import TEXT
 from treasury.core.tables.table import Table
-from treasury.journal import Actor, Draft, Journal
-from treasury.journal.decision_log import Decided, decide, read_decided, require_present
+from treasury.core.text import clean
+from treasury.journal import Actor, Draft
+from treasury.journal.decision_log import Decided, read_decided
 from treasury.journal.period_history import closed_periods, preparations
 from treasury.journal.person_names import same_person
 from treasury.month.items.carry_proposals import (
@@ -36,7 +34,8 @@ from treasury.month.items.carry_proposals import (
     Acceptance,
     acceptances,
 )
-from treasury.month.items.item_remarks import REMARKED, item_remarks
+from treasury.month.items.notes.note_subjects import NoteSubject
+from treasury.month.items.noting import Body, Noting, Wording, require_line
 from treasury.month.items.open_item import OpenItem
 from treasury.month.items.open_items import OpenItems
 
@@ -45,17 +44,12 @@ CARRIED: Final = pa.schema([("standing", TEXT), ("name", TEXT), *ACCEPTANCES])
 _WAITS: Final = "waits for a second person"
 _OF_A_MONTH: Final = re.compile(r"/(\d{4}-(?:0[1-9]|1[0-2]))$", re.ASCII)
 """The end of an item's id if the item concerns a single month."""
-_LONGEST_REMARK: Final = 500
-
-ListItems = Callable[[str | Month | None, Decided, Path | None], OpenItems]
-_Body = dict[str, Any] | None
-"""The content of a journal entry about an item, or None if the journal has the same already."""
-_Wording = Callable[[OpenItem, Acceptance | None, Decided], _Body]
-"""Returns this content for an item, from its carry proposal and all decisions."""
+_ItemWording = Callable[[OpenItem, Acceptance | None], Body]
+"""Returns the content of an entry about an item, from its carry proposal."""
 
 
-class Carrying(Facade):
-    """Remarks on open items and carrying them past a close, as `t.items`.
+class Carrying(Noting):
+    """Owners, remarks and files of open items, and carrying them past a close, as `t.items`.
 
     `names` are ids of open items, starts of ids, or references in their names. `month` is by
     default the last month that has ended. `actor` is the person who decides (default: the person at
@@ -66,23 +60,6 @@ class Carrying(Facade):
 
     >>> t.items.carry("PAY-1042", owner="ines", by="2026-11-30", reason="the bank confirmed it")
     """
-
-    def __init__(
-        self,
-        journal: Journal,
-        list_items: ListItems,
-        policy: Callable[[], Policy],
-        today: Callable[[], date],
-        *,
-        until: datetime | None = None,
-        zone: ZoneInfo | None = None,
-    ) -> None:
-        self._zone = zone
-        self._journal = journal
-        self._list_items = list_items
-        self._policy = policy
-        self._today = today
-        self._until = until
 
     def carry(
         self,
@@ -135,7 +112,7 @@ class Carrying(Facade):
         """
         terms = self._terms(owner, by, reason)
         who = actor or self._journal.who()
-        wording = partial(_proposed, terms, who)
+        wording = _of_items(partial(_proposed, terms, who))
         return self._decide(PROPOSED, names, wording, who, month, ledger=ledger, dry_run=dry_run)
 
     def accept(
@@ -154,7 +131,7 @@ class Carrying(Facade):
         >>> t.items.accept("PAY-1042")
         """
         who = actor or self._journal.who()
-        wording = partial(self._accepted, who)
+        wording = _of_items(partial(self._accepted, who))
         return self._decide(ACCEPTED, names, wording, who, month, dry_run=dry_run)
 
     def withdraw(
@@ -171,9 +148,9 @@ class Carrying(Facade):
 
         >>> t.items.withdraw("PAY-1042", reason="the bank has returned it")
         """
-        _require(reason, "a reason", "reason")
+        require_line(reason, "a reason", "reason")
 
-        def withdrawn(item: OpenItem, acceptance: Acceptance | None, _: Decided) -> _Body:
+        def withdrawn(item: OpenItem, acceptance: Acceptance | None) -> Body:
             if acceptance is None:
                 raise ActionRefused(
                     f"no person proposed to carry {item.item_id}",
@@ -182,52 +159,7 @@ class Carrying(Facade):
             return {"reason": reason.strip()}
 
         who = actor or self._journal.who()
-        return self._decide(WITHDRAWN, names, withdrawn, who, month, dry_run=dry_run)
-
-    def remark(
-        self,
-        name: str,
-        text: str,
-        *,
-        answers: int | None = None,
-        month: str | Month | None = None,
-        actor: Actor | None = None,
-        dry_run: bool = False,
-    ) -> OpenItems:
-        """Add a remark to an open item; its state stays the same.
-
-        `text` is one line. `answers` is the journal place of the remark that this one answers, as
-        in `remarks`. Raise InputError if the item is not open or the text is empty, too long or not
-        one line, and ActionRefused if the item has no remark at `answers`.
-
-        >>> t.items.remark("PAY-1042", "called the bank, answer expected on Monday")
-        """
-        if not text.strip() or not text.isprintable() or len(text) > _LONGEST_REMARK:
-            raise InputError(
-                f"a remark is one line of at most {_LONGEST_REMARK} characters", do="shorten it"
-            )
-        who = actor or self._journal.who()
-
-        def remarked(item: OpenItem, _: Acceptance | None, decided: Decided) -> _Body:
-            remarks = item_remarks(decided.entries).to_pylist()
-            places = [row["seq"] for row in remarks if row["item_id"] == item.item_id]
-            if answers is not None and answers not in places:
-                raise ActionRefused(
-                    f"{item.item_id} has no remark {answers}",
-                    do="`treasury items remarks` lists them with their places",
-                )
-            return {"remark": text.strip(), "answers": answers}
-
-        return self._decide(REMARKED, (name,), remarked, who, month, dry_run=dry_run)
-
-    def remarks(self) -> Table:
-        """Return the remarks on all items, the latest first; columns as in ITEM_REMARKS.
-
-        >>> t.items.remarks()
-        """
-        decided = read_decided(self._journal, until=self._until)
-        table = item_remarks(decided.entries).sort_by([("seq", "descending")])
-        return Table(table, zone=self._zone)
+        return self._decide(WITHDRAWN, names, _of_items(withdrawn), who, month, dry_run=dry_run)
 
     def list(self, month: str | Month | None = None) -> Table:
         """Return every current proposal to carry an item, with its standing; columns as in CARRIED.
@@ -286,8 +218,8 @@ class Carrying(Facade):
 
     def _terms(self, owner: str, by: str | date, reason: str) -> dict[str, Any]:
         """Return the owner, the day to clear by and the reason, after checking them."""
-        _require(owner, "an owner", "owner")
-        _require(reason, "a reason", "reason")
+        require_line(owner, "an owner", "owner")
+        require_line(reason, "a reason", "reason")
         expected = by if isinstance(by, date) else parse_day(by, self._today())
         if expected < self._today():
             raise InputError(
@@ -295,9 +227,7 @@ class Carrying(Facade):
             )
         return {"owner": owner.strip(), "expected_by": expected, "reason": reason.strip()}
 
-    def _accepted(
-        self, who: Actor, item: OpenItem, acceptance: Acceptance | None, *_: Decided
-    ) -> _Body:
+    def _accepted(self, who: Actor, item: OpenItem, acceptance: Acceptance | None) -> Body:
         """Return the content of an acceptance, or None if the item is accepted already."""
         if acceptance is None:
             raise ActionRefused(
@@ -320,57 +250,29 @@ class Carrying(Facade):
             )
         return {"proposal": acceptance.proposal, "alone": alone}
 
-    def _decide(
-        self,
-        kind: str,
-        names: Sequence[str],
-        wording: _Wording,
-        who: Actor,
-        month: str | Month | None,
-        *,
-        ledger: Path | None = None,
-        dry_run: bool,
-    ) -> OpenItems:
-        """Journal a decision about the named items, and return them as they are afterwards."""
-        self._policy().check_identity(who)
-        require_present(self._until)
 
-        def build(decided: Decided) -> tuple[list[Draft], tuple[OpenItems, Decided, set[str]]]:
-            items = self._list_items(month, decided, ledger)
-            if str(items.month) in closed_periods(decided.entries):
-                raise ActionRefused(
-                    f"{items.month} is closed, with the items that were carried then",
-                    do="carry the items that are still open in the next month: --month "
-                    f"{items.month.next}",
-                )
-            if not names:
+def _of_items(wording: _ItemWording) -> Wording:
+    """Return the wording of a decision that is about open items only."""
+
+    def of_decided(decided: Decided) -> Callable[[NoteSubject], Body]:
+        standing = acceptances(decided.entries)
+
+        def body(subject: NoteSubject) -> Body:
+            if subject.item is None:
                 raise InputError(
-                    "no item is named",
-                    do=f"`treasury exceptions --month {items.month} --blocking` lists them",
+                    f"{clean(subject.id)} is not an open item, and only items are carried",
+                    do="name an item of `treasury exceptions`",
                 )
-            chosen = {item.item_id: item for item in map(items.find, names)}
-            standing = acceptances(decided.entries)
-            bodies = {of: wording(item, standing.get(of), decided) for of, item in chosen.items()}
-            drafts = [Draft(kind, of, body, who) for of, body in bodies.items() if body is not None]
-            return drafts, (items, decided, set(bodies))
+            return wording(subject.item, standing.get(subject.id))
 
-        if dry_run:
-            _, (items, _, ids) = build(read_decided(self._journal))
-        else:
-            added, (items, decided, ids) = decide(self._journal, build)
-            if added:
-                items = self._list_items(items.month, decided.after(added), ledger)
-        return items.where(lambda item: item.item_id in ids)
+        return body
 
-
-def _require(text: str, wording: str, name: str) -> None:
-    if not text.strip() or not text.isprintable():
-        raise InputError(f"this decision needs {wording}, on one line", do=f"give the {name}")
+    return of_decided
 
 
 def _proposed(
-    terms: dict[str, Any], who: Actor, item: OpenItem, acceptance: Acceptance | None, *_: Decided
-) -> _Body:
+    terms: dict[str, Any], who: Actor, item: OpenItem, acceptance: Acceptance | None
+) -> Body:
     """Return the content of a proposal, or None if the same proposal of this person still applies.
 
     Raise ActionRefused if the item cannot be accepted or does not block.

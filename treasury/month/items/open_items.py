@@ -31,10 +31,10 @@ from treasury.month.items.item_kinds import (
     Turn,
     kind_named,
 )
-from treasury.month.items.item_remarks import SETTLED_BY_REMARK, with_remarks
 from treasury.month.items.line_items import line_items
 from treasury.month.items.materiality import immaterial
 from treasury.month.items.movement_items import conversion_items, own_transfer_items, payment_items
+from treasury.month.items.notes.item_remarks import SETTLED_BY_REMARK, with_remarks
 from treasury.month.items.open_item import OpenItem, items_of, items_table
 from treasury.month.items.request_items import request_items
 from treasury.month.items.unlisted_items import unlisted_items, unseen_items

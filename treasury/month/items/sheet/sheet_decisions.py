@@ -32,8 +32,9 @@ from treasury.journal.period_history import closed_periods
 from treasury.month.decisions.remarks import Marking
 from treasury.month.decisions.verdict_checks import Wish
 from treasury.month.decisions.verdicts import Deciding
-from treasury.month.items.carrying import Carrying, ListItems
+from treasury.month.items.carrying import Carrying
 from treasury.month.items.decision_effects import Effects
+from treasury.month.items.noting import ListItems
 from treasury.month.items.open_items import OpenItems
 from treasury.month.items.sheet.sheet_book import TITLES, decision_book
 from treasury.month.items.sheet.sheet_input import FilledRow, read_sheet

@@ -1,0 +1,1 @@
+"""Owners, remarks and attached files of open items, accounts and checklist steps."""
