@@ -17,9 +17,10 @@ import msgspec
 
 from treasury.actions.policies.policy import Policy
 from treasury.close import period_pins
-from treasury.close.closing import Closing, closing_from, stored_answers
+from treasury.close.closing import Closing, closing_from, stored_answers, with_acts
 from treasury.close.ledger.provided_ledger import LedgerFile, journaled_ledger
 from treasury.close.pinned_inputs import read_tables
+from treasury.close.review.controls import policy_drafts
 from treasury.close.stored_answers import write_answers
 from treasury.core.calendar import Month
 from treasury.core.errors import ActionRefused, InputError, NothingStored
@@ -77,7 +78,7 @@ def prepare_month(
             raise NothingStored("nothing is stored yet", do="run `treasury sync` first")
         basis = period_pins.basis_on(snapshot, question, decided)
         examined = period_pins.examine(journal, lake, basis, decided).require_tied()
-        closing = closing_from(examined, question.zone, ledger=ledger)
+        closing = closing_from(journal, examined, question.zone, ledger=ledger)
         refusal = _in_the_way(question, decided.entries, closing.items, policy, actor)
         if refusal is not None:
             return [], PreparedMonth(closing=closing, refusal=refusal)
@@ -114,9 +115,9 @@ def prepare_month(
             list_hash=closing.items.hash,
         )
         beside = [] if ledger is None else [ledger.draft(close.month, actor)]
-        return [*beside, Draft(period_history.PREPARE, close.month, close, actor)], PreparedMonth(
-            closing=closing
-        )
+        saved = policy_drafts(journal, policy, actor)
+        prepared = Draft(period_history.PREPARE, close.month, close, actor)
+        return [*saved, *beside, prepared], PreparedMonth(closing=closing)
 
     # A month that is only shown needs no error: its open items show the problem.
     if show and journal.problem():
@@ -126,7 +127,7 @@ def prepare_month(
         return prepared
     preparation = period_history.preparations(added)[str(question.month)]
     closing = msgspec.structs.replace(prepared.closing, preparation=preparation)
-    return msgspec.structs.replace(prepared, closing=closing)
+    return msgspec.structs.replace(prepared, closing=with_acts(closing, journal))
 
 
 def prepared_month(
@@ -176,13 +177,15 @@ def sign_month(
                 lake.workspace, preparation.close.name, {**answers.tables, **examined.end.tables()}
             ),
         )
-        return [Draft(period_history.CLOSE, close.month, close, actor)], (decided, closing)
+        signed = Draft(period_history.CLOSE, close.month, close, actor)
+        return [*policy_drafts(journal, policy, actor), signed], (decided, closing)
 
     added, (decided, closing) = decide(journal, build, thorough=True)
     period = period_history.closed_periods(decided.after(added).entries)[str(month)]
     if closing is None:
         return period, None
-    return period, msgspec.structs.replace(closing, period=period, preparation=None)
+    closing = msgspec.structs.replace(closing, period=period, preparation=None)
+    return period, with_acts(closing, journal)
 
 
 def withdraw_preparation(
@@ -219,6 +222,7 @@ def _examined(
     examined = period_pins.examine_again(journal, lake, close)
     ledger = journaled_ledger(agreed, close, preparation.entry)
     closing = closing_from(
+        journal,
         examined,
         examined.knowledge.question.zone,
         ledger=ledger,

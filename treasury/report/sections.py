@@ -49,6 +49,7 @@ from treasury.report.grids import (
     make_cell,
     make_grid,
 )
+from treasury.report.review_sections import controls_section
 from treasury.report.screen import open_words, overdue_words
 
 _BRIDGED: Final = {
@@ -98,6 +99,7 @@ def sections(closing: Closing) -> list[Section]:
         gas_section(closing.fees.gas),
         coins_section(closing.coins),
         exposure_section(closing.exposure, unread=unread_words(closing)),
+        controls_section(closing),
         decisions_section(r, zone),
         earlier_section(r, closing.rolled.late.arrow, zone),
         _assumptions(closing),
