@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from treasury.actions.policies.policy import Policy
+from treasury.actions.kinds.kind import AssetAmount
+from treasury.actions.policies.policy import CLOSE, POLICY_FILE, Policy
 from treasury.close import period_pins
 from treasury.close.closing import Closing, closing_from, stored_answers, with_acts
 from treasury.close.ledger.provided_ledger import LedgerFile, journaled_ledger
@@ -24,15 +25,18 @@ from treasury.close.review.controls import policy_drafts
 from treasury.close.stored_answers import write_answers
 from treasury.core.calendar import Month
 from treasury.core.errors import ActionRefused, InputError, NothingStored
+from treasury.core.money import totals
 from treasury.core.tables.column_texts import value_text
 from treasury.journal import Actor, Entry, Journal, period_history
 from treasury.journal.decision_log import Decided, decide, read_decided
 from treasury.journal.journal_store import Draft
-from treasury.journal.person_names import same_person
+from treasury.journal.person_names import same_name, same_person
 from treasury.lake import CLOSE_OF, Lake
 from treasury.lake.upkeep.file_check import require_unaltered
 from treasury.month.items import OpenItems
 from treasury.month.question import Question
+
+_PRODUCTION: Final = "production"
 
 
 class PreparedMonth(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -143,8 +147,9 @@ def sign_month(
     """Sign a prepared month and lock it; the closing is None if it was signed before.
 
     Raise ActionRefused if the signer prepared it and the policy asks for two people, if an item
-    blocks without acceptance, or if the prepared result cannot be reproduced. An interrupted
-    signature can simply be repeated.
+    blocks without acceptance, if the carried amounts exceed the policy's limits for `month.close`,
+    if the signer's name is only claimed in production, or if the prepared result cannot be
+    reproduced. An interrupted signature can simply be repeated.
     """
     policy.check_identity(actor)
 
@@ -154,6 +159,9 @@ def sign_month(
             return [], (decided, None)
         period_history.require_turn(month, decided.entries)
         preparation = _standing(decided, month)
+        environment = preparation.close.desk["environment"]
+        if environment == _PRODUCTION and not policy.accepts_claims:
+            _require_verified(journal, policy, actor)
         prepared_by = preparation.close.prepared_by
         alone = same_person(prepared_by, actor.name)
         if alone and not policy.one_person:
@@ -165,6 +173,7 @@ def sign_month(
         require_unaltered(lake, pinned, read_tables())
         closing, examined = _examined(journal, lake, preparation, decided.entries)
         _require_as_prepared(preparation, closing, examined, decided.entries)
+        _check_limits("approve", closing.items, policy, actor)
         answers = stored_answers(closing)
         close = msgspec.structs.replace(
             preparation.close,
@@ -246,6 +255,10 @@ def _in_the_way(
         return refusal
     blocking = items.blocking.where(lambda item: item.proposed_by is None)
     if not len(blocking):
+        try:
+            _check_limits("propose", items, policy, actor)
+        except ActionRefused as refusal:
+            return refusal
         return None
     never = blocking.select(blocks="never acceptable")
     carry = (
@@ -257,6 +270,38 @@ def _in_the_way(
         do="settle these, because they cannot be accepted"
         if len(never)
         else f"settle these, or {carry}",
+    )
+
+
+def _check_limits(verb: str, items: OpenItems, policy: Policy, actor: Actor) -> None:
+    """Raise ActionRefused if this person may not close a month that carries these items.
+
+    The amount is the total of the items that people carry, in each currency. An amount that another
+    item contains counts once.
+    """
+    carried = items.where(lambda item: item.proposed_by is not None)
+    sums = totals(
+        (item.currency, abs(item.counted_amount))
+        for item in carried
+        if item.counted_amount is not None
+    )
+    policy.check(verb, CLOSE, None, actor, ())
+    for currency in sorted(sums):
+        policy.check(verb, CLOSE, AssetAmount(currency, sums[currency]), actor, ())
+
+
+def _require_verified(journal: Journal, policy: Policy, actor: Actor) -> None:
+    """Raise ActionRefused if neither the source of a name nor the person's key verifies it."""
+    key = journal.signing.key()
+    owner = None if key is None else policy.signatures.owner(key.public)
+    is_signed = owner is not None and same_name(owner, actor.name)
+    if is_signed or actor.verified_source != "environment":
+        return
+    raise ActionRefused(
+        f"the name {actor.name} is only claimed, and in production a verified person signs a month:"
+        " nothing was signed",
+        do="sign at the hub or at your own login of the computer, or enrol a signing key; or let"
+        f' {POLICY_FILE} accept claimed names: identified_by = ["hub", "system", "environment"]',
     )
 
 
