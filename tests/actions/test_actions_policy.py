@@ -298,7 +298,7 @@ def test_a_daily_limit_names_who_may_decide_instead(tmp_path: Path) -> None:
     policy = load_policy(tmp_path)
     with pytest.raises(
         ActionRefused, match=r"EUR 9\.01 is more than one may approve in a day"
-    ) as e:
+    ) as refusal:
         policy.check("approve", CARRY, euros, Actor("ines", "environment"), spent)
     assert "EUR 9.00; nothing was decided" in str(refusal.value)
     assert "decided by nora, or wait until tomorrow" in str(refusal.value)
