@@ -225,7 +225,7 @@ def test_a_journal_of_a_newer_version_is_left_unchanged(
     journal.append("x", "y", {}, actor=ANNA)
     run(f"UPDATE journal_schema SET version = {SCHEMA_VERSION + 1}")
     newer = Journal(url)
-    with pytest.raises(JournalError, match=r"newer version of treasury \(schema 4\)"):
+    with pytest.raises(JournalError, match=r"newer version of treasury \(schema 5\)"):
         newer.append("x", "y", {}, actor=ANNA)
     with pytest.raises(JournalError, match="newer version"):
         newer.entries()

@@ -91,6 +91,21 @@ def pass_view(function: Command) -> Command:
     return command
 
 
+def item_filters(function: Command) -> Command:
+    """Add the options `--owner`, `--currency` and `--min-amount` to a command that lists items."""
+    for option in (
+        click.option(
+            "--min-amount",
+            metavar="AMOUNT",
+            help="Show only items of at least this amount, in the currency of each.",
+        ),
+        click.option("--currency", metavar="CODE", help="Show only items in this currency."),
+        click.option("--owner", metavar="NAME", help="Show only items of this owner."),
+    ):
+        function = option(function)
+    return function
+
+
 def print_options(function: Command) -> Command:
     """Add the option `--format` to a command that prints rows, and pass it a `CommandView`."""
     return format_option(pass_view(function))

@@ -31,6 +31,8 @@ from treasury.core.tables.table import Table, Tables
 from treasury.core.tables.table_view import html_grid
 from treasury.core.text import clean
 from treasury.month.items.item_kinds import OWNERS, CheckStep
+from treasury.month.items.notes.item_owners import step_owner
+from treasury.month.items.notes.note_subjects import step_id
 
 CHECKLIST: Final = grouped_schema(
     (TEXT, "step", "state", "found", "blocking"),
@@ -63,7 +65,10 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChecklistStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One condition of a close: its title, a sentence about its result, and its blockers."""
+    """One condition of a close: its title, a sentence about its result, and its blockers.
+
+    `owner` is the person who was named for the step, or empty.
+    """
 
     title: str
     found: str
@@ -72,6 +77,7 @@ class ChecklistStep(msgspec.Struct, frozen=True, kw_only=True):
     """False if it could not be checked (no ledger, no records) or, for the lock, is not met yet."""
     carried: int = 0
     """The number of unproved balances that do not block."""
+    owner: str = ""
 
     @property
     def state(self) -> str:
@@ -141,20 +147,35 @@ def checklist(closing: Closing) -> Checklist:
     if closing.period is not None:
         stored = f"; {closing.stored_by}" if closing.stored_by else ""
         lock = ChecklistStep(title="Lock", found=f"{lock.found}{stored}")
+    steps = (
+        _step(closing, "Statements", "statements", statements_words(proof_of(r))),
+        sync,
+        _balances(closing),
+        msgspec.structs.replace(step, is_asked=bool(step.blockers) or not unread),
+        ledger,
+        _step(closing, "Bank lines", "lines", bank_lines_words(r)),
+        _rolled(closing),
+        _decided(closing),
+        lock,
+    )
     return Checklist(
         f"Close of {r.month.title}, {clean(r.company)}",
-        (
-            _step(closing, "Statements", "statements", statements_words(proof_of(r))),
-            sync,
-            _balances(closing),
-            msgspec.structs.replace(step, is_asked=bool(step.blockers) or not unread),
-            ledger,
-            _step(closing, "Bank lines", "lines", bank_lines_words(r)),
-            _rolled(closing),
-            _decided(closing),
-            lock,
-        ),
+        tuple(_with_notes(closing, each) for each in steps),
         sql=closing.sql,
+    )
+
+
+def _with_notes(closing: Closing, step: ChecklistStep) -> ChecklistStep:
+    """Return the step with its owner, remarks and number of files, if it has any."""
+    owner = step_owner(closing.rolled.owners.arrow, step.title, closing.r.month)
+    notes = closing.notes_on(step_id(step.title, closing.r.month), owner)
+    if not notes:
+        return step
+    blockers = (
+        msgspec.structs.replace(blocker, owner=owner or blocker.owner) for blocker in step.blockers
+    )
+    return msgspec.structs.replace(
+        step, found=f"{step.found} · {notes}", owner=owner, blockers=tuple(blockers)
     )
 
 
@@ -214,6 +235,7 @@ def _step(closing: Closing, title: str, step: CheckStep, sentence: str) -> Check
 
 def _rows(step: ChecklistStep) -> Iterator[dict[str, Any]]:
     own = {"step": step.title, "state": step.state, "found": step.found}
+    own |= {"owner": step.owner} if step.owner else {}
     for blocker in step.blockers:
         yield {
             **own,

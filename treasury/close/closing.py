@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.actions.action_states import actions_of
 from treasury.close import period_pins
@@ -36,6 +37,7 @@ from treasury.close.valuation.coins.coin_accounts import CoinAccounts, CoinHisto
 from treasury.close.valuation.exposure.exposure_limits import EXPOSURE_LIMITS, ExposureLimits
 from treasury.close.valuation.exposure.provider_exposure import ProviderExposure, provider_exposure
 from treasury.core.tables.table import Table, Tables
+from treasury.core.text import clean
 from treasury.journal import Entry, Journal
 from treasury.journal.chain import Head
 from treasury.journal.decision_log import read_decided
@@ -47,6 +49,8 @@ from treasury.month.decisions.corrections import CORRECTIONS
 from treasury.month.decisions.standing_verdicts import STANDING
 from treasury.month.items import (
     ACTIONS,
+    ATTACHMENTS,
+    ITEM_OWNERS,
     ITEM_REMARKS,
     LIMITS,
     Acceptance,
@@ -54,11 +58,16 @@ from treasury.month.items import (
     Limits,
     OpenItems,
     acceptances,
+    attached_in,
+    attachment_table,
     item_remarks,
     open_actions,
     open_items,
+    owner_table,
     read_items,
 )
+from treasury.month.items.notes.item_owners import owners_of
+from treasury.month.items.notes.item_remarks import remark_words
 from treasury.month.reconciliation import Reconciliation, synced_at
 
 
@@ -70,11 +79,12 @@ class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     CORRECTIONS. `moved` are decisions with changed facts, as in STANDING; `actions` are the
     unfinished actions at the service, as in ACTIONS. `accepted` are the agreements to carry, by
     item; `limits` the amounts below which an item does not block, as in LIMITS; `remarks` as in
-    ITEM_REMARKS. These three use the journal's entries up to `agreed_to`. `coins` are the opening
-    coins, and `exposure_limits` the limits on money with the provider, as in EXPOSURE_LIMITS.
-    `decisions` counts the journal's decisions up to `head`. `journal_problem` is why the journal
-    does not verify, or empty. `acts` returns the acts behind the close, as in CONTROLS; it is
-    called on demand.
+    ITEM_REMARKS, and `owners` as in ITEM_OWNERS. `attachments` are the files that the month's pack
+    carries, as in ATTACHMENTS. These use the journal's entries up to `agreed_to`. `coins` are the
+    opening coins, and `exposure_limits` the limits on money with the provider, as in
+    EXPOSURE_LIMITS. `decisions` counts the journal's decisions up to `head`. `journal_problem` is
+    why the journal does not verify, or empty. `acts` returns the acts behind the close, as in
+    CONTROLS; it is called on demand.
     """
 
     printed: ClassVar[Sequence[str]] = ("roll_forward",)
@@ -95,6 +105,8 @@ class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     accepted: Mapping[str, Acceptance] = msgspec.field(default_factory=dict)
     limits: Table = msgspec.field(default_factory=LIMITS.empty_table)
     remarks: Table = msgspec.field(default_factory=ITEM_REMARKS.empty_table)
+    owners: Table = msgspec.field(default_factory=ITEM_OWNERS.empty_table)
+    attachments: Table = msgspec.field(default_factory=ATTACHMENTS.empty_table)
     coins: CoinHistory = CoinHistory()
     exposure_limits: Table = msgspec.field(default_factory=EXPOSURE_LIMITS.empty_table)
     agreed_to: int = 0
@@ -209,6 +221,26 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
         """Money in transit as the report, the book entries and the roll-forward each compute it."""
         return transit_bridge(self.r, self.rolled.items.arrow, self.zone)
 
+    def notes_on(self, subject: str, owner: str = "") -> str:
+        """Return the owner, remarks and number of files of an account or step; empty if none.
+
+        `owner` is the owner if it is not the one assigned to this id.
+        """
+        owner = owner or self._owners.get(subject, "")
+        words = [f"owner {clean(owner)}"] if owner else []
+        words += filter(None, [self._remarks.get(subject, "")])
+        files = self.rolled.attachments.arrow
+        number = pc.sum(pc.equal(files["item_id"], subject)).as_py() or 0
+        return " · ".join([*words, *([count(number, "file")] if number else [])])
+
+    @cached_property
+    def _owners(self) -> Mapping[str, str]:
+        return owners_of(self.rolled.owners.arrow)
+
+    @cached_property
+    def _remarks(self) -> Mapping[str, str]:
+        return remark_words(self.rolled.remarks.arrow, self.zone)
+
     @cached_property
     def controls(self) -> Controls:
         """Who prepared, accepted and signed the month, and how each person was identified."""
@@ -270,7 +302,13 @@ def closing_of(
         r=r,
         zone=zone,
         balances=balances,
-        items=open_items(facts, rolled.accepted, rolled.limits.arrow, rolled.remarks.arrow),
+        items=open_items(
+            facts,
+            rolled.accepted,
+            rolled.limits.arrow,
+            rolled.remarks.arrow,
+            rolled.owners.arrow,
+        ),
         synced_at=synced,
         rolled=rolled,
         period=period,
@@ -294,8 +332,8 @@ def closing_from(
 ) -> Closing:
     """Return the closing of an examined month.
 
-    `agreed` are the journal entries from which limits, remarks and agreements to carry items are
-    read; default: those that the month was examined with.
+    `agreed` are the journal entries from which limits, owners, remarks, attached files and
+    agreements to carry items are read; default: those that the month was examined with.
     """
     agreed = examined.decided.entries if agreed is None else agreed
     rolled = Rolled(
@@ -312,6 +350,7 @@ def closing_from(
         accepted=acceptances(agreed),
         limits=Limits.in_force(agreed),
         remarks=item_remarks(agreed),
+        owners=owner_table(agreed),
         coins=examined.coins,
         exposure_limits=ExposureLimits.in_force(examined.decided.entries),
         agreed_to=max((entry.seq for entry in agreed), default=0),
@@ -322,7 +361,19 @@ def closing_from(
     closing = closing_of(
         examined.answer, zone, rolled, period=period, preparation=preparation, ledger=ledger
     )
+    rolled = msgspec.structs.replace(rolled, attachments=_attached(closing, agreed))
+    closing = msgspec.structs.replace(closing, rolled=rolled)
     return with_acts(closing, journal, until=examined.decided.until)
+
+
+def _attached(closing: Closing, agreed: Sequence[Entry]) -> pa.Table:
+    """Return the files that the month's pack carries; columns as in ATTACHMENTS."""
+    month = closing.r.month
+    before = (
+        period.entry.seq for name, period in closed_periods(agreed).items() if name < str(month)
+    )
+    since = max(before, default=0)
+    return attached_in(attachment_table(agreed), month, closing.items.by_id, since)
 
 
 def with_acts(closing: Closing, journal: Journal, *, until: datetime | None = None) -> Closing:

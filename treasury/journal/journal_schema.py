@@ -159,12 +159,14 @@ def file_content(connection: sa.Connection, digest: str) -> bytes | None:
     ).scalar()
     if content is None:
         return None
-    if hashlib.sha256(content).hexdigest() != digest:
+    # SQLite returns text if somebody else stored text in the column.
+    stored = content.encode() if isinstance(content, str) else bytes(content)
+    if hashlib.sha256(stored).hexdigest() != digest:
         raise JournalError(
             f"the attached file {digest[:12]} was changed after it was stored",
             do="keep the journal as evidence, and restore it from a copy",
         )
-    return bytes(content)
+    return stored
 
 
 def verify_files(connection: sa.Connection) -> None:

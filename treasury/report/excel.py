@@ -178,6 +178,11 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
     acts = closing.controls.acts.arrow
     if acts.num_rows:  # A pack of a month without decisions has no table of them.
         tables["controls"] = acts
+    # Packs of earlier versions lack these two tables.
+    for name in ("attachments", "owners"):
+        noted = getattr(closing.rolled, name).arrow
+        if noted.num_rows:
+            tables[f"item_{name}"] = noted
     if closing.ledger is not None:
         tables["ledger"] = closing.ledger.lines.arrow
     if len(closing.bridge.rows) > LONGEST_SHEET:  # The workbook then lacks these rows.

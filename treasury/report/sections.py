@@ -32,7 +32,6 @@ from treasury.core.wording import EXPECTED_KINDS, LINE_CLASSES, OUTCOMES, state_
 from treasury.month.funding import short_account
 from treasury.month.items import OpenItem, OpenItems
 from treasury.month.items.evidence_items import NOT_PROVABLE
-from treasury.month.items.item_kinds import OWNERS
 from treasury.month.reconciliation import Reconciliation
 from treasury.report.coin_section import coins_section
 from treasury.report.exceptions import decisions_section, earlier_section, exceptions_section
@@ -101,6 +100,7 @@ def sections(closing: Closing) -> list[Section]:
         exposure_section(closing.exposure, unread=unread_words(closing)),
         controls_section(closing),
         decisions_section(r, zone),
+        *_attached(closing),
         earlier_section(r, closing.rolled.late.arrow, zone),
         _assumptions(closing),
         _evidence(closing),
@@ -119,7 +119,7 @@ def _accounts(closing: Closing) -> Section:
         "Account | Currency | >Opening | >In | >Out | >Fees | >Closing | Proved by | >Unexplained"
         " | >Undecided",
         [row for row in balances if not _pays_gas(row)],
-        _account_row,
+        lambda row: _account_row(row, closing.notes_on(f"account:{row['of']}")),
         sheet="Balances",
     )
     native = make_grid(
@@ -180,7 +180,7 @@ def _native_row(row: Mapping[str, Any]) -> tuple[object, ...]:
     )
 
 
-def _account_row(row: Mapping[str, Any]) -> tuple[object, ...]:
+def _account_row(row: Mapping[str, Any], notes: str) -> tuple[object, ...]:
     unexplained = bare_amount(row, "unexplained") if row["unexplained"] else "–"
     lines = row["undecided_lines"]
     tone = (
@@ -189,7 +189,7 @@ def _account_row(row: Mapping[str, Any]) -> tuple[object, ...]:
     return (
         make_cell(
             row["name"] or short_account(row["of"]),
-            f"{short_account(row['of'])}, {_KINDS[row['kind']]}",
+            " · ".join(filter(None, (f"{short_account(row['of'])}, {_KINDS[row['kind']]}", notes))),
         ),
         row["currency"],
         *(bare_amount(row, name) for name in ("opening", "money_in", "money_out")),
@@ -263,7 +263,7 @@ def _item_row(item: OpenItem, year: int) -> tuple[object, ...]:
             "–" if item.amount is None else amount_words(item.amount, item.currency), elsewhere
         ),
         f"{since}{age}",
-        make_cell(item.owner or OWNERS[item.turn], carried_words(item, year)),
+        make_cell(item.shown_owner, carried_words(item, year)),
     )
 
 
@@ -457,6 +457,41 @@ def _collection_row(row: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 # The section on the basis of the report.
+
+
+def _attached(closing: Closing) -> Iterator[Section]:
+    """Yield the section on attached files with their hashes, if there are any."""
+    files, year = closing.rolled.attachments.arrow, closing.r.month.year
+    if not files.num_rows:
+        return
+    names = {item.item_id: item.name for item in closing.items}
+    grid = make_grid(
+        f"Attached files, {count(files.num_rows, 'file')}",
+        "File | Attached to | >Bytes | By | SHA-256, its name in the folder attachments",
+        files,
+        lambda row: (
+            make_cell(row["file_name"], _file_words(row)),
+            names.get(row["item_id"], row["item_id"]),
+            f"{row['size']:,}",
+            make_cell(row["attached_by"], moment(row["attached_at"], closing.zone, year)),
+            Cell(row["sha256"], code=True),
+        ),
+        most=files.num_rows,
+    )
+    lead = "Files from outside, stored as they came: open them only with a safe program."
+    yield Section("attachments", "Attached files", lead, (grid,))
+
+
+def _file_words(row: Mapping[str, Any]) -> str:
+    """Return words about a file that is late or removed; empty for others."""
+    late = f"late: {row['month']} was closed" if row["late"] else ""
+    removal = ""
+    if row["state"] == "removal_proposed":
+        removal = f"removal proposed by {row['removal_proposed_by']}: {row['removal_reason']}"
+    elif row["state"] == "removed":
+        alone = ", alone" if row["removed_alone"] else f" and {row['removed_by']}"
+        removal = f"removed by {row['removal_proposed_by']}{alone}: {row['removal_reason']}"
+    return "; ".join(filter(None, (late, removal)))
 
 
 def _assumptions(closing: Closing) -> Section:

@@ -595,7 +595,14 @@ class WorkspaceMonths(WorkspacePayments):
             closing = prepared.closing
             note = "" if prepared.refusal is None else str(prepared.refusal)
         workspace = self.folder if notebook else None
-        return write_close(closing, target, pdf=pdf, notebook=workspace, note=note)
+        return write_close(
+            closing,
+            target,
+            pdf=pdf,
+            notebook=workspace,
+            note=note,
+            content=self.items.stored_content,
+        )
 
     def verify_pack(self, folder: str | Path) -> Verified:
         """Verify the pack of a close against this workspace's pinned commit and journal.

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from treasury.cli.command_view import (
     CommandView,
+    item_filters,
     month_argument,
     months_argument,
     print_options,
@@ -21,7 +22,7 @@ from treasury.core.errors import InputError
 from treasury.core.tables.table_view import terminal_width
 from treasury.core.text import clean
 from treasury.month.items import TURNS, OpenItems
-from treasury.month.items.item_kinds import OWNERS, Turn
+from treasury.month.items.item_kinds import Turn
 
 if TYPE_CHECKING:
     from treasury.report import Fees
@@ -77,6 +78,7 @@ def reconcile(
 @click.option("--turn", type=Choice(tuple(TURNS)), help="Show only items waiting for this side.")
 @click.option("--kind", help="Show only items of this kind, by its word on screen or its name.")
 @click.option("--blocking", is_flag=True, help="Show only items that block the close.")
+@item_filters
 @click.option(
     "--sheet",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -91,13 +93,14 @@ def exceptions(
     kind: str | None,
     blocking: bool,
     sheet: Path | None,
+    **filters: Any,
 ) -> None:
     """List everything open in a month: each item once, who acts next, what to do."""
     from treasury.report.screen import open_words
 
     workspace = view.workspace
     items = workspace.open_items(month)
-    chosen = items.select(turn=turn, kind=kind)
+    chosen = items.select(turn=turn, kind=kind, **filters)
     chosen = chosen.blocking if blocking else chosen
     if sheet is not None:
         workspace.exceptions_sheet(sheet, chosen)
@@ -130,7 +133,7 @@ def items_view(items: pa.Table, among: OpenItems) -> pa.Table:
     rows = items.to_pylist()
     ages = [count(row["age"], row["clock"]) if row["age"] else "new" for row in rows]
     turns = [TURNS[row["turn"]] for row in rows]
-    owners = [row["owner"] or OWNERS[row["turn"]] for row in rows]
+    owners = [among.by_id[row["item_id"]].shown_owner for row in rows]
     # This is the shortest prefix that no other id has.
     length, names = _SHORT, list(among.by_id)
     while len({name[: name.find(":") + 1 + length] for name in names}) < len(names):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -39,7 +40,7 @@ from treasury.month.items.carry_proposals import (
 )
 from treasury.month.items.notes.note_subjects import NoteSubject
 from treasury.month.items.noting import Body, Noting, Wording, require_line
-from treasury.month.items.open_item import OpenItem
+from treasury.month.items.open_item import OpenItem, item_filter
 from treasury.month.items.open_items import OpenItems
 
 CARRIED: Final = pa.schema([("standing", TEXT), ("name", TEXT), *ACCEPTANCES])
@@ -165,13 +166,22 @@ class Carrying(Noting):
         who = actor or self._journal.who()
         return self._decide(WITHDRAWN, names, _of_items(withdrawn), who, month, dry_run=dry_run)
 
-    def list(self, month: str | Month | None = None) -> Table:
+    def list(
+        self,
+        month: str | Month | None = None,
+        *,
+        owner: str | None = None,
+        currency: str | None = None,
+        min_amount: str | int | Decimal | None = None,
+    ) -> Table:
         """Return every current proposal to carry an item, with its standing; columns as in CARRIED.
 
         A proposal that concerns another month, such as a prepared one, has its standing there.
+        `owner`, `currency` and `min_amount` are as in `OpenItems.select`.
 
-        >>> t.items.list("2026-10")
+        >>> t.items.list("2026-10", owner="ines")
         """
+        of_amount = item_filter(owner, currency, min_amount)
         decided = read_decided(self._journal, until=self._until)
         items = self._list_items(month, decided, None)
         standing = acceptances(decided.entries)
@@ -182,6 +192,8 @@ class Carrying(Noting):
                 elsewhere |= {of: (open_month, listed[of]) for of in absent & listed.keys()}
         rows = []
         for item_id, acceptance in standing.items():
+            if not of_amount.passes(acceptance.owner, acceptance.currency, acceptance.amount):
+                continue
             of, item = elsewhere.get(item_id, (items.month, items.by_id.get(item_id)))
             words = f"not open in {of}"
             if item is not None:

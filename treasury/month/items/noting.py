@@ -285,7 +285,8 @@ class Noting(Facade):
         Parameters
         ----------
         name
-            The complete id of an item, account or step, as in the column `item_id`; default: all.
+            The id of an item, account or step, as in the column `item_id`, or its beginning;
+            default: all.
         month
             The month in which the files were attached; default: all.
 
@@ -298,11 +299,9 @@ class Noting(Facade):
         --------
         >>> t.items.files(month="2026-10").where(state="stored")
         """
-        wanted = {"item_id": name, "month": "" if month is None else str(month)}
-        condition = pc.scalar(True)
-        for column, value in wanted.items():
-            if value:
-                condition &= pc.field(column) == value
+        condition = pc.starts_with(pc.field("item_id"), name.strip())
+        if month is not None:
+            condition &= pc.field("month") == str(month)
         return self._files(read_decided(self._journal, until=self._until), condition)
 
     def file_content(self, file: int | str) -> bytes:
@@ -348,6 +347,18 @@ class Noting(Facade):
             f"the file {row['sha256'][:12]} is not in the journal",
             do="run `treasury journal verify`, and restore the journal from a copy",
         )
+
+    def stored_content(self, sha256: str) -> bytes | None:
+        """Return the bytes of an attached file, or None if two people removed them.
+
+        Raise the other errors of `file_content`.
+
+        >>> t.items.stored_content("2a916d83")
+        """
+        try:
+            return self.file_content(sha256)
+        except ActionRefused:
+            return None
 
     def propose_removal(
         self, file: int | str, reason: str, *, actor: Actor | None = None, dry_run: bool = False

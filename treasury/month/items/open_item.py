@@ -11,10 +11,11 @@ import msgspec
 import pyarrow as pa
 
 from treasury.core.decoding import convert
-from treasury.core.money import format_amount
+from treasury.core.errors import InputError
+from treasury.core.money import format_amount, typed_amount
 from treasury.core.tables.column_types import schema_of
 from treasury.core.wording import state_words
-from treasury.month.items.item_kinds import KINDS, Blocks, ItemKind, Turn
+from treasury.month.items.item_kinds import KINDS, OWNERS, Blocks, ItemKind, Turn
 
 
 class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +69,11 @@ class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
         return KINDS[self.kind]
 
     @property
+    def shown_owner(self) -> str:
+        """The owner that people named, or else the side that acts next, as on screen."""
+        return self.owner or OWNERS[self.turn]
+
+    @property
     def is_accepted(self) -> bool:
         """Whether the proposal to carry the item past the close was accepted."""
         return self.accepted_by is not None
@@ -87,6 +93,35 @@ class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         worth = "" if self.amount is None else f", {format_amount(self.amount, self.currency)}"
         return f"{state_words(self.state)}: {self.name}{worth} ({self.next_step})"
+
+
+class ItemFilter(msgspec.Struct, frozen=True):
+    """Conditions on the owner, the currency and the amount of items; empty ones are met.
+
+    `least` is compared with the amount without its sign, in each item's own currency.
+    """
+
+    owner: str = ""
+    currency: str = ""
+    least: Decimal | None = None
+
+    def passes(self, owner: str, currency: str, amount: Decimal | None) -> bool:
+        """Return whether an item meets all conditions; one without an amount is not above any."""
+        return (
+            self.owner in ("", owner.casefold())
+            and self.currency in ("", currency)
+            and (self.least is None or (amount is not None and abs(amount) >= self.least))
+        )
+
+
+def item_filter(
+    owner: str | None, currency: str | None, min_amount: str | int | Decimal | None
+) -> ItemFilter:
+    """Return the filter for these arguments; raise InputError for an invalid amount."""
+    least = None if min_amount is None else typed_amount(min_amount, name="min_amount")
+    if least is not None and least < 0:
+        raise InputError(f"min_amount is negative, {least}", do="give the amount without a sign")
+    return ItemFilter((owner or "").strip().casefold(), (currency or "").strip().upper(), least)
 
 
 OPEN_ITEMS: Final = pa.schema(

@@ -34,8 +34,9 @@ from treasury.month.items.item_kinds import (
 from treasury.month.items.line_items import line_items
 from treasury.month.items.materiality import immaterial
 from treasury.month.items.movement_items import conversion_items, own_transfer_items, payment_items
+from treasury.month.items.notes.item_owners import with_owners
 from treasury.month.items.notes.item_remarks import SETTLED_BY_REMARK, with_remarks
-from treasury.month.items.open_item import OpenItem, items_of, items_table
+from treasury.month.items.open_item import OpenItem, item_filter, items_of, items_table
 from treasury.month.items.request_items import request_items
 from treasury.month.items.unlisted_items import unlisted_items, unseen_items
 
@@ -57,7 +58,9 @@ _OF_MONEY: Final = ("line", "request", "transfer", "conversion")
 _OF_ANY_MONTH: Final = ("unknown_outcome", "done_twice")
 _KEYS: Final = ("kind", "name", "amount", "signed_amount", "currency", "age", "next_step")
 """The columns to show first."""
-_FILTERS: Final = ("kind", "turn", "month", "blocks", "subject")
+_FILTERS: Final = (
+    "kind", "turn", "month", "blocks", "subject", "owner", "currency", "min_amount",
+)  # fmt: skip
 """The arguments of `OpenItems.select`."""
 _TITLE: Final = "Open items"
 _CODES: Final[Mapping[str, Mapping[str, str]]] = {
@@ -168,16 +171,49 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         month: str | Month | None = None,
         blocks: Blocks | None = None,
         subject: str | None = None,
+        owner: str | None = None,
+        currency: str | None = None,
+        min_amount: str | int | Decimal | None = None,
         **others: object,
     ) -> OpenItems:
-        """Return the items of a kind, turn, month of origin, way of blocking or subject.
+        """Return the items that meet all given conditions.
 
-        A kind is given by its name or its word on screen. Raise InputError for an unknown kind,
-        turn or way of blocking. For any other condition use `table.where(…)` or `df`.
+        For any other condition use `table.where(…)` or `df`.
+
+        Parameters
+        ----------
+        kind
+            The kind, by its name or its word on screen.
+        turn
+            Who acts next: `us`, `colleague`, `provider`, `bank` or `time`.
+        month
+            The month in which the item began.
+        blocks
+            The way in which the item blocks a close.
+        subject
+            The kind of record, such as `line` or `request`.
+        owner
+            The owner as on screen, in any case: a person, or `Treasury`, `Bank`, `Provider`.
+        currency
+            The currency or coin of the amount.
+        min_amount
+            The least amount without its sign, in the currency of each item. Items without an amount
+            are left out.
+
+        Returns
+        -------
+        OpenItems
+            The chosen items, in the order of the list.
+
+        Raises
+        ------
+        InputError
+            If a kind, turn or way of blocking is unknown, or the amount is not exact.
 
         Examples
         --------
         >>> t.open_items("2026-10").select(turn="us", kind="suggested").table
+        >>> t.open_items("2026-10").select(owner="ines", currency="EUR", min_amount=10_000)
         """
         for name in others:
             raise InputError(
@@ -195,8 +231,12 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         kind = None if kind is None else kind_named(kind)
         filters = {"kind": kind, "turn": turn, "month": of, "blocks": blocks, "subject": subject}
         conditions = {name: value for name, value in filters.items() if value is not None}
+        of_amount = item_filter(owner, currency, min_amount)
         return self.where(
-            lambda item: all(getattr(item, name) == value for name, value in conditions.items())
+            lambda item: (
+                all(getattr(item, name) == value for name, value in conditions.items())
+                and of_amount.passes(item.shown_owner, item.currency, item.amount)
+            )
         )
 
     def where(
@@ -302,12 +342,14 @@ def open_items(
     acceptances: Mapping[str, Acceptance] | None = None,
     limits: pa.Table | None = None,
     remarks: pa.Table | None = None,
+    owners: pa.Table | None = None,
 ) -> OpenItems:
     """Return the open items of a month from its facts, each matter once.
 
     `acceptances` are the agreements to carry items, by item id; lapsed ones have no effect.
     `limits` are the amounts below which an item does not block, as in LIMITS. `remarks` are
-    people's remarks on items, as in ITEM_REMARKS.
+    people's remarks on items, as in ITEM_REMARKS, and `owners` the assigned ones, as in
+    ITEM_OWNERS.
     """
     counted = _listed(facts)
     standing, today = acceptances or {}, facts.today
@@ -315,7 +357,7 @@ def open_items(
     weighed = agreed if limits is None else immaterial(agreed, limits)
     remarked = (
         item
-        for item in with_remarks(weighed, remarks, facts.zone)
+        for item in with_remarks(with_owners(weighed, owners), remarks, facts.zone)
         if not (item.kind in SETTLED_BY_REMARK and item.remark)
     )
     return OpenItems(facts.month, tuple(sorted(remarked, key=_place)), facts.r.matches.sql)

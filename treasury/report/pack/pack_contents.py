@@ -5,6 +5,7 @@
     figures/                         as SVG and PNG, with descriptions
     tables/                          every table of the month's results, as Parquet
     inputs/                          every input of the computation
+    attachments/                     the files that people attached, named by their SHA-256
     evidence.json                    the origin of the results, and the hash of every file
 
 Writing the same month again produces the same bytes, except for the PDF and the notebook. On
@@ -14,6 +15,7 @@ another machine, PNG files may differ too.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
@@ -36,6 +38,7 @@ from treasury.core.decoding import decode_json
 from treasury.core.errors import InputError
 from treasury.core.files.regular_files import open_regular
 from treasury.lake.commits import Commit
+from treasury.month.items import pack_name
 from treasury.report.accounting_files import write_beancount, write_csv
 from treasury.report.drawing import figure_png
 from treasury.report.excel import answer_tables, workbook_beside
@@ -45,15 +48,21 @@ from treasury.report.report_page import render_html
 EVIDENCE: Final = "evidence.json"
 LEDGER: Final = "inputs/ledger.csv"
 LEDGER_ACCOUNTS: Final = "inputs/accounts.toml"
+ATTACHED: Final = "attachments/"
 LARGEST_EVIDENCE: Final = 16 << 20
 """Maximum size of the evidence file in bytes."""
 _APART: Final = (".png", ".pdf", ".ipynb")
 
 
-def write_files(closing: Closing, folder: Path) -> Evidence:
+FileContent = Callable[[str], bytes | None]
+"""Returns the bytes of an attached file by its SHA-256, or None if two people removed them."""
+
+
+def write_files(closing: Closing, folder: Path, content: FileContent = lambda _: None) -> Evidence:
     """Write everything except the evidence into the empty `folder`; return the evidence.
 
-    The evidence still lacks the hashes of the files. Raises InputError if the answer has no basis.
+    `content` returns the bytes of attached files. The evidence still lacks the hashes of the files.
+    Raises InputError if the answer has no basis.
     """
     basis = closing.r.basis
     if basis is None or basis.snapshot.commit is None:
@@ -61,6 +70,7 @@ def write_files(closing: Closing, folder: Path) -> Evidence:
             "this answer does not contain its basis", do="close a month of a workspace"
         )
     (folder / "tables").mkdir()
+    _write_attached(closing, folder, content)
     # DuckDB and Arrow work in the background while figures are drawn; the inputs are written first.
     with ThreadPoolExecutor(1) as beside:
         inputs = beside.submit(write_inputs, basis, folder / "inputs")
@@ -83,6 +93,16 @@ def write_files(closing: Closing, folder: Path) -> Evidence:
             further = {name: table for name, table in tables.items() if name not in TABLES}
             hashes = (*closing.fingerprints, *table_marks(further), *booked.result())
             return _evidence(closing, folder, basis.snapshot.commit, hashes, inputs.result())
+
+
+def _write_attached(closing: Closing, folder: Path, content: FileContent) -> None:
+    """Write the bytes of the attached files; their names are made of hash and kind alone."""
+    for row in closing.rolled.attachments.arrow.to_pylist():
+        path = folder / pack_name(row)
+        stored = None if row["state"] == "removed" else content(row["sha256"])
+        if stored is not None:
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(stored)
 
 
 def _write_books(closing: Closing, folder: Path) -> tuple[Fingerprint, ...]:
@@ -121,7 +141,7 @@ def named_files(folder: Path) -> set[str]:
 
 def is_apart(name: str) -> bool:
     """Return True for a file whose bytes may differ when it is made again."""
-    return name.endswith(_APART)
+    return name.endswith(_APART) and not name.startswith(ATTACHED)
 
 
 def file_hashes(folder: Path) -> dict[str, str]:

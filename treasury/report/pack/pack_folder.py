@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -66,12 +66,14 @@ def write_close(
     pdf: bool = False,
     notebook: Path | None = None,
     note: str = "",
+    content: Callable[[str], bytes | None] = lambda _: None,
 ) -> ClosePack:
     """Write a month's pack into `folder`; after a StorageError the previous one is unchanged.
 
-    `notebook` is the workspace for executing the close's notebook, which is put in the pack. Raises
-    InputError if the folder holds files that do not belong to a pack, if the answer does not
-    contain its basis, or if the PDF or the notebook needs a program that is not installed.
+    `content` returns the bytes of attached files by their SHA-256. `notebook` is the workspace for
+    executing the close's notebook, which is put in the pack. Raises InputError if the folder holds
+    files that do not belong to a pack, if the answer does not contain its basis, or if the PDF or
+    the notebook needs a program that is not installed.
     """
     # Imported here, because other commands need neither drawing nor Excel.
     from treasury.report.pack import pack_contents, pdf_printing
@@ -83,7 +85,7 @@ def write_close(
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=folder.parent) as name:
             new = Path(name) / "pack"
             new.mkdir()
-            evidence = pack_contents.write_files(closing, new)
+            evidence = pack_contents.write_files(closing, new, content)
             if pdf:
                 pdf_printing.print_pdf(new / "report.html", new / _PDF)
             if notebook is not None:

@@ -19,6 +19,7 @@ from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.provided_ledger import LedgerFile
 from treasury.close.period_pins import outcomes_hash, reconcile
 from treasury.close.pinned_inputs import DECIDED, MARKED, read_decided_tables, stored_snapshot
+from treasury.close.result_words import count
 from treasury.close.review.controls import CONTROLS
 from treasury.close.roll_forward import ADDS, ITEMS, ROLL_FORWARD, RollForward, month_end
 from treasury.close.valuation.coins.agreed_measurement import COIN_OPENINGS, MEASURED
@@ -32,7 +33,16 @@ from treasury.core.text import clean
 from treasury.matching.rules import Rules
 from treasury.month.decisions.corrections import CORRECTIONS
 from treasury.month.decisions.standing_verdicts import STANDING
-from treasury.month.items import ACCEPTANCES, ACTIONS, ITEM_REMARKS, LIMITS, read_acceptances
+from treasury.month.items import (
+    ACCEPTANCES,
+    ACTIONS,
+    ATTACHMENTS,
+    ITEM_OWNERS,
+    ITEM_REMARKS,
+    LIMITS,
+    pack_name,
+    read_acceptances,
+)
 from treasury.month.question import Question
 from treasury.month.reconciliation import Basis
 from treasury.month.standing_knowledge import run_knowledge
@@ -44,6 +54,7 @@ from treasury.report.pack.other_models import (
     version_needed,
 )
 from treasury.report.pack.pack_contents import (
+    ATTACHED,
     EVIDENCE,
     LEDGER,
     LEDGER_ACCOUNTS,
@@ -64,9 +75,31 @@ def compare_with_inputs(folder: Path) -> Recomputed:
     evidence, findings = read_sealed(folder)
     if findings:
         return Recomputed(tuple(findings))
-    if has_other_models(evidence.code):
-        return _compare_other_models(folder, evidence)
-    return _compare_again(folder, evidence)
+    attached = _noted(folder / "tables" / "item_attachments.parquet", ATTACHMENTS)
+    if findings := [*wrong_attachments(evidence, attached)]:
+        return Recomputed(tuple(findings))
+    absent = absent_attachments(evidence, attached)
+    notes = (f"{count(len(absent), 'attached file')} not in the pack: removed, or left out",)
+    again = _compare_other_models if has_other_models(evidence.code) else _compare_again
+    result = again(folder, evidence)
+    return msgspec.structs.replace(result, notes=result.notes + notes[: len(absent)])
+
+
+def wrong_attachments(evidence: Evidence, attached: pa.Table) -> Iterator[Finding]:
+    """Yield the files in the pack's folder of attachments that are not the attached ones."""
+    hashes = {pack_name(row): row["sha256"] for row in attached.to_pylist()}
+    for name in sorted({*evidence.files, *evidence.apart}):
+        if name.startswith(ATTACHED) and evidence.files.get(name) != hashes.get(name, ""):
+            yield Finding(name, "is not the attached file: its hash is another one")
+
+
+def absent_attachments(evidence: Evidence, attached: pa.Table) -> dict[str, str]:
+    """Return the hashes of attached files that the pack should contain and does not, by name."""
+    return {
+        pack_name(row): row["sha256"]
+        for row in attached.to_pylist()
+        if row["state"] != "removed" and pack_name(row) not in evidence.files
+    }
 
 
 def _compare_other_models(folder: Path, evidence: Evidence) -> Recomputed:
@@ -111,7 +144,9 @@ def _compare_again(folder: Path, evidence: Evidence) -> Recomputed:
         accepted=read_acceptances(_table(tables / "accepted_items.parquet", ACCEPTANCES)),
         limits=_table(tables / "materiality.parquet", LIMITS),
         remarks=_table(tables / "item_remarks.parquet", ITEM_REMARKS),
-        acts=lambda: _later_table(tables / "controls.parquet", CONTROLS),
+        acts=lambda: _noted(tables / "controls.parquet", CONTROLS),
+        owners=_noted(tables / "item_owners.parquet", ITEM_OWNERS),
+        attachments=_noted(tables / "item_attachments.parquet", ATTACHMENTS),
         coins=CoinHistory(
             measured=_table(tables / "coins_measured.parquet", MEASURED),
             openings=_table(tables / "coin_openings.parquet", COIN_OPENINGS),
@@ -136,8 +171,8 @@ def _compare_again(folder: Path, evidence: Evidence) -> Recomputed:
     return Recomputed(tuple(findings), tuple(notes), closing.sql)
 
 
-def _later_table(path: Path, schema: pa.Schema) -> pa.Table:
-    """Return a table that packs of earlier versions lack; empty without it."""
+def _noted(path: Path, schema: pa.Schema) -> pa.Table:
+    """Return a table that packs without such notes, or of earlier versions, lack."""
     return _table(path, schema) if path.is_file() else schema.empty_table()
 
 
@@ -187,6 +222,11 @@ def compare_again(evidence: Evidence, closing: Closing, notes: list[str]) -> lis
             for name_in_pack, digest in file_hashes(remade).items()
             if not is_apart(name_in_pack)
         }
+    own_files = {
+        name_in_pack: digest
+        for name_in_pack, digest in evidence.files.items()
+        if not name_in_pack.startswith(ATTACHED)
+    }
     computed, sealed = (
         {table.name: table for table in answer if table.rows is not None}
         for answer in (again.answer, evidence.answer)
@@ -196,7 +236,7 @@ def compare_again(evidence: Evidence, closing: Closing, notes: list[str]) -> lis
         computed = {name: computed[name] for name in computed.keys() - (LATER - sealed.keys())}
     apart = [f"table {name}" for name in _differing(sealed, computed)]
     if same_code:
-        apart += _differing(evidence.files, hashes)
+        apart += _differing(own_files, hashes)
     findings = [Finding(name, "is not reproduced from its inputs") for name in apart]
     if same_code:
         facts = (msgspec.json.decode(encode(version)) for version in (evidence, again))

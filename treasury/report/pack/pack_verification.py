@@ -34,7 +34,11 @@ from treasury.lake import Lake
 from treasury.report.pack.other_models import (
     compare_with_journal,
 )
-from treasury.report.pack.pack_recomputation import compare_again, question_of
+from treasury.report.pack.pack_recomputation import (
+    absent_attachments,
+    compare_again,
+    question_of,
+)
 from treasury.report.pack.sealed_pack import Finding, Recomputed, read_sealed
 from treasury.report.pack.verification_process import recompute
 
@@ -115,7 +119,10 @@ def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
         except TreasuryError as error:
             findings = [Finding("workspace", error.what)]
         else:
-            findings = compare_again(evidence, closing, notes)
+            findings = [
+                *_absent(evidence, closing, journal),
+                *compare_again(evidence, closing, notes),
+            ]
     return msgspec.structs.replace(
         alone,
         against="from its own inputs, from the pinned commit and the journal"
@@ -124,6 +131,14 @@ def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
         findings=tuple(findings),
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _absent(evidence: Evidence, closing: Closing, journal: Journal) -> Iterator[Finding]:
+    """Yield the attached files that the pack lacks, although nobody removed their bytes."""
+    absent = absent_attachments(evidence, closing.rolled.attachments.arrow)
+    for name, sha256 in absent.items():
+        if journal.file_content(sha256) is not None:
+            yield Finding(name, "is missing from the pack, and was not removed")
 
 
 def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing:

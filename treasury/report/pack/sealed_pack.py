@@ -26,8 +26,8 @@ from treasury.report.pack.pack_contents import EVIDENCE, LARGEST_EVIDENCE
 
 _LARGEST_FILE: Final = 8 << 30
 """Maximum size of a file in a pack, in bytes."""
-_MOST_FILES: Final = 1_000
-"""Maximum number of files and folders that are checked: a pack has about sixty."""
+_MOST_FILES: Final = 5_000
+"""Maximum number of files and folders that are checked: a pack has about sixty of its own."""
 _MOST_FINDINGS: Final = 1_000
 _LARGEST_NUMBER: Final = 1 << 53
 _YEARS: Final = range(1990, 2200)

@@ -1,7 +1,8 @@
 """Owners of open items, accounts and checklist steps: who follows each up.
 
-The owner of a checklist step applies to later months too, until another one is named. The owner in
-a proposal to carry an item comes first while the proposal is valid.
+An item about an account's statements, balance or ledger has the account's owner unless it has its
+own. The owner of a checklist step applies to later months too, until another one is named. The
+owner in a proposal to carry an item comes first while the proposal is valid.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from treasury.core.tables.column_types import INSTANT, INTEGER, TEXT
 from treasury.core.tables.schemas import grouped_schema
 from treasury.journal import Entry
 from treasury.journal.chain import reads_entries
-from treasury.month.items.notes.note_subjects import step_id
+from treasury.month.items.notes.note_subjects import ACCOUNT, step_id
 from treasury.month.items.open_item import OpenItem
 
 ASSIGNED: Final = "item.assigned"
+_OF_ACCOUNTS: Final = ("statement", "balance", "ledger")
+"""Subjects of items about an account; their ids begin with its number."""
 ITEM_OWNERS: Final = grouped_schema(
     (INTEGER, "seq"), (TEXT, "item_id", "owner", "assigned_by"), (INSTANT, "assigned_at")
 )
@@ -55,12 +58,17 @@ def owners_of(owners: pa.Table | None) -> dict[str, str]:
 def with_owners(items: Iterable[OpenItem], owners: pa.Table | None) -> list[OpenItem]:
     """Return the items with the owners that people assigned, unless a carried item has one."""
     named = owners_of(owners)
-    return [
-        msgspec.structs.replace(item, owner=named[item.item_id])
-        if item.owner is None and item.item_id in named
-        else item
-        for item in items
-    ]
+    if not named:
+        return list(items)
+    owned = []
+    for item in items:
+        owner = named.get(item.item_id)
+        if owner is None and item.subject in _OF_ACCOUNTS:
+            account = item.subject_id.partition("/")[0]
+            owner = named.get(f"{ACCOUNT}{account}")
+        is_open = item.owner is None and owner is not None
+        owned.append(msgspec.structs.replace(item, owner=owner) if is_open else item)
+    return owned
 
 
 def step_owner(owners: pa.Table | None, title: str, month: Month) -> str:

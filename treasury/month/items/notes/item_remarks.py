@@ -1,4 +1,4 @@
-"""Remarks on open items: the conversation about an item, with author and place in the journal.
+"""Remarks on open items, accounts and checklist steps, with author and place in the journal.
 
 These remarks do not change an item's state. The remarks in `decisions.remarks` do, such as "marked
 sent" on a request. Both are shown with the item.
@@ -6,7 +6,7 @@ sent" on a request. Both are shown with the item.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import tzinfo
 from typing import Any, Final
 
@@ -34,9 +34,10 @@ ITEM_REMARKS: Final = grouped_schema(
     (INTEGER, "answers"),
     (TEXT, "answered_by"),
 )
-"""One row per remark in order; `answers` is the place of the remark that it answers.
+"""One row per remark in order; `item_id` is as in ATTACHMENTS.
 
-`answered_by` is the person who last answered this remark.
+`answers` is the place of the remark that it answers, `answered_by` the person who last answered
+this remark.
 """
 
 
@@ -66,28 +67,35 @@ def with_remarks(
     items: Iterable[OpenItem], remarks: pa.Table | None, zone: tzinfo
 ) -> list[OpenItem]:
     """Return the items with their last remarks as text; days are in the reporting time zone."""
-    by_item: dict[str, list[Mapping[str, Any]]] = {}
-    names: dict[int, str] = {}
-    for row in table_rows(remarks):
-        by_item.setdefault(row["item_id"], []).append(row)
-        names[row["seq"]] = row["remarked_by"]
+    words = remark_words(remarks, zone)
     return [
-        msgspec.structs.replace(item, remark=_words(item, by_item[item.item_id], names, zone))
-        if item.item_id in by_item
+        msgspec.structs.replace(
+            item, remark=" · ".join(filter(None, (item.remark, words[item.item_id])))
+        )
+        if item.item_id in words
         else item
         for item in items
     ]
 
 
-def _words(
-    item: OpenItem, thread: Sequence[Mapping[str, Any]], names: Mapping[int, str], zone: tzinfo
-) -> str:
-    """Return the item's own remark and its last remarks, the latest last."""
-    words = [item.remark] if item.remark else []
-    if len(thread) > _SHOWN:
-        words.append(f"{len(thread) - _SHOWN} earlier remarks")
-    for row in thread[-_SHOWN:]:
-        day = row["remarked_at"].astimezone(zone)
-        to = f" to {clean(names[row['answers']])}" if row["answers"] in names else ""
-        words.append(f"{clean(row['remarked_by'])}{to}, {day:%-d %b}: {clean(row['remark'])}")
-    return " · ".join(words)
+def remark_words(remarks: pa.Table | None, zone: tzinfo) -> dict[str, str]:
+    """Return the last remarks on each item, account and step as text, the latest last, by its id.
+
+    Days are in the reporting time zone.
+    """
+    threads: dict[str, list[Mapping[str, Any]]] = {}
+    names: dict[int, str] = {}
+    for row in table_rows(remarks):
+        threads.setdefault(row["item_id"], []).append(row)
+        names[row["seq"]] = row["remarked_by"]
+    words: dict[str, str] = {}
+    for subject, thread in threads.items():
+        earlier = len(thread) - _SHOWN
+        parts = [f"{earlier} earlier {'remark' if earlier == 1 else 'remarks'}"] * (earlier > 0)
+        for said in thread[-_SHOWN:]:
+            day = said["remarked_at"].astimezone(zone)
+            to = f" to {clean(names[said['answers']])}" if said["answers"] in names else ""
+            by, text = clean(said["remarked_by"]), clean(said["remark"])
+            parts.append(f"{by}{to}, {day:%-d %b}: {text}")
+        words[subject] = " · ".join(parts)
+    return words
