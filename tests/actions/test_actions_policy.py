@@ -10,7 +10,8 @@ import pytest
 from action_practice import TREASURY, Practice, refused, request_fields, transfer_fields
 
 from treasury.actions import KINDS, POLICY_FILE, AssetAmount, load_policy
-from treasury.core.errors import InputError, SettingsError
+from treasury.actions.policies.policy import CARRY, CLOSE
+from treasury.core.errors import ActionRefused, InputError, SettingsError
 from treasury.journal import Actor
 from treasury.journal.person_names import same_person
 
@@ -261,3 +262,43 @@ def test_decisions_by_one_person_count_against_the_daily_limit(practice: Practic
     assert len(practice.ines.propose_drafts(*drafted)) == 2
     # Each person has their own daily limit.
     assert propose(practice, "40", person="jonas") == "A-4"
+
+
+def test_a_rule_for_carrying_or_closing_must_name_it_and_cannot_change_the_number_of_people(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, '[[rules]]\nkinds = ["*"]\nat_most = {EUR = "1.00"}\napprove = ["nora"]\n')
+    euros = AssetAmount("EUR", Decimal(500))
+    ines = Actor("ines", "environment")
+    load_policy(tmp_path).check("approve", CARRY, euros, ines, ())
+    write(tmp_path, RULE + '["month.*"]\nat_most = {EUR = "499.99"}\napprove = ["ines", "nora"]\n')
+    load_policy(tmp_path).check("approve", CARRY, euros, ines, ())
+    with pytest.raises(ActionRefused, match=r"EUR 500\.00 is more than one may approve") as refusal:
+        load_policy(tmp_path).check("approve", CLOSE, euros, ines, ())
+    assert "month.close: EUR 499.99" in str(refusal.value)
+    assert "the limit holds for ines and nora" in str(refusal.value)
+    dollars = AssetAmount("USDC", Decimal("0.01"))
+    with pytest.raises(ActionRefused, match=r"USDC 0\.010000 is more .* USDC 0\.000000"):
+        load_policy(tmp_path).check("approve", CLOSE, dollars, ines, ())
+    with pytest.raises(ActionRefused, match=r"bert may not approve month\.close.*ines or nora"):
+        load_policy(tmp_path).check("approve", CLOSE, None, Actor("bert", "environment"), ())
+    for key in ("people = 3", 'two_people_from = {EUR = "1.00"}', 'per_day = {EUR = "1.00"}'):
+        write(tmp_path, f'{RULE}["month.close"]\n{key}\n')
+        with pytest.raises(SettingsError, match=r"line 3: .* has no effect on month\.close"):
+            load_policy(tmp_path)
+    write(tmp_path, f'{RULE}["item.carri"]\n')
+    with pytest.raises(SettingsError, match=r"item\.carry"):
+        load_policy(tmp_path)
+
+
+def test_a_daily_limit_names_who_may_decide_instead(tmp_path: Path) -> None:
+    write(tmp_path, RULE + '["item.carry"]\nper_day = {EUR = "9.00"}\napprove = ["ines", "nora"]\n')
+    spent = [AssetAmount("EUR", Decimal(6))]
+    euros = AssetAmount("EUR", Decimal("3.01"))
+    policy = load_policy(tmp_path)
+    with pytest.raises(
+        ActionRefused, match=r"EUR 9\.01 is more than one may approve in a day"
+    ) as refusal:
+        policy.check("approve", CARRY, euros, Actor("ines", "environment"), spent)
+    assert "EUR 9.00; nothing was decided" in str(refusal.value)
+    assert "decided by nora, or wait until tomorrow" in str(refusal.value)

@@ -15,6 +15,7 @@ from treasury.actions.kinds.kind import AssetAmount, Kind
 from treasury.actions.policies.policy import Policy
 from treasury.core.errors import ActionRefused, InputError
 from treasury.journal import Actor, Draft
+from treasury.journal.decision_log import in_bulk
 from treasury.journal.person_names import same_name, same_person
 
 _Drafts = list[Draft]
@@ -137,7 +138,7 @@ class ActionDecisions(ActionReader):
                 proposal(confirmed, self._book.next_id(place), nonce if place == 0 else None)
                 for place, confirmed in enumerate(drafts)
             ]
-            return [*self._context.policy_drafts(policy, actor), *proposals]
+            return [*self._context.policy_drafts(policy, actor), *in_bulk(proposals)]
 
         added = self._book.decide(entries)
         return tuple(self._book.get(e.subject) for e in added if e.kind == "action.proposed")
@@ -271,7 +272,7 @@ class ActionDecisions(ActionReader):
                 approvals.append(
                     action.draft("approved", actor, needed=needed, reason=reason, **agreed)
                 )
-            return [*self._context.policy_drafts(policy, actor), *approvals]
+            return [*self._context.policy_drafts(policy, actor), *in_bulk(approvals)]
 
         self._book.decide(entries, thorough=True)
         return tuple(self._book.get(action_id) for action_id in ids)

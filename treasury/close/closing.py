@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, Final
 from zoneinfo import ZoneInfo
 
@@ -31,6 +31,7 @@ from treasury.close.ledger.provided_ledger import LedgerFile, compare_with, jour
 from treasury.close.ledger.transit_bridge import TransitBridge, transit_bridge
 from treasury.close.request_waits import funding_waits
 from treasury.close.result_words import count, title_words
+from treasury.close.review.controls import CONTROLS, Controls, controls_of, journaled_acts
 from treasury.close.roll_forward import ITEMS, ROLL_FORWARD
 from treasury.close.stored_answers import Answers, read_answers
 from treasury.close.valuation.coins.coin_accounts import CoinAccounts, CoinHistory, coin_accounts
@@ -84,7 +85,8 @@ class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     carries, as in ATTACHMENTS. These use the journal's entries up to `agreed_to`. `coins` are the
     opening coins, and `exposure_limits` the limits on money with the provider, as in
     EXPOSURE_LIMITS. `decisions` counts the journal's decisions up to `head`. `journal_problem` is
-    why the journal does not verify, or empty.
+    why the journal does not verify, or empty. `acts` returns the acts behind the close, as in
+    CONTROLS; it is called on demand.
     """
 
     printed: ClassVar[Sequence[str]] = ("roll_forward",)
@@ -113,6 +115,7 @@ class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     decisions: int = 0
     head: Head | None = None
     journal_problem: str = ""
+    acts: Callable[[], pa.Table] = CONTROLS.empty_table
 
     @property
     def roll_forward(self) -> Table:
@@ -246,6 +249,11 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
         return remark_words(self.rolled.remarks.arrow, self.zone)
 
     @cached_property
+    def controls(self) -> Controls:
+        """Who prepared, accepted and signed the month, and how each person was identified."""
+        return controls_of(self.rolled.acts(), self.zone, len(self.rolled.late))
+
+    @cached_property
     def fingerprints(self) -> tuple[Fingerprint, ...]:
         """The hashes of the answer's tables, its SQL and its rules."""
         return fingerprints(self.r)
@@ -320,6 +328,7 @@ def closing_of(
 
 
 def closing_from(
+    journal: Journal,
     examined: period_pins.Examined,
     zone: ZoneInfo,
     *,
@@ -359,10 +368,9 @@ def closing_from(
     closing = closing_of(
         examined.answer, zone, rolled, period=period, preparation=preparation, ledger=ledger
     )
-    return msgspec.structs.replace(
-        closing,
-        rolled=msgspec.structs.replace(rolled, attachments=_attached(closing, agreed)),
-    )
+    rolled = msgspec.structs.replace(rolled, attachments=_attached(closing, agreed))
+    closing = msgspec.structs.replace(closing, rolled=rolled)
+    return with_acts(closing, journal, until=examined.decided.until)
 
 
 def _attached(closing: Closing, agreed: Sequence[Entry]) -> pa.Table:
@@ -373,6 +381,21 @@ def _attached(closing: Closing, agreed: Sequence[Entry]) -> pa.Table:
     )
     since = max(before, default=0)
     return attached_in(attachment_table(agreed), month, closing.items.by_id, since)
+
+
+def with_acts(closing: Closing, journal: Journal, *, until: datetime | None = None) -> Closing:
+    """Return a closing with the acts of people up to its signature, or up to its last input.
+
+    Acts after `until` are left out.
+    """
+    rolled = closing.rolled
+    last = 0 if rolled.head is None else rolled.head.seq
+    if closing.period is not None:
+        last = closing.period.entry.seq
+    elif closing.preparation is not None:
+        last = max(rolled.agreed_to, closing.preparation.entry.seq)
+    acts = partial(journaled_acts, journal, closing.r.month, seq=last, until=until)
+    return msgspec.structs.replace(closing, rolled=msgspec.structs.replace(rolled, acts=acts))
 
 
 def stored_answers(closing: Closing) -> Answers:
@@ -414,7 +437,7 @@ def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
     agreed = [entry for entry in read_decided(journal).entries if entry.seq < period.entry.seq]
     ledger = journaled_ledger(agreed, close, close.preparation or period.entry)
     zone = examined.knowledge.question.zone
-    closing = closing_from(examined, zone, period=period, ledger=ledger, agreed=agreed)
+    closing = closing_from(journal, examined, zone, period=period, ledger=ledger, agreed=agreed)
     apart = period_pins.difference_from_close(close, examined)
     if not apart:
         now = stored_answers(closing).tables

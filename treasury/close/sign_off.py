@@ -15,11 +15,13 @@ from typing import Any
 
 import msgspec
 
-from treasury.actions.policies.policy import Policy
+from treasury.actions.kinds.kind import AssetAmount
+from treasury.actions.policies.policy import CLOSE, Policy
 from treasury.close import period_pins
-from treasury.close.closing import Closing, closing_from, stored_answers
+from treasury.close.closing import Closing, closing_from, stored_answers, with_acts
 from treasury.close.ledger.provided_ledger import LedgerFile, journaled_ledger
 from treasury.close.pinned_inputs import read_tables
+from treasury.close.review.controls import policy_drafts
 from treasury.close.signing.step_sentences import (
     CloseStep,
     actor_words,
@@ -32,6 +34,7 @@ from treasury.close.signing.step_sentences import (
 from treasury.close.stored_answers import write_answers
 from treasury.core.calendar import Month
 from treasury.core.errors import ActionRefused, InputError, NothingStored
+from treasury.core.money import totals
 from treasury.core.tables.column_texts import value_text
 from treasury.journal import Actor, Entry, Journal, period_history
 from treasury.journal.decision_log import Decided, decide, read_decided
@@ -88,7 +91,7 @@ def prepare_month(
             raise NothingStored("nothing is stored yet", do="run `treasury sync` first")
         basis = period_pins.basis_on(snapshot, question, decided)
         examined = period_pins.examine(journal, lake, basis, decided).require_tied()
-        closing = closing_from(examined, question.zone, ledger=ledger)
+        closing = closing_from(journal, examined, question.zone, ledger=ledger)
         refusal = prepare_refusal(question, decided.entries, closing.items, policy, actor)
         if refusal is not None:
             return [], PreparedMonth(closing=closing, refusal=refusal)
@@ -128,9 +131,9 @@ def prepare_month(
             text=text,
         )
         beside = [] if ledger is None else [ledger.draft(close.month, actor)]
-        return [*beside, Draft(period_history.PREPARE, close.month, close, actor)], PreparedMonth(
-            closing=closing
-        )
+        saved = policy_drafts(journal, policy, actor)
+        prepared = Draft(period_history.PREPARE, close.month, close, actor)
+        return [*saved, *beside, prepared], PreparedMonth(closing=closing)
 
     # A month that is only shown needs no error: its open items show the problem.
     if show and journal.problem():
@@ -140,7 +143,7 @@ def prepare_month(
         return prepared
     preparation = period_history.preparations(added)[str(question.month)]
     closing = msgspec.structs.replace(prepared.closing, preparation=preparation)
-    return msgspec.structs.replace(prepared, closing=closing)
+    return msgspec.structs.replace(prepared, closing=with_acts(closing, journal))
 
 
 def prepared_month(
@@ -167,8 +170,9 @@ def sign_month(
     confirmed, and `agreed_to` the last journal entry with an agreement that the pack contains.
 
     Raise ActionRefused if the signer prepared it and the policy asks for two people, if the name of
-    the signer is only claimed in production, if an item blocks without acceptance, if the prepared
-    result cannot be reproduced, or if it is no longer what the signer reviewed. An interrupted
+    the signer is only claimed in production, if an item blocks without acceptance, if the carried
+    amounts exceed the policy's limits for `month.close`, if the prepared result cannot be
+    reproduced, or if it is no longer what the signer reviewed. An interrupted
     signature can simply be repeated.
     """
     policy.check_identity(actor)
@@ -186,6 +190,7 @@ def sign_month(
         require_unaltered(lake, pinned, read_tables())
         closing, examined = _examined(journal, lake, preparation, decided.entries)
         _require_as_prepared(preparation, closing, examined, decided.entries)
+        _check_limits("approve", closing.items, policy, actor)
         if agreed_to is not None and closing.rolled.agreed_to != agreed_to:
             raise ActionRefused(
                 f"{month} has new agreements or remarks since its pack was written",
@@ -207,13 +212,15 @@ def sign_month(
                 lake.workspace, preparation.close.name, {**answers.tables, **examined.end.tables()}
             ),
         )
-        return [Draft(period_history.CLOSE, close.month, close, actor)], (decided, closing)
+        signed = Draft(period_history.CLOSE, close.month, close, actor)
+        return [*policy_drafts(journal, policy, actor), signed], (decided, closing)
 
     added, (decided, closing) = decide(journal, build, thorough=True)
     period = period_history.closed_periods(decided.after(added).entries)[str(month)]
     if closing is None:
         return period, None
-    return period, msgspec.structs.replace(closing, period=period, preparation=None)
+    closing = msgspec.structs.replace(closing, period=period, preparation=None)
+    return period, with_acts(closing, journal)
 
 
 def withdraw_preparation(
@@ -261,6 +268,7 @@ def _examined(
     examined = period_pins.examine_again(journal, lake, close)
     ledger = journaled_ledger(agreed, close, preparation.entry)
     closing = closing_from(
+        journal,
         examined,
         examined.knowledge.question.zone,
         ledger=ledger,
@@ -386,6 +394,10 @@ def prepare_refusal(
         return refusal
     blocking = items.blocking.where(lambda item: item.proposed_by is None)
     if not len(blocking):
+        try:
+            _check_limits("propose", items, policy, actor)
+        except ActionRefused as refusal:
+            return refusal
         return None
     never = blocking.select(blocks="never acceptable")
     carry = (
@@ -398,6 +410,23 @@ def prepare_refusal(
         if len(never)
         else f"settle these, or {carry}",
     )
+
+
+def _check_limits(verb: str, items: OpenItems, policy: Policy, actor: Actor) -> None:
+    """Raise ActionRefused if this person may not close a month that carries these items.
+
+    The amount is the total of the items that people carry, in each currency. An amount that another
+    item contains counts once.
+    """
+    carried = items.where(lambda item: item.proposed_by is not None)
+    sums = totals(
+        (item.currency, abs(item.counted_amount))
+        for item in carried
+        if item.counted_amount is not None
+    )
+    policy.check(verb, CLOSE, None, actor, ())
+    for currency in sorted(sums):
+        policy.check(verb, CLOSE, AssetAmount(currency, sums[currency]), actor, ())
 
 
 def _require_as_prepared(

@@ -7,6 +7,7 @@ not change this state.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final, TypeVar
@@ -15,7 +16,7 @@ import msgspec
 
 from treasury.core.errors import InputError
 from treasury.journal.chain import Entry, Head
-from treasury.journal.decision_history import MATCH
+from treasury.journal.decision_history import MATCH, SHEET
 from treasury.journal.journal_store import Draft, Journal
 
 Plan = TypeVar("Plan")
@@ -32,6 +33,8 @@ _KINDS: Final = (
 )
 """Kinds of entries on which later decisions depend."""
 _ACTIONS: Final = "action."
+BULK: Final = "bulk"
+"""Field of a decision's body: words such as `in bulk, 12 items`, if it was made for several."""
 
 
 class Decided(msgspec.Struct, frozen=True):
@@ -127,7 +130,23 @@ def decide(
     def drafts(head: Head) -> Sequence[Draft]:
         planned, plan = build(read_decided(journal, head=head))
         plans[:] = [plan]
-        return planned
+        return in_bulk(planned)
 
     added = journal.decide(drafts, rests_on=_KINDS, thorough=thorough)
     return added, plans[0]
+
+
+def in_bulk(drafts: Sequence[Draft]) -> list[Draft]:
+    """Return the drafts; those about several items of one kind say so in their body.
+
+    Rows of a decision sheet are decided one by one, and are left unchanged.
+    """
+    numbers = Counter(draft.kind for draft in drafts)
+    return [
+        msgspec.structs.replace(
+            draft, body=draft.body | {BULK: f"in bulk, {numbers[draft.kind]} items"}
+        )
+        if numbers[draft.kind] > 1 and isinstance(draft.body, dict) and SHEET not in draft.body
+        else draft
+        for draft in drafts
+    ]

@@ -31,6 +31,7 @@ from treasury.close.result_words import (
     outcome_word,
     title_words,
 )
+from treasury.close.review.controls import CONTROL_KINDS, CONTROLS
 from treasury.close.roll_forward import ITEMS, ROLL_FORWARD
 from treasury.close.valuation.coins.coin_accounts import COIN_MOVEMENTS, COINS
 from treasury.close.valuation.coins.coin_events import COIN_UNPROVED
@@ -83,6 +84,7 @@ _TABLES: Final = (
     ("Requests rolled forward", "requests_rolled_forward", ITEMS),
     ("Earlier lines", "earlier_lines", None),
     ("Late items", "late_items", LATE_ITEMS),
+    ("Controls", "controls", CONTROLS),
     ("Remarks", "", None),
     ("Ledger", "ledger", LEDGER),
 )
@@ -183,6 +185,9 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
         "coin_lots_before": closing.rolled.coins.lots,
         "coin_events_before": closing.rolled.coins.events,
     }
+    acts = closing.controls.acts.arrow
+    if acts.num_rows:  # A pack of a month without decisions has no table of them.
+        tables["controls"] = acts
     # Packs of earlier versions lack these two tables.
     for name in ("attachments", "owners"):
         noted = getattr(closing.rolled, name).arrow
@@ -205,6 +210,7 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
     closing.exposure.sheets()
     whole = {
         "ledger": LEDGER.empty_table(),
+        "controls": CONTROLS.empty_table(),
         "in_transit_bridge": closing.bridge.rows.arrow,
         **answer_tables(closing),
     }
@@ -270,6 +276,8 @@ def _word(sheet: str, column: str, code: str | None) -> str | None:
         return KINDS[code].label
     if sheet == "Open items" and column == "turn":
         return OWNERS[cast("Turn", code)]
+    if sheet == "Controls" and column == "kind":
+        return CONTROL_KINDS[code]
     word = str(in_words(column, code))
     if word == code and "_" in code:
         word = code.replace("_", " ")

@@ -49,6 +49,7 @@ from treasury.report.grids import (
     make_cell,
     make_grid,
 )
+from treasury.report.review_sections import controls_section
 from treasury.report.screen import overdue_words
 from treasury.report.screens.month_status import open_words
 
@@ -101,6 +102,7 @@ def sections(closing: Closing) -> list[Section]:
         coins_section(closing.coins),
         exposure_section(closing.exposure, unread=unread_words(closing)),
         flows_section(closing.cash, r.month),
+        controls_section(closing),
         decisions_section(r, zone),
         *_attached(closing),
         earlier_section(r, closing.rolled.late.arrow, zone),

@@ -49,6 +49,7 @@ from treasury.workspace.stores import WorkspaceStores, month_of
 if TYPE_CHECKING:
     from treasury.close.closing import Closing, VerifiedMonth
     from treasury.close.ledger.provided_ledger import LedgerFile
+    from treasury.close.review.controls import Controls
     from treasury.close.sign_off import PreparedMonth
     from treasury.close.signing.step_sentences import CloseStep
 
@@ -330,6 +331,7 @@ class Periods(Facade):
         else:
             ledger_file = self._ledger(month, ledger)
         return closing_from(
+            t.journal,
             examine(t.journal, t.lake, self._basis(month, decided), decided),
             t.settings.zone,
             ledger=ledger_file,
@@ -474,6 +476,34 @@ class Periods(Facade):
         except InputError as refusal:
             return msgspec.structs.replace(step_now, refusal=refusal)
         return step_now
+
+    def controls(self, month: str | Month | None = None) -> Controls:
+        """Return who prepared, accepted and signed a month, and each act that needs a look.
+
+        A month has the acts journaled after the signature of the month closed before it. A closed
+        month ends with its own signature, an open one with the last act.
+
+        Parameters
+        ----------
+        month
+            The month; default: the last one that ended.
+
+        Returns
+        -------
+        Controls
+            `acts` has one row per act, with the person, how the person was identified, and whether
+            it was made alone, in bulk or against a contradiction. `counts` has their numbers.
+
+        Raises
+        ------
+        NothingStored
+            If nothing is stored about the month.
+
+        Examples
+        --------
+        >>> t.periods.controls("2026-10").acts.where(alone=True)
+        """
+        return self.month(month).controls
 
     def list(self) -> Table:
         """List all closes, and the preparations that await a signature.

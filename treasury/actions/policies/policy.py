@@ -12,6 +12,11 @@ propose, if no approval is needed) in a day of the reporting time zone, for all 
 together. An unverified name is treated as a name from the environment. With `signed = true`, every
 journal entry after number `signed_after` has to be signed by a key of its author.
 
+Rules also hold for `item.carry` (proposing and accepting to carry an open item past a close) and
+`month.close` (preparing and signing a month): `propose` and `approve` name the people, `at_most`
+and `per_day` limit the amounts. Both always take two people. Only a pattern that begins with
+`item.` or `month.` names them, so a rule for `*` is about actions only.
+
 Two people put the following tables in force: `materiality` (the largest open items that do not
 block a close), `coins` (how coins are measured) and `exposure` (how much the provider may hold).
 """
@@ -55,6 +60,19 @@ _LONGEST_TERM: Final = 3600
 """Maximum sending term in seconds. An interrupted action cannot be settled during its term."""
 
 Limits = Mapping[str, Decimal]
+
+
+class DeskKind(msgspec.Struct, frozen=True):
+    """A decision at the desk that a rule may limit, although nothing is sent to a service."""
+
+    name: str
+
+
+CARRY: Final = DeskKind("item.carry")
+"""Carrying an open item past a close: one person proposes it, another approves."""
+CLOSE: Final = DeskKind("month.close")
+"""Closing a month: preparing is proposing, signing is approving."""
+_DESK_KINDS: Final = frozenset({CARRY.name, CLOSE.name})
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -126,9 +144,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             keys=read_keys(self.keys), required=self.signed, after=self.signed_after
         )
 
-    def rule(self, kind: Kind) -> Rule:
+    def rule(self, kind: Kind | DeskKind) -> Rule:
         """Return the first rule that names the kind, or the default rule."""
-        naming = (r for r in self.rules if any(fnmatchcase(kind.name, k) for k in r.kinds))
+        naming = (r for r in self.rules if any(_names(k, kind.name) for k in r.kinds))
         return next(naming, Rule(kinds=(kind.name,)))
 
     def people(self, kind: Kind, money: AssetAmount | None, facts: Iterable[Fact] = ()) -> int:
@@ -197,7 +215,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def check(
         self,
         verb: str,
-        kind: Kind,
+        kind: Kind | DeskKind,
         money: AssetAmount | None,
         actor: Actor,
         today: Iterable[AssetAmount],
@@ -220,22 +238,35 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             )
         if money is None:
             return
-        self._hold(rule.at_most, money.currency, money.amount, f"may {verb} {kind.name}", so)
+        names = "everybody" if EVERYBODY in allowed else " and ".join(allowed)
+        do = f"the limit holds for {names}: have at_most of that rule changed in {POLICY_FILE}"
+        self._hold(rule.at_most, money, f"may {verb} {kind.name}", so=so, do=do)
         spent = [amount.amount for amount in today if amount.currency == money.currency]
         whole = total([*spent, money.amount])
-        self._hold(rule.per_day, money.currency, whole, f"may {verb} in a day", so)
+        others = [name for name in allowed if not same_name(name, actor.name)]
+        who = "a colleague" if EVERYBODY in allowed else " or ".join(others)
+        do = f"have {f'it decided by {who}' if who else 'a person added to that rule'}, or wait"
+        do += f" until tomorrow, or have per_day of that rule changed in {POLICY_FILE}"
+        day = msgspec.structs.replace(money, amount=whole)
+        self._hold(rule.per_day, day, f"may {verb} in a day", so=so, do=do)
 
     def _hold(
-        self, limits: Limits | None, currency: str, amount: Decimal, permission: str, so: str
+        self,
+        limits: Limits | None,
+        money: AssetAmount,
+        permission: str,
+        *,
+        so: str,
+        do: str,
     ) -> None:
         if limits is None:
             return
-        limit = limits.get(currency, Decimal(0))
-        if amount > limit:
+        limit = limits.get(money.currency, Decimal(0))
+        if money.amount > limit:
             raise ActionRefused(
-                f"{format_amount(amount, currency)} is more than one {permission}:"
-                f" {format_amount(limit, currency)}; {so}",
-                do=f"ask a person whom {POLICY_FILE} allows more, or change the policy",
+                f"{money} is more than one {permission}:"
+                f" {format_amount(limit, money.currency)}; {so}",
+                do=do,
             )
 
 
@@ -267,22 +298,41 @@ def parse_policy(text: str, path: Path) -> Policy:
     return msgspec.structs.replace(policy, text=text)
 
 
+def _names(pattern: str, name: str) -> bool:
+    """Return whether a pattern names a kind; only a pattern of its own group names a desk kind."""
+    own_group = pattern.startswith(f"{name.partition('.')[0]}.")
+    return fnmatchcase(name, pattern) and (own_group or name not in _DESK_KINDS)
+
+
 def _check_kinds(rules: tuple[Rule, ...], text: str) -> None:
-    """Raise InputError for a pattern in `kinds` that matches no kind of action."""
+    """Raise InputError for a pattern in `kinds` that matches no kind, and for keys without effect.
+
+    The number of people cannot be set for decisions that always take two.
+    """
     from treasury.actions.kinds.all_kinds import (
         KINDS,
     )  # Imported here, because only a file with rules needs the kinds.
 
+    known = {*KINDS, *_DESK_KINDS}
     for place, rule in enumerate(rules):
+        at_desk = [kind for kind in sorted(_DESK_KINDS) for k in rule.kinds if _names(k, kind)]
+        fixed = ("people", "two_people_from", *(("per_day",) if CLOSE.name in at_desk else ()))
+        for key in fixed if at_desk else ():
+            if getattr(rule, key) is not None:
+                with at_key(text, "rules", place, key) as name:
+                    raise InputError(
+                        f"{name}: has no effect on {at_desk[-1]}",
+                        do="remove it, or write a rule for this kind alone",
+                    )
         for pattern in rule.kinds:
-            if any(fnmatchcase(kind, pattern) for kind in KINDS):
+            if any(_names(pattern, kind) for kind in known):
                 continue
-            groups = {f"{kind.partition('.')[0]}.*" for kind in KINDS}
-            choices = sorted(groups if "*" in pattern else KINDS)
+            groups = {f"{kind.partition('.')[0]}.*" for kind in known}
+            choices = sorted(groups if "*" in pattern else known)
             with at_key(text, "rules", place, "kinds") as name:
                 raise InputError(
                     f"{name}: {clean(pattern)[:60]!r} names no action{is_it(pattern, choices)}",
-                    do=one_of(pattern, [*sorted(KINDS), *sorted(groups)], "name"),
+                    do=one_of(pattern, [*sorted(known), *sorted(groups)], "name"),
                 )
 
 

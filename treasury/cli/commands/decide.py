@@ -528,6 +528,18 @@ def periods_late(view: CommandView) -> None:
     view.rows(view.workspace.periods.late().arrow, title="Late items")
 
 
+@periods.command("controls")
+@month_argument
+@click.option("--counts", is_flag=True, help="Show one row per kind of act instead of each act.")
+@view_options
+def periods_controls(view: CommandView, month: str | None, counts: bool) -> None:
+    """Show who prepared, accepted and signed a month, and how each person was identified."""
+    period = view.workspace.month(month)
+    controls = view.workspace.periods.controls(period)
+    table = controls.counts if counts else controls.acts
+    view.rows(table.arrow, title=f"Controls of {period}")
+
+
 @periods.command("verify")
 @click.argument("month")
 @print_options

@@ -186,7 +186,7 @@ def funds(held: pa.Table) -> pa.Table:
                 "not_counted": len(parts) - len(counted),
             }
         )
-    rows.sort(key=lambda row: (order.index(row["funds"]), row["currency"]))
+    rows.sort(key=lambda row: (order.index(str(row["funds"])), row["currency"]))
     return pa.Table.from_pylist(rows, schema=FUNDS)
 
 

@@ -8,7 +8,7 @@ item's amount and state, its owner, and the day by which it should clear.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from decimal import Decimal
 from functools import partial
@@ -18,8 +18,11 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
+from treasury.actions.kinds.kind import AssetAmount
+from treasury.actions.policies.policy import CARRY
 from treasury.core.calendar import Month, parse_day
 from treasury.core.errors import ActionRefused, InputError
+from treasury.core.money import parse_amount
 from treasury.core.tables.column_types import TEXT
 from treasury.core.tables.table import Table
 from treasury.core.text import clean
@@ -105,7 +108,8 @@ class Carrying(Noting):
         InputError
             If an item is not open, or owner, day or reason are missing.
         ActionRefused
-            If an item cannot be accepted, does not block the close, or the month is closed.
+            If an item cannot be accepted, does not block the close, or the month is closed; or if a
+            limit of the policy for `item.carry` is exceeded.
 
         Examples
         --------
@@ -113,7 +117,7 @@ class Carrying(Noting):
         """
         terms = self._terms(owner, by, reason)
         who = actor or self._journal.who()
-        wording = _of_items(partial(_proposed, terms, who))
+        wording = _of_items(partial(_proposed, terms, who), partial(self._limit, "propose", who))
         return self._decide(PROPOSED, names, wording, who, month, ledger=ledger, dry_run=dry_run)
 
     def accept(
@@ -126,13 +130,13 @@ class Carrying(Noting):
         """Accept another person's proposal to carry items past the close.
 
         If the policy allows it, one person may propose and accept; the acceptance is then marked as
-        signed alone. Raise ActionRefused if an item has no proposal, its proposal has lapsed, or
-        the proposer may not accept it.
+        signed alone. Raise ActionRefused if an item has no proposal, its proposal has lapsed, the
+        proposer may not accept it, or a limit of the policy for `item.carry` is exceeded.
 
         >>> t.items.accept("PAY-1042")
         """
         who = actor or self._journal.who()
-        wording = _of_items(partial(self._accepted, who))
+        wording = _of_items(partial(self._accepted, who), partial(self._limit, "approve", who))
         return self._decide(ACCEPTED, names, wording, who, month, dry_run=dry_run)
 
     def withdraw(
@@ -208,25 +212,71 @@ class Carrying(Noting):
         owner: str,
         by: str | date,
         reason: str,
+        planned: Iterable[OpenItem] = (),
     ) -> Draft | None:
         """Return the entry that proposes to carry an item, or None if the same is proposed already.
 
-        `item` is in the month's list under these decisions. Raise the errors of `carry`.
+        `item` is in the month's list under these decisions. `planned` are the items that the same
+        write proposes to carry; they count for the daily limit. Raise the errors of `carry`.
         """
         self._policy().check_identity(who)
         acceptance = acceptances(decided.entries).get(item.item_id)
         body = _proposed(self._terms(owner, by, reason), who, item, acceptance)
-        return None if body is None else Draft(PROPOSED, item.item_id, body, who)
+        if body is None:
+            return None
+        self._limit("propose", who, decided, planned)(item)
+        return Draft(PROPOSED, item.item_id, body, who)
 
-    def plan_acceptance(self, decided: Decided, item: OpenItem, who: Actor) -> Draft | None:
+    def plan_acceptance(
+        self, decided: Decided, item: OpenItem, who: Actor, *, planned: Iterable[OpenItem] = ()
+    ) -> Draft | None:
         """Return the entry that accepts a carried item, or None if it is accepted already.
 
-        Raise the errors of `accept`.
+        `planned` are the items that the same write accepts. Raise the errors of `accept`.
         """
         self._policy().check_identity(who)
         acceptance = acceptances(decided.entries).get(item.item_id)
         body = self._accepted(who, item, acceptance)
-        return None if body is None else Draft(ACCEPTED, item.item_id, body, who)
+        if body is None:
+            return None
+        self._limit("approve", who, decided, planned)(item)
+        return Draft(ACCEPTED, item.item_id, body, who)
+
+    def _limit(
+        self, verb: str, who: Actor, decided: Decided, planned: Iterable[OpenItem] = ()
+    ) -> Callable[[OpenItem], None]:
+        """Return a function that refuses an item beyond the policy's limits for this person.
+
+        Items that it accepted count for the daily limit of the next ones.
+        """
+        policy = self._policy()
+        spent: list[AssetAmount] = []
+        if policy.rule(CARRY).per_day is not None:
+            spent += self._decided_today(PROPOSED if verb == "propose" else ACCEPTED, who, decided)
+            spent += filter(None, map(_worth, planned))
+
+        def check(item: OpenItem) -> None:
+            money = _worth(item)
+            policy.check(verb, CARRY, money, who, spent)
+            if money is not None:
+                spent.append(money)
+
+        return check
+
+    def _decided_today(self, kind: str, who: Actor, decided: Decided) -> Iterator[AssetAmount]:
+        """Yield the amounts that a person proposed or accepted to carry today."""
+        proposals = {entry.seq: entry for entry in decided.entries if entry.kind == PROPOSED}
+        today = self._today()
+        for entry in decided.entries:
+            if entry.kind != kind or not same_person(entry.actor.name, who.name):
+                continue
+            place = entry.seq if kind == PROPOSED else entry.body.get("proposal", 0)
+            proposal = proposals.get(place)
+            if proposal is None or entry.at.astimezone(self._zone).date() != today:
+                continue
+            amount = proposal.body.get("amount")
+            if amount is not None:
+                yield AssetAmount(proposal.body["currency"], abs(parse_amount(amount)))
 
     def _terms(self, owner: str, by: str | date, reason: str) -> dict[str, Any]:
         """Return the owner, the day to clear by and the reason, after checking them."""
@@ -263,11 +313,18 @@ class Carrying(Noting):
         return {"proposal": acceptance.proposal, "alone": alone}
 
 
-def _of_items(wording: _ItemWording) -> Wording:
-    """Return the wording of a decision that is about open items only."""
+def _worth(item: OpenItem) -> AssetAmount | None:
+    return None if item.amount is None else AssetAmount(item.currency, abs(item.amount))
+
+
+def _of_items(
+    wording: _ItemWording, limit: Callable[[Decided], Callable[[OpenItem], None]] | None = None
+) -> Wording:
+    """Return the wording of a decision that is about open items only, and within a limit."""
 
     def of_decided(decided: Decided) -> Callable[[NoteSubject], Body]:
         standing = acceptances(decided.entries)
+        check = None if limit is None else limit(decided)
 
         def body(subject: NoteSubject) -> Body:
             if subject.item is None:
@@ -275,7 +332,10 @@ def _of_items(wording: _ItemWording) -> Wording:
                     f"{clean(subject.id)} is not an open item, and only items are carried",
                     do="name an item of `treasury exceptions`",
                 )
-            return wording(subject.item, standing.get(subject.id))
+            content = wording(subject.item, standing.get(subject.id))
+            if content is not None and check is not None:
+                check(subject.item)
+            return content
 
         return body
 

@@ -20,6 +20,7 @@ from treasury.close.ledger.provided_ledger import LedgerFile
 from treasury.close.period_pins import outcomes_hash, reconcile
 from treasury.close.pinned_inputs import DECIDED, MARKED, read_decided_tables, stored_snapshot
 from treasury.close.result_words import count
+from treasury.close.review.controls import CONTROLS
 from treasury.close.roll_forward import ADDS, ITEMS, ROLL_FORWARD, RollForward, month_end
 from treasury.close.valuation.coins.agreed_measurement import COIN_OPENINGS, MEASURED
 from treasury.close.valuation.coins.coin_accounts import COIN_LOTS, CoinHistory
@@ -63,6 +64,8 @@ from treasury.report.pack.pack_contents import (
 )
 from treasury.report.pack.sealed_pack import Finding, Recomputed, read_sealed
 
+LATER: Final = frozenset({"controls"})
+"""Tables that packs of earlier versions lack."""
 ZERO: Final = Decimal(0)
 _MOST_NAMED: Final = 5
 
@@ -141,6 +144,7 @@ def _compare_again(folder: Path, evidence: Evidence) -> Recomputed:
         accepted=read_acceptances(_table(tables / "accepted_items.parquet", ACCEPTANCES)),
         limits=_table(tables / "materiality.parquet", LIMITS),
         remarks=_table(tables / "item_remarks.parquet", ITEM_REMARKS),
+        acts=lambda: _noted(tables / "controls.parquet", CONTROLS),
         owners=_noted(tables / "item_owners.parquet", ITEM_OWNERS),
         attachments=_noted(tables / "item_attachments.parquet", ATTACHMENTS),
         coins=CoinHistory(
@@ -168,7 +172,7 @@ def _compare_again(folder: Path, evidence: Evidence) -> Recomputed:
 
 
 def _noted(path: Path, schema: pa.Schema) -> pa.Table:
-    """Return a table of notes, which a pack without such notes lacks."""
+    """Return a table that packs without such notes, or of earlier versions, lack."""
     return _table(path, schema) if path.is_file() else schema.empty_table()
 
 
@@ -227,6 +231,9 @@ def compare_again(evidence: Evidence, closing: Closing, notes: list[str]) -> lis
         {table.name: table for table in answer if table.rows is not None}
         for answer in (again.answer, evidence.answer)
     )
+    if not same_code:
+        # Versions before these tables existed made packs without them.
+        computed = {name: computed[name] for name in computed.keys() - (LATER - sealed.keys())}
     apart = [f"table {name}" for name in _differing(sealed, computed)]
     if same_code:
         apart += _differing(own_files, hashes)

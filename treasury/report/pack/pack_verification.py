@@ -155,7 +155,7 @@ def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing
     snapshot = lake.snapshot(commit=evidence.lake.commit)
     basis = basis_on(snapshot, question_of(evidence), then)
     examined = examine(journal, lake, basis, then).require_tied()
-    return closing_from(examined, ZoneInfo(evidence.time_zone))
+    return closing_from(journal, examined, ZoneInfo(evidence.time_zone))
 
 
 def _journaled(evidence: Evidence, journal: Journal) -> Iterator[Finding]:

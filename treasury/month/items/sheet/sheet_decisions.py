@@ -36,6 +36,7 @@ from treasury.month.decisions.verdicts import Deciding
 from treasury.month.items.carrying import Carrying
 from treasury.month.items.decision_effects import Effects
 from treasury.month.items.noting import ListItems
+from treasury.month.items.open_item import OpenItem
 from treasury.month.items.open_items import OpenItems
 from treasury.month.items.sheet.sheet_book import TITLES, decision_book
 from treasury.month.items.sheet.sheet_input import FilledRow, read_sheet
@@ -374,6 +375,8 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             one.row.item_id: verdict for one, verdict in zip(of_lines, verdicts, strict=True)
         }
         answers = {}
+        # The items that this write carries or accepts, for the daily limits of the policy.
+        carried: dict[str, list[OpenItem]] = {"carry": [], "accept_carry": []}
         for one in chosen:
             against: Sequence[str] = ()
             try:
@@ -381,7 +384,7 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 if isinstance(planned, TreasuryError):
                     raise planned
                 if planned is None:
-                    draft = self._draft(one, decided, who)
+                    draft = self._draft(one, decided, who, carried.get(one.choice.act, ()))
                 else:
                     draft, against = planned.draft, planned.decision.despite
             except (ActionRefused, InputError) as refusal:
@@ -390,23 +393,36 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             if draft is None:
                 answers[one.row.item_id] = _Answer("stands already", "it was decided elsewhere")
                 continue
+            if one.choice.act in carried:
+                carried[one.choice.act].append(one.shown.item)
             noted = msgspec.to_builtins(draft.body) | {SHEET: one.row.journaled}
             draft = msgspec.structs.replace(draft, body=noted)
             answers[one.row.item_id] = _Answer("to be journaled", "; ".join(against), draft)
         return answers
 
-    def _draft(self, one: _Chosen, decided: Decided, who: Actor) -> Draft | None:
-        """Return the entry for a remark or a choice about carrying; None if it already exists."""
+    def _draft(
+        self, one: _Chosen, decided: Decided, who: Actor, planned: Sequence[OpenItem]
+    ) -> Draft | None:
+        """Return the entry for a remark or a choice about carrying; None if it already exists.
+
+        `planned` are the items with the same choice before this one.
+        """
         item, row = one.shown.item, one.row
         if one.choice.act == "accept_carry":
-            return self.carrying.plan_acceptance(decided, item, who)
+            return self.carrying.plan_acceptance(decided, item, who, planned=planned)
         if one.choice.act != "carry":
             request = item.request_id or ""
             return self.funding.plan_remark(decided, one.choice.act, request, row.reason, who)[0]
         if row.expected_by is None:
             raise InputError("Clear by is empty", do="give the day by which it should clear")
         return self.carrying.plan_proposal(
-            decided, item, who, owner=row.owner, by=row.expected_by, reason=row.reason
+            decided,
+            item,
+            who,
+            owner=row.owner,
+            by=row.expected_by,
+            reason=row.reason,
+            planned=planned,
         )
 
     def _require_open(self, month: Month, decided: Decided) -> None:

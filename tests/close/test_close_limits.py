@@ -1,0 +1,108 @@
+"""Limits of the policy on carrying, accepting and signing, and claimed names in production."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from decide_desk import clock_at
+from signed import ANNA, BERT, LATER, carry_all
+
+from treasury.core.errors import ActionRefused
+from treasury.core.money import format_amount
+from treasury.journal import Actor
+from treasury.month.items.open_item import OpenItem
+from treasury.workspace import Workspace
+
+TERMS = {"owner": "carla", "by": LATER, "reason": "carried forward"}
+RULE = '[[rules]]\nkinds = ["item.carry"]\n'
+
+
+def write(desk: Workspace, text: str) -> None:
+    (desk.folder / "policy.toml").write_text(text, "utf-8")
+
+
+@pytest.fixture
+def two(desk: Workspace) -> tuple[OpenItem, OpenItem]:
+    """Return two items in EUR that block October, the smaller one first."""
+    blocking = [
+        item
+        for item in desk.open_items("2026-10").blocking
+        if item.currency == "EUR" and item.amount and item.blocks == "until accepted"
+    ]
+    one, *_, other = sorted(blocking, key=lambda item: abs(item.amount or 0))
+    return one, other
+
+
+def test_an_item_beyond_the_limit_is_neither_proposed_nor_accepted(
+    desk: Workspace, two: tuple[OpenItem, OpenItem]
+) -> None:
+    small, large = two
+    assert small.amount is not None
+    limit = abs(small.amount)
+    write(desk, f'{RULE}at_most = {{EUR = "{limit}"}}\n')
+    before = desk.journal.head()
+    with pytest.raises(ActionRefused, match=r"more than one may propose item\.carry") as refusal:
+        desk.items.carry(small.item_id, large.item_id, **TERMS, month="2026-10", actor=ANNA)
+    assert format_amount(limit, "EUR") in str(refusal.value)
+    assert desk.journal.head() == before, "nothing was decided, not even about the small item"
+    desk.items.carry(small.item_id, **TERMS, month="2026-10", actor=ANNA)
+    write(desk, f'{RULE}at_most = {{USDC = "1.00"}}\n')
+    with pytest.raises(ActionRefused, match=r"more than one may approve item\.carry: EUR 0\.00"):
+        desk.items.accept(small.item_id, month="2026-10", actor=BERT)
+    write(desk, f'{RULE}approve = ["nora"]\n')
+    with pytest.raises(ActionRefused, match=r"bert may not approve item\.carry.*ask nora"):
+        desk.items.accept(small.item_id, month="2026-10", actor=BERT)
+    (desk.folder / "policy.toml").unlink()
+    (item,) = desk.items.accept(small.item_id, month="2026-10", actor=BERT)
+    assert item.is_accepted, "without a rule there is no limit"
+
+
+def test_the_daily_limit_counts_the_items_of_one_call_and_of_calls_before(
+    desk: Workspace, two: tuple[OpenItem, OpenItem]
+) -> None:
+    small, large = two
+    assert small.amount is not None
+    assert large.amount is not None
+    limit = abs(small.amount) + abs(large.amount)
+    write(desk, f'{RULE}per_day = {{EUR = "{limit - 1}"}}\n')
+    with pytest.raises(ActionRefused, match="more than one may propose in a day"):
+        desk.items.carry(small.item_id, large.item_id, **TERMS, month="2026-10", actor=ANNA)
+    desk.items.carry(small.item_id, **TERMS, month="2026-10", actor=ANNA)
+    with pytest.raises(ActionRefused, match="more than one may propose in a day"):
+        desk.items.carry(large.item_id, **TERMS, month="2026-10", actor=ANNA)
+    desk.items.carry(large.item_id, **TERMS, month="2026-10", actor=BERT)
+
+
+@pytest.mark.acceptance
+def test_a_month_beyond_the_limit_is_neither_prepared_nor_signed(desk: Workspace) -> None:
+    carry_all(desk, "2026-10")
+    rule = '[[rules]]\nkinds = ["month.close"]\n'
+    write(desk, f'{rule}at_most = {{EUR = "1.00"}}\n')
+    with pytest.raises(ActionRefused, match=r"is more than one may propose month\.close: EUR 1"):
+        desk.periods.prepare("2026-10", actor=ANNA)
+    (desk.folder / "policy.toml").unlink()
+    desk.periods.prepare("2026-10", actor=ANNA)
+    write(desk, f'{rule}at_most = {{EUR = "1.00"}}\n')
+    with pytest.raises(ActionRefused, match=r"is more than one may approve month\.close: EUR 1"):
+        desk.periods.sign("2026-10", actor=BERT)
+    write(desk, f'{rule}approve = ["nora"]\n')
+    with pytest.raises(ActionRefused, match=r"bert may not approve month\.close"):
+        desk.periods.sign("2026-10", actor=BERT)
+    assert desk.periods.sign("2026-10", actor=Actor("nora", "environment")).period is not None
+
+
+@pytest.mark.acceptance
+def test_a_claimed_name_signs_in_production_only_if_the_policy_says_so(desk: Workspace) -> None:
+    path = desk.folder / "treasury.toml"
+    path.write_text(
+        re.sub(r"(?m)^environment = .*$", 'environment = "production"', path.read_text("utf-8"))
+    )
+    real = clock_at(desk, "2026-11-02T08:00:00+00:00")
+    assert real.question("2026-10").environment == "production"
+    carry_all(real, "2026-10")
+    real.periods.prepare("2026-10", actor=ANNA)
+    with pytest.raises(ActionRefused, match="the name bert is only claimed, and in production"):
+        real.periods.sign("2026-10", actor=BERT)
+    write(real, 'identified_by = ["hub", "environment"]\n')
+    assert real.periods.sign("2026-10", actor=BERT).period is not None

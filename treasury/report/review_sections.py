@@ -1,0 +1,76 @@
+"""The report's sections for a reviewer: the controls of the close."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from treasury.close.closing import Closing
+from treasury.close.result_words import count, moment
+from treasury.close.review.controls import CONTROL_KINDS
+from treasury.report.grids import NOTES, Cell, Section, filled, make_cell, make_grid
+
+_SIGN_OFF: Final = ("prepared", "signed", "withdrawn", "reopened")
+
+
+def controls_section(closing: Closing) -> Section:
+    """Return who prepared, accepted and signed, the numbers of acts, and the special acts."""
+    controls = closing.controls
+    acts = controls.acts.arrow.to_pylist()
+    year = closing.r.month.year
+
+    def act_row(row: Mapping[str, Any]) -> tuple[object, ...]:
+        return (
+            make_cell(CONTROL_KINDS[row["kind"]], f"entry {row['entry']}"),
+            _person(row),
+            moment(row["at"], closing.zone, year),
+            row["subject"],
+            make_cell(row["reason"] or "–", row["override"] and f"although {row['override']}"),
+            "; ".join(filter(None, ("alone" if row["alone"] else "", row["in_bulk"]))) or "–",
+        )
+
+    heads = "Act | Who | When | About | Reason | How"
+    grids = filled(
+        make_grid(
+            "Who prepared and signed",
+            heads,
+            [row for row in acts if row["kind"] in _SIGN_OFF],
+            act_row,
+            sheet="Controls",
+        ),
+        make_grid(
+            "All acts by kind",
+            "Act | >Acts | >Verified | >Claimed | >Alone | >In bulk | >Overrides | People",
+            [row for row in controls.counts.arrow.to_pylist() if row["acts"]],
+            lambda row: (
+                CONTROL_KINDS[row["kind"]],
+                *(
+                    f"{row[name]:,}" if row[name] else "–"
+                    for name in ("acts", "verified", "claimed", "alone", "in_bulk", "overrides")
+                ),
+                row["people"],
+            ),
+            sheet="Controls",
+        ),
+        make_grid(
+            "Acts alone, in bulk or against a contradiction, and changes of the policy",
+            heads,
+            controls.special(),
+            act_row,
+            sheet="Controls",
+        ),
+    )
+    late = f"Late items: {controls.late_items:,}."
+    if not acts:
+        return Section("controls", "Controls", f"The journal has no act for this month. {late}")
+    claimed = sum(not row["identified"].startswith("verified") for row in acts)
+    lead = (
+        f"{count(len(acts), 'act')}, {claimed:,} of them by a person whose name is only claimed;"
+        f" {len(controls.special()):,} listed one by one. {late}"
+    )
+    return Section("controls", "Controls", lead, grids, NOTES["controls"])
+
+
+def _person(row: Mapping[str, Any]) -> Cell:
+    tone = "ok" if row["identified"].startswith("verified") else "warn"
+    return make_cell(row["who"], row["identified"], tone)
