@@ -1,4 +1,5 @@
--- One row per line that a person accepted, with its expectation, or null if there are several.
+-- One row per line in `accepted_pairs`, with its expectation, or null if there are several. The reason says so
+-- if an accepted expectation does not receive the money.
 SELECT
     entry_id,
     CASE WHEN count(*) = 1 THEN min(expectation_id) END AS expectation_id,
