@@ -2,9 +2,9 @@
 -- otherwise stopped requests are excluded, and so are those that closed months settled. `rivals`: the number of
 -- requests that the amount pays exactly, including settled ones.
 --
--- `are_alike` is the same for all rows: there are more than `max_candidates` requests, all with the same owner,
--- not more than one counterparty, and not more than one payer in `missed_amounts`. Then owner and payer do not
--- show which request a line pays.
+-- `are_alike` is the same for all rows. It is true if there are more than `max_candidates` requests, all have
+-- the same owner, and both these requests and the lines in `missed_amounts` state at most one counterparty. Then
+-- owner and payer do not show which request a line pays.
 WITH alike AS (
     SELECT count(*) > (SELECT max_candidates FROM rules)
         AND count(DISTINCT coalesce(owner, expectation_id)) = 1

@@ -4,6 +4,7 @@
 --   expectation with a code one slip (typing error) away (`neighbour_codes`).
 -- - The line writes a code in another way (`respelled_codes`), and its text nearly equals the code of an
 --   expectation for exactly its amount, alone or with the stated charges.
+--
 -- If there are more than `max_same_code` such expectations, only the first by code are included. They are enough
 -- for a person.
 SELECT entry_id, expectation_id, code

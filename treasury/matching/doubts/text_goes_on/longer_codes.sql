@@ -8,9 +8,9 @@
 -- - The longer code expects exactly the line's amount, alone or with the stated charges, and the named code does
 --   not. The text ends with the named code or continues nearly to the longer one.
 --
--- In the second and third case, only one longer code is listed: the first that expects the line's amount, or
--- else the first of all. `is_cut` is false in the first case, in which the text contains the longer code
--- completely, and true in the others.
+-- For the second and third condition, only one longer code is listed: the first that expects the line's amount,
+-- or else the first of all. `is_cut` is false for the first condition, under which the text contains the longer
+-- code completely, and true for the others.
 WITH nested AS (
     SELECT DISTINCT r.entry_id, r.code AS short
     FROM code_readings AS r
