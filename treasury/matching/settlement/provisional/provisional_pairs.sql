@@ -1,8 +1,9 @@
 -- One row per line that, before questions 4 to 7 are asked, belongs to exactly one expectation; with that
--- expectation. Either it is the line's only accepted expectation (`accepted_pairs`), and it has the line's
--- currency and direction. Or the line has the expectation's whole or structured reference, and nothing
--- contradicts it. The line may then be matched (`proves` in `reference_pairs`), no person decided about it, and
--- it cannot be read in another way.
+-- expectation. There are two cases:
+-- - The expectation is the line's only accepted one (`accepted_pairs`), and has the line's currency and
+--   direction.
+-- - The line has the expectation's whole or structured reference, and nothing contradicts it. The line may be
+--   matched (`proves` in `reference_pairs`), no person decided about it, and it cannot be read in another way.
 --
 -- Returns, and lines that were returned in full, are excluded. `booked` is the line's whole amount, `amount` the
 -- line's amount without money that was returned. `before` is the total that earlier such lines paid for the
