@@ -1,9 +1,13 @@
-"""Map other forms of letters, digits and signs to plain characters.
+"""Map letters, digits and signs to the plain characters that they stand for, or look like.
 
-Unicode's compatibility form (NFKC) maps many characters to one: full-width, mathematical and
-circled letters, superscript and subscript digits. A decimal digit of any script becomes the plain
-digit. A letter of another alphabet, or of an older spelling, stays unchanged. The step
-`reference_fields` lists the ranges in which it searches for these characters.
+`plain_forms` maps other forms of a character by Unicode's compatibility form (NFKC): full-width,
+mathematical and circled letters, superscript and subscript digits. A decimal digit of any script
+becomes the plain digit. Letters of another alphabet, or of an older spelling, stay unchanged. The
+step `reference_fields` lists the ranges in which it searches for these characters.
+
+`latin_shapes` maps letters of other scripts to the Latin letters and digits that they look like. A
+reading that replaces such letters can raise a doubt or suggest a candidate, but it never proves a
+match.
 """
 
 from __future__ import annotations
@@ -83,5 +87,4 @@ def plain_forms() -> Iterator[tuple[str, str]]:
 
 WRITTEN, MEANT = map("".join, zip(*dict(plain_forms()).items(), strict=True))
 FOREIGN, SHAPES = map("".join, zip(*latin_shapes().items(), strict=True))
-"""Letters of other scripts, and the Latin capitals and digits that they look like. A reading that
-replaces such letters can raise a doubt or suggest a candidate, but it never proves a match."""
+"""Letters of other scripts, and the Latin capitals and digits that they look like."""

@@ -2,9 +2,10 @@
 -- line is the debit of a payment file that pays the expectation. Lines that are not booked and lines with a
 -- class (such as bank charges) are excluded.
 --
--- `counts`: line and expectation have the same currency and direction, so the expectation receives the money.
--- If not, the decision only settles the line. `brings_back`: only the direction differs, so the line returns
--- the expectation's money.
+-- `counts`: line and expectation have the same currency and direction, so the expectation receives the money. If
+-- not, the decision only settles the line. `brings_back`: only the direction differs, so the line returns the
+-- expectation's money. `several`: the number of expectations accepted for the line. `share`: the part of the
+-- line's amount that the person stated, or null.
 SELECT
     d.entry_id,
     d.expectation_id,

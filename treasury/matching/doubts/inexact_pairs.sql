@@ -1,6 +1,6 @@
--- One row per pair of a line and an expectation that its text names, if the line could be matched automatically
--- but its amount does not confirm the match: the expectation takes any amount, or the line pays neither the
--- whole amount nor what remains.
+-- One row per pair of a line and an expectation that the line's text names, if the line could be matched
+-- automatically but its amount does not confirm the match: the expectation takes any amount, or the line pays
+-- neither the whole amount nor what remains.
 SELECT p.entry_id, p.expectation_id, p.code
 FROM reference_pairs AS p
 LEFT JOIN provisional_pairs AS v ON v.entry_id = p.entry_id AND v.expectation_id = p.expectation_id

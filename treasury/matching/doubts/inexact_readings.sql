@@ -1,6 +1,7 @@
--- One row per pair of a line and a code found in its text, if the amount does not confirm the code: the
--- expectation takes any amount or expects another one. Codes of requests that closed months settled, and codes
--- of pairs that a person rejected, are included. Damaged codes are not.
+-- One row per pair of a line and a code found in its text, if an expectation with this code takes any amount or
+-- expects another amount than the line's. Codes of requests that closed months settled, and codes of pairs that
+-- a person rejected, are included. Damaged codes are not, nor are readings with `is_damaged` in
+-- `other_readings`.
 SELECT r.entry_id, r.code, l.amount, l.charges, l.currency, l.direction, l.booking_date
 FROM (
     SELECT entry_id, code

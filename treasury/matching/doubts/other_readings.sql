@@ -1,7 +1,11 @@
--- One row per combination of a line, another expectation with a code that its text may mean, and the kind of
--- doubt, found by questions 1 to 3. These questions need only the text, so this step runs before payments are
--- summed. `is_damaged`: the text does not contain this code completely. Doubts that involve no other code are
--- in `question_doubts`.
+-- One row per combination of a line, another expectation with a code that the line's text may mean, and the kind
+-- of doubt, found by questions 1 to 3. These questions do not need other payments, so this step runs before
+-- payments are summed. Doubts that involve no other code are in `question_doubts`.
+--
+-- `is_damaged`: the reading counts as a damaged reference, otherwise as a split one. It is true for every row of
+-- `codes_in_divided_tokens`, although the token contains the code. It is false for every row of
+-- `longer_serials`, although the text may have been cut off before the end of the code. In the other rows, it is
+-- true if the text contains the code only with damage or without its end.
 SELECT entry_id, expectation_id, code, 1 AS question, is_cut AS is_damaged, 'cut off at the end' AS damage
 FROM longer_codes
 UNION

@@ -1,6 +1,8 @@
--- One row per combination of a line, a question, and a reason why a person has to decide about the line. Three
--- of the reasons belong to no question (null): two from `text_doubts`, and an earlier line that names the code
--- together with others and is their exact sum. `line_doubts` adds requests that are already fully paid.
+-- One row per combination of a line, a question, and a reason why a person has to decide about the line. The
+-- steps in the FROM clauses find the reasons. Question 6 raises no doubt if the line's payer was known for the
+-- expectation before. Three of the reasons belong to no question (null): two from `text_doubts`, and an earlier
+-- line that names the code together with others and is their exact sum. `line_doubts` adds requests that are
+-- already fully paid.
 SELECT DISTINCT o.entry_id, o.question, 'the text may also read ' || e.code AS why
 FROM other_readings AS o
 JOIN expectations AS e ON e.expectation_id = o.expectation_id

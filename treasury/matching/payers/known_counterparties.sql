@@ -1,7 +1,10 @@
--- One row per pair of a group of expectations (of the same `kind` and account) and a counterparty with a
--- payment for one of them, with the first day. A payment counts if it has a whole or structured reference
--- without a doubt, or if a person accepted it. Payments in closed months are included. `tie` is the account.
--- For an expectation without an account, `tie` is its own id if it takes any amount, and empty otherwise.
+-- One row per pair of a group of expectations and a counterparty with a payment for one of them, with the day of
+-- the first payment (`since`). The expectations of a group have the same `kind` and account. `tie` is the
+-- account. For an expectation without an account, `tie` is its own id if it takes any amount, and empty
+-- otherwise.
+--
+-- A payment counts if it has a whole or structured reference without a doubt, or if a person accepted it.
+-- Payments in closed months are included.
 SELECT kind, tie, party, min(since) AS since
 FROM (
     SELECT

@@ -1,7 +1,8 @@
 -- One row per pair of a payment in `unplaced_lines` and a group of expectations (`kind` and `tie`, see
--- `known_counterparties`), if an earlier payment made the payment's counterparty known for this group. Of one
--- counterparty, only the latest `max_same_code` groups are included. The days are compared by their difference,
--- so that the join needs only the equality of the counterparties.
+-- `known_counterparties`), if an earlier payment made the payment's counterparty known for this group. If a
+-- counterparty is known for more than `max_same_code` groups, only those for which it became known last are
+-- included. The days are compared by their difference, so that the join needs only the equality of the
+-- counterparties.
 SELECT
     u.entry_id, u.account, u.amount, u.currency, u.direction, u.booking_date, u.counterparty_account,
     u.party, k.kind, k.tie

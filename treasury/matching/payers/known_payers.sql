@@ -1,7 +1,10 @@
 -- One row per pair of an expectation and a payment that makes its payer known for this expectation, with the
--- payer and the day. Either a person accepted the payment; or it has a whole or structured reference and cannot
--- be read in another way, neither its text nor questions 4 and 6 leave a doubt, and it does not exceed what
--- remains by more than `over_tolerance`.
+-- payer and the day (`since`). `is_account`: the payer is an account, not a name. Either a person accepted the
+-- payment, or all of these conditions hold:
+-- - The payment has a whole or structured reference, which cannot be read in another way.
+-- - The text raises no doubt (`text_doubts`), no other code is a slip away (`slip_candidates`, question 4), and
+--   the code is not unlikely (`unlikely_references`, question 6).
+-- - The payment does not exceed what remains by more than `over_tolerance`.
 SELECT provisional.expectation_id, line.party, line.counterparty_account IS NOT NULL AS is_account,
     provisional.booking_date AS since
 FROM provisional_pairs AS provisional

@@ -1,5 +1,5 @@
--- One row per name, in upper case and without accents (`spelled`). Two letters that replace an accented one
--- (AE, OE, UE, AA) become that letter without its accent: `MULLER` for Müller and Mueller.
+-- One row per name, in upper case and without accents and apostrophes (`spelled`). Two letters that replace an
+-- accented one (AE, OE, UE, AA) become that letter without its accent: `MULLER` for Müller and Mueller.
 SELECT d.name,
     replace(replace(replace(replace(
         CASE

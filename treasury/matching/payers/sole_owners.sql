@@ -1,6 +1,6 @@
 -- One row per line in `inexact_pairs` or `missed_amounts`, if its payer's account was known for exactly one
--- owner before the day of the line. Only the first two owners of an account are compared, because two already
--- show that there are several.
+-- owner before the day of the line. Payments in closed months are included. Only the first two owners of an
+-- account are compared, because two already show that there are several.
 WITH payments AS (
     SELECT l.entry_id, l.counterparty_account, l.booking_date
     FROM lines AS l

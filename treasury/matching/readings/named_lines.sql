@@ -1,5 +1,6 @@
 -- This step is a view: its rows are not stored.
--- One row per line with a whole or structured reference, with the columns of `several_reference_lines`.
+-- One row per line with a whole or structured reference in `reference_pairs`. The columns are those of
+-- `several_reference_lines`, without `is_single`.
 SELECT entry_id, code, other_code, tier, named, viable, any_id, contradiction
 FROM several_reference_lines
 UNION ALL

@@ -1,8 +1,10 @@
--- One row per combination of a line, an expectation with a code that its text may contain, and the way in which
--- it may contain the code: the tier and, for a damaged code, the damage. `contradiction` is a reason against
--- the pair in words, or null. `is_whole`: it is a whole or structured reference. `proves`: the line may be
--- matched, because it is booked, has no class, is not a return, has no identical line, and is not on a
--- statement with a failed proof. Pairs that a person rejected are excluded.
+-- One row per combination of a line, an expectation with a code that the line's text may contain, and the way in
+-- which the text may contain the code: the tier and, for a damaged code, the damage. Pairs that a person
+-- rejected, and requests that closed months settled, are excluded.
+--
+-- `contradiction` is a reason against the pair in words, or null. `is_whole`: the code is a whole or structured
+-- reference. `proves`: the line may be matched, because it is booked, has no class, is not a return, has no
+-- identical line, and is not on a statement with a failed proof.
 SELECT
     reading.entry_id,
     reading.expectation_id,

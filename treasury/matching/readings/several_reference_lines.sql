@@ -1,7 +1,8 @@
 -- One row per line that names several expectations by whole or structured references. `code` and `other_code`
 -- are the first and the last of their codes in alphabetical order, and `tier` is the strongest tier. `named` is
--- the number of these expectations, `viable` the number of those without a contradiction. `is_single`: all have
--- the same code, and exactly one has no contradiction.
+-- the number of these expectations, `viable` the number of those without a contradiction. `any_id` is the first
+-- of them by id, and `contradiction` is one of their contradictions, or null. `is_single`: all have the same
+-- code, and exactly one has no contradiction.
 SELECT
     p.entry_id,
     min(p.code) AS code,

@@ -1,6 +1,8 @@
--- One row per line that needs an expectation: it has no class and no whole or structured reference, no person
--- accepted or ignored it, and it is not the debit of a payment file. A pending line is included even if a
--- person accepted it, because an acceptance counts only for a booked line.
+-- One row per line that needs an expectation, with the columns of `line_parties`. The line has no class and no
+-- whole or structured reference. No person accepted or ignored it, and it is not the debit of a payment file.
+--
+-- A line that is not booked is included even if a person accepted it or it pays a payment file, because an
+-- acceptance counts only for a booked line.
 SELECT l.*
 FROM line_parties AS l
 ANTI JOIN whole_references AS w ON w.entry_id = l.entry_id

@@ -1,7 +1,10 @@
 -- One row per return of a whole line, with this line (`original_id`), if a person accepted the return as money
--- coming back. If several lines of the same expectation and payer are possible, the latest is returned first.
+-- coming back. If several returns and lines have the same expectation, payer and amount, the earliest return
+-- gets the latest line, the next return the line before it, and so on. A return has no row if its line is later
+-- than the return.
+--
 -- Returns that `full_returns` links are excluded, and so are those for which lines of several expectations or
--- payers are possible.
+-- payers are possible. Doubtful rows of `return_evidence` are ignored.
 WITH said AS (
     SELECT DISTINCT
         v.return_id, v.return_reason, v.account, v.currency, v.direction, v.amount, v.booking_date, v.expectation_id, v.party

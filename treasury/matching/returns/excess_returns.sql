@@ -1,5 +1,5 @@
--- One row per return, if there are payments with the reference that the return states, and the return is
--- greater than each of these payments.
+-- One row per return, if there are payments on the same account with the reference that the return states, and
+-- the return is greater than each of these payments.
 SELECT m.entry_id
 FROM marked_returns AS m
 JOIN (

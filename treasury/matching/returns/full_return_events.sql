@@ -1,6 +1,7 @@
--- One row for each line that a return of the same amount may bring back (`step` 1), and one row for each such
--- return (`step` -1). A running sum of `step` counts the lines that are not returned yet. Returns that fit
--- lines of several expectations or payers, or that raise a doubt (`is_doubtful`), are excluded.
+-- One row per line that a return of the same amount may bring back (`step` 1), and one row per such return
+-- (`step` -1). A running sum of `step` counts the lines that are not returned yet. If returns find a line by
+-- different references or expectations, the line has a row for each of these. Returns that fit lines of several
+-- expectations or payers, or that raise a doubt (`is_doubtful`), are excluded.
 SELECT DISTINCT
     v.account, v.currency, v.direction, v.amount, v.expectation_id, v.reference, v.party,
     o.entry_id AS id, o.booking_date, 1 AS step, 0 AS strength, CAST(NULL AS VARCHAR) AS return_reason

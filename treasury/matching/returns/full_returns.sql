@@ -1,6 +1,7 @@
--- One row per return of a whole line, with this line (`original_id`). Account, amount, expectation, reference
--- and payer are equal. The return belongs to the only such line that is not returned yet. If several are left,
--- a person decides this return and each later one. A return after all lines have been returned has no row.
+-- One row per return of a whole line, with this line (`original_id`). Account, currency, amount, expectation,
+-- reference and payer are equal. The return belongs to the only such line that is not returned yet. If several
+-- are left, a person decides this return and each later one. A return after all lines have been returned has no
+-- row.
 SELECT b.id AS return_id, f.id AS original_id, b.return_reason, b.amount, b.booking_date, b.expectation_id
 FROM (
     SELECT *, row_number() OVER (

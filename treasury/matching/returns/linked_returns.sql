@@ -1,6 +1,10 @@
 -- One row per return or reversal, with the earlier line that it brings back in full or in part (`original_id`).
--- `expectation_id` is the expectation that loses the money. It is empty if the line has no expectation, or if a
--- person divided the line between several and the return does not name one.
+-- `expectation_id` is the expectation that loses the money. It is empty if the line is about no certain
+-- expectation.
+--
+-- A line may have several accepted expectations, because a person divided it. If it is returned in full,
+-- `expectation_id` is only the first of them by id (see `returned_expectations`). If it is returned in part,
+-- `expectation_id` is the one that the return names, or empty if the return does not name exactly one.
 SELECT return_id, original_id, return_reason, amount, booking_date, expectation_id
 FROM full_returns
 UNION ALL

@@ -1,4 +1,5 @@
--- One row per line of which money was returned, with the total of its returns and the day of the first one.
+-- One row per line of which money was returned, with the total of its returns, the day of the first one, and one
+-- of their reasons.
 SELECT
     original_id AS entry_id,
     CAST(sum(amount) AS DECIMAL(38, 18)) AS amount,

@@ -1,6 +1,10 @@
--- One row per pair of a line that may be a return although the bank did not mark it, and an expectation of a
--- possible original line. The original moved the same amount in the other direction on the same account, with
--- the same counterparty, on the same day or at most `window_days` before. A provider's refund looks the same.
+-- One row per pair of a line that may be a return, although it is not linked to an original line
+-- (`linked_returns`), and an expectation of a possible original line. Usually, the bank did not mark the line as
+-- a return.
+--
+-- The original moved the same amount in the other direction on the same account, with the same counterparty, on
+-- the same day or at most `window_days` before. It has no class, and no money of it was returned. Of equal
+-- originals on one day, the first `max_candidates` are included. A provider's refund looks the same.
 SELECT r.entry_id, w.expectation_id, o.booking_date AS original_date
 FROM (
     SELECT u.entry_id, u.account, u.currency, u.direction, u.amount, u.booking_date, u.party

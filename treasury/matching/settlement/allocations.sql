@@ -1,6 +1,6 @@
 -- This step is a view: its rows are not stored.
--- One row per pair of a line and an expectation that receives money from it, with the amount. Duplicates are
--- excluded.
+-- One row per pair of a line and an expectation that receives money from it, with the amount. The amount is
+-- negative for an expectation that `joint_shares` subtracts from a sum. Duplicates are excluded.
 SELECT entry_id, expectation_id, matched_amount AS amount
 FROM received_shares
 WHERE NOT is_duplicate AND matched_amount > 0

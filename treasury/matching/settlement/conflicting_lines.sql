@@ -1,6 +1,6 @@
--- One row per line that its whole or structured references cannot settle. Either it has two different codes,
--- and their amounts do not add up to the line's; or every reference is contradicted. The reason has the codes
--- as the services write them.
+-- One row per line that its whole or structured references cannot settle. Either it names different codes, and
+-- `joint_shares` does not settle it; or every reference is contradicted. The reason has the codes as the
+-- services write them.
 SELECT
     named.entry_id,
     named.tier,

@@ -1,7 +1,11 @@
--- One row per pair of a line that a person accepted for several expectations, and one of them, with the amount
--- that it receives. This is the amount that the person stated. Without one, the expectations receive in order
--- what each still expects, and an expectation for any amount receives the rest. Money that was returned reduces
--- the amount of its expectation.
+-- One row per pair of a line with several accepted expectations, because a person or a payment file divided it,
+-- and one of these expectations, with the amount that the expectation receives. This is the amount that the
+-- person stated. Without one, it is what the expectation still expects, or the rest of the line for an
+-- expectation that accepts any amount.
+--
+-- The expectations receive in order of their ids, those for any amount last. Together they receive at most the
+-- line's amount, and each at most what it still expects. Money that was returned reduces the amount of its
+-- expectation. The amount may be 0.
 SELECT
     entry_id, expectation_id, booking_date, expected, reason AS accepted_reason,
     CAST(CASE

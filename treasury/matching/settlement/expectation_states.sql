@@ -1,5 +1,6 @@
 -- This step is a view: its rows are not stored.
--- One row per expectation, with its state, the amount received, the remaining amount and its last line.
+-- One row per expectation, with its state, the amount received, the remaining amount and its last line. The
+-- README of this folder explains the states.
 SELECT
     expectation.expectation_id,
     CASE

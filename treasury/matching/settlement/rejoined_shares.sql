@@ -1,10 +1,13 @@
--- One row per line with only one code, which is split or written another way, if this code is proved, with its
--- expectation. There are two kinds of proof:
--- - The line has exactly the amount that the expectation still expects. If several lines have it, the first one
---   counts.
+-- One row per line whose only code is split or written another way, with the code's expectation, if there is a
+-- proof that the code is meant. A split code needs letters or at least ten digits, because words may form a
+-- shorter number by chance. There are two kinds of proof:
+-- - The line has exactly the amount that the expectation still expects. If this is so for several lines, only
+--   the first one counts.
 -- - The code is split, the expectation takes any amount, and an earlier line made the payer known for this
---   expectation. The code has letters or at least ten digits, because words may form a shorter number by
---   chance.
+--   expectation.
+--
+-- Lines with a doubt and lines of which money was returned are excluded. Expectations in `joint_shares` are
+-- excluded, and so are expectations for an amount in `divided_shares`.
 SELECT pair.entry_id, pair.expectation_id, pair.given_by, pair.booking_date, pair.expected, pair.amount
 FROM reference_pairs AS pair
 JOIN open_expectations AS still_open ON still_open.expectation_id = pair.expectation_id

@@ -1,12 +1,14 @@
 -- One row per pair of a line and an expectation that receives money from it, with the amount, if the line names
 -- several expectations by whole or structured references and these settle it. There are two cases:
--- - The line is exactly the sum of what all named expectations still expect. Expectations of the other
---   direction are subtracted, if all have the same owner.
--- - The line names two expectations, a request for exactly the line's amount and one that accepts any amount.
---   Both have the same owner; if an owner is unknown, the second must be the only such expectation on the
---   account. The request receives the money.
--- If several lines name an expectation, only the first one counts. `given_by`: the step that determines the
--- tier.
+-- - The line is exactly the sum of what all named expectations still expect. Expectations of the other direction
+--   are subtracted, if all named expectations have the same owner or none has one.
+-- - The line names two expectations. One is a request of which exactly the line's amount remains, the other
+--   accepts any amount. Both have the same owner. If an owner is unknown, both have the same account, and no
+--   other expectation on it accepts any amount. The request receives the money.
+--
+-- If several lines would pay an expectation in this way, only the first one counts. Lines with a doubt or a
+-- decision, returns and returned lines are excluded, and so are lines that name an expectation in
+-- `divided_shares`. `given_by`: the step that determines the tier.
 WITH named_here AS (
     SELECT
         pair.entry_id, pair.expectation_id, pair.booking_date, pair.expected, pair.amount AS booked,

@@ -1,7 +1,7 @@
--- One row per pair of a line and a request, if this line and one or two others of the same counterparty pay the
--- request exactly. `ways` is the number of such combinations. Of lines with the same amount, only the first
--- four are combined. That is enough to distinguish one combination from several, and the result holds for all
--- lines with this amount.
+-- One row per pair of a line and a request, if this line and one or two others of the same counterparty pay
+-- exactly what remains of the request. `ways` is the number of such combinations. Of lines with the same amount,
+-- only the first four are combined. That is enough to distinguish one combination from several, and the result
+-- holds for all lines with this amount.
 WITH alike AS (
     SELECT entry_id, account, party, amount, expectation_id, remaining,
         row_number() OVER (PARTITION BY expectation_id, account, party, amount ORDER BY entry_id) AS place,

@@ -1,5 +1,5 @@
--- One row per pair of a line and a combination of two or three requests that add up to exactly the line's
--- amount.
+-- One row per pair of a line and a combination of two or three requests, if what remains of these requests adds
+-- up to exactly the line's amount.
 SELECT a.entry_id, a.expectation_id AS first_id, b.expectation_id AS second_id, CAST(NULL AS VARCHAR) AS third_id
 FROM sum_pairs AS a
 JOIN sum_pairs AS b ON b.entry_id = a.entry_id AND b.remaining = a.amount - a.remaining

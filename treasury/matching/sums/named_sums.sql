@@ -1,7 +1,8 @@
 -- One row per pair of a line and an expectation that it names by a whole or structured reference, if the line's
--- amount is exactly the sum of all such expectations. Expectations that the line contradicts are excluded. An
--- expectation for any amount has a row, but adds nothing to the sum. The sum is of full amounts and raises
--- doubts only; `joint_shares` matches what remains.
+-- amount is exactly the sum of all such expectations. The line names different codes and cannot be read in
+-- another way (`other_readings`). Expectations that the line contradicts are excluded. An expectation for any
+-- amount has a row, but adds nothing to the sum. The sum is of full amounts and raises doubts only;
+-- `joint_shares` matches what remains.
 SELECT p.entry_id, p.expectation_id, p.booking_date
 FROM reference_pairs AS p
 JOIN (

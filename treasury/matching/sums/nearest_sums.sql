@@ -1,6 +1,8 @@
--- One row per line that names several codes. One, two, three or all codes are combined; the row has the
--- combination with the sum nearest to the line's amount, and the difference. Lines with more than nine codes
--- are excluded.
+-- One row per line that names several codes by whole or structured references, with a sentence (`nearest`) about
+-- the combination of these codes that is nearest to the line's amount, and the difference. A combination has
+-- one, two, three or all codes, and is the sum of what remains of their expectations. Expectations that the line
+-- contradicts, or that accept any amount, are not combined. Lines that name more than nine expectations are
+-- excluded.
 WITH named_here AS (
     SELECT pair.entry_id, pair.expectation_id, pair.amount AS booked, still_open.remaining, expectation.code,
         expectation.currency

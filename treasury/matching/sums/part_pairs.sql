@@ -1,5 +1,5 @@
 -- One row per pair of a line of a known payer and a request that this line may pay in part. If a counterparty
--- has more than `max_pool` such lines for a request on one account, they are excluded.
+-- has more than `max_pool` such lines for a request on one account, all of them are excluded.
 SELECT entry_id, account, party, booking_date, amount, expectation_id, remaining
 FROM (
     SELECT *, count(*) OVER (PARTITION BY expectation_id, account, party) AS parts

@@ -1,6 +1,7 @@
--- One row per pair of a line of a known payer and a group of requests (of the same kind and account) among
--- which sums are searched for this line. At most `max_pool` requests of the group are open. The earliest lines
--- come first, until `max_sum_steps` pairs of requests are reached.
+-- One row per pair of a line of a known payer and a group of requests (of the same kind and account) among which
+-- sums are searched for this line. At most `max_pool` requests of the group are open in the line's currency and
+-- direction. For speed, the lines together compare at most `max_sum_steps` pairs of requests. The earliest lines
+-- come first.
 SELECT entry_id, kind, tie
 FROM (
     SELECT y.entry_id, y.kind, y.tie,

@@ -1,6 +1,7 @@
--- One row per pair of a line of a known payer (`sum_lines`) and an open request of the same kind and account,
--- if their amounts differ. The line may pay a part of the request, or the request may be one of several that
--- the line pays.
+-- One row per pair of a line of a known payer (`sum_lines`) and an open request of the same kind and account, if
+-- their amounts differ. The line may pay a part of the request, or the request may be one of several that the
+-- line pays. The request was opened at most `window_days` before the line and was not closed before it. It does
+-- not state another account, ours or the counterparty's.
 SELECT payer_line.entry_id, payer_line.account, payer_line.party, payer_line.booking_date, payer_line.amount,
     still_open.expectation_id, still_open.remaining
 FROM sum_lines AS sum_line

@@ -1,8 +1,9 @@
 -- This step is a view: its rows are not stored.
--- One row per reference field of a line, with its text as tokens with spaces between them (`words`). A token
--- consists of letters, digits, hyphens, dots and slashes; all other characters become spaces. Invisible
--- characters and combining marks do not end a token; an invisible character at the edge of a token is removed.
--- A text without them needs only one replacement.
+-- One row per non-empty reference field of a line, with the field's text as tokens separated by spaces
+-- (`words`). A token consists of letters, digits, hyphens, dots and slashes. Combining marks and invisible
+-- characters do not end a token, and stay inside it. An invisible character at the edge of a token is removed.
+-- All other characters become spaces. For speed, a text without such marks and characters needs only one
+-- replacement.
 SELECT
     entry_id,
     field,

@@ -1,6 +1,6 @@
 -- One row per payment in `unplaced_payments`, if only one open request expects its amount, with this request.
--- At most `max_candidates` payments in `unplaced_payments` have this amount. Amounts of fewer than four
--- significant digits, such as 1,500.00, are excluded because they are too common.
+-- The request has an opening day. At most `max_candidates` payments in `unplaced_payments` have this amount.
+-- Amounts of fewer than four significant digits, such as 1,500.00, are excluded because they are too common.
 SELECT p.entry_id, o.expectation_id
 FROM (
     SELECT entry_id, amount, currency, direction, count(*) OVER (PARTITION BY amount, currency, direction) AS alike

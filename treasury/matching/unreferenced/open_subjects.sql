@@ -1,5 +1,6 @@
--- One row per pair of a subject in `payer_facts` and an open expectation of this subject. `turn` numbers the
--- expectations of a subject and remaining amount, `place` all expectations of a subject, the latest first.
+-- One row per pair of a subject in `payer_facts` and an open expectation of this subject. Within a currency and
+-- direction, `turn` numbers the expectations of a subject and remaining amount, and `place` all expectations of
+-- a subject. Those that were opened last come first.
 SELECT
     subject, expectation_id, currency, direction, remaining, opened_on,
     row_number() OVER (

@@ -1,6 +1,6 @@
--- One row per combination of a payment in `unplaced_payments`, a subject (a counterparty or an expectation),
--- and a fact that connects them, such as an earlier payment of the same amount. `fact` is a row of
--- `ranked_facts.csv`; `detail` completes its text.
+-- One row per combination of a payment in `unplaced_payments`, a subject (a counterparty or an expectation), and
+-- a fact that connects them, such as an earlier payment of the same amount. `fact` is a row of
+-- `ranked_facts.csv`; `detail` completes the fact's text.
 SELECT entry_id, subject,
     shown || CASE WHEN substr(subject, 1, 2) <> 'E:' THEN '_for' WHEN payments = of_all THEN '_only' ELSE '' END AS fact,
     CAST(NULL AS VARCHAR) AS detail

@@ -1,7 +1,14 @@
--- One row per combination of a payment in `unplaced_payments`, a subject to which a fact connects it, and an
--- open expectation of this subject. The payment is exactly what remains of the expectation, or at most a tenth
--- less; or the expectation accepts any amount; or it is the subject's only open expectation within
--- `window_days`. If the amount alone leads to the expectation (`lone_amounts`), the subject is null.
+-- One row per combination of a payment in `unplaced_payments`, a subject to which a fact connects it
+-- (`payer_facts`), and an open expectation of this subject. One of these conditions holds:
+-- - The payment is exactly what remains of the expectation.
+-- - The expectation accepts any amount.
+-- - The payment is at most a tenth less than what remains, and the expectation was opened at most `window_days`
+--   before.
+-- - The expectation is the subject's only one that was opened at most `window_days` before or accepts any
+--   amount.
+--
+-- If the amount alone leads to the expectation (`lone_amounts`), the subject is null. Of very many expectations
+-- of a subject, only the `max_same_code` that were opened last are included.
 SELECT fact.entry_id, fact.subject, open_subject.expectation_id
 FROM (SELECT DISTINCT entry_id, subject FROM payer_facts) AS fact
 JOIN unplaced_payments AS payment ON payment.entry_id = fact.entry_id

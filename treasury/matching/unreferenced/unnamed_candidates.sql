@@ -1,7 +1,7 @@
--- One row per pair of a line without a reference and an expectation that it may belong to. The score is the sum
--- of the weights of its facts (`ranked_facts.csv`), less a deduction for the days since the request. The reason
--- has the texts of the facts. For each part of the score, such as the amount or the day, only the fact that is
--- worth most counts. `undated` is the score without the part for the days since the request.
+-- One row per pair of a line without a reference and an expectation that it may belong to. `score` is the sum of
+-- the weights of the pair's facts (`ranked_facts.csv`), less a deduction for the days since the request. For
+-- each part of the score, such as the amount or the day, only the fact that is worth most counts. `reason` has
+-- the texts of these facts. `undated` is the score without the part for the days since the request.
 SELECT
     entry_id,
     expectation_id,

@@ -1,6 +1,6 @@
 -- One row per combination of a line without a reference, an expectation that it may belong to, and a fact that
--- supports this. `fact` is a row of `ranked_facts.csv`; `detail` completes its text. `less` is deducted from
--- its weight for the days since the request.
+-- supports this. `fact` is a row of `ranked_facts.csv`; `detail` completes the fact's text. `less` is deducted
+-- from the fact's weight for the days since the request.
 SELECT f.entry_id, o.expectation_id, f.fact, f.detail, CAST(0 AS DECIMAL(6, 4)) AS less
 FROM payer_facts AS f
 JOIN subject_leads AS o ON o.entry_id = f.entry_id AND o.subject = f.subject

@@ -1,5 +1,5 @@
--- One row per line in `unplaced_lines` that is not a return: a payment without a whole or structured reference
--- and without a decision. It has the facts about its payer.
+-- One row per line in `unplaced_lines` that is not a return, with the line's amount, payer, remittance text and
+-- day of the month (`month_day`). It is a payment without a whole or structured reference.
 SELECT
     u.entry_id, u.account, u.amount, u.currency, u.direction, u.booking_date, u.counterparty_account, u.counterparty_name,
     u.remittance,

@@ -1,12 +1,15 @@
 -- One row per pair of a line without a reference and an expectation that it may belong to (tier 5). There are
 -- three cases:
--- - The line's counterparty is known for the kind and account of the expectation, which expects exactly this
---   amount and was opened at most `window_days` before.
+-- - The line's counterparty is known for the kind and account of the expectation, of which exactly the line's
+--   amount remains.
 -- - The line reached the account of an expectation that accepts any amount, and its counterparty is known for
 --   the account.
 -- - A fact about the payer, or the amount alone, leads to the expectation (`subject_leads`).
--- If there are very many expectations, only the latest are included. For speed, they are selected once per day,
--- not once per line.
+--
+-- The expectation is open on the line's day. An expectation for an amount was opened at most `window_days`
+-- before, and `days` is the number of these days. The expectation does not state another account of ours or, in
+-- the first and third case, of the counterparty. If there are very many expectations, only those that were
+-- opened last are included. For speed, they are selected once per day, not once per line.
 WITH requested AS (
     SELECT
         d.kind, d.tie, d.currency, d.direction, d.amount, d.booking_date,

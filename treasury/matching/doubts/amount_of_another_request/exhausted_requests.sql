@@ -1,7 +1,9 @@
 -- One row per pair of a line and the request that it names, if earlier lines have already paid the request's
--- whole amount. Only lines that a person accepted or that raise no doubt are considered. A second payment of
--- exactly the request's amount is a duplicate and is excluded. It is included if a person divided another
--- payment and assigned a part of that payment to the request.
+-- whole amount. Earlier lines count if a person accepted them or if they raise no doubt. The line itself raises
+-- no doubt, and no person accepted it.
+--
+-- A second payment of exactly the request's amount is a duplicate and is excluded. It is included if a person
+-- divided another payment and assigned a part of that payment to the request.
 WITH counted AS (
     SELECT v.entry_id, v.expectation_id, v.booking_date, v.expected, v.amount, v.accepted_reason, FALSE AS is_divided
     FROM provisional_pairs AS v

@@ -4,8 +4,8 @@
 -- `usual_charges` lists. If charges explain the difference to the named request, only the line's own amount is
 -- listed.
 --
--- Three kinds of lines are excluded: duplicates, our own debits that state the code in the end-to-end id, and
--- lines of a payer with an accepted payment for the same request.
+-- Lines that a person accepted are excluded, and so are three other kinds: duplicates, our own debits that state
+-- the code in the end-to-end id, and lines of a payer with an accepted payment for the same request.
 WITH misses AS (
     SELECT v.entry_id, v.expectation_id, v.code, v.booked AS amount, v.booking_date, l.charges, l.currency, l.direction,
         l.party, l.counterparty_account, l.counterparty_name, CAST(v.expected - v.before - v.amount AS DECIMAL(38, 18)) AS off

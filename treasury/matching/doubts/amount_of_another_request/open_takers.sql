@@ -1,7 +1,10 @@
 -- One row per pair of a request and an amount in `missed_amounts` that pays it exactly. Cancelled, rejected and
--- otherwise stopped requests are excluded. `rivals`: the number of requests that the amount pays exactly.
--- `are_alike`: there are more than `max_candidates` requests, and all have the same owner and payer, so these
--- facts do not show which of them a line pays.
+-- otherwise stopped requests are excluded, and so are those that closed months settled. `rivals`: the number of
+-- requests that the amount pays exactly, including settled ones.
+--
+-- `are_alike` is the same for all rows. It is true if there are more than `max_candidates` requests, all have
+-- the same owner, and both these requests and the lines in `missed_amounts` state at most one counterparty. Then
+-- owner and payer do not show which request a line pays.
 WITH alike AS (
     SELECT count(*) > (SELECT max_candidates FROM rules)
         AND count(DISTINCT coalesce(owner, expectation_id)) = 1

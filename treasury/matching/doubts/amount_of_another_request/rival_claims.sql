@@ -1,10 +1,18 @@
--- One row per pair of a row in `missed_amounts` (a line and an amount) and another request that this amount
--- pays exactly, if a fact links line and request (`tie`): the same owner, the same payer, or a code that
--- differs in at most two characters. If very many requests are linked, those opened first are included.
--- `rival_requests` then subtracts what other lines pay of these requests.
+-- One row per combination of a line, one of its amounts in `missed_amounts`, and another request that this
+-- amount pays exactly, if a fact links line and request (`tie`). The facts are:
+-- - the same owner: the owner of the named request, or the only owner for whom the payer's account is known
+--   (`sole_owners`)
+-- - the same payer: the request states the account or name of the line's counterparty, or the line's payer was
+--   known for the request before
+-- - a near code: the request's code differs from the line's code in at most two characters
 --
--- A code links only if at most `max_candidates` requests expect the amount. A longer code that begins or ends
--- with the line's code does not link, because question 1 covers this case.
+-- The request is open on the line's day. If `are_alike` (see `open_takers`), owners and known payers do not
+-- link. If one fact links very many requests, only those that were opened first are included (`max_same_code`
+-- for each `closed_on` day). `rival_requests` then subtracts what other lines pay of these requests.
+--
+-- A near code links only if the line's code has at least `min_segment` characters, and at most `max_candidates`
+-- requests expect the amount. O, I and L count as equal to 0, 1 and 1. A longer code that begins or ends with
+-- the line's code does not link, because question 1 covers this case.
 WITH ties AS (
     SELECT m.entry_id, m.expectation_id, m.amount, m.currency, m.direction, m.booking_date, m.code, 'owner' AS tie, e.owner AS tied_to
     FROM missed_amounts AS m

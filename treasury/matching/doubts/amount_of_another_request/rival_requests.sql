@@ -1,10 +1,10 @@
--- One row per pair of a line and a rival request: another request that its payer may have meant (question 7:
--- does the amount belong to another request?). The amount is one of the line's amounts in `missed_amounts`.
--- Either exactly this amount is left of the request after its other payments; or the request is for this
--- amount, and less than half is paid.
+-- One row per pair of a line and a rival request: another request that the line's payer may have meant (question
+-- 7: does the amount belong to another request?). One of the line's amounts in `missed_amounts` is exactly what
+-- is left of the rival request after its other payments. Or it is the request's whole amount, and less than half
+-- of this is paid.
 --
--- A payment that has a rival request itself is subtracted only if a person accepted it. A request that another
--- line completes exactly is excluded.
+-- A payment that has a rival request itself is subtracted only if a person accepted it. A request is excluded if
+-- another line pays exactly what remains of it, or is the exact sum of this and other requests (`named_sums`).
 WITH own_payments AS (
     SELECT v.expectation_id, CAST(sum(v.amount) AS DECIMAL(38, 18)) AS paid
     FROM provisional_pairs AS v

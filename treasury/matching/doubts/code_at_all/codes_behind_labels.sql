@@ -1,5 +1,6 @@
--- One row per combination of a field, a code in it that alone is no proof (`unlikely_codes`), and a label
--- directly before the code (such as INVOICE), with the text before the label and after the code.
+-- One row per combination of a line's field, a code in it that alone is no proof (`unlikely_codes`), and a label
+-- directly before the code (such as INVOICE). `before` is the text before the label, `behind` the text after the
+-- code. `is_weak`: banks use the label, too (rule `weak_labels`).
 SELECT n.entry_id, n.code, n.field, b.is_weak,
     trim(split_part(n.stream, ' ' || b.label || ' ' || n.code || ' ', 1)) AS before,
     split_part(n.stream, ' ' || b.label || ' ' || n.code || ' ', 2) AS behind

@@ -1,7 +1,9 @@
--- One row per field of a line with an unlikely code (see `unlikely_codes`), as words with one space between and
--- around them (`stream`). Accents, dots, slashes and hyphens inside a word, and words for "number" before a
--- number are removed. The sign "|" marks the end of a phrase; a colon or "#" does not end one. Every field
--- except the remittance text has a second row, in which the whole field is one word.
+-- One row per field of a line with an unlikely code (see `unlikely_codes`), with the field's words (`stream`).
+-- There is one space before, after and between words. Accents, and dots, slashes and hyphens inside a word are
+-- removed, and so are words for "number" before a number. The sign "|" marks the end of a phrase. A colon, "="
+-- or "#" does not end one.
+--
+-- Every field except the remittance text has a second row, in which the whole field is one word.
 WITH texts_read AS (
     SELECT f.entry_id, f.field, f.is_plain AND NOT regexp_matches(f.text, '[./-]|  ') AS is_stream,
         CASE

@@ -1,7 +1,12 @@
--- One row per pair of a line and a code in its text, if a label in the text proves that the code is a
--- reference. No second number follows the code. Neither the label nor the word before it marks the number as
--- one of another party or of the bank, as in `CUSTOMER REF 20004008`. A label that banks use too (rule
--- `weak_labels`) must begin a phrase, or follow a number, another label or a word such as YOUR.
+-- One row per pair of a line and a code in its text, if a label in the text (such as INVOICE) proves that the
+-- code is a reference. These conditions hold:
+-- - No second number of three or more digits follows the code, unless it looks like a year, a month or a date.
+-- - The word before the label does not mark the number as one of another party or of the bank, as in `CUSTOMER
+--   REF 20004008` (rule `other_numbers`).
+-- - If the label begins a phrase, the last word before this phrase does not mark it so either, and is not a
+--   label itself.
+-- - A label that banks use too (rule `weak_labels`) begins a phrase, or follows a number, another label or a
+--   word such as YOUR (rule `label_openers`).
 WITH with_neighbours AS (
     SELECT entry_id, code, is_weak, behind,
         regexp_extract(before, '[^ ]*$', 0) AS word,

@@ -1,6 +1,6 @@
--- One row per code that alone is no proof (question 6: is it a code at all?). It consists only of digits or
--- only of letters, has fewer than `min_segment` characters, or has the form of an amount, a date, a VAT number,
--- an IBAN or a telephone number.
+-- One row per code in `inexact_pairs` that alone is no proof (question 6: is it a code at all?). It consists
+-- only of digits or has none, has fewer than `min_segment` characters, or has the form of an amount, a date, a
+-- VAT number, an IBAN or a telephone number.
 SELECT code
 FROM (SELECT DISTINCT code FROM inexact_pairs) AS c
 WHERE length(code) < (SELECT min_segment FROM rules)

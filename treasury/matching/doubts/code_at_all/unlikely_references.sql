@@ -1,7 +1,8 @@
 -- One row per pair of a line and an expectation that it names, if the code in the text may be no reference
 -- (question 6), and the amount does not confirm it (see `inexact_pairs`). There are two cases:
--- - The code is in `unlikely_codes`. It is not a structured reference, no label proves it, and it is not in a
---   field for references (end-to-end id or creditor reference).
+-- - The code is in `unlikely_codes`. It is not itself a structured reference, and no label proves it
+--   (`labelled_codes`). It is not in a field for references (end-to-end id or creditor reference), or a label
+--   stands before it there.
 -- - The code may be a part of an account number (see `account_parts`).
 SELECT inexact.entry_id, inexact.expectation_id
 FROM inexact_pairs AS inexact

@@ -1,6 +1,6 @@
--- One row per pair of a line and an expectation, if a token of the line has the expectation's code as a part
--- (question 3: is it only a part?). The whole token is another, longer code, and the text divides the token at
--- a place where the longer code is not divided. For example, the text is `PAY-2026-00441/7`, and both
+-- One row per pair of a line and an expectation, if a token of the line begins or ends with the expectation's
+-- code (question 3: is it only a part?). The whole token is another, longer code, and the text divides the token
+-- at a place where the longer code is not divided. For example, the text is `PAY-2026-00441/7`, and both
 -- PAY-2026-00441 and PAY-2026-004417 are codes.
 WITH long_codes AS (
     SELECT DISTINCT w.entry_id, w.code

@@ -1,6 +1,7 @@
 -- One row per pair of a line and an expectation, if a token of the line has the same letters and digits as the
--- expectation's code, but its punctuation divides the digits into other groups (question 3: is it only a
--- part?). FV/11/2/2026 is not FV/1/12/2026. A token that only adds or only omits punctuation is excluded.
+-- expectation's code, but its punctuation divides the digits into other groups (question 3: is it only a part?).
+-- FV/11/2/2026 is not FV/1/12/2026. A token that only adds or only omits punctuation is excluded, and so is a
+-- line in which the code is also written correctly.
 WITH unlike AS (
     SELECT w.entry_id, w.code, w.expectation_id, upper(min(e.code)) AS written
     FROM whole_token_codes AS w

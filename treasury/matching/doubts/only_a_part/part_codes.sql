@@ -1,6 +1,7 @@
--- One row per combination of a line, a code that it names between slashes, and an expectation with a longer
--- code (question 3: is it only a part?). The longer code begins with the whole token, or with the part of the
--- token that begins with the named code. If there are very many longer codes, only the first five are included.
+-- One row per combination of a line, a code that it names between slashes or dots, and an expectation with a
+-- longer code (question 3: is it only a part?). The longer code begins with the whole token, or with the part of
+-- the token that begins with the named code. If there are very many longer codes, only the first five are
+-- included.
 SELECT s.entry_id, s.code AS short, c.expectation_id, c.code
 FROM token_parts AS s
 JOIN (

@@ -1,6 +1,6 @@
--- One row per pair of a line or expectation in `inexact_pairs` and a distinctive word in its counterparty's
--- name. `id` is the id of the line (`is_line`) or of the expectation. Legal forms such as GMBH are excluded,
--- unless the name has no other words. A dot may end a word or abbreviate it, so `J.P` gives J, P and JP.
+-- One row per pair of a line or expectation in `inexact_pairs` and a word in its counterparty's name. `id` is
+-- the id of the line (`is_line`) or of the expectation. Legal forms such as GMBH are excluded, unless the name
+-- has no other words. A dot may end a word or abbreviate it, so `J.P` gives J, P and JP.
 WITH every_word AS (
     SELECT DISTINCT n.is_line, n.id, w.word
     FROM (

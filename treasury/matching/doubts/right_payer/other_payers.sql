@@ -1,10 +1,10 @@
--- One row per combination of a credit, an expectation that it names, and a reason why its payer may be the
--- wrong one (question 5: is it the right payer?). The amount does not confirm the match (see `inexact_pairs`),
--- and one of two conditions holds before the day of the credit:
--- - The credit's account is known to pay for one owner only (see `expectation_owners`), who is not the owner of
---   the expectation. Another account is known to pay for the expectation's owner.
+-- One row per combination of a credit, an expectation that it names, and a reason why its payer may be the wrong
+-- one (question 5: is it the right payer?). The amount does not confirm the match (see `inexact_pairs`), and one
+-- of two conditions holds before the day of the credit:
+-- - The payer's account is known to pay for one owner only (see `sole_owners`), who is not the owner of the
+--   expectation. Another account is known to pay for the expectation's owner.
 -- - The expectation states an amount and a name. The payer's name has no word in common with this name, and the
---   credit's account is not known to pay for the expectation.
+--   payer's account is not known to pay for the expectation.
 SELECT a.entry_id, a.expectation_id, 'its payer is known for another code' AS why
 FROM inexact_pairs AS a
 JOIN expectation_owners AS w ON w.expectation_id = a.expectation_id

@@ -1,6 +1,12 @@
--- One row per pair of a line and an expectation with a second code in the line's text (question 2), in pieces
--- or damaged. A text that nearly equals the line's own code, or is a part of this code, is not a second code,
--- unless it is exactly another code.
+-- One row per pair of a line and an expectation with a second code in the line's text (question 2). The second
+-- code is one of these:
+-- - a split code next to a whole or structured reference
+-- - a complete code between slashes or dots, or in pieces (`codes_between_signs`)
+-- - a code that a text of the line nearly equals (`near_codes`); only such a code has `is_damaged`
+--
+-- A part of the line's own code is not a second code, except for a complete code in separate words next to an
+-- own code that is written in full. A text that nearly equals the line's own code is not a second code, unless
+-- it is exactly another code.
 WITH split_beside_whole AS (
     SELECT *
     FROM rejoined_codes AS w

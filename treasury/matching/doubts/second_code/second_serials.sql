@@ -1,6 +1,7 @@
--- One row per pair of a line and a code that it writes in another way (`respelled_codes`), if the next word is
--- another number with as many digits (question 2). `CHECK #5006 #5007` has two numbers, even if no expectation
--- has the second. For speed, only texts in which a number follows a digit and a space are divided into words.
+-- One row per pair of a line and a code that it writes in another way (`respelled_codes`), if the word after the
+-- code is another number with as many digits, at least three (question 2). `CHECK #5006 #5007` has two numbers,
+-- even if no expectation has the second. For speed, only texts in which a number follows a digit and a space are
+-- divided into words.
 WITH placed_words AS (
     SELECT entry_id, field, word, place, regexp_extract(word, '([0-9]+)$', 1) AS number
     FROM (

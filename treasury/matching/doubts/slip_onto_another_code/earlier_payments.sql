@@ -1,6 +1,7 @@
 -- One row per line of an expectation that received an excessive payment, with the amount that earlier lines
--- paid. A payment is excessive if it alone exceeds the whole expected amount (see `overpaying_lines`).
--- Excessive payments are not added, because a person has to decide about them.
+-- paid, or null for the first line. A payment is excessive if it alone exceeds the whole expected amount by more
+-- than `over_tolerance` (see `overpaying_lines`). Excessive payments are not added, because a person has to
+-- decide about them.
 SELECT entry_id, CAST(sum(counted) OVER (
     PARTITION BY expectation_id
     ORDER BY booking_date, entry_id

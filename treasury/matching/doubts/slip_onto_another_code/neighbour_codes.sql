@@ -1,11 +1,12 @@
 -- One row per combination of a line, a code found in its text (`named`), and another expectation with a code
 -- that is one slip (typing error) away. Two codes are one slip apart if they are equal after each loses at most
--- one character; look-alike characters count as equal. The line's amount, alone or with charges (see
--- `sent_amounts`), is exactly the whole or the remaining amount of the other expectation. Requests that closed
--- months settled are included.
+-- one character. O, I and L count as equal to 0, 1 and 1. The line's amount, alone or with charges (see
+-- `sent_amounts`), is exactly the whole or the remaining amount of the other expectation, which is open on the
+-- line's day. Requests that closed months settled are included.
 --
--- If very many codes are one slip away, those opened first are included, for each closing day. For speed, codes
--- are compared once per amount, and the other expectations of a code are sorted as numbers in one list.
+-- If very many codes are one slip away, only the expectations that were opened first are included
+-- (`max_same_code` for each `closed_on` day). For speed, codes are compared once per amount, and the other
+-- expectations of a code are sorted as numbers in one list.
 WITH amount_takers AS (
     SELECT DISTINCT t.expectation_id, c.code, t.amount, t.currency, t.direction, t.opened_on, t.closed_on
     FROM payable_amounts AS t

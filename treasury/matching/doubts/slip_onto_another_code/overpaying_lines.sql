@@ -1,6 +1,7 @@
--- One row per line that exceeds the remaining amount of the request that it names by more than
--- `over_tolerance`, if its payer is not known for this request. Duplicates are excluded. `is_excessive`: the
--- line alone exceeds the whole expected amount, so it is not added to the amount received.
+-- One row per line that exceeds the remaining amount of the request that it names by more than `over_tolerance`,
+-- if its payer is not known for this request. The payer counts as known if the request states the payer's
+-- account. Duplicates, and lines that a person accepted, are excluded. `is_excessive`: the line alone exceeds
+-- the whole expected amount by more than `over_tolerance`, so `earlier_payments` does not add it.
 SELECT payment.entry_id, payment.expectation_id, payment.amount, payment.expected,
     payment.amount > payment.expected + payment.over_tolerance AS is_excessive
 FROM (

@@ -1,10 +1,12 @@
--- One row per pair of a line and another expectation that its payer may have meant (question 4: is it a slip
--- onto another code?). There are two cases:
--- - The line names a code, and its amount pays another expectation with a code one slip (typing error) away
---   (`neighbour_codes`).
+-- One row per pair of a line and another expectation that the line's payer may have meant (question 4: is it a
+-- slip onto another code?). There are two cases:
+-- - The line names a code that its amount does not confirm (`inexact_pairs`), and its amount pays another
+--   expectation with a code one slip (typing error) away (`neighbour_codes`).
 -- - The line writes a code in another way (`respelled_codes`), and its text nearly equals the code of an
 --   expectation for exactly its amount, alone or with the stated charges.
--- If there are very many such expectations, the first `max_same_code` are enough for a person.
+--
+-- If there are more than `max_same_code` such expectations, only the first by code are included. They are enough
+-- for a person.
 SELECT entry_id, expectation_id, code
 FROM (
     SELECT *, row_number() OVER (PARTITION BY entry_id ORDER BY code, expectation_id) AS place

@@ -2,10 +2,15 @@
 -- ends with this code (question 1: does the text continue?). One of these conditions holds:
 -- - The text continues to the longer code, across other characters, a line break, a subfield's tag or the next
 --   field.
--- - The field ends with the named code, and its length is one at which banks cut off texts.
--- - The text continues to the longer code with one slip (typing error).
--- - The longer code expects exactly the line's amount, the named code does not, and the text ends with the
---   named code or continues nearly to the longer one.
+-- - A field, or a line of a field, ends with the named code, and its length is one at which banks cut off texts.
+-- - The text continues to the longer code with one slip (typing error). The longer code has at least `min_code`
+--   characters more.
+-- - The longer code expects exactly the line's amount, alone or with the stated charges, and the named code does
+--   not. The text ends with the named code or continues nearly to the longer one.
+--
+-- For the second and third condition, only one longer code is listed: the first that expects the line's amount,
+-- or else the first of all. `is_cut` is false for the first condition, under which the text contains the longer
+-- code completely, and true for the others.
 WITH nested AS (
     SELECT DISTINCT r.entry_id, r.code AS short
     FROM code_readings AS r

@@ -2,8 +2,8 @@
 -- longer code (question 1: does the text continue?). Lines that write several codes are excluded, because a
 -- person decides them anyway. Leading zeros in groups of digits are ignored. One of these conditions holds:
 -- - The text continues to the longer code, before or after the code that it writes.
--- - The text ends with the code, its length is one at which banks cut off texts, and the longer code begins
---   with the code.
+-- - A field ends with the code, and the field's length is one at which banks cut off texts. The longer code
+--   begins with the code. If there are very many such longer codes, only the first five are included.
 WITH texts_read AS (
     SELECT r.entry_id, r.code, r.serial, f.field, f.text,
         regexp_replace(f.text, '[^\p{L}\p{N}]+', '', 'g') AS letters,

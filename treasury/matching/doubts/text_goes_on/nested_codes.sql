@@ -1,6 +1,6 @@
--- One row per pair of a code with which longer codes begin or end (`short`) and an amount, with the first
--- longer code that expects this amount. One more row per such code has a null amount and the first of all
--- longer codes.
+-- One row per pair of a code with which longer codes begin or end (`short`) and an amount, with the first longer
+-- code, in alphabetical order, that expects this amount. One more row per such code has a null amount and the
+-- first of all longer codes.
 SELECT short, amount, code, expectation_id
 FROM code_parts
 WHERE amount IS NOT NULL

@@ -1,5 +1,5 @@
--- One row per status in which an expectation receives no more money, such as `cancelled`. The status is spelled
--- as the service writes it.
+-- One row per status in which an expectation receives no more money, such as `cancelled`. The rule
+-- `contradicting_statuses` lists these statuses. The status is spelled as the service writes it.
 SELECT e.status
 FROM (
     SELECT status FROM expectations

@@ -1,4 +1,4 @@
--- One row per distinct first four characters of a known code. The search for a second code in pieces
--- (`word_runs`) reads a text only where a word begins with them.
+-- One row per distinct first four characters of a known code. `word_runs`, the search for a second code in
+-- pieces, joins words only where they begin with one of these.
 SELECT DISTINCT substr(code, 1, 4) AS edge
 FROM known_codes

@@ -1,6 +1,8 @@
--- One row per expectation, with its code in the form that is compared with texts: letters and digits in upper
--- case (`PAY2026004417` for `PAY-2026-004417`). Requests that closed months settled are included. Expectations
--- with a placeholder of banks as their code, such as NOTPROVIDED, are excluded.
+-- One row per expectation, with its code in the form that is compared with texts: letters and digits, with A to
+-- Z in upper case (`PAY2026004417` for `PAY-2026-004417`). An expectation without a code has null.
+--
+-- An expectation is excluded if its code has no letter or digit, or is a placeholder of banks, such as
+-- NOTPROVIDED. Requests that closed months settled are included if they have a code.
 SELECT expectation_id, code, amount
 FROM (
     SELECT

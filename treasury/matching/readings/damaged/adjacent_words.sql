@@ -1,8 +1,14 @@
--- One row per field of a line in which a whole, structured or split code was found, with the field's other
--- words, which are searched for a second code. Slashes and dots inside words are removed. A field with slashes,
--- dots or tags of raw subfields (`?20`) has further rows (`is_divided`), in which slashes, dots and tags divide
--- words. Letters of other scripts become their Latin look-alikes. Many texts are joined for one call of
--- `translate`, which builds its character map for every value.
+-- One row per field in `spaced_fields`, with the words of the field in which a second code is searched
+-- (`words`). The line contains a whole, structured or split code, and the field has a digit. Codes that the line
+-- names in full are removed from the words. Hyphens, slashes and dots inside words are removed.
+--
+-- Fields in `searched_fields` with slashes or dots have a further row (`is_divided`), in which all punctuation
+-- except hyphens divides words. Fields with tags of raw subfields (`?20`) have one more such row, in which the
+-- tags are removed.
+--
+-- Only the first `max_text` characters of a field are read. Texts of fewer than `min_code` characters are
+-- excluded. Letters of other scripts become their Latin look-alikes. For speed, many texts are joined into one
+-- value, because `translate` builds its character map for every value.
 WITH texts_left AS (
     SELECT s.entry_id, trim(replace(replace(substr(s.spaced, 1, u.max_text), '| ', ''), '|', '')) AS words,
         FALSE AS is_divided

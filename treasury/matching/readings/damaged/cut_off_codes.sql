@@ -1,5 +1,5 @@
 -- One row per pair of a text and an expectation with a code that begins with this text, because a bank may have
--- cut off the end (`PAY20260044` for `PAY2026004417`).
+-- cut off the end (`PAY20260044` for `PAY2026004417`). `damaged_forms` limits how much longer the code may be.
 SELECT f.form, c.expectation_id, c.code
 FROM (
     SELECT c.expectation_id, c.code, substr(c.code, 1, k.length) AS start

@@ -1,6 +1,6 @@
 -- One row per pair of a line and an expectation, if a text of the line nearly equals the expectation's code,
--- with the kind of damage and a score. A text that fits more than `max_alike` codes has rows only for codes
--- that expect the line's amount, and only if these are at most `max_alike`.
+-- with the kind of damage that has the highest score. A text that fits more than `max_alike` codes has rows only
+-- for codes that expect the line's amount, and only if these are at most `max_alike`.
 WITH crowded AS (
     SELECT x.*, c.amount
     FROM text_damages AS x

@@ -1,7 +1,8 @@
 -- One row per text that may be a damaged code, with the form that is compared with codes (`compared`). A letter
--- of another script becomes its Latin look-alike; any other character except A to Z and digits becomes a
--- question mark. Many texts are joined for one call of `translate`, which builds its character map for every
--- value.
+-- of another script becomes its Latin look-alike. Any other character except A to Z and digits becomes a
+-- question mark. `is_end`: a bank may have cut off the text in at least one line.
+--
+-- For speed, many texts are joined into one value, because `translate` builds its character map for every value.
 WITH every_form AS (
     SELECT form, bool_or(is_end) AS is_end, bit_length(form) = 8 * CAST(length(form) AS BIGINT) AS is_ascii
     FROM searched_texts

@@ -1,6 +1,6 @@
--- One row per pair of a text and an expectation, if the text nearly equals the expectation's code and is in a
--- line with a code. A text that fits more than `max_alike` codes has rows only for the first two codes and for
--- those in `damaged_codes`.
+-- One row per combination of a line with a code, a text in it, and an expectation, if the text nearly equals the
+-- expectation's code. A text that fits more than `max_alike` codes has rows only for the first two of them in
+-- alphabetical order, and for those in `damaged_codes`.
 WITH beside_code AS (
     SELECT s.entry_id, s.form, s.token
     FROM searched_texts AS s

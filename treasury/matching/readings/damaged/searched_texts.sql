@@ -1,11 +1,15 @@
--- One row per pair of a line and a text in it that may be a damaged code:
--- - a token (letters, digits, hyphens, dots and slashes), or a word between spaces, that has a digit and the
---   minimum length of `search_bounds`;
--- - the last word of a field, if banks cut off texts at the length of the field, and if the word has a letter
---   and at least six characters;
--- - words that may be a second code in pieces (see `word_runs`).
--- `form` is the text without punctuation. `token` is the text as written, or empty for words, or a slash for
--- words that were divided at slashes and dots. Codes that the line names in full are excluded.
+-- One row per pair of a line and a text in it that may be a damaged code. The text is one of these:
+-- - a token, which consists of letters, digits, hyphens, dots and slashes
+-- - a word between spaces that has other characters, too
+-- - the last word of a field, or of a line of the field, if banks cut off texts at its length (`is_end`)
+-- - words that may be a second code in pieces (see `word_runs`)
+--
+-- The text has a digit and at least the minimum length of `search_bounds`. The last word of a text that may have
+-- been cut off is also included if it has another character than digits, and at least six characters. Only the
+-- first `max_text` characters of a field are searched. Codes that the line names in full are excluded.
+--
+-- `form` is the text without punctuation. `token` is the token as written. It is empty for a word or several
+-- words, and `/` for words divided at slashes and dots.
 SELECT DISTINCT found.entry_id, found.token, found.form, found.is_end
 FROM (
     SELECT entry_id, code, other_code, token, replace(replace(replace(token, '-', ''), '/', ''), '.', '') AS form,

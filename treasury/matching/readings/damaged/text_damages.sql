@@ -1,6 +1,6 @@
 -- One row per combination of a text, an expectation with a code that the text nearly equals, and the kind of
--- damage (such as "two characters swapped"), with a score. `alike` is the number of rows of the text, which
--- shows how many codes it fits. `token` is the text as written (see `searched_texts`).
+-- damage (such as "two characters swapped"), with a score. `form` and `token` are the text as in
+-- `searched_texts`. `alike` is the number of rows of the text, which shows how many codes it fits.
 WITH damages AS (
     SELECT v.form, v.token, c.expectation_id, c.code, v.damage,
         CAST(CASE v.damage WHEN 'letters and digits that look alike' THEN 0.6 WHEN 'two characters swapped' THEN 0.4

@@ -1,12 +1,17 @@
 -- One row per combination of a text, a kind of damage, and a known code that results when this damage is undone
--- (`variant`). The kinds are: look-alike letters and digits, a longer word around the code, zeros omitted or
--- added in a group of digits, one character too many, two neighbouring characters swapped, and other characters
--- inside the code. `token` is set if the row is valid only for a text with this punctuation.
+-- (`variant`). `token` is set if the row is valid only for a text with this punctuation. The kinds of damage
+-- are:
+-- - look-alike letters and digits
+-- - a longer word around a code of at least `min_damaged` characters
+-- - up to four zeros omitted or added in a group of digits
+-- - one character too many
+-- - two neighbouring characters swapped
+-- - other characters inside the code
 --
 -- Variants are joined with codes by equality, so the cost grows with the number of texts, and not with texts
 -- times codes. One character too many, or a swap, leaves the beginning or the end of a code intact, so texts
--- with neither are skipped. Many texts are joined for one call of `translate`, which builds its character map
--- for every value.
+-- with neither are skipped. For speed, many texts are joined into one value, because `translate` builds its
+-- character map for every value.
 WITH headed_forms AS (
     SELECT f.form, f.compared, f.length, f.size, u.min_damaged
     FROM damaged_forms AS f

@@ -1,9 +1,12 @@
--- One row per pair of a line and a text in it that may be a second code in pieces, complete or damaged. The
--- text is listed without its spaces (`PAY2026004417` for the words `PAY 2026 004417`). It is a run of
--- neighbouring words that begins with the first four characters of a known code, or one word between slashes or
--- dots. It has a letter and about the length of a code. Codes that were already found in the line are excluded.
--- Only parts of a text with a word that begins like a code are searched, because the search reads each
--- character.
+-- One row per pair of a line and a text in it that may be a second code in pieces, complete or damaged. The text
+-- is listed without its spaces (`PAY2026004417` for the words `PAY 2026 004417`). It is one of these:
+-- - a run of neighbouring words that begins with the first four characters of a known code
+-- - one word of a text that is divided at slashes and dots (`is_divided` in `adjacent_words`)
+--
+-- The text is not a number. It has the length of a known code, or one character more, or up to four fewer. Split
+-- codes, and codes that the line names in full, are excluded. `token` is `/` if the text comes from a divided
+-- text, and empty otherwise. Only parts of a text with a word that begins like a code are searched for runs,
+-- because the search reads each character.
 WITH text_parts AS (
     SELECT p.entry_id, p.part, p.least, p.most, p.is_divided, p.initials
     FROM (

@@ -1,7 +1,11 @@
--- One row per pair of a line and a place in its text where a word begins like a known code (`code_heads`).
--- `rest` is the text from there, `joined` is the same text without spaces, and `length` is the number of
--- characters that are equal. Texts are cut into overlapping parts, because the time to read a character grows
--- with the text before it. Parts in which no word begins with the first character of a code are skipped.
+-- One row per combination of a line, a place in its text where a word begins like a known code, and the number
+-- of equal characters (`length`, see `code_heads`). Spaces are ignored. `rest` is the text from this place, up
+-- to twice the length of the longest code, and `joined` is the same text without spaces. `is_short`: `length` is
+-- less than `min_damaged`, so the equal characters are a whole code.
+--
+-- Only the first `max_text` characters of a field are read. They are cut into overlapping parts, because the
+-- time to read a character grows with the text before it. Parts in which no word begins with the first character
+-- of a code are skipped.
 WITH text_parts AS (
     SELECT p.entry_id, p.part, p.min_damaged, p.longest, p.initials
     FROM (

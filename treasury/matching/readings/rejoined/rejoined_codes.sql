@@ -1,4 +1,4 @@
--- One row per pair of a line and an expectation with a code that the line's text contains only in pieces:
+-- One row per pair of a line and an expectation with a code that the line's text contains in pieces:
 -- neighbouring words of one field, divided by spaces or line breaks, form the code (`PAY 2026 004417`). Words
 -- that are a whole code are not joined with others. A code may have up to `max_words` pieces. A long code may
 -- have more, if the pieces have about three characters or more on average.

@@ -1,7 +1,13 @@
--- One row per pair of a line and an expectation with a code that the line writes in another way: with other
--- zeros before a number, with a label attached to it or apart from it (`CHECK #5006`), or after the tag of a
--- field (`/REMI/20004008/EREF/`). The groups of letters and digits must be equal: FV/02/11/2026 is not
--- FV/21/1/2026. For speed, groups are compared only if word and code have the same `serial`.
+-- One row per pair of a line and an expectation with a code that the line writes in another way:
+-- - with other zeros before a number
+-- - with a label attached to it (`INV20004008` for 20004008)
+-- - with a sign or a word for "number" between its letters and its number (`CHECK #5006` or `CHECK NO 5006` for
+--   CHECK-5006)
+-- - after the tag of a field (`/REMI/20004008/EREF/`)
+--
+-- Without the zeros before numbers, the groups of letters and digits must be equal: FV/02/11/2026 is not
+-- FV/21/1/2026. For speed, groups are compared only if word and code have the same `serial`. Lines that are not
+-- in `unplaced_lines`, and lines with a split code, are excluded.
 WITH word_codes AS (
     SELECT f.word, s.expectation_id, s.code, s.serial
     FROM (

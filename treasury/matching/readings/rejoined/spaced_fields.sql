@@ -1,6 +1,6 @@
--- One row per field in `searched_fields` in which a word begins like a code (see `fields_with_initials`), or
--- which may contain a structured reference. `spaced` has the field's words. The sign "|" replaces the codes
--- that the line names in full (see `lines_naming_codes`).
+-- One row per field in `searched_fields` in which a word begins with the first character of a code (see
+-- `fields_with_initials`), or which may contain a structured reference. `spaced` has the field's words. The sign
+-- "|" replaces punctuation and the codes that the line names in full (see `lines_naming_codes`).
 SELECT
     entry_id, field, text, code IS NOT NULL AS is_named,
     CASE

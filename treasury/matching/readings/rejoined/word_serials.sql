@@ -1,7 +1,11 @@
 -- One row per combination of a line, a word of its text, and a number in the word, if a code has the same
--- `serial` (see `code_serials`): the number without punctuation and without the zeros that begin its groups. The
--- number is the word itself, or its part after a label (`5006` in `CHECK5006`). Only lines without a whole,
--- structured or split code are read. For speed, each distinct word is compared with the codes once.
+-- `serial` (see `code_serials`). The number is the word itself, or its digits after a label (`20004008` in
+-- `INV20004008`). Its serial is the number without punctuation and without the zeros that begin its groups. A
+-- serial of digits has at least `min_code` characters, any other serial at least four.
+--
+-- Words are also read without the tags of fields (`/REMI/`), and joined with a number after them (`CHECK 5006`).
+-- Only lines in `unplaced_lines` that have no split code are read. For speed, each distinct word is compared
+-- with the codes once.
 WITH texts_left AS (
     SELECT w.entry_id, w.words
     FROM field_words AS w

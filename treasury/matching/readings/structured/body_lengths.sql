@@ -1,5 +1,5 @@
--- One row per distinct length of a known code, or of a code's body: the part after the check digits of an RF
--- reference, without leading zeros (see `code_bodies`).
+-- One row per distinct length of a known code, or of the part of a code that a structured reference contains
+-- (`body` in `code_bodies`).
 SELECT size
 FROM code_lengths
 UNION

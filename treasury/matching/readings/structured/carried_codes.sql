@@ -1,7 +1,9 @@
 -- One row per combination of a line, a structured reference in its text, and an expectation with this reference
--- as its code. An RF reference may also contain the code. Leading zeros after the check digits are ignored if
--- the code is an RF reference itself, because they do not change its check digits. All other leading zeros are
--- significant.
+-- as its code. An RF reference may also contain the code: the code, of at least `min_segment` characters, is
+-- everything after the check digits.
+--
+-- Leading zeros after the check digits are ignored if the code is an RF reference itself, because they do not
+-- change its check digits. All other leading zeros are significant.
 SELECT DISTINCT p.entry_id, p.kind, p.form, c.expectation_id, c.code
 FROM (
     SELECT

@@ -1,7 +1,7 @@
--- One row per expectation, with its code and the part of the code that a structured reference contains
--- (`body`). For a code that is an RF reference, the body is the part after the check digits (`539007547034` for
--- `RF18539007547034`). For any other code, the body is the code itself. Leading zeros are removed, because they
--- do not change check digits.
+-- One row per expectation, with its code and the part of the code that a structured reference contains (`body`).
+-- For a code that is an RF reference, the body is the part after the check digits (`539007547034` for
+-- `RF18539007547034`). For any other code, the body is the code itself. Leading zeros are removed from the body,
+-- because they do not change check digits. `carried_codes` decides whether they matter.
 SELECT
     expectation_id, code,
     CASE

@@ -1,8 +1,11 @@
--- One row per pair of a line and a text in it that has the form of a structured reference, written with or
--- without spaces, with the kind of the reference. The kinds are RF (ISO 11649) and, if the rules list them, the
--- Swiss QR reference and the Belgian OGM. A text begins and ends where words do, and begins with a known code
--- after the `RF`, the check digits and leading zeros. A code that the line names in full is included if it has
--- the form of a QR reference or an OGM. The check digits are not validated yet.
+-- One row per pair of a line and a text in it that has the form of a structured reference, with the kind of the
+-- reference. The kinds are those that the rule `structured` lists: RF (ISO 11649), the Swiss QR reference (QRR)
+-- and the Belgian OGM. The check digits are not validated yet.
+--
+-- The text may be printed with spaces. It begins and ends where words do, within the first `max_text` characters
+-- of a field. In an RF reference, a known code (`body` in `code_bodies`) follows the `RF`, the check digits and
+-- leading zeros. In other references, it follows leading zeros. A code that the line names in full is included
+-- if it has the form of a QR reference or an OGM.
 WITH texts_looked_at AS (
     SELECT s.entry_id, k.kind, substr(s.spaced, 1, (SELECT max_text FROM rules)) AS spaced
     FROM spaced_fields AS s

@@ -1,7 +1,8 @@
--- One row per pair of a line and an expectation, if a structured reference in the line's text is or contains
--- the expectation's code, and the reference's check digits are valid. `is_own`: the code itself is the
--- structured reference. The last two digits of an OGM are its first ten digits modulo 97, or 97 if the
--- remainder is 0.
+-- One row per pair of a line and an expectation, if a structured reference in the line's text is or contains the
+-- expectation's code, and the reference's check digits are valid. `is_own`: the code itself is the structured
+-- reference.
+--
+-- The last two digits of an OGM are its first ten digits modulo 97, or 97 if the remainder is 0.
 SELECT c.entry_id, c.expectation_id, c.code, bool_or(c.kind <> 'RF' OR regexp_matches(c.code, '^RF[0-9]{2}[A-Z0-9]{1,21}$')) AS is_own
 FROM carried_codes AS c
 WHERE (c.kind = 'RF' AND c.form IN (SELECT form FROM valid_rf_references))

@@ -1,7 +1,9 @@
 -- One row per Swiss QR reference in `carried_codes` with a valid check digit (modulo 10, recursive). The
 -- calculation begins with the carry 0. A fixed table maps each carry and digit to the next carry, and the last
--- carry must be 0. Each three digits of the reference are combined into a text of ten digits, which maps a
--- carry to the carry after these digits. Nine such texts cover the 27 digits.
+-- carry must be 0.
+--
+-- For every three digits of the reference, a text of ten digits is composed. It maps a carry before these digits
+-- to the carry after them. Nine such texts cover the 27 digits.
 SELECT form
 FROM (
     SELECT

@@ -1,7 +1,7 @@
 -- One row per RF reference in `carried_codes` with valid check digits (ISO 7064, modulo 97-10). With the first
 -- four characters moved to the end and each letter replaced by two digits (A by 10), the number modulo 97 must
 -- be 1. The number is too long for an integer, so each character is multiplied by the remainder of its power of
--- ten. The long text lists these remainders, two digits each, lowest power first.
+-- ten modulo 97. The long text lists these remainders, two digits each, lowest power first.
 SELECT form
 FROM (
     SELECT

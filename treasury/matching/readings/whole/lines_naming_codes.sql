@@ -1,5 +1,5 @@
--- One row per line that names a code in full, with the first and the last of these codes in alphabetical order.
--- They are equal for a line with one code.
+-- One row per line that names at least one code in full (`named_expectations`), with the first and the last of
+-- its codes in alphabetical order (`code`, `other_code`). Both are equal for a line with one code.
 WITH several AS (SELECT entry_id FROM named_expectations GROUP BY entry_id HAVING count(*) > 1)
 SELECT w.entry_id, w.code, w.code AS other_code
 FROM named_expectations AS w

@@ -1,6 +1,6 @@
--- One row per pair of a line and an expectation with a code that the line names in full. Of a code that very
--- many expectations have (`shared_codes`), those with the line's amount are included. Pairs that a person
--- rejected are excluded.
+-- One row per pair of a line and an expectation with a code that the line names in full, as a whole token or as
+-- a part of a token. If very many expectations have the code of a whole token (`shared_codes`), up to
+-- `max_candidates` of those with the line's amount are included too. Pairs that a person rejected are excluded.
 SELECT DISTINCT r.entry_id, r.expectation_id, r.code
 FROM (
     SELECT entry_id, expectation_id, code FROM whole_token_codes

@@ -1,7 +1,9 @@
--- One row per pair of a line and an expectation with a code that is a part of a token between slashes or dots
--- (`/RFB/PAY-2026-004417/INV`). The part has a letter, a digit and at least `min_code` characters. Tokens that
--- are a code as a whole are excluded. A part that begins with a digit stays attached to the part before it, so
--- that `PAY-2026-0044` is not read from `PAY-2026-0044/17`.
+-- One row per combination of a line, a part of one of its tokens that is a known code, and an expectation with
+-- this code. Slashes and dots divide a token into parts (`/RFB/PAY-2026-004417/INV`). The part has a letter, a
+-- digit and at least `min_code` characters.
+--
+-- Tokens that are a code as a whole are excluded. A part that begins with a digit stays attached to the part
+-- before it, so that `PAY-2026-0044` is not read from `PAY-2026-0044/17`.
 SELECT s.entry_id, c.expectation_id, c.code
 FROM (
     SELECT

@@ -1,5 +1,5 @@
 -- One row per pair of a group of lines that a return may bring back (see `origin_groups`) and an expectation
--- that a line of the group is about.
+-- that a line of the group is about (`named_id`).
 SELECT g.*, c.expectation_id AS named_id
 FROM (
     SELECT DISTINCT o.group_id, w.expectation_id

@@ -1,6 +1,6 @@
 -- One row per group of lines that a return may bring back and that differ only by their day (see
--- `return_origins`). It has the group's first line, the days of its first and second line, and the letters and
--- digits of the payer's name.
+-- `return_origins`). `first_id` is the group's first line, `first_on` and `second_on` are the days of its first
+-- and second line, and `payer_letters` are the letters and digits of the payer's name.
 SELECT
     group_id, account, currency, direction, amount, payer_account, payer_name,
     regexp_replace(payer_name, '[^\p{L}\p{N}]+', '', 'g') AS payer_letters, reference, expectation_id, is_ambiguous,

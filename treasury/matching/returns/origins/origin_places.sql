@@ -1,6 +1,9 @@
--- One row per pair of a group of lines (see `origin_groups`) and a key by which a return is joined to the
--- group. `strength` is 1 for reference and code, 2 for the reference alone, 3 for the code alone. A group that
--- may mean another code has no key of strength 1.
+-- One row per pair of a group of lines (see `origin_groups`) and a key by which a return is joined to the group.
+-- `strength` is 1 for reference and code, 2 for the reference alone, 3 for the code alone. A group that may mean
+-- another code has no key of strength 1.
+--
+-- With strength 3, `reference` is `any`. A group without a reference, or with a placeholder of banks as its
+-- reference, has a second such key with `none`.
 SELECT group_id, 1 AS strength, account, currency, direction, reference, named_id AS expectation_id, amount, first_on
 FROM origin_codes
 WHERE reference <> '' AND NOT is_ambiguous

@@ -1,8 +1,10 @@
--- One row per booked line that a return may bring back, because the return states the line's reference or names
--- the same expectation. Lines that differ only by their day form a group. Its `group_id` is the first id of its
--- lines. `expectation_id` is empty if the line names no expectation, or if its text may mean two codes
--- (`is_ambiguous`). Lines that are returns themselves, ignored lines and lines with a class are excluded. A
--- line of a statement with a failed proof is excluded, unless a person accepted the line.
+-- One row per booked line that a return may bring back, because the return states the line's reference or is
+-- about the same expectation. Lines that differ only by their day form a group. Its `group_id` is the first id
+-- of its lines. `expectation_id` is the expectation that the line is about, or the first by id of several. It is
+-- empty if there is none, or if the line's text may mean two codes (`is_ambiguous`).
+--
+-- Lines that are returns themselves, ignored lines and lines with a class are excluded. A line of a statement
+-- with a failed proof is excluded, unless a person accepted the line.
 WITH named_by_returns AS (
     SELECT DISTINCT o.entry_id
     FROM line_subjects AS o

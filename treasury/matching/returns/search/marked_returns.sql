@@ -1,7 +1,7 @@
 -- One row per line of `returning_lines`, with the reference and the name that it may share with the original
--- line. `reference` is the reference of the original line. It is empty if the return states none, and null if it
--- states only a placeholder such as NOTPROVIDED. `reference_letters` and `name_letters` have only letters and
--- digits.
+-- line. `reference` is the stated reference of the original line, or else the end-to-end id of the return. It is
+-- empty if the return has neither, and null if this is only a placeholder such as NOTPROVIDED.
+-- `reference_letters` and `name_letters` have only letters and digits.
 SELECT
     entry_id, account, currency, direction, amount, booking_date, return_reason, counterparty_account,
     counterparty_name, charges,

@@ -1,9 +1,14 @@
 -- One row per combination of a return, a group of earlier lines that it may bring back, and the `strength` of
 -- the key that links them: 1 for the original's reference and the code, 2 for the reference alone, 3 for the
--- code alone. The group has the return's amount, or a larger amount of which the return is a part (see
--- `return_parts`). With strength 1 or 2, it may also have the return's amount plus the charges that the return
--- states or, for a debit, less these charges. If more than `max_same_code` groups fit, only the first are
--- included, and one more that is marked `is_crowded`.
+-- code alone. The group has one of these amounts:
+-- - the return's amount
+-- - with strength 1 or 2, the return's amount plus the charges that the return states or, for a debit, less
+--   these charges
+-- - a larger amount of which the return is a part, if the payer is the same (see `return_parts`)
+--
+-- Return and group may not state different accounts of the counterparty, except for our own accounts. If more
+-- than `max_same_code` groups fit, only the first are included, and one more that is marked `is_crowded`.
+-- `is_several`: the return may be a part of several groups.
 WITH sought AS (
     SELECT s.*, p.payer
     FROM (

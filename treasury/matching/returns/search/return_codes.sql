@@ -1,7 +1,7 @@
 -- One row per pair of a return and an expectation that it is about (see `line_subjects`), with the facts that
 -- the original line must have. Returns that may mean another code are excluded. `goes_by` is the way in which
 -- the original line is searched:
--- - `code`: the return states no reference.
+-- - `code`: the return states no reference, or only a placeholder of banks.
 -- - `code without reference`: the stated reference is the code itself, or a person accepted the return. The
 --   original may have no reference.
 -- - `reference`: all other returns.

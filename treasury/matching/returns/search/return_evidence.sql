@@ -1,11 +1,17 @@
--- One row per pair of a return and a group of earlier lines that it may bring back, with the strongest key that
--- links them (see `return_clues`). The group is on the same account, in the other direction, and not later than
--- the return. Its counterparty is not a different one, compared by account or else by name.
+-- One row per pair of a return and a group of earlier lines that it may bring back (see `return_clues`). Of the
+-- keys that find groups for a return, only the strongest one counts. These conditions hold:
+-- - The counterparties are not different, compared by account or else by name.
+-- - With a key of strength 1 or 2, the counterparties are the same; or the stated reference has a digit and at
+--   least `min_code` characters, and only one payer used it. Our own accounts and missing counterparties are no
+--   evidence.
+-- - The amounts are equal, or the stated charges explain the difference, or the return is a part of the group's
+--   amount and the counterparties are the same. A group with a smaller amount than the return is excluded if
+--   another one has the same amount.
+-- - The return is not on a statement with a failed proof, unless a person accepted the return.
 --
--- A counterparty that is missing or is one of our own accounts is no evidence. Then a reference needs a digit
--- and `min_code` characters, and only one payer may have used it. A return on a statement with a failed proof
--- is excluded, unless a person accepted the return. `is_doubtful`: very many lines fit, or only the code links
--- the return to a line that may mean another code.
+-- `is_doubtful`: more than `max_same_code` groups fit, or only the code links the return to a line that may mean
+-- another code. A group with `is_crowded` in `return_clues` is included even if the first three conditions do
+-- not hold. `amount` is the returned amount, without charges that a debit adds to it.
 WITH payers_of_reference AS (
     SELECT upper(trim(l.end_to_end_id)) AS reference, l.account, l.direction
     FROM lines AS l

@@ -1,6 +1,7 @@
 -- One row per pair of a return and a key by which its original line is searched. `strength` is 1 for the stated
--- reference and the named code, 2 for the reference alone, 3 for the code alone. With `reference` = 'none', the
--- code alone finds only lines without a reference (see `return_codes`).
+-- reference and the named code, 2 for the reference alone, 3 for the code alone. With strength 3, `reference` is
+-- `any` if the return states no reference. Otherwise it is `none`, which finds only lines without a reference
+-- (see `return_codes`).
 SELECT return_id, 1 AS strength, account, currency, direction, reference, expectation_id, amount, booking_date
 FROM return_codes
 WHERE goes_by <> 'code'

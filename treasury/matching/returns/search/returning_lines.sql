@@ -1,5 +1,5 @@
--- One row per booked line that the bank marks as a return or reversal, or that a person accepted as money
--- coming back. Ignored lines and lines with a class are excluded.
+-- One row per booked line that the bank marks as a return or reversal, or that a person accepted as money coming
+-- back. Ignored lines and lines with a class are excluded.
 SELECT *
 FROM lines
 WHERE (is_reversal OR return_reason IS NOT NULL

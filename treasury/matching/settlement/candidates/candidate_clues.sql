@@ -1,6 +1,8 @@
 -- One row per pair of a line and an expectation that it may belong to, with the strongest reason for this, by
--- tier. `score` is the reason's weight within the tier, before `ranked_candidates` considers amount and payer.
--- Lines that a single whole or structured reference settles are excluded.
+-- tier. `score` is the reason's weight within the tier, before `ranked_candidates` considers amount and payer. A
+-- whole or structured reference has no row if the line names no other expectation, has no doubt, and may be
+-- matched (`proves`). A contradicted reference has a row only if another expectation with the same code is not
+-- contradicted.
 WITH every_clue AS (
     SELECT p.entry_id, p.expectation_id, p.given_by, p.score, p.contradiction,
         t.words || CASE WHEN p.needs = 'person' THEN ': ' || p.damage ELSE coalesce(', but ' || d.why, '') END AS reason

@@ -1,8 +1,12 @@
 -- This step is a view: its rows are not stored.
--- One row per pair of a line and a candidate: an expectation to which it may belong. If a single reference or a
--- person settled the line, only the settled expectations are candidates. `group_id` is the first line of a
--- group of equal payments that a person can decide as a whole. It is set on the request that is assigned to the
--- line.
+-- One row per pair of a line and a candidate: an expectation to which it may belong. For a line that a single
+-- reference settled, this is the settled expectation. For a line that a person accepted, it is each accepted
+-- expectation that receives money. Other candidates come from `ranked_candidates`. They are also listed for an
+-- accepted line whose text names several codes or raises a doubt. The accepted expectation then has a second row
+-- if it is one of them.
+--
+-- `group_id` is the first line of a group of equal payments that a person can decide as a whole. It is set on
+-- the request that is assigned to the line.
 SELECT r.entry_id, r.expectation_id, r.tier_rank AS tier, r.score, r.reason, r.rank, r.lost, g.group_id
 FROM ranked_candidates AS r
 LEFT JOIN group_assignments AS g ON g.entry_id = r.entry_id AND g.expectation_id = r.expectation_id

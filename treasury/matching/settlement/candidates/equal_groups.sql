@@ -1,8 +1,10 @@
 -- One row per pair of a line and a request in a group of equal payments: as many lines as requests of one
--- amount, and every line fits every request equally. `is_assigned`: the request is assigned to the line by
--- date, the first request to the first line. `group_id`: the group's first line by id. Lines that a person
--- decided, returned lines and paid requests are excluded. If only one of several requests with the same code is
--- still unpaid, it forms a group of one.
+-- amount, and every line fits every request equally. `is_assigned`: the request is assigned to the line by date,
+-- the first request to the first line. `group_id`: the group's first line by id. `size`: the number of its
+-- requests, at most `max_same_code`.
+--
+-- Lines that a person decided, returned lines and paid requests are excluded. If only one of several requests
+-- with the same code is still unpaid, it forms a group of one.
 WITH best AS (
     SELECT entry_id, expectation_id, FALSE AS is_named,
         (SELECT name FROM tiers WHERE given_by = 'unnamed_candidates') AS tier

@@ -1,4 +1,5 @@
--- One row per line that a person accepted, with its expectation, or null if there are several.
+-- One row per line in `accepted_pairs`, with its expectation, or null if there are several. If any of these has
+-- another currency or direction, the reason says that nothing of the line counts.
 SELECT
     entry_id,
     CASE WHEN count(*) = 1 THEN min(expectation_id) END AS expectation_id,

@@ -1,6 +1,6 @@
--- One row per line with candidates, with the best candidate, its reason, and the second candidate if it has the
--- same tier. `suggestion` is the reason with remarks that prevent an automatic match, such as "pending at
--- bank".
+-- One row per line with candidates, with the best candidate, its reason, and the second candidate
+-- (`runner_up_id`) if it has the same tier. `margin` is the difference of their scores. `suggestion` is the
+-- reason with remarks that prevent an automatic match, such as "pending at bank".
 WITH best AS (
     SELECT *, sum(CASE WHEN tier_rank = 1 AND score > 0 THEN 1 ELSE 0 END) OVER (PARTITION BY entry_id) AS equals
     FROM ranked_candidates

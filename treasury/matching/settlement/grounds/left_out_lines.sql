@@ -1,4 +1,4 @@
--- One row per line that is excluded from matching, by its class or by a person.
+-- One row per line that is excluded from matching, by its class or by a person, with the reason.
 SELECT entry_id, 'left out: ' || line_class AS reason
 FROM lines
 WHERE line_class IS NOT NULL

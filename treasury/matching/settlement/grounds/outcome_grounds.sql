@@ -1,7 +1,8 @@
 -- This step is a view: its rows are not stored.
 -- One row per line, with the cause that determines its outcome (`ground`): the first that applies, in the order
--- of docs/matching.md. The row also has the expectation, tier, amount and reason that each cause would give.
--- `may_have_runner_up`: the line was not settled by a person, a return, a conflict or a sum.
+-- of this CASE. An acceptance comes before a conflict. The row also has the expectation, tier, amount and reason
+-- that each cause would give. `may_have_runner_up`: the line has neither an acceptance, a return, a conflict nor
+-- a sum, and no single reference names its expectation.
 SELECT
     line.entry_id,
     line.line_class,

@@ -1,6 +1,8 @@
--- One row per expectation that may still receive money, with the amount that remains, or null if it accepts any
--- amount. `turn` numbers the expectations that have the same kind, account, currency, direction, remaining
--- amount and opening day.
+-- One row per expectation that may still receive money, with the amount that remains after the lines in
+-- `received_totals`, or null if it accepts any amount. Expectations with a closed status (`closed_statuses`) are
+-- excluded. Those with a closing day are included; readers compare it with the day of the line. `tie` is
+-- explained in `known_counterparties`. `turn` numbers the expectations that have the same kind, account,
+-- currency, direction, remaining amount and opening day.
 SELECT
     expectation.expectation_id, expectation.kind, expectation.account, expectation.currency, expectation.direction,
         expectation.amount AS expected,

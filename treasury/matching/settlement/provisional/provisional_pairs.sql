@@ -1,7 +1,13 @@
--- One row per line that belongs to exactly one expectation, before questions 4 to 7, with this expectation.
--- Either a person accepted the expectation for the line; or the line has the expectation's whole or structured
--- reference and cannot be read in another way. `before` is the amount that earlier such lines paid. Money that
--- was returned is not included.
+-- One row per line that, before questions 4 to 7 are asked, belongs to exactly one expectation; with that
+-- expectation. There are two cases:
+-- - The expectation is the line's only accepted one (`accepted_pairs`), and has the line's currency and
+--   direction.
+-- - The line has the expectation's whole or structured reference, and nothing contradicts it. The line may be
+--   matched (`proves` in `reference_pairs`), no person decided about it, and it cannot be read in another way.
+--
+-- Returns, and lines that were returned in full, are excluded. `booked` is the line's whole amount, `amount` the
+-- line's amount without money that was returned. `before` is the total that earlier such lines paid for the
+-- expectation. `rivals` is the number of other expectations with the same code, all of them contradicted.
 WITH standing AS (
     SELECT
         p.entry_id, p.expectation_id, p.code, p.tier, p.accepted_reason, p.booking_date, p.expected, p.rivals,

@@ -1,5 +1,5 @@
 -- One row per expectation in `received_shares`, with the total received and the day and id of the last line.
--- Duplicates are excluded. Most expectations have one line, so only the others need a sum.
+-- Duplicates are excluded. For speed, only expectations with several lines are summed.
 WITH repeatedly_paid_expectations AS (
     SELECT DISTINCT expectation_id
     FROM provisional_pairs

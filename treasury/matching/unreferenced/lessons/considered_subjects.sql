@@ -1,10 +1,11 @@
--- One row per pair of a payment in `unplaced_payments` and a subject that it may be about: a counterparty, or
--- an expectation (`E:` and its id). A subject is included for one of these reasons:
--- - It has the most similar earlier payments of the same payer.
--- - It has rare words in common with the payment (`shared_words`).
+-- One row per pair of a payment in `unplaced_payments` and a subject that it may be about: a counterparty, or an
+-- expectation (`E:` and its id). A subject is included for one of these reasons:
+-- - It is one of the `max_candidates` subjects with the most similar earlier payments of the same payer.
+-- - It has rare words in common with the payment (`shared_words`), and is one of the first `max_candidates` such
+--   subjects.
 -- - It is the counterparty of an open expectation, and the payment states its account or name.
 -- - It is an expectation with at least two earlier payments of the same amount to the same account of ours,
---   mostly around this day of the month, and there are few such expectations.
+--   mostly around this day of the month, and there are at most `max_candidates` such expectations.
 SELECT entry_id, subject
 FROM (
     SELECT entry_id, subject,

@@ -1,6 +1,6 @@
--- One row per earlier payment in `payment_lessons`, with its subject: the account of its expectation's
--- counterparty (`A:`), or else the counterparty's folded name (`N:`), or else the expectation (`E:`). `turn`
--- numbers the payments of a subject, the latest first.
+-- One row per earlier payment in `payment_lessons`, with the payment's subject: the account of its expectation's
+-- counterparty (`A:`), or else the counterparty's folded name (`N:`), or else the expectation (`E:`). Within a
+-- currency and direction, `turn` numbers the payments of a subject, the latest first.
 SELECT
     entry_id, booking_date, day(booking_date) AS month_day, amount, account, currency, direction, counterparty_account, payer_name, subject,
     row_number() OVER (PARTITION BY subject, currency, direction ORDER BY booking_date DESC, entry_id) AS turn

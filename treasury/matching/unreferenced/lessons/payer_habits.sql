@@ -1,7 +1,10 @@
--- One row per combination of a payment in `unplaced_payments`, a subject, and a kind of link to earlier
--- payments (`shown`): the payer's account, the payer's name, a name in the text, or only the subject. The row
--- counts these earlier payments: all, those of this amount or nearly this amount, and those around this day of
--- the month. The days count only payments of nearly this amount if there are several, or else all payments.
+-- One row per combination of a payment in `unplaced_payments`, a subject in `considered_subjects`, and a kind of
+-- link to earlier payments (`shown`): the payer's account, the payer's name, a name in the text, or only the
+-- subject. Only expectations are linked by the subject alone, with their latest 12 payments.
+--
+-- The row counts the earlier payments: all, those of this amount or nearly this amount, and those around this
+-- day of the month. The days count only payments of nearly this amount if there are several, or else all
+-- payments. `of_all` counts the earlier payments with this kind of link to any subject.
 SELECT
     h.entry_id, h.shown, h.subject, h.payments, h.of_amount, h.near_amount, h.least, h.most, a.of_all,
     CASE WHEN h.near_amount > 1 THEN h.near_amount ELSE h.payments END AS alike,

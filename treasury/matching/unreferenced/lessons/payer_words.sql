@@ -1,6 +1,6 @@
--- One row per pair of a folded name with at least two long words, and one of these words. `words` is the number
--- of long words in the name, `names` the number of such names with this word. A long word has at least four
--- characters.
+-- One row per pair of a folded name with at least two long words, and one of these words. The name is that of an
+-- earlier payer, or of the counterparty of an open expectation. A long word has at least four characters.
+-- `words` is the number of long words in the name, `names` the number of such names with this word.
 SELECT folded, word, words, count(*) OVER (PARTITION BY word) AS names
 FROM (
     SELECT folded, word, count(*) OVER (PARTITION BY folded) AS words

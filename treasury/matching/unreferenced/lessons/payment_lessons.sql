@@ -1,7 +1,7 @@
--- One row per earlier payment (a lesson) from which matching learns who pays what, and how. It was matched, and
--- its expectation is still open or states its counterparty, so that matching can learn from the payment for
--- other requests of that party. Payments in closed months are included, although they take no part in matching.
--- Only currencies and directions of `unplaced_payments` are included.
+-- One row per earlier payment (a lesson) from which matching learns who pays what, and how. It was matched to a
+-- single expectation. This expectation is still open or states its counterparty, so that matching can learn from
+-- the payment for other requests of that party. Payments in closed months are included, although they take no
+-- part in matching. Only currencies and directions of `unplaced_payments` are included.
 SELECT
     share.entry_id, share.expectation_id, share.booking_date, share.amount, line.account, line.currency,
         line.direction, line.counterparty_account,

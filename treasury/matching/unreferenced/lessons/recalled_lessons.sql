@@ -1,7 +1,7 @@
 -- One row per combination of a payment in `unplaced_payments`, an earlier payment in `payment_lessons`, and a
 -- fact that both have in common (`shown`): the payer's account, the payer's name, a name in the text, or the
--- amount and the receiving account. If there are very many earlier payments, the latest ones and some of the
--- same amount are included.
+-- amount and the receiving account. If there are very many earlier payments, only the latest `max_lessons` of
+-- each of the `max_same_code` latest subjects are included, and `max_candidates` of the same amount.
 SELECT payer_key.entry_id, payer_key.shown, lesson.subject, lesson.booking_date AS lesson_date, lesson.amount,
     lesson.amount = payer_key.amount AS is_amount,
     lesson.amount BETWEEN near.least AND near.most AS is_near, abs(lesson.month_day - payer_key.month_day) AS apart

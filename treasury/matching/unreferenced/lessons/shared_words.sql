@@ -1,6 +1,7 @@
 -- One row per pair of a payment in `unplaced_payments` and a subject that have at least two rare words in
--- common, or one word that only this subject has. `turn` numbers the subjects of a payment, those with the most
--- words first.
+-- common, or one word that only this subject has. At most `max_pool` subjects have a rare word. A word that only
+-- this subject has counts alone if it has at least `min_code` characters and is in several payments of the
+-- subject. `turn` numbers the subjects of a payment, those with the most words first.
 SELECT
     entry_id, subject, words, first_word, last_word, sole_word,
     row_number() OVER (PARTITION BY entry_id ORDER BY words DESC, subject) AS turn

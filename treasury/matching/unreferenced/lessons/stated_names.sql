@@ -1,7 +1,7 @@
--- One row per pair of a payment in `unplaced_payments` and a folded name of at least two words, if the
--- payment's text contains all words of the name. The name is that of an earlier payer, or of the counterparty
--- of an open expectation. For speed, a name is searched by its rarest word, and only if few names have that
--- word.
+-- One row per pair of a payment in `unplaced_payments` and a folded name with at least two long words (see
+-- `payer_words`), if the payment's text contains all long words of the name. The name is that of an earlier
+-- payer, or of the counterparty of an open expectation. For speed, a name is searched by its rarest word, and
+-- only if at most `max_pool` names have that word.
 WITH text_words AS (
     -- Folded names have the same form: AE, OE and UE become one letter.
     SELECT DISTINCT entry_id, replace(replace(replace(word, 'AE', 'A'), 'OE', 'O'), 'UE', 'U') AS word

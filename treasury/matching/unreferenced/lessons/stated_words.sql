@@ -1,7 +1,7 @@
--- One row per word of a text: the remittance text of a payment in `unplaced_payments`, or the remittance text
--- or the counterparty's name of an earlier payment (`is_lesson`, `is_name`). The word has at least four
--- characters and is no legal form. A text without accents is split directly, which takes a fraction of the
--- time.
+-- One row per word of a text: the remittance text of a payment in `unplaced_payments`, or the remittance text or
+-- the counterparty's name of an earlier payment (`is_lesson`, `is_name`). The word has at least four characters
+-- and is no legal form. Only the first `remittance_limit` characters of a text are read. A text of ASCII
+-- characters is split directly, which takes a fraction of the time.
 SELECT DISTINCT is_lesson, is_name, entry_id, word
 FROM (
     SELECT is_lesson, is_name, entry_id, unnest(string_split(CASE

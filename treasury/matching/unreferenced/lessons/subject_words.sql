@@ -1,6 +1,7 @@
 -- One row per pair of a subject and a word in its earlier payments, by currency and direction, with the number
--- of these payments (`payments`) and the number of subjects that have the word (`subjects`). A word is excluded
--- if more than `max_candidates` subjects and more than a fifth of all subjects have it.
+-- of these payments (`payments`), the day of the first one (`since`), and the number of subjects that have the
+-- word (`subjects`). A word is excluded if more than `max_candidates` subjects and more than a fifth of all
+-- subjects have it.
 SELECT w.currency, w.direction, w.word, w.subject, w.payments, w.since, c.subjects
 FROM (
     SELECT s.currency, s.direction, w.word, s.subject, count(*) AS payments, min(s.booking_date) AS since
