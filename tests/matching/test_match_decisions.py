@@ -188,3 +188,29 @@ def test_an_accepted_return_reopens_the_second_payment_first(
     assert line_outcome == [first, "returned", *["returned"] * back]
     assert outcome(matches, "c")["reason"] == "returned: brings back the payment of 2026-10-02"
     assert state(matches)["received"] == Decimal(100 if back == 1 else 0)
+
+
+def test_each_accepted_return_brings_back_the_latest_line_before_it() -> None:
+    expectations = [expectation("r", CODE, None)]
+    paid = [line(name, "5", CODE, day) for name, day in (("a", 1), ("b", 2), ("e", 5))]
+    back = [line(name, "5", "refund", day, direction="DBIT") for name, day in (("c", 3), ("f", 6))]
+    decisions = [decision("accept", "r", "c"), decision("accept", "r", "f")]
+    matches = match([*paid, *back], expectations, decisions)
+    links = {name: outcome(matches, name)["reason"] for name in "cf"}
+    assert links == {
+        "c": "returned: brings back the payment of 2026-10-02",
+        "f": "returned: brings back the payment of 2026-10-05",
+    }
+    assert [outcome(matches, name)["outcome"] for name in "abe"] == [
+        "matched", "returned", "returned",
+    ]  # fmt: skip
+
+
+def test_the_reason_of_a_line_of_which_a_part_counts_does_not_deny_it() -> None:
+    expectations = [
+        expectation("r", CODE, "5"), expectation("s", "PAY-2026-000778", "5", currency="USD"),
+    ]  # fmt: skip
+    decisions = [decision("accept", "r", "a"), decision("accept", "s", "a")]
+    matches = match([line("a", "5", CODE, 1)], expectations, decisions)
+    assert matches.allocations.arrow["amount"].to_pylist() == [Decimal(5)]
+    assert "nothing of it counts" not in outcome(matches, "a")["reason"]

@@ -196,6 +196,7 @@ def test_a_step_is_one_query_with_a_header(path: Path) -> None:
 
 STANDING_ALONE = (
     "treasury.close.steps",
+    "treasury.close.cash.steps",
     "treasury.month.decisions.steps",
     "treasury.workspace.steps",
     "treasury.extract.steps",

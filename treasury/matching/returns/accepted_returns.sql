@@ -1,7 +1,6 @@
 -- One row per return of a whole line, with this line (`original_id`), if a person accepted the return as money
--- coming back. If several returns and lines have the same expectation, payer and amount, the earliest return
--- gets the latest line, the next return the line before it, and so on. A return has no row if its line is later
--- than the return.
+-- coming back. If several lines have the same expectation, payer and amount, each return gets the latest of them
+-- that is not later than the return and not returned yet. A return without such a line has no row.
 --
 -- Returns that `full_returns` links are excluded, and so are those for which lines of several expectations or
 -- payers are possible. Doubtful rows of `return_evidence` are ignored.
@@ -12,32 +11,60 @@ WITH said AS (
     JOIN accepted_pairs AS a ON a.entry_id = v.return_id
     WHERE a.brings_back AND v.original_amount = v.amount AND NOT v.is_doubtful
         AND v.return_id NOT IN (SELECT return_id FROM full_returns)
-)
-SELECT b.return_id, f.original_id, b.return_reason, b.amount, b.booking_date, b.expectation_id
-FROM (
-    SELECT *, row_number() OVER (
-        PARTITION BY account, currency, direction, amount, expectation_id, party ORDER BY booking_date, return_id
-    ) AS turn
+),
+-- `step` is 1 for a line and -1 for a return.
+events AS (
+    SELECT return_id AS id, return_reason, account, currency, direction, amount, booking_date, expectation_id, party, -1 AS step
     FROM said
     QUALIFY count(*) OVER (PARTITION BY return_id) = 1
-) AS b
-JOIN (
+    UNION ALL
+    SELECT DISTINCT
+        o.entry_id AS id, CAST(NULL AS VARCHAR) AS return_reason,
+        s.account, s.currency, s.direction, s.amount, o.booking_date, s.expectation_id, s.party, 1 AS step
+    FROM return_evidence AS v
+    JOIN said AS s ON s.return_id = v.return_id AND s.expectation_id = v.expectation_id AND s.party = v.party
+    JOIN return_origins AS o ON o.group_id = v.group_id
+    WHERE v.original_amount = v.amount AND NOT v.is_doubtful
+        AND o.entry_id NOT IN (SELECT original_id FROM full_returns)
+),
+balances AS (
     SELECT
-        o.entry_id AS original_id, o.booking_date,
-        k.account, k.currency, k.direction, k.amount, k.expectation_id, k.party,
+        *,
+        sum(step) OVER (
+            PARTITION BY account, currency, direction, amount, expectation_id, party
+            ORDER BY booking_date, step DESC, id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS balance
+    FROM events
+),
+-- `level` counts the lines that are not returned yet: for a line with it, for a return before it. At each level
+-- lines and returns alternate, so a return gets the line before it. It is 0 for a return without a line.
+levels AS (
+    SELECT
+        *,
+        balance - least(0, min(balance) OVER (
+            PARTITION BY account, currency, direction, amount, expectation_id, party
+            ORDER BY booking_date, step DESC, id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        )) + CASE WHEN step = -1 AND balance >= coalesce(least(0, min(balance) OVER (
+            PARTITION BY account, currency, direction, amount, expectation_id, party
+            ORDER BY booking_date, step DESC, id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        )), 0) THEN 1 ELSE 0 END AS level
+    FROM balances
+),
+numbered AS (
+    SELECT
+        *,
         row_number() OVER (
-            PARTITION BY k.account, k.currency, k.direction, k.amount, k.expectation_id, k.party
-            ORDER BY o.booking_date DESC, o.entry_id DESC
-        ) AS turn
-    FROM (
-        SELECT DISTINCT v.group_id, s.account, s.currency, s.direction, s.amount, s.expectation_id, s.party
-        FROM return_evidence AS v
-        JOIN said AS s ON s.return_id = v.return_id AND s.expectation_id = v.expectation_id AND s.party = v.party
-        WHERE v.original_amount = v.amount AND NOT v.is_doubtful
-    ) AS k
-    JOIN return_origins AS o ON o.group_id = k.group_id
-    WHERE o.entry_id NOT IN (SELECT original_id FROM full_returns)
-) AS f
+            PARTITION BY account, currency, direction, amount, expectation_id, party, level, step ORDER BY booking_date, id
+        ) AS place
+    FROM levels
+    WHERE level > 0
+)
+SELECT b.id AS return_id, f.id AS original_id, b.return_reason, b.amount, b.booking_date, b.expectation_id
+FROM numbered AS b
+JOIN numbered AS f
     ON f.account = b.account AND f.currency = b.currency AND f.direction = b.direction AND f.amount = b.amount
-    AND f.expectation_id = b.expectation_id AND f.party = b.party AND f.turn = b.turn
-WHERE f.booking_date <= b.booking_date
+    AND f.expectation_id = b.expectation_id AND f.party = b.party AND f.level = b.level AND f.place = b.place
+WHERE b.step = -1 AND f.step = 1

@@ -1,8 +1,8 @@
--- One row per line in `accepted_pairs`, with its expectation, or null if there are several. If any of these has
+-- One row per line in `accepted_pairs`, with its expectation, or null if there are several. If each of these has
 -- another currency or direction, the reason says that nothing of the line counts.
 SELECT
     entry_id,
     CASE WHEN count(*) = 1 THEN min(expectation_id) END AS expectation_id,
-    min(reason) || CASE WHEN bool_and(counts) THEN '' ELSE '; nothing of it counts' END AS reason
+    min(reason) || CASE WHEN bool_or(counts) THEN '' ELSE '; nothing of it counts' END AS reason
 FROM accepted_pairs
 GROUP BY entry_id
