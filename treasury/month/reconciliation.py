@@ -271,8 +271,8 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
     def table_options(self, name: str) -> Mapping[str, Any]:
         """Return the columns and notes that explain a table, other than its computed values."""
         rows, zone = getattr(self, name), self.zone or ZoneInfo("UTC")
-        asked = self.as_of.astimezone(zone)
-        now = instant_words(asked)
+        local_as_of = self.as_of.astimezone(zone)
+        now = instant_words(local_as_of)
         match name:
             case "differences":
                 note = f"began by {self.month.last:%-d %b %Y}; state, stage and age as of {now}"
@@ -280,7 +280,7 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
             case "awaiting_funds":
                 return {
                     "notes": [f"requests of all months, as of {now}"],
-                    "beside": lambda: {"age": ages(rows, asked.date(), zone)},
+                    "beside": lambda: {"age": ages(rows, local_as_of.date(), zone)},
                 }
             case "virtual_accounts":
                 lines = self.lines.arrow

@@ -147,9 +147,9 @@ def booked_credits(ibans: pa.ChunkedArray, lines: pa.Table) -> dict[str, pa.Chun
     grouped = booked.select(["account", "amount"]).group_by("account")
     sums = grouped.aggregate([("amount", "count"), ("amount", "sum")]).to_pylist()
     by_account = {row["account"]: row for row in sums}
-    found = [by_account.get(iban, {}) for iban in ibans.to_pylist()]
-    counts = [row.get("amount_count", 0) for row in found]
-    amounts = [row.get("amount_sum", Decimal(0)) for row in found]
+    by_iban = [by_account.get(iban, {}) for iban in ibans.to_pylist()]
+    counts = [row.get("amount_count", 0) for row in by_iban]
+    amounts = [row.get("amount_sum", Decimal(0)) for row in by_iban]
     return {
         "credits": pa.chunked_array([pa.array(counts, pa.int64())]),
         "amount": pa.chunked_array([pa.array(amounts, AMOUNT)]),

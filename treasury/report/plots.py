@@ -264,17 +264,17 @@ _TAKES: Final = {
 """The result that each chart draws."""
 
 
-def _frame(chart: str, given: Any) -> Any:
+def _frame(chart: str, value: Any) -> Any:
     """Return the rows that a chart is given; raise InputError unless they are one table."""
-    is_frame = isinstance(given, Table | pa.Table | list | tuple) or hasattr(given, "to_dict")
+    is_frame = isinstance(value, Table | pa.Table | list | tuple) or hasattr(value, "to_dict")
     if not is_frame:
-        raise _cannot_draw(chart, given)
-    return given
+        raise _cannot_draw(chart, value)
+    return value
 
 
-def _cannot_draw(chart: str, given: object) -> InputError:
+def _cannot_draw(chart: str, value: object) -> InputError:
     return InputError(
-        f"plots.{chart} cannot draw a value of type {type(given).__name__}",
+        f"plots.{chart} cannot draw a value of type {type(value).__name__}",
         do=f"write plots.{chart}({_TAKES[chart]})",
     )
 

@@ -111,11 +111,11 @@ def compared_texts(
             if len(columns) != 1:
                 continue
             *qualifier, column = columns[0]["column_names"]
-            named = (tables[qualifier[-1]],) if qualifier and qualifier[-1] in tables else ()
+            own_tables = (tables[qualifier[-1]],) if qualifier and qualifier[-1] in tables else ()
             for each in compared:
                 value = each["value"]["value"] if each["class"] == "CONSTANT" else None
                 if isinstance(value, str) and each["value"]["type"]["id"] == "VARCHAR":
-                    yield named or (() if qualifier else tuple(tables.values())), column, value
+                    yield own_tables or (() if qualifier else tuple(tables.values())), column, value
 
 
 def _tables_of(node: Any) -> dict[str, str]:
@@ -124,8 +124,8 @@ def _tables_of(node: Any) -> dict[str, str]:
         return {node["alias"] or node["table_name"]: node["table_name"]}
     if not node or node["type"] != "JOIN":
         return {}
-    left, right = _tables_of(node["left"]), _tables_of(node["right"])
-    return left | right if left and right else {}
+    left_tables, right_tables = _tables_of(node["left"]), _tables_of(node["right"])
+    return left_tables | right_tables if left_tables and right_tables else {}
 
 
 _COMPARISONS: Final = frozenset({
@@ -175,8 +175,8 @@ def query_error(
         text = " ".join(_PLACE.split(words)[0].split())
         return QueryError(clean(text), do="correct the query")
     name = column[1]
-    meant, do = column_meant(name, columns), "correct the query"
-    near = f"; is it {clean(meant)}?" if meant else ""
+    near_column, do = column_meant(name, columns), "correct the query"
+    near = f"; is it {clean(near_column)}?" if near_column else ""
     if not near and f'"{name}"' in query:
         do = f"write a text in single quotes: '{clean(name)}'"
     elif not near and 0 < len(columns) <= _MOST_COLUMNS:

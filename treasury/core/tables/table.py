@@ -166,8 +166,8 @@ class Table(NearestNames):
         --------
         >>> r.lines.head(3)
         """
-        given: object = count
-        if not isinstance(given, int) or given < 0:
+        rows_wanted: object = count
+        if not isinstance(rows_wanted, int) or rows_wanted < 0:
             raise TableError(
                 f"head takes a number of rows, not {count!r:.60}", do="write it like head(5)"
             )
@@ -225,9 +225,9 @@ class Table(NearestNames):
             for each in (value if isinstance(value, list) else [value])
             if isinstance(each, str)
         ]
-        taken = self._taken(found)
-        taken.notes = (*self.notes, *filter(None, (text_note(self, *each) for each in texts)))
-        return taken
+        selection = self._taken(found)
+        selection.notes = (*self.notes, *filter(None, (text_note(self, *each) for each in texts)))
+        return selection
 
     def sort(self, *columns: str) -> Table:
         """Return the rows in the order of these columns.
@@ -511,14 +511,14 @@ class Table(NearestNames):
         )
 
     def _require(self, names: Collection[str]) -> None:
-        known = self.columns
+        columns = self.columns
         for name in names:
-            if name not in known:
-                near = column_meant(name, known)
+            if name not in columns:
+                near = column_meant(name, columns)
                 question = f"; is it {clean(near)}?" if near else ""
                 raise TableError(
                     f"there is no column {clean(name)!r}{question}",
-                    do=None if near else one_of(name, known),
+                    do=None if near else one_of(name, columns),
                 )
 
     def _codes_meant(self, name: str, value: object) -> object:
@@ -572,8 +572,8 @@ def text_note(table: Table, name: str, text: str) -> str:
         )
     if has_all_words(name, codes):
         return ""
-    known = f"; this table has {', '.join(map(clean, sorted(present)))}" if present else ""
-    return f"no row has the {name} {clean(text)[:60]!r}{is_it(text, present) or known}"
+    values_present = f"; this table has {', '.join(map(clean, sorted(present)))}" if present else ""
+    return f"no row has the {name} {clean(text)[:60]!r}{is_it(text, present) or values_present}"
 
 
 def beginning(table: Table, title: str) -> str:
