@@ -264,7 +264,7 @@ def _notes(
         yield "requests, payouts and transfers are not known: nothing is stored for this month"
     for state, words in (
         (OVERDUE, "overdue: they fall on today"),
-        (NOT_SEEN, "expected, not seen: the evidence passes their date without them"),
+        (NOT_SEEN, "expected and not seen: the evidence passes their date without them"),
         (UNDATED, "without a date or an amount: in no sum"),
     ):
         alike = [flow for flow in flows if flow.state == state]
