@@ -142,7 +142,7 @@ def test_a_program_reads_the_same_figures(month_end: Workspace, morning: Status)
     for row in morning.rows:
         assert sum(fact["items"] for fact in facts if fact["name"] == row.name) == len(row.items)
     (month,) = (fact for fact in facts if fact["fact"] == "month")
-    assert (month["items"], month["blocking"]) == (67, 42)
+    assert (month["name"], month["items"], month["blocking"]) == ("open", 67, 42)
     assert sum(fact["fact"] == "funds" for fact in facts) == len(month_end.cash().funds)
 
 

@@ -43,17 +43,19 @@ def morning_of(t: WorkspaceDecisions) -> Morning:
     from treasury.close.close_words import closed_words, signature_words
     from treasury.month.items import open_now
     from treasury.month.reconciliation import synced_at
+    from treasury.report.screen import missing_steps
     from treasury.report.screens import Morning
     from treasury.report.screens.month_status import verdict_words
 
     now, zone, month = t.now(), t.settings.zone, t.this_month.previous
-    items = ended = r = None
-    verdict, why = "not known: nothing is stored", ""
+    items = ended = r = period = None
+    verdict, why, next_step = "not known: nothing is stored", "", ""
     synced = synced_at(t.snapshot())
     try:
         running, closing, period = running_and_ended(t)
     except NothingStored as missing:
         why = missing.what
+        next_step = missing_steps(t.snapshot(), uses_services=t.settings.services is not None)
     else:
         r = running.r
         is_silent = synced is None or now - synced > silent_after(t)
@@ -77,9 +79,11 @@ def morning_of(t: WorkspaceDecisions) -> Morning:
         items=items,
         month=month,
         verdict=verdict,
+        is_closed=period is not None,
         ended=ended,
         synced_at=synced,
         are_services_used=uses_services or synced is not None,
         funds=funds(balances),
         why=why,
+        next_step=next_step,
     )

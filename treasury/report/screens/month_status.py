@@ -185,7 +185,7 @@ def next_command(closing: Closing, *, late: int = 0) -> str:
     if closing.period is not None:
         return "treasury periods late" if late else "treasury status"
     if closing.preparation is not None and not closing.items.blocking:
-        return f"treasury close {month} --sign, by a second person"
+        return f"treasury close {month} --sign"
     if closing.items.blocking:
         return f"treasury exceptions {month} --blocking"
     if month.last >= _today(closing):
