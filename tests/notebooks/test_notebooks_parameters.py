@@ -65,7 +65,7 @@ def test_the_practice_company_is_reconciled_from_nothing(tmp_path: Path) -> None
     assert "Pay today with this reference" in shown(done, "funding")
     assert "Fees of October 2026: EUR 1,977.86 on 21 completed requests" in shown(done, "fees")
     assert "PAY-2026-004417, on-ramp of EUR 25,000.00, SUCCEEDED" in shown(done, "trace")
-    assert "OPEN  " in shown(done, "status")
+    assert "not ready to close" in shown(done, "status")
     assert "SUCCEEDED" in shown(done, "more")
     written = json.dumps(done)
     assert all(secret not in written for _, secret in Sandbox().credentials.values())

@@ -118,7 +118,7 @@ def test_the_morning_notebook_runs_and_shows_open_work(
     morning: tuple[Workspace, NotebookNode],
 ) -> None:
     workspace, done = morning
-    assert "OPEN  " in text(done, "status")
+    assert "Decide bank lines <strong>" in html(done, "status")
     assert "EUR operating account" in html(done, "statements")
     _, panel = outputs(done, "approvals")
     assert VIEW in panel.data

@@ -142,7 +142,7 @@ def test_a_program_reads_the_same_figures(month_end: Workspace, morning: Status)
     for row in morning.rows:
         assert sum(fact["items"] for fact in facts if fact["name"] == row.name) == len(row.items)
     (month,) = (fact for fact in facts if fact["fact"] == "month")
-    assert (month["items"], month["blocking"]) == (67, 42)
+    assert (month["name"], month["items"], month["blocking"]) == ("open", 67, 42)
     assert sum(fact["fact"] == "funds" for fact in facts) == len(month_end.cash().funds)
 
 
@@ -167,6 +167,27 @@ def test_amounts_that_differ_in_their_day_or_are_not_known_say_so() -> None:
     lines = funds_lines(pa.Table.from_pylist(coins, schema=FUNDS), TODAY)
     assert max(map(len, lines)) <= 100
     assert lines[-1].endswith("COIN3, COIN4, COIN5: treasury cash")
+
+
+def test_many_differences_between_currencies_take_one_line() -> None:
+    rows = [
+        {"funds": kind, "currency": currency, "amount": Decimal(1), "proved_to": on,
+         "positions": 1, "not_counted": 0}
+        for kind in ("own_banks", "own_wallets", "held_by_provider")
+        for currency, on in (("EUR", TODAY), ("USDC", date(2026, 10, 30)))
+    ]  # fmt: skip
+    lines = funds_lines(pa.Table.from_pylist(rows, schema=FUNDS), TODAY)
+    assert len(lines) == 5
+    assert lines[-1] == "  days differ, or amounts are not counted: treasury cash"
+
+
+def test_a_label_gives_way_to_a_large_amount() -> None:
+    large = item("leg_not_shown", amount=Decimal("98765432109.123456"), currency="USDC")
+    (row,) = blocking_rows(OpenItems(OCTOBER, (large,)))
+    lines = row_lines([row], "BLOCKS", "treasury status 2026-10 …", room=24)
+    assert max(map(len, lines)) <= 100
+    assert "  Own transfer, no statement of the " in lines[1]
+    assert "USDC 98,765,432,109.123456  leg_not_shown" in lines[1]
 
 
 def test_more_than_eight_kinds_leave_a_row_for_the_others() -> None:

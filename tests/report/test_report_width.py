@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
@@ -117,4 +118,31 @@ def test_no_table_is_cut_off(browser: Browser, tmp_path: Path, place: str) -> No
     shown.goto((tmp_path / "report.html").as_uri())
     assert shown.evaluate(WIDE) == []
     assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    shown.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_first_screens_need_no_horizontal_scroll_in_a_notebook(
+    browser: Browser, month_end: Workspace, tmp_path: Path, scheme: Literal["light", "dark"]
+) -> None:
+    screens = [month_end.status(), month_end.status("2026-10")]
+    html = "".join(screen._repr_html_() for screen in screens)
+    style = "<meta charset='utf-8'><meta name='color-scheme' content='light dark'>"
+    (tmp_path / "screens.html").write_text(f"<!doctype html>{style}{html}", "utf-8")
+    shown = browser.new_page(viewport={"width": 1000, "height": 800}, color_scheme=scheme)
+    shown.goto((tmp_path / "screens.html").as_uri())
+    tiles = shown.locator("details")
+    assert tiles.count() == sum(len(screen.rows) for screen in screens)
+    assert not tiles.first.locator("table").is_visible()
+    tiles.first.locator("summary").click()
+    rows = tiles.first.locator("tr")
+    assert rows.count() == 1 + len(screens[0].rows[0].items)
+    assert rows.first.is_visible()
+    shown.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert shown.evaluate("document.documentElement.scrollWidth") <= 1000
+    wide = "[...document.querySelectorAll('div')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+    assert shown.evaluate(f"{wide}.length") == 0
+    colours = "one => [getComputedStyle(one).color, getComputedStyle(document.body).color]"
+    own, page_colour = shown.locator("td").first.evaluate(colours)
+    assert own == page_colour
     shown.close()

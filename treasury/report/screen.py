@@ -49,9 +49,7 @@ def unknown_screen(question: Question, snapshot: Snapshot, *, why: str) -> str:
     `why` is the reason in the error. Without services, the next step is not a sync.
     """
     zone, synced, has_services = question.zone, synced_at(snapshot), question.uses_services
-    statements: int = snapshot.sql(
-        "SELECT count(*) AS n FROM statements WHERE vanished_at IS NULL"
-    )["n"][0].as_py()
+    statements = _stored_statements(snapshot)
     title = (
         question.month.title, clean(question.company), environment_words(question.environment),
         f"asked at {moment(question.as_of, zone, question.month.year)}",
@@ -59,8 +57,6 @@ def unknown_screen(question: Question, snapshot: Snapshot, *, why: str) -> str:
     never = "not known: never read" if has_services else NOT_USED
     read = f"last read {moment(synced, zone)}" if synced else never
     stored = f"{count(statements, 'statement')} stored, none for this month"
-    steps = [] if synced is not None or not has_services else ["treasury sync"]
-    steps += [] if statements else ["treasury statements add FILE"]
     month_step = "choose a month that has statements, or add its own: treasury statements add FILE"
     return "\n".join(
         [
@@ -68,9 +64,23 @@ def unknown_screen(question: Question, snapshot: Snapshot, *, why: str) -> str:
             f"STATEMENTS   {stored if statements else 'not known: no statement is stored'}",
             f"SERVICES     {read}",
             f"CLOSE        not known: {clean(why)}",
-            f"NEXT         {', then '.join(steps) or month_step}",
+            f"NEXT         {missing_steps(snapshot, uses_services=has_services) or month_step}",
         ]
     )
+
+
+def missing_steps(snapshot: Snapshot, *, uses_services: bool) -> str:
+    """Return the commands that bring a source of which nothing is stored; empty if all are."""
+    is_unread = uses_services and synced_at(snapshot) is None
+    steps = ["treasury sync"] if is_unread else []
+    steps += [] if _stored_statements(snapshot) else ["treasury statements add FILE"]
+    return ", then ".join(steps)
+
+
+def _stored_statements(snapshot: Snapshot) -> int:
+    query = "SELECT count(*) AS n FROM statements WHERE vanished_at IS NULL"
+    number: int = snapshot.sql(query)["n"][0].as_py()
+    return number
 
 
 def reconciliation_summary(r: Reconciliation, *, zone: ZoneInfo) -> str:
@@ -226,14 +236,15 @@ def morning_facts(morning: Morning) -> pa.Table:
                         "command": row.command,
                     }
                 )
-    ended = {} if morning.ended is None else {
-        "items": len(morning.ended), "blocking": len(morning.ended.blocking),
-    }  # fmt: skip
+    ended, state = {}, "closed" if morning.is_closed else "not known"
+    if morning.ended is not None:
+        ended = {"items": len(morning.ended), "blocking": len(morning.ended.blocking)}
+        state = "open"
     facts.append(
         {
             "month": str(morning.month),
             "fact": "month",
-            "name": morning.verdict,
+            "name": state,
             **ended,
             "command": f"treasury status {morning.month}",
         }

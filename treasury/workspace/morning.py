@@ -22,12 +22,13 @@ def running_and_ended(t: WorkspaceDecisions) -> tuple[Closing, Closing | None, P
     Both are None if nothing is stored about the last month. Raise NothingStored if nothing is
     stored about the current one.
     """
-    running, last = t.periods.month(t.this_month), t.this_month.previous
-    period = closed_periods(t.decided().entries).get(str(last))
+    decided, last = t.decided(), t.this_month.previous
+    running = t.periods.closing_on(t.this_month, decided)
+    period = closed_periods(decided.entries).get(str(last))
     if period is not None:
         return running, None, period
     try:
-        return running, t.periods.month(last), None
+        return running, t.periods.closing_on(last, decided), None
     except NothingStored:
         return running, None, None
 
@@ -43,19 +44,20 @@ def morning_of(t: WorkspaceDecisions) -> Morning:
     from treasury.close.close_words import closed_words, signature_words
     from treasury.month.items import open_now
     from treasury.month.reconciliation import synced_at
+    from treasury.report.screen import missing_steps
     from treasury.report.screens import Morning
     from treasury.report.screens.month_status import verdict_words
 
     now, zone, month = t.now(), t.settings.zone, t.this_month.previous
-    items = ended = r = None
-    verdict, why = "not known: nothing is stored", ""
-    synced = synced_at(t.snapshot())
+    items = ended = r = period = None
+    verdict, why, next_step = "not known: nothing is stored", "", ""
     try:
         running, closing, period = running_and_ended(t)
     except NothingStored as missing:
-        why = missing.what
+        why, synced = missing.what, synced_at(t.snapshot())
+        next_step = missing_steps(t.snapshot(), uses_services=t.settings.services is not None)
     else:
-        r = running.r
+        r, synced = running.r, running.synced_at
         is_silent = synced is None or now - synced > silent_after(t)
         ended = None if closing is None else closing.items
         items = open_now(running.items, ended, today=t.today, is_silent=is_silent)
@@ -77,9 +79,11 @@ def morning_of(t: WorkspaceDecisions) -> Morning:
         items=items,
         month=month,
         verdict=verdict,
+        is_closed=period is not None,
         ended=ended,
         synced_at=synced,
         are_services_used=uses_services or synced is not None,
         funds=funds(balances),
         why=why,
+        next_step=next_step,
     )

@@ -44,20 +44,25 @@ def run(workspace: Workspace, *arguments: str) -> Result:
 
 
 def test_an_empty_workspace_reports_the_missing_sources_and_the_next_step(empty: Workspace) -> None:
-    screen = run(empty, "status").stdout
-    assert "STATEMENTS  not known: no statement is stored" in screen
-    assert "SERVICES    not known: never read" in screen
-    assert "OPEN                not known: nothing is stored for 2026-10" in screen
-    assert "CLOSE               not known" in screen
-    assert "NEXT                treasury sync, then treasury statements add FILE" in screen
-    assert not re.search(r"nothing:|none|ready", screen)
+    screen = run(empty, "status", "2026-10").stdout
+    assert "STATEMENTS   not known: no statement is stored" in screen
+    assert "SERVICES     not known: never read" in screen
+    assert "CLOSE        not known: nothing is stored for 2026-10" in screen
+    morning = run(empty, "status").stdout
+    assert "services never read" in morning
+    assert "TODAY        not known: nothing is stored for 2026-11" in morning
+    assert "OCTOBER      not known: nothing is stored" in morning
+    for shown in (screen, morning):
+        assert "NEXT         treasury sync, then treasury statements add FILE" in shown
+        assert not re.search(r"nothing:|none|ready| 0\b", shown.partition("\n")[2])
 
 
 @pytest.mark.acceptance
 def test_an_instant_before_the_first_commit_is_not_known(month_end: Workspace) -> None:
     before = month_end.at("2026-11-01T09:00Z")
-    assert "OPEN                not known" in before.status()
-    assert "asked at 1 Nov 10:00 CET" in before.status()
+    assert "TODAY        not known" in before.status()
+    assert before.status().startswith("Sun 1 Nov 2026 10:00 CET · ")
+    assert "asked at 1 Nov 10:00 CET" in before.status("2026-10")
     with pytest.raises(NothingStored, match="the services were never read - run"):
         before.awaiting_funds()
     with pytest.raises(NothingStored, match="nothing is stored for 2026-10"):
@@ -71,11 +76,12 @@ def test_an_instant_before_the_first_commit_is_not_known(month_end: Workspace) -
 def test_a_desk_with_only_bank_files_reports_that_the_services_were_never_read(
     unread: Workspace,
 ) -> None:
-    screen = unread.status()
-    assert "STATEMENTS  3 of 3 proved, to 31 Oct" in screen
+    screen = unread.status("2026-10")
+    assert "STATEMENTS   3 of 3 proved, to 31 Oct" in screen
     assert "Services not read after the month's end  " in screen
-    assert "IN TRANSIT 31 Oct   not known: the services were never read" in screen
-    assert "FEES                not known: the services were never read" in screen
+    assert "IN TRANSIT   not known: the services were never read" in screen
+    assert "FEES         not known: the services were never read" in screen
+    assert "source:services" in unread.status().listed("prove").by_id
     with pytest.raises(NothingStored, match="were never read"):
         unread.awaiting_funds()
     assert unread.panels.funding().frame().empty.startswith("the waiting requests are not known")
@@ -94,9 +100,9 @@ def test_a_month_without_a_statement_shows_that_and_the_time_of_the_last_sync(
     month_end: Workspace,
 ) -> None:
     screen = month_end.status("2026-04")
-    assert "STATEMENTS  18 statements stored, none for this month" in screen
-    assert "SERVICES    last read 2 Nov 09:00 CET" in screen
-    assert "OPEN                not known: nothing is stored for 2026-04" in screen
+    assert "STATEMENTS   18 statements stored, none for this month" in screen
+    assert "SERVICES     last read 2 Nov 09:00 CET" in screen
+    assert "CLOSE        not known: nothing is stored for 2026-04" in screen
 
 
 @pytest.mark.acceptance

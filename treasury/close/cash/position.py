@@ -20,7 +20,7 @@ from treasury.close.month_proof import in_transit
 from treasury.close.result_words import count, day
 from treasury.close.valuation.exposure.custody_spans import CUSTODY
 from treasury.close.valuation.exposure.evidence_gaps import NOT_READ
-from treasury.close.valuation.exposure.provider_exposure import provider_exposure
+from treasury.close.valuation.exposure.provider_exposure import exposure_positions
 from treasury.close.wallet_balances import latest_balances
 from treasury.core.files.package_files import step_sql
 from treasury.core.identifiers import plain_account
@@ -262,7 +262,7 @@ def _wallet_rows(snapshot: Snapshot, now: datetime, zone: ZoneInfo) -> Iterator[
 
 def _provider_rows(r: Reconciliation, zone: ZoneInfo, *, uses_services: bool) -> Iterator[_Row]:
     """Yield the custodial balances that the service shows, and credits that wait for conversion."""
-    for row in provider_exposure(r, zone).positions.arrow.to_pylist():
+    for row in exposure_positions(r, zone).to_pylist():
         if row["kind"] == NOT_READ and uses_services:
             yield _not_read(row["problem"])
         if row["kind"] != CUSTODY:

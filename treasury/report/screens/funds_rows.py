@@ -17,17 +17,22 @@ from treasury.report.screens.screen_rows import SCREEN_WIDTH
 
 _COMMAND: Final = "treasury cash"
 _GAP: Final = "  "
+_MOST_NOTES: Final = 2
 _Cells = list[str]
 
 
 def funds_lines(funds: pa.Table, today: date) -> list[str]:
     """Return the funds as aligned lines; columns of `funds` as in FUNDS.
 
-    Currencies that do not fit the screen are named below.
+    Currencies that do not fit the screen are named below. If more than two kinds of funds have
+    different days or amounts that are not counted, one line says so.
     """
     currencies, rows = _grid(funds, today)
     if not rows:
         return []
+    notes = [row for row in rows if not row[0]]
+    if len(notes) > _MOST_NOTES:
+        rows = [row for row in rows if row[0]]
     fitting = len(currencies)
     while fitting > 1 and _width(rows, currencies, fitting) > SCREEN_WIDTH:
         fitting -= 1
@@ -40,6 +45,8 @@ def funds_lines(funds: pa.Table, today: date) -> list[str]:
     for first, *amounts, last in table:
         cells = [f"{cell:>{width}}" for cell, width in zip(amounts, widths[1:-1], strict=True)]
         lines.append(_GAP.join((f"{first:<{widths[0]}}", *cells, last)).rstrip())
+    if len(notes) > _MOST_NOTES:
+        lines.append(f"  days differ, or amounts are not counted: {_COMMAND}")
     if fitting < len(currencies):
         lines.append(f"  and {', '.join(currencies[fitting:])}: {_COMMAND}")
     return lines

@@ -56,8 +56,8 @@ def month_screen(closing: Closing, *, report: Path | None = None, late: int = 0)
     title = title_words(closing.r, closing.zone)
     above = [*_folded(title, ""), *(each for fact in facts for each in _folded(fact[1], fact[0]))]
     below = [each for label, text in last for each in _folded(text, label)]
-    rows = blocking_rows(closing.items)
     room = SCREEN_LINES - len(above) - len(below)
+    rows = blocking_rows(closing.items, most=min(_MOST_KINDS, room - 2))
     command = f"treasury status {closing.r.month} …"
     blocks = row_lines(rows, "BLOCKS", command, room=room) if rows else []
     month = str(closing.r.month)
@@ -85,7 +85,7 @@ def month_facts(closing: Closing, *, late: int = 0) -> list[tuple[str, str]]:
     return facts
 
 
-def blocking_rows(items: OpenItems) -> tuple[ScreenRow, ...]:
+def blocking_rows(items: OpenItems, *, most: int = _MOST_KINDS) -> tuple[ScreenRow, ...]:
     """Return a row per kind of item that blocks the close, in at most eight rows and `other`.
 
     Kinds that nobody may accept have the first claim to a row, then those with the most items.
@@ -100,7 +100,7 @@ def blocking_rows(items: OpenItems) -> tuple[ScreenRow, ...]:
             rank.index(kind),
         ),
     )
-    own = set(claims[:_MOST_KINDS])
+    own = set(claims[:most])
     rows = [
         _row(shown_code("kind", kind), KINDS[kind].label, blocking.select(kind=kind))
         for kind in kinds
@@ -108,7 +108,7 @@ def blocking_rows(items: OpenItems) -> tuple[ScreenRow, ...]:
     ]
     others = blocking.where(lambda item: item.kind not in own)
     if len(others):
-        rows.append(_row("other", f"other: {count(len(claims) - _MOST_KINDS, 'kind')}", others))
+        rows.append(_row("other", f"other: {count(len(claims) - most, 'kind')}", others))
     return tuple(rows)
 
 
@@ -185,7 +185,7 @@ def next_command(closing: Closing, *, late: int = 0) -> str:
     if closing.period is not None:
         return "treasury periods late" if late else "treasury status"
     if closing.preparation is not None and not closing.items.blocking:
-        return f"treasury close {month} --sign, by a second person"
+        return f"treasury close {month} --sign"
     if closing.items.blocking:
         return f"treasury exceptions {month} --blocking"
     if month.last >= _today(closing):

@@ -25,6 +25,7 @@ from treasury.report.screens.screen_rows import (
     SCREEN_WIDTH,
     ScreenRow,
     Status,
+    facts_html,
     line,
     row_lines,
     tiles_html,
@@ -38,10 +39,10 @@ _COMMAND: Final = "treasury status"
 class Morning(msgspec.Struct, frozen=True, kw_only=True):
     """The inputs of the morning's screen.
 
-    `items` are open now, or None with the reason in `why`. `month` is the last one that ended,
-    `verdict` its state in words, and `ended` its open items, or None if it is closed or not known.
-    `synced_at` is when the services were last read. `funds` are the totals of the position, as in
-    FUNDS.
+    `items` are open now, or None with the reason in `why` and the step to take. `month` is the last
+    one that ended, `verdict` its state in words, and `ended` its open items; None if it is closed
+    or not known. `synced_at` is when the services were last read. `funds` are the totals of the
+    position, as in FUNDS.
     """
 
     company: str
@@ -51,11 +52,13 @@ class Morning(msgspec.Struct, frozen=True, kw_only=True):
     items: OpenItems | None
     month: Month
     verdict: str
+    is_closed: bool
     ended: OpenItems | None
     synced_at: datetime | None
     are_services_used: bool
     funds: pa.Table
     why: str = ""
+    next_step: str = ""
 
 
 def morning_screen(morning: Morning) -> Status:
@@ -66,9 +69,10 @@ def morning_screen(morning: Morning) -> Status:
     name = morning.month.title.split(" ")[0].upper()
     below = _labelled(name, morning.verdict, f"{_COMMAND} {morning.month}")
     if morning.items is None:
-        steps = line("TODAY", f"not known: {clean(morning.why)}")
-        html = f"<p>{safe_html(title)}</p>{funds_grid}<p>{safe_html(steps)}</p>"
-        return Status([title, *funds, *folded(steps, SCREEN_WIDTH), *below], html)
+        facts = [("TODAY", f"not known: {clean(morning.why)}"), ("NEXT", morning.next_step)]
+        work = [each for label, text in facts if text for each in _labelled(label, text, "")]
+        html = f"<p>{safe_html(title)}</p>{funds_grid}{facts_html(facts)}"
+        return Status([title, *funds, *work, *below], html)
     tasks, turns = morning_rows(morning.items)
     waiting_for = morning.items.where(lambda item: item.turn != "us")
     our_items = len(morning.items) - len(waiting_for)

@@ -14,7 +14,7 @@ import msgspec
 from treasury.close.result_words import count, day
 from treasury.core.errors import InputError
 from treasury.core.nearest_names import Screen
-from treasury.core.tables.table_view import html_grid
+from treasury.core.tables.table_view import html_grid, shortened
 from treasury.core.text import clean, is_it, one_of, safe_html
 from treasury.core.wording import state_words
 from treasury.month.items import OpenItems
@@ -25,6 +25,7 @@ SCREEN_WIDTH: Final = 100
 """The size of a first screen, in lines and columns."""
 LABEL_WIDTH: Final = 13
 """The columns of the word that a line begins with."""
+_INDENT: Final = "  "
 _GAPS: Final = 7
 """The blanks between the columns of a row."""
 _MOST_LISTED: Final = 50
@@ -120,7 +121,7 @@ def row_lines(
     """
     texts = [
         (
-            f"  {row.label}",
+            f"{_INDENT}{row.label}",
             f"{len(row.items):,}",
             "" if today is None else row.oldest(today),
             row.name if today is None else row.command,
@@ -134,6 +135,16 @@ def row_lines(
     packed = [_packed(row.amounts, space) for row in rows]
     if 1 + sum(map(len, packed)) > room:
         packed = [[_first(row.amounts, space)] for row in rows]
+    # A label gives way to an amount, which is never cut.
+    excess = max((len(text) for amounts in packed for text in amounts), default=0) - space
+    if excess > 0:
+        widths[0] -= excess
+        space = widths[0] - len(_INDENT)
+        texts = [
+            (f"{_INDENT}{shortened(row.label, space)}", *text[1:])
+            for row, text in zip(rows, texts, strict=True)
+        ]
+        head = shortened(head, widths[0])
     table = [(head, number, amount, oldest, command)]
     for (label, items, since, call), amounts in zip(texts, packed, strict=True):
         table.append((label, items, amounts[0], since, call))

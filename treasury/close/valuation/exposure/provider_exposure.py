@@ -229,6 +229,14 @@ def provider_exposure(
     return exposure_of(spans, r, zone, rates_of(r), limits, plain=plain)
 
 
+def exposure_positions(r: Reconciliation, zone: ZoneInfo) -> pa.Table:
+    """Return the positions of `provider_exposure` without their values in another currency."""
+    spans, _ = ([], []) if r.basis is None else _told(r, zone)
+    at = min(r.month.end(zone), r.as_of)
+    draft = _Draft(spans, (), r.month, at, zone=zone, rates=None)
+    return pa.Table.from_pylist(draft.positions(r.as_of), schema=EXPOSURE)
+
+
 def exposure_of(
     spans: Sequence[exposure_sums.HeldAmount],
     r: Reconciliation,
@@ -317,7 +325,7 @@ class _Draft:
         at: datetime,
         *,
         zone: ZoneInfo,
-        rates: ReferenceRates,
+        rates: ReferenceRates | None,
     ) -> None:
         self._spans = spans
         self._moves = exposure_sums.moves_of((span for span in spans if span.is_proved), plain)
@@ -398,6 +406,8 @@ class _Draft:
         }
 
     def _worth(self, amount: Decimal, currency: str, day: date) -> dict[str, Any]:
+        if self._rates is None:
+            return {}
         value = self._rates.value(amount, currency, day, REPORTING)
         if value is None:
             absence = self._rates.absence(currency, day)
@@ -411,7 +421,7 @@ class _Draft:
         }
 
     def _rate(self, currency: str, day: date) -> Fraction | None:
-        rate = self._rates.rate(currency, REPORTING, day)
+        rate = None if self._rates is None else self._rates.rate(currency, REPORTING, day)
         return None if rate is None else rate.rate
 
     def _exact(self, amounts: Iterable[tuple[Decimal, str]], day: date) -> Fraction:
