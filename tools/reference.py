@@ -68,6 +68,7 @@ ITEMS_HEAD = """\
 
 ```console
 $ treasury exceptions --month 2026-10                 # also --turn us, --kind overdue, --blocking
+$ treasury exceptions --owner Bank --currency EUR --min-amount 10000
 $ treasury exceptions --month 2026-10 --format json   # every column
 ```
 
@@ -82,7 +83,7 @@ and notebook of a close all show and count rows of this list.
 
 - [The list](#the-list)
 - [Payment files and hashes](#payment-files-and-hashes)
-- [Remarks](#remarks)
+- [Owners, remarks and files](#owners-remarks-and-files)
 - [Deciding in a sheet](#deciding-in-a-sheet)
 - [Kinds](#kinds)
 
@@ -127,13 +128,39 @@ A request is HASH PROPOSED from the time when somebody proposes a transaction ha
 workspace, until the service's record has the hash. The coins were sent, but the hash still has to
 be approved and submitted.
 
-## Remarks
+## Owners, remarks and files
 
-`treasury items remark ITEM TEXT` (`t.items.remark`, *Remark* and *Answer* in the close panel)
-adds a remark to an open item, under your name. `--answers N` answers a colleague's remark. The last
-three remarks appear with the item in every list, panel, sheet and report; `treasury items remarks`
-lists them all. A remark is not evidence and does not change the item, with one exception: a remark
-that explains an unknown field settles that item.
+```console
+$ treasury items assign PAY-2026-005001 step:statements --owner ines
+$ treasury items remark PAY-2026-005001 "asked the provider, ticket 77"
+$ treasury items attach PAY-2026-005001 answer.pdf
+$ treasury items files                                # numbers, sizes, hashes
+$ treasury items save 57 copy.pdf
+```
+
+All three belong to an open item of any kind, to an account (`account:` and its number or name), or
+to a step of a month's checklist (`step:` and its title). In Python they are `t.items.assign`,
+`remark`, `attach`, `files` and `file_content`. None of them is evidence or changes an item, with
+one exception: a remark that explains an unknown field settles that item.
+
+- **Owner.** The owner appears in every list and report, and `--owner` (`select(owner="ines")`)
+  filters by it. The items about an account's statements, balance and ledger have the account's
+  owner, unless they have their own. The owner of a step stays for later months. In a proposal to
+  carry an item, the owner is part of what two people agree on; to change it, propose it again.
+- **Remarks.** *Remark* and *Answer* in the close panel do the same. `--answers N` answers a
+  colleague's remark. The last three appear with the item; `treasury items remarks` lists all.
+- **Files** are pdf, png, jpg, eml, msg, txt, csv or xlsx, with at most 10 MB. The content must be
+  what the ending of the name says. The bytes are stored in the journal's database and given back as
+  they came; they are never opened or rendered. So every desk with the journal has them, and a copy
+  of `journal.sqlite`, or a dump of the PostgreSQL database, is their backup.
+- **In the pack.** The pack of the month's close has the bytes in `attachments/`, and lists each
+  file with its hash. A file attached after the close is *late*: the closed month stays as it is,
+  and the pack of the next close contains the file.
+- **Removal.** For a wrong file or a person's right to erasure, one person runs `treasury items
+  remove-file N --reason WHY` and another `treasury items accept-removal N` (`propose_removal`,
+  `accept_removal`). The bytes are deleted wherever they are attached, and overwritten in
+  `journal.sqlite`. The hash, the reason and both names stay. Packs and copies made before still
+  contain the bytes; in PostgreSQL, run `VACUUM`, and consider the server's archive.
 
 ## Deciding in a sheet
 

@@ -248,11 +248,16 @@ class ClosePanel(NotingPanel):
 
     def presses(self) -> Presses:
         """Return the handlers for the steps, the decisions, the orders, sheets and remarks."""
+
+        def list_by(order: str, _: Press) -> None:
+            self._order = order
+            self.show_page(0)
+
         return (
             super().presses()
             | {name: partial(self._ask_step, name) for name in STEPS}
             | self._group_presses()
-            | {order: partial(self._list_by, order) for order in _ORDERS}
+            | {order: partial(list_by, order) for order in _ORDERS}
             | {
                 "choose": partial(self._open_form, ()),
                 "carry": partial(self._open_form, ("carry",)),
@@ -262,10 +267,6 @@ class ClosePanel(NotingPanel):
                 "decide": self._take_sheet,
             }
         )
-
-    def _list_by(self, order: str, _: Press) -> None:
-        self._order = order
-        self.show_page(0)
 
     def _group_presses(self) -> Presses:
         """Return the handlers that show the blocking items of one kind and currency."""

@@ -476,7 +476,7 @@ def _attached(closing: Closing) -> Iterator[Section]:
         ),
         most=files.num_rows,
     )
-    lead = "Files from outside, stored as they came and not checked; open them with care."
+    lead = "Files from outside, stored as they came: open them only with a safe program."
     yield Section("attachments", "Attached files", lead, (grid,))
 
 

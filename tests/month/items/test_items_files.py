@@ -100,7 +100,7 @@ def test_a_file_is_read_to_one_byte_more_than_allowed(tmp_path: Path) -> None:
     large = tmp_path / "large.pdf"
     large.write_bytes(b"x" * (LARGEST_FILE + 9))
     assert len(read_file(large)) == LARGEST_FILE + 1
-    for path in (tmp_path, tmp_path / "missing.pdf"):
+    for path in (tmp_path, tmp_path / "missing.pdf", Path("a\0.pdf")):
         with pytest.raises(InputError, match="cannot be read"):
             read_file(path)
 

@@ -14,8 +14,11 @@ from signed import carry_all
 from treasury.cli import treasury
 from treasury.close.checklist import checklist
 from treasury.close.evidence import encode
+from treasury.core.calendar import Month
 from treasury.core.errors import ActionRefused, InputError
-from treasury.journal import Actor
+from treasury.journal import Actor, Journal
+from treasury.month.items import owner_table
+from treasury.month.items.notes.item_owners import ASSIGNED, step_owner, with_owners
 from treasury.month.items.notes.note_subjects import STEPS
 from treasury.report.pack.pack_contents import EVIDENCE
 from treasury.report.pack.sealed_pack import read_sealed
@@ -112,6 +115,29 @@ def test_lists_are_filtered_by_owner_currency_and_least_amount(noted: Workspace)
     assert "none of these" in run(noted, "items", "list", "--owner", "marie")
 
 
+def test_the_owner_of_an_account_has_its_items_and_that_of_a_step_stays(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    journal = Journal(tmp_path)
+    items = month_end.open_items("2026-10")
+    first, second, *_ = items.where(lambda item: item.subject == "balance")
+    account = first.subject_id.partition("/")[0]
+    for subject, owner in (
+        (f"account:{account}", "marie"),
+        (second.item_id, "jonas"),
+        ("step:lock/2026-09", "ines"),
+        ("step:lock/2026-11", "carla"),
+    ):
+        journal.append(ASSIGNED, subject, {"owner": owner}, actor=INES)
+    owners = owner_table(journal.entries())
+    owned = {item.item_id: item.shown_owner for item in with_owners(items, owners)}
+    assert (owned[first.item_id], owned[second.item_id]) == ("marie", "jonas")
+    assert {owner for item, owner in owned.items() if item.startswith("line:")} == {"Treasury"}
+    months = [Month.parse(f"2026-{number:02}") for number in range(8, 13)]
+    named = [step_owner(owners, "Lock", month) for month in months]
+    assert named == ["", "ines", "ines", "carla", "carla"]
+
+
 def test_names_that_mean_nothing_are_refused(noted: Workspace) -> None:
     for name in ("account:XX", "step:nothing", "step:lock/2026-09", "PAY-1999-000001"):
         with pytest.raises(InputError):
@@ -130,6 +156,12 @@ def test_two_people_remove_the_bytes_and_the_hash_stays(desk: Workspace) -> None
     first, again, _ = desk.items.files().arrow.to_pylist()
     assert desk.items.file_content(first["sha256"][:12]) == PDF
     assert json.loads(run(desk, "items", "files", "--format", "json"))[0]["size"] == len(PDF)
+    mail = desk.folder / "again.eml"
+    mail.write_bytes(MAIL)
+    assert "again.eml: attached (not written)" in run(
+        desk, "items", "attach", "step:lock", str(mail), "--dry-run"
+    )
+    assert "again.eml" in run(desk, "items", "attach", "step:lock", str(mail))
     saved = desk.folder / "saved.pdf"
     run(desk, "items", "save", str(first["seq"]), str(saved))
     assert saved.read_bytes() == PDF

@@ -191,7 +191,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         blocks
             The way in which the item blocks a close.
         subject
-            What the item is about, such as `line` or `request`.
+            The kind of record, such as `line` or `request`.
         owner
             The owner as on screen, in any case: a person, or `Treasury`, `Bank`, `Provider`.
         currency

@@ -1,7 +1,7 @@
 """The kinds of files that may be attached, recognised by the name's ending and by the content.
 
 An attached file comes from outside and is never opened or rendered: its bytes are stored, and given
-back as a download. The check only ensures that a file is what its name says.
+back as a download. The check only ensures that the content fits the ending of the name.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _ENDINGS: Final = {kind: kind for kind in FILE_KINDS} | {"jpeg": "jpg"}
 def kind_of(name: str, content: bytes) -> str:
     """Return the kind of a file, such as `pdf`, by the ending of its name.
 
-    Raise InputError for another ending, other content than the ending says, an empty or too large
+    Raise InputError for another ending, content that does not fit the ending, an empty or too large
     file, or a name that is too long, has hidden characters, or contains a path.
     """
     shown = clean(name)[:_LONGEST_NAME]
@@ -101,7 +101,9 @@ def read_file(path: Path) -> bytes:
     try:
         with open_regular(path) as file:
             return file.read(LARGEST_FILE + 1)
-    except OSError as error:
+    # A path with a null byte is a ValueError.
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
         raise InputError(
-            f"{clean(path)} cannot be read: {error.strerror}", do="name a file that you may read"
+            f"{clean(path)} cannot be read: {why}", do="name a file that you may read"
         ) from None

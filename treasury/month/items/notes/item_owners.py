@@ -23,7 +23,7 @@ from treasury.month.items.open_item import OpenItem
 
 ASSIGNED: Final = "item.assigned"
 _OF_ACCOUNTS: Final = ("statement", "balance", "ledger")
-"""Subjects of items whose ids begin with the number of an account."""
+"""Subjects of items about an account; their ids begin with its number."""
 ITEM_OWNERS: Final = grouped_schema(
     (INTEGER, "seq"), (TEXT, "item_id", "owner", "assigned_by"), (INSTANT, "assigned_at")
 )

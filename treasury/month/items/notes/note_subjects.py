@@ -1,4 +1,4 @@
-"""What an owner, a remark or a file belongs to: an open item, an account, or a checklist step.
+"""The subjects of owners, remarks and files: open items, accounts and checklist steps.
 
 An item is named as everywhere: by its id, the id's beginning, or its reference. An account is
 `account:` and its number, name, or the number's first or last characters. A step of a month's
@@ -26,6 +26,8 @@ STEPS: Final = (
 """The titles of the checklist's steps, in order."""
 _SHORTEST: Final = 4
 """Minimum number of characters to identify an account."""
+_MOST_NAMES: Final = 8
+"""Maximum number of accounts in an error."""
 
 
 class NoteSubject(msgspec.Struct, frozen=True):
@@ -74,6 +76,6 @@ def named_account(name: str, accounts: Iterable[tuple[str, str]]) -> str:
     if len(matches) != 1:
         raise InputError(
             f"{len(matches) or 'no'} accounts match {clean(wanted)[:80]!r}",
-            do=f"give one of {', '.join(clean(number) for number in (matches or known))}",
+            do=f"give one of {', '.join(list(map(clean, matches or known))[:_MOST_NAMES])}",
         )
     return f"{ACCOUNT}{matches[0]}"
