@@ -43,7 +43,8 @@ FILTERS: Final = (
 """The filters of the open items, in the order of the screen."""
 SEARCHED: Final = (
     "state_words", "kind_words", "name", "direction", "amount", "currency", "next_step", "item_id",
-    "request_id", "entry_id", "transfer_id", "remark", "owner_words", "account",
+    "request_id", "entry_id", "transfer_id", "remark", "owner_words", "account", "proposed_by",
+    "accepted_reason",
 )  # fmt: skip
 
 
