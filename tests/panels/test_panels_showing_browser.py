@@ -197,7 +197,7 @@ def test_rule_8_tab_moves_through_a_panel_in_reading_order(shown: Gallery, name:
     shown.notebook.show()
     panel = shown.panel(name)
     wanted: list[str] = panel.evaluate(TAB_STOPS)
-    panel.locator("button, input").first.focus()
+    panel.locator("button, input, select").first.focus()
     found = []
     for _ in wanted:
         found.append(panel.page.evaluate(f"() => ({NAMED})(document.activeElement)"))
@@ -210,7 +210,7 @@ NAMED = """one => one.dataset.press ?? one.dataset.field ?? one.dataset.copy
 TAB_STOPS = f"""panel => {{
     const named = {NAMED};
     const radios = new Set();
-    return [...panel.querySelectorAll('button, input')].filter(one => {{
+    return [...panel.querySelectorAll('button, input, select')].filter(one => {{
         if (one.type !== 'radio') return true;
         const known = radios.has(one.name);
         radios.add(one.name);

@@ -7,14 +7,14 @@ cancelled)` runs a slow task in another thread, `tell(message)` shows a result, 
 `hand_over(press, name, type, text)` downloads a file. `fail(title, error)` shows an error in the
 panel, and next to the field that it names at its beginning (`"reason: is missing"`).
 
-Most panels are a `ListPanel`: it pages and searches by SQL, keeps the selection on all pages, syncs
-and downloads. A subclass defines
+Most panels are a `ListPanel`: it pages, searches and filters by SQL, keeps the selection on all
+pages, syncs and downloads. A subclass defines
 
     title                          its name
-    listing() -> Listing           caption, query, order, key and searched columns, row display
+    listing() -> Listing           caption, query, order, key, searched columns, filters, rows
     read(snapshot)                 the lake itself, or `ArrowTables(name=table)` of computed rows
     bar(), fields()                buttons below the list, and input fields next to them
-    views, tools, banners, more_notes, empty…            optional
+    views, tools, banners, more_notes, checklist_block…  optional
     presses() -> {name: handler}   the actions of its buttons, on `chosen_rows()`
     confirm(pending, press)        the effect of a confirmed decision, by `carry_out(…)`
 

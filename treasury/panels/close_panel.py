@@ -100,19 +100,21 @@ class ClosePanel(NotingPanel):
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
         """Return the open items, each with its position in the month's list."""
-        self._closing, self._checks, self._steps, self._unknown = None, None, {}, ""
+        closing, checks, unknown = None, None, ""
+        steps: dict[str, CloseStep] = {}
         if snapshot.commit is not None:
             try:
                 closing = self._desk.periods.at_close(self._month)
-            except NothingStored as unknown:
-                self._unknown = f"The open items are unknown: {unknown}"
-            else:
-                self._checks = self._desk.checklist(closing)
-                self._steps = {name: self._desk.periods.foresee(name, closing) for name in STEPS}
-                self._closing = closing
-        if self._closing is None:
-            return {"items": NO_ITEMS}
-        return {"items": with_shown_columns(self._closing.items.arrow, self._closing)}
+            except NothingStored as missing:
+                unknown = f"The open items are unknown: {missing}"
+        if closing is not None:
+            checks = self._desk.checklist(closing)
+            steps = {name: self._desk.periods.foresee(name, closing) for name in STEPS}
+        items = NO_ITEMS if closing is None else with_shown_columns(closing.items.arrow, closing)
+        # The new state is stored only after success, so that a failed refresh keeps the old one.
+        self._closing, self._checks, self._steps = closing, checks, steps
+        self._unknown = unknown
+        return {"items": items}
 
     def names(self, row: Mapping[str, Any]) -> tuple[str | None, ...]:
         """Return the ids of an item's request, transfer and bank line, for a trace."""
@@ -248,11 +250,16 @@ class ClosePanel(NotingPanel):
 
     def presses(self) -> Presses:
         """Return the handlers for the steps, the decisions, the orders, sheets and remarks."""
+
+        def list_by(order: str, _: Press) -> None:
+            self._order = order
+            self.show_page(0)
+
         return (
             super().presses()
             | {name: partial(self._ask_step, name) for name in STEPS}
             | self._group_presses()
-            | {order: partial(self._list_by, order) for order in _ORDERS}
+            | {order: partial(list_by, order) for order in _ORDERS}
             | {
                 "choose": partial(self._open_form, ()),
                 "carry": partial(self._open_form, ("carry",)),
@@ -262,10 +269,6 @@ class ClosePanel(NotingPanel):
                 "decide": self._take_sheet,
             }
         )
-
-    def _list_by(self, order: str, _: Press) -> None:
-        self._order = order
-        self.show_page(0)
 
     def _group_presses(self) -> Presses:
         """Return the handlers that show the blocking items of one kind and currency."""

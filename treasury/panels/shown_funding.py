@@ -15,7 +15,7 @@ from treasury.panels.payable_requests import SHOWN_DETAILS
 
 FILTERS: Final = (
     ListFilter(name="state", label="State", kind="choice", columns=("state",), words=state_words),
-    ListFilter(name="account", label="Pay to", kind="choice", columns=("to_account",)),
+    ListFilter(name="to", label="Pay to", kind="choice", columns=("to",)),
     ListFilter(name="currency", label="Currency", kind="choice", columns=("currency",)),
     ListFilter(name="amount", label="Amount", kind="amount", columns=("send",)),
     ListFilter(name="day", label="Due", kind="day", columns=("due",)),

@@ -43,7 +43,8 @@ FILTERS: Final = (
 """The filters of the open items, in the order of the screen."""
 SEARCHED: Final = (
     "state_words", "kind_words", "name", "direction", "amount", "currency", "next_step", "item_id",
-    "request_id", "entry_id", "transfer_id", "remark", "owner_words", "account",
+    "request_id", "entry_id", "transfer_id", "remark", "owner_words", "account", "proposed_by",
+    "accepted_reason",
 )  # fmt: skip
 
 
@@ -59,7 +60,9 @@ NO_ITEMS: Final = pa.schema(
 
 
 def with_shown_columns(items: pa.Table, closing: Closing) -> pa.Table:
-    """Return open items with further columns: words on screen, owner, account, and place."""
+    """Return open items with further columns: place, words on screen, owner, account, files."""
+    attached = Counter(closing.rolled.attachments.arrow["item_id"].to_pylist())
+    numbers = [attached[name] for name in items["item_id"].to_pylist()]
     owners = _words(items["turn"], {str(turn): name for turn, name in OWNERS.items()}.__getitem__)
     return (
         items.append_column("place", pa.array(range(items.num_rows), INTEGER))
@@ -67,7 +70,7 @@ def with_shown_columns(items: pa.Table, closing: Closing) -> pa.Table:
         .append_column("kind_words", _words(items["kind"], lambda kind: KINDS[kind].label))
         .append_column("owner_words", pc.coalesce(items["owner"], owners))
         .append_column("account", _accounts(items, closing))
-        .append_column("files", _files(items, closing))
+        .append_column("files", pa.array(numbers, INTEGER))
     )
 
 
@@ -76,12 +79,6 @@ def _words(column: pa.ChunkedArray, words: Callable[[str], str]) -> pa.ChunkedAr
     codes = column.unique()
     shown = pa.array([words(code) for code in codes.to_pylist()], TEXT)
     return shown.take(pc.index_in(column, value_set=codes))
-
-
-def _files(items: pa.Table, closing: Closing) -> pa.Array:
-    """Return the number of files that are attached to each item."""
-    attached = Counter(closing.rolled.attachments.arrow["item_id"].to_pylist())
-    return pa.array([attached[name] for name in items["item_id"].to_pylist()], INTEGER)
 
 
 def _accounts(items: pa.Table, closing: Closing) -> pa.ChunkedArray:
