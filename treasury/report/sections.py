@@ -48,7 +48,7 @@ from treasury.report.grids import (
     make_cell,
     make_grid,
 )
-from treasury.report.review_sections import controls_section
+from treasury.report.review_sections import controls_section, month_on_month_section
 from treasury.report.screen import open_words, overdue_words
 
 _BRIDGED: Final = {
@@ -88,6 +88,7 @@ def sections(closing: Closing) -> list[Section]:
     ]
     appendix = [
         *_waiting(closing),
+        month_on_month_section(closing),
         *(
             Section("bridge", "Money in transit, tied to the journal", "", grids)
             for grids in [filled(_bridge(closing.bridge))]
