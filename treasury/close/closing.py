@@ -360,7 +360,7 @@ def closing_from(
     """Return the closing of an examined month.
 
     The thresholds for changes are those of `policy`; by default, and for a prepared or closed
-    month, those of the last journaled policy.
+    month, those of the policy that was journaled last.
 
     `agreed` are the journal entries from which limits, owners, remarks, attached files and
     agreements to carry items are read; default: those that the month was examined with.
@@ -422,16 +422,18 @@ def with_acts(
     """Return a closing with the acts of people up to its signature, or up to its last input.
 
     Acts after `until` are left out. The thresholds are those of `policy` for an open month, else
-    those of the last journaled policy.
+    those of the policy that was journaled last when the month was prepared.
     """
     rolled = closing.rolled
-    last = 0 if rolled.head is None else rolled.head.seq
+    last = prepared = 0 if rolled.head is None else rolled.head.seq
     if closing.period is not None:
         last = closing.period.entry.seq
+        prepared = (closing.period.close.preparation or closing.period.entry).seq
     elif closing.preparation is not None:
-        last = max(rolled.agreed_to, closing.preparation.entry.seq)
+        prepared = closing.preparation.entry.seq
+        last = max(rolled.agreed_to, prepared)
     acts = partial(journaled_acts, journal, closing.r.month, seq=last, until=until)
-    thresholds = partial(journaled_thresholds, journal, last)
+    thresholds = partial(journaled_thresholds, journal, prepared)
     if policy is not None and closing.period is None and closing.preparation is None:
         thresholds = partial(thresholds_of, policy)
     rolled = msgspec.structs.replace(rolled, acts=acts, thresholds=thresholds)
