@@ -1,7 +1,7 @@
-"""Each account's closing, charges and open lines beside those of the months before.
+"""Compares each account's closing, charges and open lines with earlier months.
 
-The months before are closed, and their figures are those that their closes stored. Charges and gas
-are compared with the mean of up to three months, other figures with the last month. A change beyond
+The earlier months are closed, and their closes stored the figures. Charges and gas are compared
+with the mean of up to three months, other figures with the last month. A change beyond
 a threshold of `policy.toml` needs an explanation, which is a remark on the account:
 
     [month_on_month.EUR]
@@ -52,7 +52,7 @@ MONTH_ON_MONTH: Final = grouped_schema(
     (amount_in("currency"), "threshold"),
     (TEXT, "finding", "explanation"),
 )
-"""One row per figure beside that of the months before; amounts in `currency`.
+"""One row per figure and the earlier one, `before`; amounts in `currency`.
 
 `proved` is true if the balances of both months are proved. `finding` is as in FINDINGS.
 """
@@ -86,7 +86,7 @@ _Row = dict[str, Any]
 
 
 class MonthOnMonth(Tables, msgspec.Struct, frozen=True, eq=False):
-    """A month's figures beside those of the closed months before; `changes` as in MONTH_ON_MONTH.
+    """A month's figures compared with closed months; `changes` as in MONTH_ON_MONTH.
 
     `months` are the months that were compared, the last one first.
     """
@@ -192,12 +192,13 @@ def month_on_month(
         shown = row or next(iter(earlier[key].values()))
         names = ("kind", "of", "name", "currency", "measure")
         change = {name: shown[name] for name in names} | compared
-        if not _is_shown(change):
+        # Charges, gas and open lines of zero are left out.
+        if shown["measure"] != "closing" and not (change["amount"] or change["before"]):
             continue
         change["threshold"] = limits.get((shown["currency"], shown["measure"]))
         change["explanation"] = explained.get(shown["of"], "")
         change["finding"] = _finding(change)
-        # One explanation is for the whole account, so it is not repeated beside small changes.
+        # One explanation is for the whole account, so it is not repeated for small changes.
         if change["finding"] != "explained" and shown["measure"] != "closing":
             change["explanation"] = ""
         rows.append(change)
@@ -241,11 +242,6 @@ def _compared(
         "compared_with": against,
         "proved": None if both is None or None in both else all(both),
     }
-
-
-def _is_shown(change: Mapping[str, Any]) -> bool:
-    """Return whether a figure is shown; charges, gas and open lines of zero are left out."""
-    return change["measure"] == "closing" or bool(change["amount"] or change["before"])
 
 
 def _finding(change: Mapping[str, Any]) -> str:
