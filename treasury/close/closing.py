@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.actions.action_states import actions_of
+from treasury.actions.policies.policy import Policy
 from treasury.close import period_pins
 from treasury.close.balances import month_balances
 from treasury.close.cash.cash_answer import Cash, month_cash
@@ -32,6 +33,16 @@ from treasury.close.ledger.transit_bridge import TransitBridge, transit_bridge
 from treasury.close.request_waits import funding_waits
 from treasury.close.result_words import count, title_words
 from treasury.close.review.controls import CONTROLS, Controls, controls_of, journaled_acts
+from treasury.close.review.month_on_month import (
+    CHANGE_THRESHOLDS,
+    FIGURES,
+    MonthOnMonth,
+    journaled_thresholds,
+    month_figures,
+    month_on_month,
+    months_before,
+    thresholds_of,
+)
 from treasury.close.roll_forward import ITEMS, ROLL_FORWARD
 from treasury.close.stored_answers import Answers, read_answers
 from treasury.close.valuation.coins.coin_accounts import CoinAccounts, CoinHistory, coin_accounts
@@ -86,7 +97,8 @@ class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     opening coins, and `exposure_limits` the limits on money with the provider, as in
     EXPOSURE_LIMITS. `decisions` counts the journal's decisions up to `head`. `journal_problem` is
     why the journal does not verify, or empty. `acts` returns the acts behind the close, as in
-    CONTROLS; it is called on demand.
+    CONTROLS; `before` the figures of the closed months before, as in FIGURES; and `thresholds` the
+    changes that need an explanation, as in CHANGE_THRESHOLDS. These are called on demand.
     """
 
     printed: ClassVar[Sequence[str]] = ("roll_forward",)
@@ -116,6 +128,8 @@ class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     head: Head | None = None
     journal_problem: str = ""
     acts: Callable[[], pa.Table] = CONTROLS.empty_table
+    before: Callable[[], pa.Table] = FIGURES.empty_table
+    thresholds: Callable[[], pa.Table] = CHANGE_THRESHOLDS.empty_table
 
     @property
     def roll_forward(self) -> Table:
@@ -254,6 +268,17 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
         return controls_of(self.rolled.acts(), self.zone, len(self.rolled.late))
 
     @cached_property
+    def month_on_month(self) -> MonthOnMonth:
+        """The month's figures beside those of the closed months before."""
+        now = month_figures(
+            str(self.r.month), self.balances.arrow, self.r.fee_totals.arrow, self.items.arrow
+        )
+        rolled = self.rolled
+        return month_on_month(
+            self.r.month, now, rolled.before(), rolled.thresholds(), rolled.remarks.arrow
+        )
+
+    @cached_property
     def fingerprints(self) -> tuple[Fingerprint, ...]:
         """The hashes of the answer's tables, its SQL and its rules."""
         return fingerprints(self.r)
@@ -329,6 +354,7 @@ def closing_of(
 
 def closing_from(
     journal: Journal,
+    lake: Lake,
     examined: period_pins.Examined,
     zone: ZoneInfo,
     *,
@@ -336,8 +362,12 @@ def closing_from(
     preparation: Preparation | None = None,
     ledger: LedgerFile | None = None,
     agreed: Sequence[Entry] | None = None,
+    policy: Policy | None = None,
 ) -> Closing:
     """Return the closing of an examined month.
+
+    The thresholds for changes are those of `policy`; by default, and for a prepared or closed
+    month, those of the policy that was journaled last.
 
     `agreed` are the journal entries from which limits, owners, remarks, attached files and
     agreements to carry items are read; default: those that the month was examined with.
@@ -364,13 +394,19 @@ def closing_from(
         decisions=len(examined.decided.entries),
         head=examined.decided.head,
         journal_problem=examined.journal_problem,
+        before=partial(
+            months_before,
+            lake.workspace,
+            examined.answer.month,
+            closed_periods(examined.decided.entries),
+        ),
     )
     closing = closing_of(
         examined.answer, zone, rolled, period=period, preparation=preparation, ledger=ledger
     )
     rolled = msgspec.structs.replace(rolled, attachments=_attached(closing, agreed))
     closing = msgspec.structs.replace(closing, rolled=rolled)
-    return with_acts(closing, journal, until=examined.decided.until)
+    return with_acts(closing, journal, until=examined.decided.until, policy=policy)
 
 
 def _attached(closing: Closing, agreed: Sequence[Entry]) -> pa.Table:
@@ -383,19 +419,32 @@ def _attached(closing: Closing, agreed: Sequence[Entry]) -> pa.Table:
     return attached_in(attachment_table(agreed), month, closing.items.by_id, since)
 
 
-def with_acts(closing: Closing, journal: Journal, *, until: datetime | None = None) -> Closing:
+def with_acts(
+    closing: Closing,
+    journal: Journal,
+    *,
+    until: datetime | None = None,
+    policy: Policy | None = None,
+) -> Closing:
     """Return a closing with the acts of people up to its signature, or up to its last input.
 
-    Acts after `until` are left out.
+    Acts after `until` are left out. The thresholds are those of `policy` for an open month, else
+    those of the policy that was journaled last when the month was prepared.
     """
     rolled = closing.rolled
-    last = 0 if rolled.head is None else rolled.head.seq
+    last = prepared = 0 if rolled.head is None else rolled.head.seq
     if closing.period is not None:
         last = closing.period.entry.seq
+        prepared = (closing.period.close.preparation or closing.period.entry).seq
     elif closing.preparation is not None:
-        last = max(rolled.agreed_to, closing.preparation.entry.seq)
+        prepared = closing.preparation.entry.seq
+        last = max(rolled.agreed_to, prepared)
     acts = partial(journaled_acts, journal, closing.r.month, seq=last, until=until)
-    return msgspec.structs.replace(closing, rolled=msgspec.structs.replace(rolled, acts=acts))
+    thresholds = partial(journaled_thresholds, journal, prepared)
+    if policy is not None and closing.period is None and closing.preparation is None:
+        thresholds = partial(thresholds_of, policy)
+    rolled = msgspec.structs.replace(rolled, acts=acts, thresholds=thresholds)
+    return msgspec.structs.replace(closing, rolled=rolled)
 
 
 def stored_answers(closing: Closing) -> Answers:
@@ -437,7 +486,9 @@ def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
     agreed = [entry for entry in read_decided(journal).entries if entry.seq < period.entry.seq]
     ledger = journaled_ledger(agreed, close, close.preparation or period.entry)
     zone = examined.knowledge.question.zone
-    closing = closing_from(journal, examined, zone, period=period, ledger=ledger, agreed=agreed)
+    closing = closing_from(
+        journal, lake, examined, zone, period=period, ledger=ledger, agreed=agreed
+    )
     apart = period_pins.difference_from_close(close, examined)
     if not apart:
         now = stored_answers(closing).tables

@@ -21,7 +21,9 @@ from treasury.close import period_pins
 from treasury.close.closing import Closing, closing_from, stored_answers, with_acts
 from treasury.close.ledger.provided_ledger import LedgerFile, journaled_ledger
 from treasury.close.pinned_inputs import read_tables
+from treasury.close.result_words import count
 from treasury.close.review.controls import policy_drafts
+from treasury.close.review.month_on_month import MEASURES
 from treasury.close.signing.step_sentences import (
     CloseStep,
     actor_words,
@@ -34,8 +36,9 @@ from treasury.close.signing.step_sentences import (
 from treasury.close.stored_answers import write_answers
 from treasury.core.calendar import Month
 from treasury.core.errors import ActionRefused, InputError, NothingStored
-from treasury.core.money import totals
+from treasury.core.money import format_amount, totals
 from treasury.core.tables.column_texts import value_text
+from treasury.core.text import clean
 from treasury.journal import Actor, Entry, Journal, period_history
 from treasury.journal.decision_log import Decided, decide, read_decided
 from treasury.journal.journal_store import Draft
@@ -91,8 +94,9 @@ def prepare_month(
             raise NothingStored("nothing is stored yet", do="run `treasury sync` first")
         basis = period_pins.basis_on(snapshot, question, decided)
         examined = period_pins.examine(journal, lake, basis, decided).require_tied()
-        closing = closing_from(journal, examined, question.zone, ledger=ledger)
+        closing = closing_from(journal, lake, examined, question.zone, ledger=ledger, policy=policy)
         refusal = prepare_refusal(question, decided.entries, closing.items, policy, actor)
+        refusal = refusal or _unexplained(closing)
         if refusal is not None:
             return [], PreparedMonth(closing=closing, refusal=refusal)
         text = preparing_words(closing, actor, policy)
@@ -269,6 +273,7 @@ def _examined(
     ledger = journaled_ledger(agreed, close, preparation.entry)
     closing = closing_from(
         journal,
+        lake,
         examined,
         examined.knowledge.question.zone,
         ledger=ledger,
@@ -412,6 +417,25 @@ def prepare_refusal(
     )
 
 
+def _unexplained(closing: Closing) -> ActionRefused | None:
+    """Return the refusal of a month with a change that a person must explain first, or None."""
+    has_thresholds = closing.rolled.thresholds().num_rows > 0
+    missing = closing.month_on_month.missing if has_thresholds else []
+    if not missing:
+        return None
+    row = missing[0]
+    name = clean(row["name"] or row["of"])
+    words = {name: format_amount(row[name], row["currency"]) for name in ("change", "threshold")}
+    others = f"; {count(len(missing) - 1, 'more change')} without one" if len(missing) > 1 else ""
+    return ActionRefused(
+        f"{closing.r.month} is not prepared: {MEASURES[row['measure']].lower()} of {name} changed"
+        f" by {words['change']} compared with {row['compared_with']}, which needs an explanation"
+        f" above {words['threshold']}{others}",
+        do=f"explain it: treasury items explain {row['of']} TEXT --month {closing.r.month};"
+        f" `treasury periods month-on-month {closing.r.month}` lists the changes",
+    )
+
+
 def _check_limits(verb: str, items: OpenItems, policy: Policy, actor: Actor) -> None:
     """Raise ActionRefused if this person may not close a month that carries these items.
 
@@ -420,7 +444,7 @@ def _check_limits(verb: str, items: OpenItems, policy: Policy, actor: Actor) -> 
     """
     carried = items.where(lambda item: item.proposed_by is not None)
     sums = totals(
-        (item.currency, abs(item.counted_amount))
+        (item.currency, item.counted_amount.copy_abs())
         for item in carried
         if item.counted_amount is not None
     )

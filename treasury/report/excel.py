@@ -32,6 +32,7 @@ from treasury.close.result_words import (
     title_words,
 )
 from treasury.close.review.controls import CONTROL_KINDS, CONTROLS
+from treasury.close.review.month_on_month import FINDINGS, MEASURES, MONTH_ON_MONTH
 from treasury.close.roll_forward import ITEMS, ROLL_FORWARD
 from treasury.close.valuation.coins.coin_accounts import COIN_MOVEMENTS, COINS
 from treasury.close.valuation.coins.coin_events import COIN_UNPROVED
@@ -84,6 +85,7 @@ _TABLES: Final = (
     ("Requests rolled forward", "requests_rolled_forward", ITEMS),
     ("Earlier lines", "earlier_lines", None),
     ("Late items", "late_items", LATE_ITEMS),
+    ("Month on month", "month_on_month", MONTH_ON_MONTH),
     ("Controls", "controls", CONTROLS),
     ("Remarks", "", None),
     ("Ledger", "ledger", LEDGER),
@@ -110,8 +112,8 @@ _FIRST: Final = {
 }  # fmt: skip
 """The first columns of a sheet, if they are not the first of its table."""
 _CODED: Final = (
-    "kind", "state", "status", "subject", "source", "turn", "standing", "change",
-    "funds", "flow",
+    "kind", "state", "status", "subject", "source", "turn", "standing", "change", "measure",
+    "finding", "funds", "flow",
 )  # fmt: skip
 """Columns of codes, which sheets show as words."""
 
@@ -185,9 +187,16 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
         "coin_lots_before": closing.rolled.coins.lots,
         "coin_events_before": closing.rolled.coins.events,
     }
-    acts = closing.controls.acts.arrow
-    if acts.num_rows:  # A pack of a month without decisions has no table of them.
-        tables["controls"] = acts
+    # Packs of earlier versions lack these tables, and a month without them does too.
+    before, thresholds = closing.rolled.before(), closing.rolled.thresholds()
+    later = {
+        "controls": closing.controls.acts.arrow,
+        "months_before": before,
+        "change_thresholds": thresholds,
+    }
+    if before.num_rows:
+        later["month_on_month"] = closing.month_on_month.changes.arrow
+    tables |= {name: table for name, table in later.items() if table.num_rows}
     # Packs of earlier versions lack these two tables.
     for name in ("attachments", "owners"):
         noted = getattr(closing.rolled, name).arrow
@@ -211,6 +220,7 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
     whole = {
         "ledger": LEDGER.empty_table(),
         "controls": CONTROLS.empty_table(),
+        "month_on_month": MONTH_ON_MONTH.empty_table(),
         "in_transit_bridge": closing.bridge.rows.arrow,
         **answer_tables(closing),
     }
@@ -278,6 +288,8 @@ def _word(sheet: str, column: str, code: str | None) -> str | None:
         return OWNERS[cast("Turn", code)]
     if sheet == "Controls" and column == "kind":
         return CONTROL_KINDS[code]
+    if sheet == "Month on month" and column in {"measure", "finding"}:
+        return {**MEASURES, **FINDINGS}[code]
     word = str(in_words(column, code))
     if word == code and "_" in code:
         word = code.replace("_", " ")

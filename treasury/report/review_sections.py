@@ -1,4 +1,4 @@
-"""The report's sections for a reviewer: the controls of the close."""
+"""The report's sections for a reviewer: the controls of the close, and month on month."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from typing import Any, Final
 from treasury.close.closing import Closing
 from treasury.close.result_words import count, moment
 from treasury.close.review.controls import CONTROL_KINDS
-from treasury.report.grids import NOTES, Cell, Section, filled, make_cell, make_grid
+from treasury.close.review.month_on_month import FINDINGS, MEASURES
+from treasury.month.funding import short_account
+from treasury.report.grids import (
+    NOTES,
+    Cell,
+    Section,
+    bare_amount,
+    filled,
+    make_cell,
+    make_grid,
+)
 
 _SIGN_OFF: Final = ("prepared", "signed", "withdrawn", "reopened")
 
@@ -69,6 +79,44 @@ def controls_section(closing: Closing) -> Section:
         f" {len(controls.special()):,} listed one by one. {late}"
     )
     return Section("controls", "Controls", lead, grids, NOTES["controls"])
+
+
+def month_on_month_section(closing: Closing) -> Section:
+    """Return each account's figures beside those of the closed months before."""
+    compared = closing.month_on_month
+    title = "Month on month"
+    if not compared.months:
+        words = "The month before is not closed, so there are no figures to compare."
+        return Section("month-on-month", title, words)
+    grid = make_grid(
+        f"{closing.r.month} beside {compared.months[0]}",
+        "Account | What | >Now | >Before | >Change | Compared with | Explanation",
+        compared.changes.arrow,
+        _change_row,
+        sheet="Month on month",
+    )
+    missing = len(compared.missing)
+    lead = f"Compared with {', '.join(compared.months)}."
+    if missing:
+        lead += f" {count(missing, 'explanation')} missing."
+    return Section("month-on-month", title, lead, filled(grid), NOTES["month_on_month"])
+
+
+def _change_row(row: Mapping[str, Any]) -> tuple[object, ...]:
+    numbers = [row["number"], row["number_before"]]
+    open_now, open_before = ("" if each is None else f"{each:,} open" for each in numbers)
+    tone = {"missing": "bad", "explained": "ok"}.get(row["finding"], "")
+    proof = "" if row["proved"] in {None, True} else "not proved in both months"
+    account = row["name"] or short_account(row["of"]) or "All accounts"
+    return (
+        make_cell(account, short_account(row["of"]) if row["name"] else ""),
+        make_cell(MEASURES[row["measure"]], row["currency"]),
+        make_cell(bare_amount(row, "amount"), open_now),
+        make_cell(bare_amount(row, "before"), open_before),
+        make_cell(bare_amount(row, "change"), proof),
+        row["compared_with"],
+        make_cell(FINDINGS[row["finding"]], row["explanation"], tone),
+    )
 
 
 def _person(row: Mapping[str, Any]) -> Cell:

@@ -49,7 +49,7 @@ from treasury.report.grids import (
     make_cell,
     make_grid,
 )
-from treasury.report.review_sections import controls_section
+from treasury.report.review_sections import controls_section, month_on_month_section
 from treasury.report.screen import overdue_words
 from treasury.report.screens.month_status import open_words
 
@@ -91,6 +91,7 @@ def sections(closing: Closing) -> list[Section]:
     ]
     appendix = [
         *_waiting(closing),
+        month_on_month_section(closing),
         *(
             Section("bridge", "Money in transit, tied to the journal", "", grids)
             for grids in [filled(_bridge(closing.bridge))]

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from treasury.close.closing import Closing, VerifiedMonth
     from treasury.close.ledger.provided_ledger import LedgerFile
     from treasury.close.review.controls import Controls
+    from treasury.close.review.month_on_month import MonthOnMonth
     from treasury.close.sign_off import PreparedMonth
     from treasury.close.signing.step_sentences import CloseStep
 
@@ -332,8 +333,10 @@ class Periods(Facade):
             ledger_file = self._ledger(month, ledger)
         return closing_from(
             t.journal,
+            t.lake,
             examine(t.journal, t.lake, self._basis(month, decided), decided),
             t.settings.zone,
+            policy=t.policy,
             ledger=ledger_file,
             preparation=preparation,
         )
@@ -504,6 +507,34 @@ class Periods(Facade):
         >>> t.periods.controls("2026-10").acts.where(alone=True)
         """
         return self.month(month).controls
+
+    def month_on_month(self, month: str | Month | None = None) -> MonthOnMonth:
+        """Return each account's figures beside those of the closed months before.
+
+        Charges and gas are compared with the mean of up to three months, other figures with the
+        last month. Only closed months directly before this one are compared.
+
+        Parameters
+        ----------
+        month
+            The month; default: the last one that ended.
+
+        Returns
+        -------
+        MonthOnMonth
+            `changes` has one row per figure, in its `currency`. Its `finding` is `missing` if the
+            change is beyond the threshold of `policy.toml` and no person explained it.
+
+        Raises
+        ------
+        NothingStored
+            If nothing is stored about the month.
+
+        Examples
+        --------
+        >>> t.periods.month_on_month("2026-10").changes.where(finding="missing")
+        """
+        return self.month(month).month_on_month
 
     def list(self) -> Table:
         """List all closes, and the preparations that await a signature.

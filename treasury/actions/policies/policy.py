@@ -17,6 +17,8 @@ Rules also hold for `item.carry` (proposing and accepting to carry an open item 
 and `per_day` limit the amounts. Both always take two people. Only a pattern that begins with
 `item.` or `month.` names them, so a rule for `*` is about actions only.
 
+`month_on_month` has the changes of an account's figures above which a close needs an explanation.
+
 Two people put the following tables in force: `materiality` (the largest open items that do not
 block a close), `coins` (how coins are measured) and `exposure` (how much the provider may hold).
 """
@@ -116,6 +118,15 @@ class Materiality(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     total: Decimal
 
 
+class ChangeThresholds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The largest change of an account's figures, month on month, that needs no explanation."""
+
+    closing: Decimal | None = None
+    charges: Decimal | None = None
+    gas: Decimal | None = None
+    open_lines: Decimal | None = None
+
+
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The parsed file; `text` is its text, and decisions refer to it by `hash`."""
 
@@ -124,6 +135,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     rules: tuple[Rule, ...] = ()
     recovery: RecoveryTerms = RecoveryTerms()
     materiality: dict[str, Materiality] = {}
+    month_on_month: dict[str, ChangeThresholds] = {}
     coins: CoinPolicy | None = None
     exposure: ExposurePolicy | None = None
     hub: Hub | None = None
@@ -362,9 +374,10 @@ def _amounts(content: dict[str, Any], text: str) -> dict[str, Any]:
         for name in _LIMITS:
             limits = rule.get(name) if isinstance(rule, dict) else None
             _read_limits(limits, text, "rules", place, name)
-    currencies = content.get("materiality", {})
-    for currency, limits in currencies.items() if isinstance(currencies, dict) else ():
-        _read_limits(limits, text, "materiality", currency)
+    for table in ("materiality", "month_on_month"):
+        currencies = content.get(table, {})
+        for currency, limits in currencies.items() if isinstance(currencies, dict) else ():
+            _read_limits(limits, text, table, currency)
     with_coin_amounts(content.get("coins"))
     with_exposure_amounts(content.get("exposure"), text)
     return content

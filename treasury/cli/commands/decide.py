@@ -540,6 +540,16 @@ def periods_controls(view: CommandView, month: str | None, counts: bool) -> None
     view.rows(table.arrow, title=f"Controls of {period}")
 
 
+@periods.command("month-on-month")
+@month_argument
+@view_options
+def periods_month_on_month(view: CommandView, month: str | None) -> None:
+    """Show each account's figures beside those of the closed months before."""
+    period = view.workspace.month(month)
+    changes = view.workspace.periods.month_on_month(period).changes
+    view.rows(changes.arrow, title=f"{period} beside the months before")
+
+
 @periods.command("verify")
 @click.argument("month")
 @print_options

@@ -98,6 +98,19 @@ def items_remark(view: CommandView, name: str, text: str, **terms: Any) -> None:
     _say(view.workspace.items.remark(name, text, **terms), "remarked", (name,), **terms)
 
 
+@items.command("explain")
+@click.argument("account", metavar="ACCOUNT")
+@click.argument("text")
+@deciding_options
+def items_explain(view: CommandView, account: str, text: str, **terms: Any) -> None:
+    """Explain with TEXT how the figures of ACCOUNT changed since the months before."""
+    workspace = view.workspace
+    month = workspace.month(terms.pop("month"))
+    workspace.items.explain(account, text, month=month, **terms)
+    state = "would be explained; nothing was written" if terms["dry_run"] else "explained"
+    echo_folded(f"{clean(account)} in {month}: {state}")
+
+
 @items.command("remarks")
 @view_options
 def items_remarks(view: CommandView) -> None:

@@ -1,1 +1,1 @@
-"""What a reviewer asks about a month: who did what, and what changed since the month before."""
+"""The reviewer's view of a month: the acts of people, and the changes since earlier months."""

@@ -7,7 +7,7 @@ to its own signature. So each act belongs to exactly one closed month.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Final
 from zoneinfo import ZoneInfo
@@ -40,8 +40,8 @@ CONTROLS: Final = grouped_schema(
 )
 """One row per act of a person, in the journal's order; `entry` is its place there.
 
-`act` is the kind of its journal entry, and `kind` is as in CONTROL_KINDS. `identified` says whether
-the name is verified, and by what, or only claimed. `alone` is true if no second person agreed.
+`act` is the kind of its journal entry, and `kind` is as in CONTROL_KINDS. `identified` states by
+what the name is verified, or that it is only claimed. `alone` is true if no second person agreed.
 `in_bulk` has words such as `in bulk, 12 items` for items that were decided together. `override`
 lists the contradictions that the person accepted.
 """
@@ -176,7 +176,9 @@ def journaled_acts(
     ]
     keys = _policy_keys(entries)
     signatures = journal.signatures(SignatureRules(keys=keys)) if keys else {}
-    rows = list(_acts(entries, month, signatures))
+    closed = closed_periods(entry for entry in entries if entry.kind.startswith("period."))
+    before = (period.entry.seq for name, period in closed.items() if name < str(month))
+    rows = _rows(entries, max(before, default=0), signatures)
     return pa.Table.from_pylist(rows, schema=CONTROLS)
 
 
@@ -188,19 +190,11 @@ def policy_drafts(journal: Journal, policy: Policy, actor: Actor) -> list[Draft]
     return [Draft(POLICY_SAVED, policy.hash, {"content": policy.text}, actor)]
 
 
-def _acts(
-    entries: Sequence[Entry], month: Month, signatures: Mapping[int, Signature]
-) -> Iterator[dict[str, Any]]:
-    closed = closed_periods(entry for entry in entries if entry.kind.startswith("period."))
-    before = (period.entry.seq for name, period in closed.items() if name < str(month))
-    first = max(before, default=0)
-    yield from _rows(entries, first, signatures)
-
-
 @reads_entries
 def _rows(
-    entries: Iterable[Entry], first: int, signatures: Mapping[int, Signature]
+    entries: Iterable[Entry], last: int, signatures: Mapping[int, Signature]
 ) -> list[dict[str, Any]]:
+    """Return the acts after the entry `last`, as rows of CONTROLS."""
     rows, policy = [], ""
     for entry in entries:
         kind = _kind_of(entry)
@@ -209,13 +203,15 @@ def _rows(
         if entry.kind == POLICY_SAVED:
             reason = _policy_change(policy, body["content"])
             policy = body["content"]
-        if kind and entry.seq > first:
+        if kind and entry.seq > last:
+            # An action that needs one person at most is decided by its proposer alone.
+            needed = body.get("needed") if entry.kind == "action.proposed" else None
             row = {"kind": kind, "who": entry.actor.name, "subject": entry.subject, "at": entry.at}
             rows.append(
                 row
                 | {
                     "identified": _identified(entry, signatures.get(entry.seq)),
-                    "alone": _is_alone(entry),
+                    "alone": bool(body.get("alone")) or needed in {0, 1},
                     "in_bulk": body.get(BULK) or (body.get(SHEET) or {}).get(BULK) or "",
                     "override": _override(entry),
                     "reason": reason,
@@ -246,12 +242,6 @@ def _identified(entry: Entry, signature: Signature | None) -> str:
     if actor.assurance == "verified" and actor.source in _SOURCES:
         return f"{_VERIFIED}{_SOURCES[actor.source]}"
     return _CLAIMED if actor.assurance == "claimed" else "not stated, as in earlier versions"
-
-
-def _is_alone(entry: Entry) -> bool:
-    """Return whether one person decided without a second one."""
-    needed = entry.body.get("needed") if entry.kind == "action.proposed" else None
-    return bool(entry.body.get("alone")) or needed in {0, 1}
 
 
 def _override(entry: Entry) -> str:

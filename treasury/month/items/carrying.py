@@ -276,7 +276,7 @@ class Carrying(Noting):
                 continue
             amount = proposal.body.get("amount")
             if amount is not None:
-                yield AssetAmount(proposal.body["currency"], abs(parse_amount(amount)))
+                yield AssetAmount(proposal.body["currency"], parse_amount(amount).copy_abs())
 
     def _terms(self, owner: str, by: str | date, reason: str) -> dict[str, Any]:
         """Return the owner, the day to clear by and the reason, after checking them."""
@@ -314,7 +314,7 @@ class Carrying(Noting):
 
 
 def _worth(item: OpenItem) -> AssetAmount | None:
-    return None if item.amount is None else AssetAmount(item.currency, abs(item.amount))
+    return None if item.amount is None else AssetAmount(item.currency, item.amount.copy_abs())
 
 
 def _of_items(

@@ -34,6 +34,7 @@ from treasury.month.items.notes.note_subjects import (
     ACCOUNT,
     STEP,
     NoteSubject,
+    explanation,
     named_account,
     named_step,
 )
@@ -196,6 +197,55 @@ class Noting(Facade):
 
         who = actor or self._journal.who()
         return self._decide(REMARKED, (name,), remarked, who, month, dry_run=dry_run)
+
+    def explain(
+        self,
+        account: str,
+        text: str,
+        *,
+        month: str | Month,
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> None:
+        """Explain the changes of an account's figures in a month, compared with the months before.
+
+        The explanation is a remark on the account; the report of the month shows it beside the
+        changes, and the last one counts.
+
+        Parameters
+        ----------
+        account
+            `account:` and the account's number or name; the prefix may be omitted.
+        text
+            The explanation, on one line.
+        month
+            The month, which is not closed.
+        actor
+            The person; default: the one at the login.
+        dry_run
+            Check the explanation and write nothing.
+
+        Raises
+        ------
+        InputError
+            If no account or several match, or the text is empty, too long or not one line.
+        ActionRefused
+            If the month is closed.
+
+        Examples
+        --------
+        >>> t.items.explain("account:…7034", "salaries were paid earlier", month="2026-10")
+        """
+        of = month if isinstance(month, Month) else Month.parse(month)
+        decided = read_decided(self._journal, until=self._until)
+        if str(of) in closed_periods(decided.entries):
+            raise ActionRefused(
+                f"{of} is closed, with the explanations given before",
+                do="explain the change in the remarks of the next month",
+            )
+        require_line(text, "an explanation", "explanation")
+        name = account if _is_account(account) else f"{ACCOUNT}{account.strip()}"
+        self.remark(name, explanation(text, of), month=of, actor=actor, dry_run=dry_run)
 
     def remarks(self) -> Table:
         """Return the remarks on all items, the latest first; columns as in ITEM_REMARKS.

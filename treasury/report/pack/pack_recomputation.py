@@ -21,6 +21,7 @@ from treasury.close.period_pins import outcomes_hash, reconcile
 from treasury.close.pinned_inputs import DECIDED, MARKED, read_decided_tables, stored_snapshot
 from treasury.close.result_words import count
 from treasury.close.review.controls import CONTROLS
+from treasury.close.review.month_on_month import CHANGE_THRESHOLDS, FIGURES
 from treasury.close.roll_forward import ADDS, ITEMS, ROLL_FORWARD, RollForward, month_end
 from treasury.close.valuation.coins.agreed_measurement import COIN_OPENINGS, MEASURED
 from treasury.close.valuation.coins.coin_accounts import COIN_LOTS, CoinHistory
@@ -64,7 +65,7 @@ from treasury.report.pack.pack_contents import (
 )
 from treasury.report.pack.sealed_pack import Finding, Recomputed, read_sealed
 
-LATER: Final = frozenset({"controls"})
+LATER: Final = frozenset({"controls", "months_before", "change_thresholds", "month_on_month"})
 """Tables that packs of earlier versions lack."""
 ZERO: Final = Decimal(0)
 _MOST_NAMED: Final = 5
@@ -145,6 +146,8 @@ def _compare_again(folder: Path, evidence: Evidence) -> Recomputed:
         limits=_table(tables / "materiality.parquet", LIMITS),
         remarks=_table(tables / "item_remarks.parquet", ITEM_REMARKS),
         acts=lambda: _noted(tables / "controls.parquet", CONTROLS),
+        before=lambda: _noted(tables / "months_before.parquet", FIGURES),
+        thresholds=lambda: _noted(tables / "change_thresholds.parquet", CHANGE_THRESHOLDS),
         owners=_noted(tables / "item_owners.parquet", ITEM_OWNERS),
         attachments=_noted(tables / "item_attachments.parquet", ATTACHMENTS),
         coins=CoinHistory(
@@ -169,6 +172,17 @@ def _compare_again(folder: Path, evidence: Evidence) -> Recomputed:
     )
     findings = [*_unlike_evidence(evidence, folder), *compare_again(evidence, closing, notes)]
     return Recomputed(tuple(findings), tuple(notes), closing.sql)
+
+
+def with_thresholds(folder: Path, closing: Closing) -> Closing:
+    """Return an open month with the thresholds in its pack: only a prepared month journals them."""
+    if closing.period is not None or closing.preparation is not None:
+        return closing
+    path = folder / "tables" / "change_thresholds.parquet"
+    rolled = msgspec.structs.replace(
+        closing.rolled, thresholds=lambda: _noted(path, CHANGE_THRESHOLDS)
+    )
+    return msgspec.structs.replace(closing, rolled=rolled)
 
 
 def _noted(path: Path, schema: pa.Schema) -> pa.Table:

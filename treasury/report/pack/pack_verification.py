@@ -39,6 +39,7 @@ from treasury.report.pack.pack_recomputation import (
     absent_attachments,
     compare_again,
     question_of,
+    with_thresholds,
 )
 from treasury.report.pack.sealed_pack import Finding, Recomputed, read_sealed
 from treasury.report.pack.verification_process import recompute
@@ -116,7 +117,7 @@ def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
         findings, notes = compare_with_journal(folder, evidence, lake)
     elif not findings:
         try:
-            closing = _from_workspace(evidence, journal, lake)
+            closing = with_thresholds(folder, _from_workspace(evidence, journal, lake))
         except TreasuryError as error:
             findings = [Finding("workspace", error.what)]
         else:
@@ -155,7 +156,7 @@ def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing
     snapshot = lake.snapshot(commit=evidence.lake.commit)
     basis = basis_on(snapshot, question_of(evidence), then)
     examined = examine(journal, lake, basis, then).require_tied()
-    return closing_from(journal, examined, ZoneInfo(evidence.time_zone))
+    return closing_from(journal, lake, examined, ZoneInfo(evidence.time_zone))
 
 
 def _journaled(evidence: Evidence, journal: Journal) -> Iterator[Finding]:

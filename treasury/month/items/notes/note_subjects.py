@@ -30,6 +30,20 @@ _MOST_NAMES: Final = 8
 """Maximum number of accounts in an error."""
 
 
+_EXPLAINS: Final = "Explains "
+
+
+def explanation(text: str, month: Month) -> str:
+    """Return the remark that explains an account's changes in a month."""
+    return f"{_EXPLAINS}{month}: {text.strip()}"
+
+
+def explanation_of(remark: str, month: Month) -> str:
+    """Return the explanation of a month in a remark; empty if it explains no change of it."""
+    start = explanation("", month)
+    return remark.removeprefix(start).strip() if remark.startswith(start) else ""
+
+
 class NoteSubject(msgspec.Struct, frozen=True):
     """The subject of a note by its id; `item` is None for an account or a step."""
 
