@@ -68,6 +68,8 @@ null for an account that the file does not name; such an account is not compared
 """
 
 AGREES: Final = "agrees"
+EXPLAINED: Final = "outstanding items explain it"
+"""The finding on an account whose postings were reconciled with its bank lines."""
 NOT_COMPARED: Final = "not in the file: not compared"
 _WALLET: Final = "wallet"
 _ON_RAMPS, _OFF_RAMPS, _OWN_TRANSFERS = TRANSIT
@@ -93,8 +95,16 @@ class LedgerComparison(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
     @property
     def agrees(self) -> bool:
         """Whether the ledger's file names an account, and all that it names agree with balances."""
-        findings = self.lines.arrow["finding"].to_pylist()
-        return set(findings) - {NOT_COMPARED} == {AGREES}
+        findings = set(self.lines.arrow["finding"].to_pylist()) - {NOT_COMPARED}
+        return bool(findings) and findings <= {AGREES, EXPLAINED}
+
+    def stated_balances(self) -> dict[AccountKey, Decimal]:
+        """Return the balance of each account in the ledger's file."""
+        return {
+            account_key(row["account"], row["currency"]): row["ledger"]
+            for row in self.lines.arrow.to_pylist()
+            if row["line"] is not None
+        }
 
     def __repr__(self) -> str:
         return f"<{self.title}>"
@@ -135,7 +145,7 @@ def compare_ledger(
     InputError, naming file and line, for a line that cannot be read or occurs twice.
     """
     r = matched_in_full(r)
-    proved = month_balances(r, _zone(r)) if balances is None else balances
+    proved = month_balances(r, zone_of(r)) if balances is None else balances
     rows, mapping = proved.to_pylist(), accounts or LedgerAccounts()
     bank_names, joined = bank_account_names(r, mapping)
     book_lines = _by_account(
@@ -146,7 +156,7 @@ def compare_ledger(
     )
     accounts_held = {account_key(row["of"], row["currency"]) for row in rows}
     others = frozenset(book_lines.keys() - accounts_held)
-    books = _own_books(r, _zone(r), mapping, coins) if others else _OwnBooks({}, {})
+    books = _own_books(r, zone_of(r), mapping, coins) if others else _OwnBooks({}, {})
     by_name = without_zeros({key: key for key in books.posted})
     posted_lines = {
         posted: book_lines.pop(key)
@@ -168,19 +178,40 @@ def compare_ledger(
     ]
     lines += [_posted(key, line, books, rows) for key, line in posted_lines.items()]
     lines += [_unknown(line) for line in book_lines.values()]
-    findings = [line["finding"] for line in lines if line["finding"] != NOT_COMPARED]
-    apart = sum(finding != AGREES for finding in findings)
-    of_all = "" if len(findings) == len(lines) else f"{len(findings)} of "
     return LedgerComparison(
-        title=f"Ledger on {r.month.last:%-d %B %Y}: {of_all}{count(len(lines), 'account')}"
-        f" compared, {apart} to look at",
+        title=_title(r, lines),
         lines=pa.Table.from_pylist(lines, schema=LEDGER),
         notes=way.notes,
         sql=r.sql("statement_proofs"),
     )
 
 
-def _zone(r: Reconciliation) -> ZoneInfo:
+def with_findings(
+    r: Reconciliation, comparison: LedgerComparison, findings: Mapping[AccountKey, str]
+) -> LedgerComparison:
+    """Return the comparison with the findings of accounts whose postings were reconciled."""
+    lines = comparison.lines.arrow.to_pylist()
+    for line in lines:
+        if line["finding"] != NOT_COMPARED:
+            key = account_key(line["account"] or "", line["currency"] or "")
+            line["finding"] = findings.get(key, line["finding"])
+    return msgspec.structs.replace(
+        comparison, title=_title(r, lines), lines=pa.Table.from_pylist(lines, schema=LEDGER)
+    )
+
+
+def _title(r: Reconciliation, lines: Sequence[_Row]) -> str:
+    findings = [line["finding"] for line in lines if line["finding"] != NOT_COMPARED]
+    apart = sum(finding not in {AGREES, EXPLAINED} for finding in findings)
+    of_all = "" if len(findings) == len(lines) else f"{len(findings)} of "
+    return (
+        f"Ledger on {r.month.last:%-d %B %Y}: {of_all}{count(len(lines), 'account')} compared,"
+        f" {apart} to look at"
+    )
+
+
+def zone_of(r: Reconciliation) -> ZoneInfo:
+    """Return the reporting time zone of an answer."""
     return r.basis.question.zone if r.basis is not None else ZoneInfo("UTC")
 
 

@@ -47,7 +47,7 @@ _OF_A_MONTH: Final = re.compile(r"/(\d{4}-(?:0[1-9]|1[0-2]))$", re.ASCII)
 """The end of an item's id if the item concerns a single month."""
 _LONGEST_REMARK: Final = 500
 
-ListItems = Callable[[str | Month | None, Decided, Path | None], OpenItems]
+ListItems = Callable[[str | Month | None, Decided, Path | None, Path | None], OpenItems]
 _Body = dict[str, Any] | None
 """The content of a journal entry about an item, or None if the journal has the same already."""
 _Wording = Callable[[OpenItem, Acceptance | None, Decided], _Body]
@@ -92,6 +92,7 @@ class Carrying(Facade):
         reason: str,
         month: str | Month | None = None,
         ledger: Path | None = None,
+        books: Path | None = None,
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> OpenItems:
@@ -112,6 +113,8 @@ class Carrying(Facade):
         ledger
             The ledger's CSV file that the month will be prepared with; default: the last one that
             was given to its close.
+        books
+            The CSV file of the ledger's postings, as `ledger`.
         actor
             The deciding person; default: the person at the login.
         dry_run
@@ -136,7 +139,8 @@ class Carrying(Facade):
         terms = self._terms(owner, by, reason)
         who = actor or self._journal.who()
         wording = partial(_proposed, terms, who)
-        return self._decide(PROPOSED, names, wording, who, month, ledger=ledger, dry_run=dry_run)
+        files = (ledger, books)
+        return self._decide(PROPOSED, names, wording, who, month, files=files, dry_run=dry_run)
 
     def accept(
         self,
@@ -237,12 +241,12 @@ class Carrying(Facade):
         >>> t.items.list("2026-10")
         """
         decided = read_decided(self._journal, until=self._until)
-        items = self._list_items(month, decided, None)
+        items = self._list_items(month, decided, None, None)
         standing = acceptances(decided.entries)
         elsewhere: dict[str, tuple[Month, OpenItem]] = {}
         if absent := standing.keys() - items.by_id.keys():
             for open_month in _other_months(items.month, decided, absent):
-                listed = self._list_items(open_month, decided, None).by_id
+                listed = self._list_items(open_month, decided, None, None).by_id
                 elsewhere |= {of: (open_month, listed[of]) for of in absent & listed.keys()}
         rows = []
         for item_id, acceptance in standing.items():
@@ -328,7 +332,7 @@ class Carrying(Facade):
         who: Actor,
         month: str | Month | None,
         *,
-        ledger: Path | None = None,
+        files: tuple[Path | None, Path | None] = (None, None),
         dry_run: bool,
     ) -> OpenItems:
         """Journal a decision about the named items, and return them as they are afterwards."""
@@ -336,7 +340,7 @@ class Carrying(Facade):
         require_present(self._until)
 
         def build(decided: Decided) -> tuple[list[Draft], tuple[OpenItems, Decided, set[str]]]:
-            items = self._list_items(month, decided, ledger)
+            items = self._list_items(month, decided, *files)
             if str(items.month) in closed_periods(decided.entries):
                 raise ActionRefused(
                     f"{items.month} is closed, with the items that were carried then",
@@ -359,7 +363,7 @@ class Carrying(Facade):
         else:
             added, (items, decided, ids) = decide(self._journal, build)
             if added:
-                items = self._list_items(items.month, decided.after(added), ledger)
+                items = self._list_items(items.month, decided.after(added), *files)
         return items.where(lambda item: item.item_id in ids)
 
 
