@@ -84,7 +84,10 @@ def references_in(text: str, amount: Decimal) -> frozenset[str]:
     Dates, IBANs and the amount itself identify none.
     """
     own_digits = "".join(filter(str.isdigit, f"{amount:f}")).strip("0")
-    found = (match[0].translate(_SEPARATORS).upper() for match in _REFERENCE.finditer(text))
+    written = [match[0] for match in _REFERENCE.finditer(text)]
+    # A slash may be a part of a number, or separate several.
+    parts = {*written, *(part for each in written for part in each.split("/"))}
+    found = (part.translate(_SEPARATORS).upper() for part in parts)
     return frozenset(
         reference
         for reference in found
