@@ -117,11 +117,12 @@ def books(
     posted, is the balance per books. `accounts.toml` names the ledger accounts of a bank account.
     Nothing is stored; `treasury close --books FILE` keeps the file for the month.
     """
-    reconciled = view.workspace.periods.month(month, **files).books
+    closing = view.workspace.periods.month(month, **files)
+    reconciled = closing.books
     if reconciled is None:
         raise InputError(
-            "no postings are given for this month",
-            do="name the ledger's file: treasury books --books FILE",
+            f"no postings are given for {closing.r.month}",
+            do=f"name the ledger's file: treasury books {closing.r.month} --books FILE",
         )
     if outstanding and pairs:
         raise click.UsageError("--outstanding and --pairs exclude each other")

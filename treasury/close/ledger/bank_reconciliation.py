@@ -243,7 +243,8 @@ def reconcile_books(
     postings = ledger_postings(path, small_file(path), mapping.books_terms)
     books, notes = _by_bank_account(r, postings, rows, mapping)
     booked = _booked_lines(r)
-    days = (posting.day for posting in postings if posting.day != date.min)
+    # An opening balance may be of the evening before or of the morning, so its day does not count.
+    days = (posting.day for own in books.values() for posting in own.postings)
     begins = min(days, default=r.month.first)
     providers = {
         plain_account(row["account"])

@@ -88,7 +88,7 @@ _OPENING: Final = re.compile(
     r"|er(?:ö|oe)ffnungs(?:saldo|bilanz|bilanzwert|wert|buchung)|anfangs(?:saldo|bestand)|beginsaldo"
     r"|openingssaldo|(?:report )?[àa] nouveau|solde (?:initial|d'ouverture|report[ée])"
     r"|saldo (?:inicial|iniziale|anterior|precedente))"
-    r"(?:[ :]*(?:per|at|zum|am|du|of|on|op|au|al)?[ ]*[0-9][0-9./\- ]*)?",
+    r"(?: of [A-Z]{2}[0-9A-Z]+|[ :]*(?:per|at|zum|am|du|of|on|op|au|al)?[ ]*[0-9][0-9./\- ]*)?",
     re.IGNORECASE,
 )
 """Pattern of the text of a row with an account's balance before its postings."""
@@ -159,7 +159,7 @@ def ledger_postings(
             place
             for place, head in enumerate(heads)
             if head == _head(getattr(terms, name))
-            or (not getattr(terms, name) and pattern.fullmatch(head))
+            or (not getattr(terms, name) and pattern.fullmatch(head.removesuffix(".")))
         ]
         for name, pattern in _TEXTS.items()
     }
@@ -260,14 +260,22 @@ def _columns(
     path: Path, content: bytes, terms: LedgerTerms | BooksTerms, patterns: _Columns
 ) -> tuple[_Rows, _Places]:
     """Return the rows from the line that names the columns on, and each column's place."""
+    problem = None
     for delimiter in _DELIMITERS:
-        rows = csv_rows(path, content, delimiter)
+        try:
+            rows = csv_rows(path, content, delimiter)
+        except InputError as error:
+            # Quoted cells look wrong if they are split at another delimiter.
+            problem = problem or error
+            continue
         for at, (number, cells) in enumerate(rows[:_TITLE_LINES]):
             places = _places(f"{path}, line {number}", cells, terms, patterns)
             has_amount = terms.amount_column in places or {"debit", "credit"} <= places.keys()
             has_day = "date" not in patterns or places.keys() & {"date", "document_date"}
             if "account" in places and has_amount and has_day:
                 return rows[at:], places
+    if problem is not None:
+        raise problem
     *names, last = terms.needed_columns
     lines = ", ".join(f'{name} = "…"' for name in terms.needed_columns)
     raise InputError(
