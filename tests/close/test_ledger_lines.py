@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from treasury.close.ledger.ledger_accounts import LedgerTerms, read_mapping
-from treasury.close.ledger.ledger_lines import ledger_lines
+from treasury.close.ledger.ledger_accounts import BooksTerms, LedgerTerms, read_mapping
+from treasury.close.ledger.ledger_lines import ledger_lines, ledger_postings
 from treasury.close.ledger.provided_ledger import read_ledger
 from treasury.core.errors import InputError
 
@@ -104,3 +104,77 @@ def test_a_file_in_the_windows_encoding_is_read(tmp_path: Path) -> None:
     path.write_text("Konto;Währung;Saldo\n", "utf-8")
     with pytest.raises(InputError, match="names no account"):
         read_ledger(path)
+
+
+def read_postings(text: str, **terms: str) -> list[tuple[str, str, Decimal, str, str, bool]]:
+    """Return day, currency, amount, text, document and opening of each posting of account 1200."""
+    rows = ledger_postings(Path("books.csv"), text.encode(), BooksTerms(**terms), ask=True)
+    assert {row.account.lstrip("0") for row in rows} == {"1200"}
+    return [
+        (f"{row.day:%d.%m}", row.currency, row.amount, row.text, row.document, row.is_opening)
+        for row in rows
+    ]
+
+
+POSTED = ("02.10", "EUR", Decimal("-1250.50"), "Payment", "RE-100", False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "account,date,amount,currency,text,document\n1200,2026-10-02,-1250.50,EUR,Payment,RE-100\n",
+        (
+            "Kontoblatt\n\nKonto;Datum;Beleg-Nr.;Buchungstext;Soll;Haben;Saldo;Währung\n"
+            "001200;02.10.26;RE-100;Payment;;1.250,50;7,00;EUR\n;;;Summe;0,00;1.250,50;;EUR\n"
+        ),
+        (
+            "Sachkonto;Buchungsdatum;Belegdatum;Betrag (EUR);S/H;Buchungstext;Belegnummer\n"
+            "1200;02.10.2026;01.10.2026;1.250,50;H;Payment;RE-100\n1200;;;9,00;S;Endsaldo;\n"
+        ),
+        (
+            "Sachkonto;Belegdatum;Betrag (EUR);Buchungstext;Beleg\n"
+            "1200;02.10.2026 00:00;1.250,50-;Payment;RE-100\n"
+        ),
+        (
+            "CompteNum\tEcritureDate\tEcritureLib\tPieceRef\tDebit (EUR)\tCredit\n"
+            "1200\t20261002\tPayment\tRE-100\t0,00\t1250,50\n"
+        ),
+    ],
+)
+def test_postings_are_read_as_accounting_programs_export_them(text: str) -> None:
+    assert read_postings(text) == [POSTED]
+
+
+@pytest.mark.parametrize("label", ["Saldovortrag", "Opening balance 1 Oct", "EB-Wert per 01.10."])
+def test_the_balance_before_the_postings_is_no_posting(label: str) -> None:
+    text = f"Konto;Datum;Text;Soll;Haben;Währung\n1200;;{label};5,00;;EUR\n"
+    if "Oct" in label:
+        text = text.replace("1 Oct", "01.10.2026")
+    ((_, _, amount, _, _, is_opening),) = read_postings(text)
+    assert (amount, is_opening) == (5, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("Konto;Saldo;Währung\n1200;1,00;EUR\n", "columns of account, date and amount"),
+        ("Konto;Datum;Betrag\n1200;02.10.2026;1,00\n", "no column has the currency"),
+        ("Konto;Datum;Betrag;Währung\n1200;;1,00;EUR\n", "line 2: date is empty"),
+        ("Konto;Datum;Betrag;Währung\n1200;31.02.2026;1,00;EUR\n", "line 2: .* is not a day"),
+        ("Konto;Datum;Betrag;Währung\n1200;02.10.2026;1.234;EUR\n", "may have decimals"),
+    ],
+)
+def test_a_posting_that_cannot_be_read_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem) as refused:
+        read_postings(text)
+    assert "[ledger]" not in (refused.value.do or "")
+
+
+def test_the_mapping_states_how_to_read_the_postings() -> None:
+    mapping = read_mapping('[books]\ncurrency = "EUR"\namount = "Wert"\n', "accounts.toml")
+    rows = ledger_postings(
+        Path("b.csv"), b"Konto;Datum;Wert\n1200;2026-10-02;3.5\n", mapping.books_terms
+    )
+    assert [(row.amount, row.currency) for row in rows] == [(Decimal("3.5"), "EUR")]
+    with pytest.raises(InputError, match=r"accounts\.toml, \[books\]"):
+        read_mapping('[books]\nbalance = "Saldo"\n', "accounts.toml")

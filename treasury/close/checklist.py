@@ -144,6 +144,9 @@ def checklist(closing: Closing) -> Checklist:
     ledger = ChecklistStep(title="Ledger", found="not provided: nothing to compare", is_asked=False)
     if closing.ledger is not None:
         ledger = _step(closing, "Ledger", "ledger", closing.ledger.title)
+    if closing.books is not None:
+        titles = [given.title for given in (closing.ledger, closing.books) if given is not None]
+        ledger = _step(closing, "Ledger", "ledger", " · ".join(titles))
     lock = ChecklistStep(title="Lock", found=signature_words(closing), is_asked=False)
     if closing.period is not None:
         stored = f"; {closing.stored_by}" if closing.stored_by else ""

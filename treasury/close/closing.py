@@ -26,9 +26,15 @@ from treasury.close.cash.cash_answer import Cash, month_cash
 from treasury.close.evidence import TABLES, Fingerprint, code_of, fingerprints
 from treasury.close.fees.fee_table import Fees, fees_of
 from treasury.close.late_items import LATE_ITEMS, late_items
+from treasury.close.ledger.bank_reconciliation import BankReconciliation
 from treasury.close.ledger.coin_entries import CoinBooks, coin_books
 from treasury.close.ledger.ledger_comparison import LedgerComparison
-from treasury.close.ledger.provided_ledger import LedgerFile, compare_with, journaled_ledger
+from treasury.close.ledger.provided_ledger import (
+    ComparedLedger,
+    LedgerFile,
+    compare_with,
+    journaled_ledger,
+)
 from treasury.close.ledger.transit_bridge import TransitBridge, transit_bridge
 from treasury.close.request_waits import funding_waits
 from treasury.close.result_words import count, title_words
@@ -164,6 +170,7 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
     period: Period | None = None
     preparation: Preparation | None = None
     ledger: LedgerComparison | None = None
+    books: BankReconciliation | None = None
     ledger_file: LedgerFile | None = None
     stored_by: str = ""
     stored_waits: Table | None = None
@@ -311,7 +318,7 @@ def closing_of(
     exposure = None
     if len(rolled.exposure_limits):
         exposure = provider_exposure(r, zone, rolled.exposure_limits.arrow)
-    compared = None
+    compared = ComparedLedger()
     if ledger is not None:
         compared = compare_with(r, ledger, balances, coin_books(coins))
     synced = None if r.basis is None else synced_at(r.basis.snapshot)
@@ -321,7 +328,8 @@ def closing_of(
         balances=balances,
         synced_at=synced,
         are_services_used=are_services_used(r, synced),
-        ledger=None if compared is None else compared.lines.arrow,
+        ledger=None if compared.balances is None else compared.balances.lines.arrow,
+        books=None if compared.books is None else compared.books.accounts.arrow,
         coins=None if coins is None else coins.measured.arrow,
         exposure=None if exposure is None else exposure.totals.arrow,
         late=rolled.late.arrow,
@@ -345,7 +353,8 @@ def closing_of(
         rolled=rolled,
         period=period,
         preparation=preparation,
-        ledger=compared,
+        ledger=compared.balances,
+        books=compared.books,
         ledger_file=ledger,
         measured_coins=coins,
         limited_exposure=exposure,

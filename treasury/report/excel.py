@@ -21,6 +21,7 @@ from treasury.close.evidence import TABLES
 from treasury.close.fees.conversion_costs import CONVERSION_COSTS, COSTS_BY_PAIR
 from treasury.close.fees.gas_costs import GAS_COSTS, GAS_PAYMENTS
 from treasury.close.late_items import LATE_ITEMS
+from treasury.close.ledger.bank_reconciliation import BOOKS, OUTSTANDING, PAIRS
 from treasury.close.ledger.ledger_comparison import LEDGER
 from treasury.close.ledger.transit_bridge import BRIDGE
 from treasury.close.month_proof import proof_of
@@ -89,6 +90,9 @@ _TABLES: Final = (
     ("Controls", "controls", CONTROLS),
     ("Remarks", "", None),
     ("Ledger", "ledger", LEDGER),
+    ("Books", "books", BOOKS),
+    ("Outstanding", "outstanding", OUTSTANDING),
+    ("Pairs", "posting_pairs", PAIRS),
 )
 """The sheets in order: the name, the table in the pack, if any, and the schema.
 
@@ -204,6 +208,10 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
             tables[f"item_{name}"] = noted
     if closing.ledger is not None:
         tables["ledger"] = closing.ledger.lines.arrow
+    if closing.books is not None:
+        tables["books"] = closing.books.accounts.arrow
+        tables["outstanding"] = closing.books.items.arrow
+        tables["posting_pairs"] = closing.books.pairs.arrow
     if len(closing.bridge.rows) > LONGEST_SHEET:  # The workbook then lacks these rows.
         tables["in_transit_bridge"] = closing.bridge.rows.arrow
     return tables
@@ -219,6 +227,9 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
     closing.exposure.sheets()
     whole = {
         "ledger": LEDGER.empty_table(),
+        "books": BOOKS.empty_table(),
+        "outstanding": OUTSTANDING.empty_table(),
+        "posting_pairs": PAIRS.empty_table(),
         "controls": CONTROLS.empty_table(),
         "month_on_month": MONTH_ON_MONTH.empty_table(),
         "in_transit_bridge": closing.bridge.rows.arrow,

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from treasury.close.close_words import transit_words, unread_words
 from treasury.close.closing import Closing
 from treasury.close.evidence import bank_files
-from treasury.close.ledger.ledger_comparison import AGREES, LedgerComparison
+from treasury.close.ledger.bank_reconciliation import IN_BOOKS, BankReconciliation
+from treasury.close.ledger.ledger_comparison import AGREES, EXPLAINED, LedgerComparison
 from treasury.close.ledger.transit_bridge import TransitBridge
 from treasury.close.month_proof import in_transit, proof_of
 from treasury.close.result_words import (
@@ -75,6 +76,9 @@ _TONES: Final = {
     "SEND CRYPTO": "warn",
     "HASH PROPOSED": "ok",
 }
+
+_ITEMS_SHOWN: Final = 20
+"""Number of outstanding items that the page lists of an account."""
 
 
 def sections(closing: Closing) -> list[Section]:
@@ -140,7 +144,10 @@ def _accounts(closing: Closing) -> Section:
     grids = filled(grid, native)
     if closing.ledger is not None:
         grids = (*grids, _ledger(closing.ledger))
-    compared = () if closing.ledger is None else tuple(map(clean, closing.ledger.notes))
+    if closing.books is not None:
+        grids = (*grids, _books(closing.books))
+    notes = [given.notes for given in (closing.ledger, closing.books) if given is not None]
+    compared = tuple(clean(note) for own_notes in notes for note in own_notes)
     return Section("accounts", "Accounts", lead, grids, (*NOTES["accounts"], *compared), "cash")
 
 
@@ -157,10 +164,51 @@ def _ledger(ledger: LedgerComparison) -> Grid:
                 f"{row['currency']} {short_account(row['account'])}",
             ),
             *(bare_amount(row, name) for name in names),
-            make_cell(row["finding"], tone="ok" if row["finding"] == AGREES else "bad"),
+            make_cell(
+                row["finding"], tone="ok" if row["finding"] in {AGREES, EXPLAINED} else "bad"
+            ),
         ),
         sheet="Ledger",
     )
+
+
+def _books(books: BankReconciliation) -> Grid:
+    """Return the bank reconciliation: a row per account, and below it each outstanding item."""
+    items = books.items.arrow.to_pylist()
+    names = ("balance", "in_books_only", "at_bank_only", "expected", "books", "unexplained")
+    heads = (
+        "Account | >Per bank | >+ In the books alone | >- At the bank alone | >= Expected"
+        " | >Per books | >Unexplained | Finding"
+    )
+
+    def item_row(item: Mapping[str, Any]) -> tuple[object, ...]:
+        words = " ".join(filter(None, (item["document"], item["text"])))
+        seen = f"seen {day(item['seen_on'])}" if item["seen_on"] else count(item["days"], "day")
+        amount = bare_amount(item, "amount")
+        sides = (amount, "") if item["side"] == IN_BOOKS else ("", amount)
+        return (make_cell(words or "no text", day(item["day"])), "", *sides, "", "", "", seen)
+
+    rows: list[tuple[object, ...]] = []
+    for row in books.accounts.arrow.to_pylist():
+        is_fine = row["finding"] in {AGREES, EXPLAINED}
+        pairs = "" if row["pairs"] is None else count(row["pairs"], "pair")
+        rows.append(
+            (
+                make_cell(
+                    row["name"] or short_account(row["account"]),
+                    f"{row['currency']} {short_account(row['account'])}",
+                ),
+                *(bare_amount(row, name) for name in names),
+                make_cell(row["finding"], pairs, "ok" if is_fine else "bad"),
+            )
+        )
+        own = (row["account"], row["currency"])
+        of_account = [item for item in items if (item["account"], item["currency"]) == own]
+        rows += map(item_row, of_account[:_ITEMS_SHOWN])
+        if len(of_account) > _ITEMS_SHOWN:
+            more = f"{len(of_account) - _ITEMS_SHOWN:,} more, on the sheet Outstanding"
+            rows.append((more, *[""] * 7))
+    return make_grid(books.title, heads, rows, lambda row: row, sheet="Books")
 
 
 def _pays_gas(row: Mapping[str, Any]) -> bool:
@@ -517,7 +565,9 @@ def _assumptions(closing: Closing) -> Section:
         "Only booked lines count. Matched: a whole reference proves it, no fact contradicts it.",
         "Fees belong to the month in which a request completed (SUCCEEDED).",
         "Coins sent to a company wallet: delivered by the service, unless evidence was added.",
-        "Ledger: not provided." if closing.ledger is None else "Ledger: compared, see Accounts.",
+        "Ledger: not provided."
+        if closing.ledger is None and closing.books is None
+        else "Ledger: compared, see Accounts.",
     )
     return Section("assumptions", "Assumptions used", "", filled(grid), notes)
 

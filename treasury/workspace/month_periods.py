@@ -66,6 +66,7 @@ class Periods(Facade):
         month: str | Month,
         *,
         ledger: Path | None = None,
+        books: Path | None = None,
         actor: Actor | None = None,
         agreed: str | None = None,
     ) -> Closing:
@@ -81,6 +82,9 @@ class Periods(Facade):
         ledger
             A CSV file of ledger balances, which is compared, kept in the workspace's folder
             `ledger`, and journaled; default: the month's last one.
+        books
+            A CSV file of the ledger's postings on bank accounts: date, account, amount or debit and
+            credit, currency, text, document. Kept in the folder `books`, else as `ledger`.
         actor
             The person; default: the one at the login.
         agreed
@@ -104,7 +108,7 @@ class Periods(Facade):
         >>> t.periods.prepare("2026-10", ledger=Path("ledger.csv"))
         """
         prepared = self.prepare_or_show(
-            month, ledger=ledger, actor=actor, agreed=agreed, show=False
+            month, ledger=ledger, books=books, actor=actor, agreed=agreed, show=False
         )
         if prepared.refusal is not None:
             raise prepared.refusal
@@ -115,6 +119,7 @@ class Periods(Facade):
         month: str | Month,
         *,
         ledger: Path | None = None,
+        books: Path | None = None,
         actor: Actor | None = None,
         agreed: str | None = None,
         show: bool = True,
@@ -127,7 +132,8 @@ class Periods(Facade):
         require_present(t.as_of)
         month = month_of(month)
         is_prepared = str(month) in preparations(t.decided().entries)
-        ledger_file = None if is_prepared and ledger is None else self._ledger(month, ledger)
+        is_given = ledger is not None or books is not None
+        ledger_file = self._ledger(month, ledger, books) if is_given or not is_prepared else None
         prepared = prepare_month(
             t.journal,
             t.lake,
@@ -139,7 +145,7 @@ class Periods(Facade):
             agreed=agreed,
             show=show,
         )
-        if ledger is not None and ledger_file is not None:
+        if is_given and ledger_file is not None:
             keep_ledger(ledger_file, t.folder, month)
         return prepared
 
@@ -259,7 +265,13 @@ class Periods(Facade):
             t.journal, month_of(month), reason, actor=who, policy=t.policy, agreed=agreed
         )
 
-    def month(self, month: str | Month | None = None, *, ledger: Path | None = None) -> Closing:
+    def month(
+        self,
+        month: str | Month | None = None,
+        *,
+        ledger: Path | None = None,
+        books: Path | None = None,
+    ) -> Closing:
         """Return a month's balances, verdict and roll-forward: as closed, or as known now.
 
         Parameters
@@ -269,6 +281,9 @@ class Periods(Facade):
         ledger
             A CSV file of ledger balances to compare; only for an open month. Default: the last one
             that was given to its close.
+        books
+            A CSV file of the ledger's postings on bank accounts, to reconcile with the bank lines;
+            `closing.books` is the result. As `ledger` otherwise.
 
         Returns
         -------
@@ -278,18 +293,22 @@ class Periods(Facade):
         Raises
         ------
         InputError
-            If a ledger is given for a closed month, which has the ledger of its close.
+            If a ledger or books are given for a closed month, which has the ledger of its close.
         NothingStored
             If nothing is stored about the month.
 
         Examples
         --------
-        >>> t.periods.month("2026-10")
+        >>> t.periods.month("2026-10", books=Path("books.csv")).books
         """
-        return self.closing_on(month, self._workspace.decided(), ledger=ledger)
+        return self.closing_on(month, self._workspace.decided(), ledger=ledger, books=books)
 
     def items_on(
-        self, month: str | Month | None, decided: Decided, ledger: Path | None = None
+        self,
+        month: str | Month | None,
+        decided: Decided,
+        ledger: Path | None = None,
+        books: Path | None = None,
     ) -> OpenItems:
         """Return a month's open items under these decisions, or as the month was prepared."""
         from treasury.close.sign_off import prepared_month
@@ -298,7 +317,7 @@ class Periods(Facade):
         month = t.month(month)
         preparation = preparations(decided.entries).get(str(month))
         if preparation is None:
-            return self.closing_on(month, decided, ledger=ledger).items
+            return self.closing_on(month, decided, ledger=ledger, books=books).items
         return prepared_month(t.journal, t.lake, preparation, decided.entries).items
 
     def accounts_on(self, month: Month, decided: Decided) -> set[tuple[str, str]]:
@@ -307,7 +326,12 @@ class Periods(Facade):
         return set(zip(balances["of"].to_pylist(), balances["name"].to_pylist(), strict=True))
 
     def closing_on(
-        self, month: str | Month | None, decided: Decided, *, ledger: Path | None = None
+        self,
+        month: str | Month | None,
+        decided: Decided,
+        *,
+        ledger: Path | None = None,
+        books: Path | None = None,
     ) -> Closing:
         """Return a month's balances, verdict and roll-forward under the given decisions.
 
@@ -319,7 +343,8 @@ class Periods(Facade):
         t = self._workspace
         month = t.month(month)
         period = closed_periods(decided.entries).get(str(month))
-        if period is not None and ledger is not None:
+        is_given = ledger is not None or books is not None
+        if period is not None and is_given:
             raise InputError(
                 f"{period.month} is closed, with the ledger given at its close",
                 do="leave the ledger out, or reopen the month",
@@ -327,10 +352,10 @@ class Periods(Facade):
         if period is not None:
             return closed_month(t.journal, t.lake, period)
         preparation = preparations(decided.entries).get(str(month))
-        if preparation is not None and ledger is None:
+        if preparation is not None and not is_given:
             ledger_file = journaled_ledger(decided.entries, preparation.close, preparation.entry)
         else:
-            ledger_file = self._ledger(month, ledger)
+            ledger_file = self._ledger(month, ledger, books)
         return closing_from(
             t.journal,
             t.lake,
@@ -341,14 +366,17 @@ class Periods(Facade):
             preparation=preparation,
         )
 
-    def _ledger(self, month: Month, path: Path | None) -> LedgerFile | None:
-        """Return the ledger at a path, or else the month's kept one; none of an earlier instant."""
+    def _ledger(self, month: Month, path: Path | None, books: Path | None) -> LedgerFile | None:
+        """Return the given ledger and books, or else the month's kept ones.
+
+        A view of an earlier instant has no kept files.
+        """
         from treasury.close.ledger.provided_ledger import kept_ledger, read_ledger
 
         t = self._workspace
-        if path is not None:
-            return read_ledger(path, t.folder)
-        return kept_ledger(t.folder, month) if t.as_of is None else None
+        if t.as_of is None:
+            return kept_ledger(t.folder, month, path=path, books=books)
+        return read_ledger(path, t.folder, books=books) if path or books else None
 
     def reopen(
         self,

@@ -558,6 +558,7 @@ class WorkspaceMonths(WorkspacePayments):
         *,
         sign: bool = False,
         ledger: str | Path | None = None,
+        books: str | Path | None = None,
         pdf: bool = False,
         notebook: bool = False,
     ) -> ClosePack:
@@ -574,6 +575,9 @@ class WorkspaceMonths(WorkspacePayments):
         ledger
             A CSV file of ledger balances to compare during preparation; default: the month's last
             one.
+        books
+            A CSV file of the ledger's postings on bank accounts, to reconcile with the bank lines
+            during preparation; default: the month's last one.
         pdf, notebook
             True to also print the report to PDF with Chromium, or to also execute the close's
             notebook.
@@ -590,7 +594,7 @@ class WorkspaceMonths(WorkspacePayments):
         ActionRefused
             If this person may not sign.
         InputError
-            If a ledger is given together with `sign`, or for a closed month.
+            If a ledger or books are given together with `sign`, or for a closed month.
         NothingStored
             If nothing is stored about the month.
 
@@ -615,8 +619,10 @@ class WorkspaceMonths(WorkspacePayments):
         if folder is None and packs.is_symlink():
             raise link_refused(packs)
         target = packs / str(month) if folder is None else Path(folder)
-        ledger_file, note = None if ledger is None else Path(ledger), ""
-        if sign and ledger_file is not None:
+        note = ""
+        ledger_file = None if ledger is None else Path(ledger)
+        books_file = None if books is None else Path(books)
+        if sign and (ledger_file or books_file):
             raise InputError(
                 "the ledger is given when a month is prepared, not when it is signed",
                 do="omit it: the preparation is signed as it is",
@@ -624,13 +630,13 @@ class WorkspaceMonths(WorkspacePayments):
         if sign:
             closing = self.periods.sign(month)
         elif self.is_closed(month):
-            closing = self.periods.month(month, ledger=ledger_file)
+            closing = self.periods.month(month, ledger=ledger_file, books=books_file)
         # A view of an earlier instant cannot prepare a month, so the result is a draft.
         elif self.as_of is not None:
-            month_then = self.periods.month(month, ledger=ledger_file)
+            month_then = self.periods.month(month, ledger=ledger_file, books=books_file)
             closing = msgspec.structs.replace(month_then, preparation=None)
         else:
-            prepared = self.periods.prepare_or_show(month, ledger=ledger_file)
+            prepared = self.periods.prepare_or_show(month, ledger=ledger_file, books=books_file)
             closing = prepared.closing
             note = "" if prepared.refusal is None else str(prepared.refusal)
         workspace = self.folder if notebook else None

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import pyarrow as pa
 
-from treasury.cli.command_view import CommandView, month_argument, print_options
+from treasury.cli.command_view import CommandView, month_argument, print_options, view_options
 from treasury.cli.layout import echo_folded
+from treasury.core.errors import InputError
 from treasury.core.text import clean
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
     "--ledger",
     type=click.Path(exists=True, dir_okay=False),
     help="The ledger's balances, a CSV file of the accounting program; kept for this month.",
+)
+@click.option(
+    "--books",
+    type=click.Path(exists=True, dir_okay=False),
+    help="The ledger's postings on bank accounts, a CSV file; kept for this month.",
 )
 @click.option("--pdf", is_flag=True, help="Also print the report to PDF with Chromium.")
 @click.option("--notebook", is_flag=True, help="Also write the executed notebook of the close.")
@@ -85,6 +91,47 @@ def pack_rows(pack: ClosePack) -> pa.Table:
     names = ("step", "state", "found")
     rows = [dict(zip(names, row, strict=True)) for row in written]
     return pa.concat_tables([pack.checklist.table, pa.Table.from_pylist(rows, schema=CHECKLIST)])
+
+
+@click.command()
+@month_argument
+@click.option(
+    "--books",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The ledger's postings, a CSV file; default: the last one given to `close`.",
+)
+@click.option(
+    "--ledger",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The ledger's balances, a CSV file; default: the last one given to `close`.",
+)
+@click.option("--outstanding", is_flag=True, help="List the outstanding items as rows.")
+@click.option("--pairs", is_flag=True, help="List the pairs, and the groups without pairs.")
+@view_options
+def books(
+    view: CommandView, month: str | None, *, outstanding: bool, pairs: bool, **files: Path | None
+) -> None:
+    """Reconcile each bank account with the ledger's postings: what is outstanding, and why.
+
+    The balance per bank, plus postings that the bank does not show, less bank lines that are not
+    posted, is the balance per books. `accounts.toml` names the ledger accounts of a bank account.
+    Nothing is stored; `treasury close --books FILE` keeps the file for the month.
+    """
+    closing = view.workspace.periods.month(month, **files)
+    reconciled = closing.books
+    if reconciled is None:
+        raise InputError(
+            f"no postings are given for {closing.r.month}",
+            do=f"name the ledger's file: treasury books {closing.r.month} --books FILE",
+        )
+    if outstanding and pairs:
+        raise click.UsageError("--outstanding and --pairs exclude each other")
+    if outstanding:
+        view.rows(reconciled.items.arrow, title=reconciled.title, empty="nothing is outstanding")
+    elif pairs:
+        view.rows(reconciled.pairs.arrow, title=reconciled.title, empty="no pairs")
+    else:
+        view.report(reconciled)
 
 
 @click.command()

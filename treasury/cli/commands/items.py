@@ -63,6 +63,11 @@ def items() -> None:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="The ledger with which the month is prepared; default: the last one given to `close`.",
 )
+@click.option(
+    "--books",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The ledger's postings with which the month is prepared; default: as for --ledger.",
+)
 @deciding_options
 def items_carry(view: CommandView, names: tuple[str, ...], **terms: Any) -> None:
     """Propose to carry each ITEM; a second person accepts it."""

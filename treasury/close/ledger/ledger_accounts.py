@@ -1,7 +1,7 @@
 """The company's own ledger accounts: which account each role of the month's entries is posted to.
 
-The accounting export and the comparison with the ledger use the same mapping. Its optional table
-`[ledger]` states how to read the ledger's file.
+The accounting export and the comparison with the ledger use the same mapping. Its optional tables
+`[ledger]` and `[books]` state how to read the ledger's files of balances and of postings.
 
 A role that is not in the mapping file is posted to an account with the role's name, so that an
 incomplete file hides no amount.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal, TypeVar
 
 import msgspec
 
@@ -43,18 +43,44 @@ class LedgerTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     balance: str = ""
     debit: str = ""
     credit: str = ""
+    section: ClassVar[str] = "ledger"
+    """The table of `accounts.toml` that has these terms."""
+    amount_column: ClassVar[str] = "balance"
+    needed_columns: ClassVar[tuple[str, ...]] = ("account", "balance")
+
+
+class BooksTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How to read a file of the ledger's postings; a term is empty if the file itself shows it."""
+
+    decimal: Literal["", ",", "."] = ""
+    currency: str = ""
+    account: str = ""
+    date: str = ""
+    amount: str = ""
+    debit: str = ""
+    credit: str = ""
+    text: str = ""
+    document: str = ""
+    section: ClassVar[str] = "books"
+    amount_column: ClassVar[str] = "amount"
+    needed_columns: ClassVar[tuple[str, ...]] = ("account", "date", "amount")
+
+
+_Terms = TypeVar("_Terms", LedgerTerms, BooksTerms)
 
 
 class LedgerAccounts(msgspec.Struct, frozen=True):
     """The ledger account of each role, or of a role with its IBAN or asset: `bank BE45…`.
 
     `further_names` are a bank account's other ledger accounts, such as those for clearing: its
-    balance in the ledger is the sum of all. `terms` state how to read the ledger's file.
+    balance in the ledger is the sum of all. `terms` and `books_terms` state how to read the
+    ledger's files of balances and of postings.
     """
 
     ledger_names: Mapping[str, str] = {}
     further_names: Mapping[str, tuple[str, ...]] = {}
     terms: LedgerTerms = LedgerTerms()
+    books_terms: BooksTerms = BooksTerms()
 
     def of(self, role: str, of: str) -> str:
         """Return the account of the IBAN or asset, else of the role, else the role's own name."""
@@ -78,7 +104,7 @@ def accounts_of(mapping: str | Path | None) -> LedgerAccounts:
 
 
 def load_mapping(path: Path) -> LedgerAccounts:
-    """Read a TOML file with `[accounts]` and `[ledger]`; raise InputError naming a wrong key."""
+    """Read a mapping's TOML file; raise InputError naming a wrong key."""
     try:
         text = read_regular(path)
     except OSError as error:
@@ -96,20 +122,15 @@ def read_mapping(text: str, path: str) -> LedgerAccounts:
         mapping = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: {error}", do="correct that line") from None
-    strange = sorted(mapping.keys() - {"accounts", "ledger"})
-    accounts = mapping.get("accounts", {} if "ledger" in mapping else None)
+    strange = sorted(mapping.keys() - {"accounts", "ledger", "books"})
+    accounts = mapping.get("accounts", {} if mapping else None)
     if strange or not isinstance(accounts, dict):
         raise InputError(
             f"{path}: {strange[0]!r:.40} is not known" if strange else f"{path}: no [accounts]",
             do='write a table [accounts] with lines like "bank" = "550000"',
         )
-    try:
-        terms = convert(mapping.get("ledger", {}), LedgerTerms)
-    except msgspec.ValidationError as error:
-        raise InputError(
-            f"{path}, [ledger]: {error}",
-            do=f"use {', '.join(LedgerTerms.__struct_fields__)}, each as text",
-        ) from None
+    terms = _terms(mapping, path, LedgerTerms)
+    books_terms = _terms(mapping, path, BooksTerms)
     names: dict[str, tuple[str, ...]] = {}
     for key, value in accounts.items():
         if not any(key == role or key.startswith(f"{role} ") for role in ROLES):
@@ -122,4 +143,16 @@ def read_mapping(text: str, path: str) -> LedgerAccounts:
         {key: first for key, (first, *_) in names.items()},
         {key: further for key, (_, *more_names) in names.items() if (further := tuple(more_names))},
         terms,
+        books_terms,
     )
+
+
+def _terms(mapping: Mapping[str, object], path: str, terms: type[_Terms]) -> _Terms:
+    """Return the terms in their table of a mapping; raise InputError naming a wrong key."""
+    try:
+        return convert(mapping.get(terms.section, {}), terms)
+    except msgspec.ValidationError as error:
+        raise InputError(
+            f"{path}, [{terms.section}]: {error}",
+            do=f"use {', '.join(terms.__struct_fields__)}, each as text",
+        ) from None

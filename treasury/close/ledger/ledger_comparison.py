@@ -22,6 +22,14 @@ import msgspec
 import pyarrow as pa
 
 from treasury.close.balances import month_balances
+from treasury.close.ledger.account_names import (
+    AccountKey,
+    account_key,
+    account_named,
+    balance_names,
+    bank_account_names,
+    without_zeros,
+)
 from treasury.close.ledger.accounting import TRANSIT, accounting
 from treasury.close.ledger.coin_entries import CoinBooks
 from treasury.close.ledger.ledger_accounts import LedgerAccounts
@@ -61,6 +69,8 @@ null for an account that the file does not name; such an account is not compared
 """
 
 AGREES: Final = "agrees"
+EXPLAINED: Final = "outstanding items explain it"
+"""The finding on an account whose postings were reconciled with its bank lines."""
 NOT_COMPARED: Final = "not in the file: not compared"
 _WALLET: Final = "wallet"
 _ON_RAMPS, _OFF_RAMPS, _OWN_TRANSFERS = TRANSIT
@@ -69,7 +79,6 @@ _PENDING: Final = step_sql("treasury.close.steps", "ledger/pending_debits")
 _RECEIVERS: Final = step_sql("treasury.close.steps", "ledger/line_receivers")
 
 _Row = dict[str, Any]
-_Key = tuple[str, str]
 
 
 class LedgerComparison(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -87,8 +96,16 @@ class LedgerComparison(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
     @property
     def agrees(self) -> bool:
         """Whether the ledger's file names an account, and all that it names agree with balances."""
-        findings = self.lines.arrow["finding"].to_pylist()
-        return set(findings) - {NOT_COMPARED} == {AGREES}
+        findings = set(self.lines.arrow["finding"].to_pylist()) - {NOT_COMPARED}
+        return bool(findings) and findings <= {AGREES, EXPLAINED}
+
+    def stated_balances(self) -> dict[AccountKey, Decimal]:
+        """Return the balance of each account in the ledger's file."""
+        return {
+            account_key(row["account"], row["currency"]): row["ledger"]
+            for row in self.lines.arrow.to_pylist()
+            if row["line"] is not None
+        }
 
     def __repr__(self) -> str:
         return f"<{self.title}>"
@@ -100,15 +117,15 @@ class LedgerComparison(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
 class _OwnBooks(msgspec.Struct, frozen=True):
     """The month's postings to each ledger account, and the roles of each account."""
 
-    posted: Mapping[_Key, Decimal]
-    roles: Mapping[_Key, tuple[str, ...]]
+    posted: Mapping[AccountKey, Decimal]
+    roles: Mapping[AccountKey, tuple[str, ...]]
 
 
 class _Way(msgspec.Struct, frozen=True):
     """Money in transit at the cut-off by account and currency, and notes on excluded amounts."""
 
-    into: Mapping[_Key, Decimal]
-    out: Mapping[_Key, Decimal]
+    into: Mapping[AccountKey, Decimal]
+    out: Mapping[AccountKey, Decimal]
     notes: tuple[str, ...]
 
 
@@ -129,23 +146,23 @@ def compare_ledger(
     InputError, naming file and line, for a line that cannot be read or occurs twice.
     """
     r = matched_in_full(r)
-    proved = month_balances(r, _zone(r)) if balances is None else balances
+    proved = month_balances(r, zone_of(r)) if balances is None else balances
     rows, mapping = proved.to_pylist(), accounts or LedgerAccounts()
-    bank_names, joined = _bank_names(r, mapping)
+    bank_names, joined = bank_account_names(r, mapping)
     book_lines = _by_account(
         path,
         ledger_lines(path, small_file(path), mapping.terms),
-        _without_zeros(bank_names | _names(rows)),
+        without_zeros(bank_names | balance_names(rows)),
         joined,
     )
-    accounts_held = {_key(row["of"], row["currency"]) for row in rows}
+    accounts_held = {account_key(row["of"], row["currency"]) for row in rows}
     others = frozenset(book_lines.keys() - accounts_held)
-    books = _own_books(r, _zone(r), mapping, coins) if others else _OwnBooks({}, {})
-    by_name = _without_zeros({key: key for key in books.posted})
+    books = _own_books(r, zone_of(r), mapping, coins) if others else _OwnBooks({}, {})
+    by_name = without_zeros({key: key for key in books.posted})
     posted_lines = {
         posted: book_lines.pop(key)
         for key in sorted(others)
-        if (posted := _account_named(key, by_name)) is not None
+        if (posted := account_named(key, by_name)) is not None
     }
     way = _on_the_way(r, books, frozenset(posted_lines))
     covered = _covered(rows, book_lines, books, frozenset(posted_lines))
@@ -157,78 +174,66 @@ def compare_ledger(
     lines = [
         _compared(row, book_lines.pop(key, None), way)
         for row in rows
-        for key in [_key(row["of"], row["currency"])]
+        for key in [account_key(row["of"], row["currency"])]
         if key in book_lines or (key[0] not in providers and key not in covered)
     ]
     lines += [_posted(key, line, books, rows) for key, line in posted_lines.items()]
     lines += [_unknown(line) for line in book_lines.values()]
-    findings = [line["finding"] for line in lines if line["finding"] != NOT_COMPARED]
-    apart = sum(finding != AGREES for finding in findings)
-    of_all = "" if len(findings) == len(lines) else f"{len(findings)} of "
     return LedgerComparison(
-        title=f"Ledger on {r.month.last:%-d %B %Y}: {of_all}{count(len(lines), 'account')}"
-        f" compared, {apart} to look at",
+        title=_title(r, lines),
         lines=pa.Table.from_pylist(lines, schema=LEDGER),
         notes=way.notes,
         sql=r.sql("statement_proofs"),
     )
 
 
-def _zone(r: Reconciliation) -> ZoneInfo:
+def with_findings(
+    r: Reconciliation, comparison: LedgerComparison, findings: Mapping[AccountKey, str]
+) -> LedgerComparison:
+    """Return the comparison with the findings of accounts whose postings were reconciled."""
+    lines = comparison.lines.arrow.to_pylist()
+    for line in lines:
+        if line["finding"] != NOT_COMPARED:
+            key = account_key(line["account"] or "", line["currency"] or "")
+            line["finding"] = findings.get(key, line["finding"])
+    return msgspec.structs.replace(
+        comparison, title=_title(r, lines), lines=pa.Table.from_pylist(lines, schema=LEDGER)
+    )
+
+
+def _title(r: Reconciliation, lines: Sequence[_Row]) -> str:
+    findings = [line["finding"] for line in lines if line["finding"] != NOT_COMPARED]
+    apart = sum(finding not in {AGREES, EXPLAINED} for finding in findings)
+    of_all = "" if len(findings) == len(lines) else f"{len(findings)} of "
+    return (
+        f"Ledger on {r.month.last:%-d %B %Y}: {of_all}{count(len(lines), 'account')} compared,"
+        f" {apart} to look at"
+    )
+
+
+def zone_of(r: Reconciliation) -> ZoneInfo:
+    """Return the reporting time zone of an answer."""
     return r.basis.question.zone if r.basis is not None else ZoneInfo("UTC")
-
-
-def _key(account: str, currency: str) -> _Key:
-    return plain_account(account), currency.upper()
 
 
 # Reading the ledger's file.
 
 
-def _names(rows: Sequence[_Row]) -> dict[_Key, _Key]:
-    """Return the names that a ledger may use for each balance, without ambiguous ones."""
-    keys: dict[_Key, set[_Key]] = defaultdict(set)
-    for row in rows:
-        own = _key(row["of"], row["currency"])
-        for name in filter(None, (row["of"], row["name"])):
-            keys[_key(name, row["currency"])].add(own)
-    return {name: key for name, (key, *others) in keys.items() if not others}
-
-
-def _without_zeros(names: Mapping[_Key, _Key]) -> dict[_Key, _Key]:
-    """Return the names, and each number without its leading zeros, unless it is ambiguous.
-
-    Exports of ledgers add or drop leading zeros.
-    """
-    shorter: defaultdict[_Key, set[_Key]] = defaultdict(set)
-    for (name, currency), key in names.items():
-        if name.isdecimal():
-            shorter[name.lstrip("0"), currency].add(key)
-    return {name: key for name, (key, *others) in shorter.items() if not others} | dict(names)
-
-
-def _account_named(written: _Key, names: Mapping[_Key, _Key]) -> _Key | None:
-    """Return the account that a line names, with or without leading zeros, or None."""
-    name, currency = written
-    short = (name.lstrip("0"), currency) if name.isdecimal() else written
-    return names.get(written) or names.get(short)
-
-
 def _by_account(
     path: Path,
     lines: Iterable[CsvLine],
-    names: Mapping[_Key, _Key],
-    joined: Mapping[_Key, frozenset[_Key]],
-) -> dict[_Key, CsvLine]:
+    names: Mapping[AccountKey, AccountKey],
+    joined: Mapping[AccountKey, frozenset[AccountKey]],
+) -> dict[AccountKey, CsvLine]:
     """Return the line of each account; add up the lines of accounts in `joined`.
 
     These have several ledger accounts. Raise InputError if another account has two lines.
     """
-    book_lines: dict[_Key, CsvLine] = {}
-    names_used: defaultdict[_Key, set[_Key]] = defaultdict(set)
+    book_lines: dict[AccountKey, CsvLine] = {}
+    names_used: defaultdict[AccountKey, set[AccountKey]] = defaultdict(set)
     for line in lines:
-        written = _key(line.values["account"], line.values["currency"])
-        key = _account_named(written, names) or written
+        written = account_key(line.values["account"], line.values["currency"])
+        key = account_named(written, names) or written
         if key not in book_lines:
             book_lines[key] = line
         elif key in joined and written in joined[key] - names_used[key]:
@@ -254,42 +259,19 @@ def _own_books(
 ) -> _OwnBooks:
     """Return the month's postings summed by ledger account and currency, and their roles."""
     rows = accounting(r, zone, coins=coins).balances().arrow.to_pylist()
-    keys = [_key(accounts.of(row["role"], row["of"]), row["currency"]) for row in rows]
-    roles: defaultdict[_Key, dict[str, None]] = defaultdict(dict)
+    keys = [account_key(accounts.of(row["role"], row["of"]), row["currency"]) for row in rows]
+    roles: defaultdict[AccountKey, dict[str, None]] = defaultdict(dict)
     for key, row in zip(keys, rows, strict=True):
         roles[key][row["role"]] = None
     posted = totals(zip(keys, (row["balance"] for row in rows), strict=True))
     return _OwnBooks(posted, {key: tuple(names) for key, names in roles.items()})
 
 
-def _bank_names(
-    r: Reconciliation, accounts: LedgerAccounts
-) -> tuple[dict[_Key, _Key], dict[_Key, frozenset[_Key]]]:
-    """Return the bank accounts by their names in the export, without ambiguous names.
-
-    The second mapping has the names of each account with several ledger accounts.
-    """
-    accounts_by_name: defaultdict[_Key, set[_Key]] = defaultdict(set)
-    joined: dict[_Key, frozenset[_Key]] = {}
-    for row in r.statements.arrow.to_pylist():
-        role = "provider" if row["source"] == "provider_report" else "bank"
-        currency = row["currency"].upper()
-        key = _key(row["account"], currency)
-        further = accounts.further_names.get(f"{role} {row['account']}", ())
-        names = [_key(name, currency) for name in (accounts.of(role, row["account"]), *further)]
-        for name in names:
-            accounts_by_name[name].add(key)
-        if further:
-            joined[key] = frozenset(names)
-    names_of = {name: key for name, (key, *others) in accounts_by_name.items() if not others}
-    return names_of, joined
-
-
 # Comparison by the balances of our accounts.
 
 
 def _compared(row: _Row, line: CsvLine | None, way: _Way) -> _Row:
-    key = _key(row["of"], row["currency"])
+    key = account_key(row["of"], row["currency"])
     balance, into, out = row["closing"], way.into.get(key, _NOTHING), way.out.get(key, _NOTHING)
     expected = None if balance is None else total((balance, into, out.copy_negate()))
     ledger = None if line is None else line.values["balance"]
@@ -327,21 +309,21 @@ def _finding(row: _Row, comparison: _Row) -> str:
 
 def _covered(
     rows: Sequence[_Row],
-    book_lines: Mapping[_Key, CsvLine],
+    book_lines: Mapping[AccountKey, CsvLine],
     books: _OwnBooks,
-    posted: frozenset[_Key],
-) -> set[_Key]:
+    posted: frozenset[AccountKey],
+) -> set[AccountKey]:
     """Return the wallets that have no ledger line of their own and need none.
 
     They need none if the ledger has an account of the role `wallet`.
     """
     if not any(_WALLET in books.roles[key] for key in posted):
         return set()
-    wallets = {_key(row["of"], row["currency"]) for row in rows if row["kind"] != "bank"}
+    wallets = {account_key(row["of"], row["currency"]) for row in rows if row["kind"] != "bank"}
     return wallets - book_lines.keys()
 
 
-def _posted(key: _Key, line: CsvLine, books: _OwnBooks, rows: Sequence[_Row]) -> _Row:
+def _posted(key: AccountKey, line: CsvLine, books: _OwnBooks, rows: Sequence[_Row]) -> _Row:
     """Compare an account of our own export with the month's postings to it.
 
     The export contains the movements of wallets, not their balances. The ledger may state either
@@ -388,7 +370,7 @@ def _unknown(line: CsvLine) -> _Row:
 # Money in transit to and from accounts.
 
 
-def _on_the_way(r: Reconciliation, books: _OwnBooks, posted: frozenset[_Key]) -> _Way:
+def _on_the_way(r: Reconciliation, books: _OwnBooks, posted: frozenset[AccountKey]) -> _Way:
     """Return money in transit per bank account, unless the ledger has a separate account for it."""
     if r.basis is None:
         return _Way({}, {}, ())
@@ -416,7 +398,7 @@ def _query_rows(r: Reconciliation, query: str, ids: Iterable[str] | None = None)
     return r.basis.snapshot.sql(query, params).to_pylist()
 
 
-def _payouts(r: Reconciliation, notes: list[str]) -> Iterator[tuple[_Key, Decimal]]:
+def _payouts(r: Reconciliation, notes: list[str]) -> Iterator[tuple[AccountKey, Decimal]]:
     """Yield the net amounts of off-ramps that are owed and certainly had not arrived."""
     for payout in owed_payouts(r):
         name = clean(payout.reference)
@@ -430,10 +412,10 @@ def _payouts(r: Reconciliation, notes: list[str]) -> Iterator[tuple[_Key, Decima
         elif payout.amount is None or not payout.account or not payout.currency:
             notes.append(f"{name} is on its way and not counted: its net or its account is unknown")
         else:
-            yield _key(payout.account, payout.currency), payout.amount
+            yield account_key(payout.account, payout.currency), payout.amount
 
 
-def _own_transfers(r: Reconciliation) -> Iterator[tuple[_Key, Decimal]]:
+def _own_transfers(r: Reconciliation) -> Iterator[tuple[AccountKey, Decimal]]:
     """Yield transfers between own bank accounts that had left one and not reached the other."""
     last: date = r.month.last
     crossing = {
@@ -447,10 +429,10 @@ def _own_transfers(r: Reconciliation) -> Iterator[tuple[_Key, Decimal]]:
     }
     for leg in _query_rows(r, _RECEIVERS, sorted(crossing)):
         row = crossing[leg["entry_id"]]
-        yield _key(leg["account"], row["currency"]), row["amount"]
+        yield account_key(leg["account"], row["currency"]), row["amount"]
 
 
-def _pending(r: Reconciliation, notes: list[str]) -> Iterator[tuple[_Key, Decimal]]:
+def _pending(r: Reconciliation, notes: list[str]) -> Iterator[tuple[AccountKey, Decimal]]:
     """Yield debits of the month or earlier that are still pending at the bank."""
     for row in _query_rows(r, _PENDING):
         if row["on_day"] is not None and row["on_day"] > r.month.last:
@@ -460,4 +442,4 @@ def _pending(r: Reconciliation, notes: list[str]) -> Iterator[tuple[_Key, Decima
                 f"a pending debit of {clean(row['account'])} is not counted: no amount or day"
             )
         else:
-            yield _key(row["account"], row["currency"]), row["amount"]
+            yield account_key(row["account"], row["currency"]), row["amount"]

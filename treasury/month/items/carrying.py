@@ -73,6 +73,7 @@ class Carrying(Noting):
         reason: str,
         month: str | Month | None = None,
         ledger: Path | None = None,
+        books: Path | None = None,
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> OpenItems:
@@ -93,6 +94,8 @@ class Carrying(Noting):
         ledger
             The ledger's CSV file that the month will be prepared with; default: the last one that
             was given to its close.
+        books
+            The CSV file of the ledger's postings, as `ledger`.
         actor
             The deciding person; default: the person at the login.
         dry_run
@@ -118,7 +121,8 @@ class Carrying(Noting):
         terms = self._terms(owner, by, reason)
         who = actor or self._journal.who()
         wording = _of_items(partial(_proposed, terms, who), partial(self._limit, "propose", who))
-        return self._decide(PROPOSED, names, wording, who, month, ledger=ledger, dry_run=dry_run)
+        files = (ledger, books)
+        return self._decide(PROPOSED, names, wording, who, month, files=files, dry_run=dry_run)
 
     def accept(
         self,
@@ -183,12 +187,12 @@ class Carrying(Noting):
         """
         of_amount = item_filter(owner, currency, min_amount)
         decided = read_decided(self._journal, until=self._until)
-        items = self._list_items(month, decided, None)
+        items = self._list_items(month, decided, None, None)
         standing = acceptances(decided.entries)
         elsewhere: dict[str, tuple[Month, OpenItem]] = {}
         if absent := standing.keys() - items.by_id.keys():
             for open_month in _other_months(items.month, decided, absent):
-                listed = self._list_items(open_month, decided, None).by_id
+                listed = self._list_items(open_month, decided, None, None).by_id
                 elsewhere |= {of: (open_month, listed[of]) for of in absent & listed.keys()}
         rows = []
         for item_id, acceptance in standing.items():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 from typing import Any, Final
 
 from treasury.core.calendar import Month
@@ -16,7 +17,8 @@ from treasury.month.items.open_item import OpenItem
 from treasury.month.reconciliation import Reconciliation
 from treasury.month.states import states_of
 
-_AGREES: Final = "agrees"
+_AGREEMENTS: Final = ("agrees", "outstanding items explain it")
+"""The findings on an account of the ledger that need no action."""
 NOT_PROVABLE: Final = "NOT PROVABLE"
 
 
@@ -152,23 +154,40 @@ def unprovable_accounts(r: Reconciliation) -> list[dict[str, Any]]:
 
 
 def ledger_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per account in the ledger's file with a balance that differs from ours."""
+    """Yield an item per account in the ledger's files that differs from ours.
+
+    An account whose postings were reconciled has one item, with the amount that outstanding items
+    do not explain.
+    """
+    reconciled = [row for row in table_rows(facts.books) if row["postings"] is not None]
+    accounts = {(row["account"], row["currency"]) for row in reconciled}
     for row in table_rows(facts.ledger):
-        if row["finding"] == _AGREES or row["line"] is None:
-            continue
-        sides = (row["difference"], row["expected"], row["ledger"])
-        amount = next((side for side in sides if side is not None), None)
-        yield make_item(
-            facts,
-            "ledger_difference",
-            f"ledger:{plain_account(row['account'])}/{row['currency']}/{facts.month}",
-            name=f"{clean(row['name']) or short_account(row['account'])}, {row['currency']}",
-            state="DIFFERS",
-            since=facts.month.last,
-            amount=amount,
-            currency=row["currency"] or "",
-            next_step=f"{clean(row['finding'])}: correct the ledger, or explain the difference",
-        )
+        if row["line"] is not None and (row["account"], row["currency"]) not in accounts:
+            sides = (row["difference"], row["expected"], row["ledger"])
+            yield from _ledger_item(facts, row, sides, KINDS["ledger_difference"].command)
+    for row in reconciled:
+        sides = (row["unexplained"], row["books"], row["expected"])
+        yield from _ledger_item(facts, row, sides, f"treasury books {facts.month}")
+
+
+def _ledger_item(
+    facts: Facts, row: Mapping[str, Any], sides: Iterable[Decimal | None], command: str
+) -> Iterator[OpenItem]:
+    """Yield the item of an account, unless it agrees; its amount is the first known side."""
+    if row["finding"] in _AGREEMENTS:
+        return
+    yield make_item(
+        facts,
+        "ledger_difference",
+        f"ledger:{plain_account(row['account'])}/{row['currency']}/{facts.month}",
+        name=f"{clean(row['name']) or short_account(row['account'])}, {row['currency']}",
+        state="DIFFERS",
+        since=facts.month.last,
+        amount=next((side for side in sides if side is not None), None),
+        currency=row["currency"] or "",
+        next_step=f"{clean(row['finding'])}: correct the ledger, or explain the difference",
+        command=command,
+    )
 
 
 def coin_items(facts: Facts) -> Iterator[OpenItem]:

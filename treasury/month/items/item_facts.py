@@ -32,8 +32,9 @@ _LINE: Final = [
 class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """The inputs of the list of open items, each read once.
 
-    `balances`, `late`, `ledger` and `actions` have the columns of BALANCES, LATE_ITEMS, LEDGER and
-    ACTIONS; `coins`, `exposure` and `corrections` those of COINS, EXPOSURE_TOTALS and CORRECTIONS.
+    `balances`, `late`, `ledger`, `books` and `actions` have the columns of BALANCES, LATE_ITEMS,
+    LEDGER, BOOKS and ACTIONS; `coins`, `exposure` and `corrections` those of COINS, EXPOSURE_TOTALS
+    and CORRECTIONS.
     `moved` are decisions with changed facts, as in STANDING. `synced_at` is when the services were
     last read, or None for never. `journal_problem` is why the journal does not verify, or empty.
     `are_services_used` is false for a company that has bank files alone.
@@ -44,6 +45,7 @@ class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
     balances: pa.Table
     synced_at: datetime | None
     ledger: pa.Table | None = None
+    books: pa.Table | None = None
     late: pa.Table | None = None
     corrections: pa.Table | None = None
     moved: pa.Table | None = None

@@ -46,7 +46,7 @@ _SHORTEST_HASH: Final = 8
 """Minimum number of characters to identify a file by its hash."""
 _LISTED: Final = "`treasury items files` lists them with their numbers"
 
-ListItems = Callable[[str | Month | None, Decided, Path | None], OpenItems]
+ListItems = Callable[[str | Month | None, Decided, Path | None, Path | None], OpenItems]
 ListAccounts = Callable[[Month, Decided], Iterable[tuple[str, str]]]
 Body = dict[str, Any] | None
 """The content of a journal entry about a subject, or None if the journal has the same already."""
@@ -517,12 +517,12 @@ class Noting(Facade):
         who: Actor,
         month: str | Month | None,
         *,
-        ledger: Path | None = None,
+        files: tuple[Path | None, Path | None] = (None, None),
         dry_run: bool,
     ) -> OpenItems:
         """Journal a decision about the named subjects; return the items as they are afterwards."""
         _, items, ids = self._journaled(
-            kind, names, wording, who, month, ledger=ledger, dry_run=dry_run
+            kind, names, wording, who, month, files=files, dry_run=dry_run
         )
         return items.where(lambda item: item.item_id in ids)
 
@@ -534,7 +534,7 @@ class Noting(Facade):
         who: Actor,
         month: str | Month | None,
         *,
-        ledger: Path | None = None,
+        files: tuple[Path | None, Path | None] = (None, None),
         after_close: bool = False,
         content: bytes | None = None,
         dry_run: bool,
@@ -547,7 +547,7 @@ class Noting(Facade):
         require_present(self._until)
 
         def build(decided: Decided) -> tuple[list[Draft], tuple[OpenItems, Decided, set[str]]]:
-            items = self._list_items(month, decided, ledger)
+            items = self._list_items(month, decided, *files)
             is_closed = str(items.month) in closed_periods(decided.entries)
             if is_closed and not after_close and not all(map(_is_account, names)):
                 raise ActionRefused(
@@ -583,7 +583,7 @@ class Noting(Facade):
             if added:
                 decided = decided.after(added)
                 if content is None:
-                    items = self._list_items(items.month, decided, ledger)
+                    items = self._list_items(items.month, decided, *files)
         return decided, items, tuple(ids)
 
     def _subject(self, name: str, items: OpenItems, decided: Decided) -> NoteSubject:

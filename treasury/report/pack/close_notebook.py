@@ -30,10 +30,18 @@ def require_papermill() -> None:
         )
 
 
-def run_notebook(workspace: Path, month: Month, to: Path, *, ledger: Path | None = None) -> Path:
+def run_notebook(
+    workspace: Path,
+    month: Month,
+    to: Path,
+    *,
+    ledger: Path | None = None,
+    books: Path | None = None,
+) -> Path:
     """Execute the close's notebook on a workspace and write it with outputs to `to`.
 
-    `ledger` is the ledger that the notebook compares; a closed month uses the ledger of its close.
+    `ledger` and `books` are the files of balances and postings that the notebook compares; a closed
+    month uses those of its close.
     Raises InputError if papermill is missing, StorageError if the notebook fails.
     """
     require_papermill()
@@ -49,6 +57,7 @@ def run_notebook(workspace: Path, month: Month, to: Path, *, ledger: Path | None
                 "folder": str(workspace.resolve()),
                 "month": str(month),
                 "ledger": None if ledger is None else str(ledger.resolve()),
+                "books": None if books is None else str(books.resolve()),
                 "write": False,
             },
             cwd=workspace,

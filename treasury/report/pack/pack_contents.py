@@ -47,6 +47,7 @@ from treasury.report.report_page import render_html
 
 EVIDENCE: Final = "evidence.json"
 LEDGER: Final = "inputs/ledger.csv"
+BOOKS: Final = "inputs/books.csv"
 LEDGER_ACCOUNTS: Final = "inputs/accounts.toml"
 ATTACHED: Final = "attachments/"
 LARGEST_EVIDENCE: Final = 16 << 20
@@ -169,8 +170,15 @@ def _evidence(
     assert r.basis is not None
     question = r.basis.question
     ledger = closing.ledger_file
+    ledger_names = None
     if ledger is not None:
-        (folder / LEDGER).write_text(ledger.content, "utf-8", newline="")
+        ledger_names = {"file_name": ledger.file_name, "sha256": ledger.sha256}
+        if ledger.file_name:
+            (folder / LEDGER).write_text(ledger.content, "utf-8", newline="")
+        if ledger.books is not None:
+            (folder / BOOKS).write_text(ledger.books.content, "utf-8", newline="")
+            ledger_names["books_file_name"] = ledger.books.file_name
+            ledger_names["books_sha256"] = ledger.books.sha256
         if ledger.mapping:
             (folder / LEDGER_ACCOUNTS).write_text(ledger.mapping, "utf-8", newline="")
     return Evidence(
@@ -191,7 +199,7 @@ def _evidence(
         preparation=closing.preparation,
         agreed_to=closing.rolled.agreed_to,
         bank_files=_bank_files(closing),
-        ledger=None if ledger is None else {"file_name": ledger.file_name, "sha256": ledger.sha256},
+        ledger=ledger_names,
         answer=hashes,
         inputs=inputs,
         code=code_of(),

@@ -90,9 +90,14 @@ def write_close(
             if pdf:
                 pdf_printing.print_pdf(new / "report.html", new / _PDF)
             if notebook is not None:
-                is_new_ledger = closing.period is None and closing.ledger_file is not None
-                ledger = new / pack_contents.LEDGER if is_new_ledger else None
-                run_notebook(notebook, closing.r.month, new / NOTEBOOK, ledger=ledger)
+                files = {"ledger": new / pack_contents.LEDGER, "books": new / pack_contents.BOOKS}
+                # A closed month has the ledger of its close.
+                given = {
+                    name: path
+                    for name, path in files.items()
+                    if closing.period is None and path.is_file()
+                }
+                run_notebook(notebook, closing.r.month, new / NOTEBOOK, **given)
             seal = pack_contents.write_evidence(evidence, new)
             durable.sync_files([path for path in new.rglob("*") if path.is_file()], new)
             _take_place(new, folder, Path(name) / "former")

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from treasury.close.closing import Closing, Rolled, closing_of
 from treasury.close.evidence import Evidence, code_of, encode, table_marks
 from treasury.close.late_items import LATE_ITEMS
-from treasury.close.ledger.provided_ledger import LedgerFile
+from treasury.close.ledger.provided_ledger import BooksFile, LedgerFile
 from treasury.close.period_pins import outcomes_hash, reconcile
 from treasury.close.pinned_inputs import DECIDED, MARKED, read_decided_tables, stored_snapshot
 from treasury.close.result_words import count
@@ -56,6 +56,7 @@ from treasury.report.pack.other_models import (
 )
 from treasury.report.pack.pack_contents import (
     ATTACHED,
+    BOOKS,
     EVIDENCE,
     LEDGER,
     LEDGER_ACCOUNTS,
@@ -209,12 +210,28 @@ def question_of(evidence: Evidence) -> Question:
 
 
 def _ledger(folder: Path, evidence: Evidence) -> LedgerFile | None:
-    if evidence.ledger is None:
+    names = evidence.ledger
+    if names is None:
         return None
-    content = (folder / LEDGER).read_bytes().decode("utf-8")
-    mapping = folder / LEDGER_ACCOUNTS
-    mapping_text = mapping.read_bytes().decode("utf-8") if mapping.is_file() else ""
-    return LedgerFile(content=content, mapping=mapping_text, **evidence.ledger)
+
+    def text_of(name: str) -> str:
+        file = folder / name
+        return file.read_bytes().decode("utf-8") if file.is_file() else ""
+
+    books = None
+    if "books_sha256" in names:
+        books = BooksFile(
+            file_name=names["books_file_name"],
+            content=text_of(BOOKS),
+            sha256=names["books_sha256"],
+        )
+    return LedgerFile(
+        file_name=names["file_name"],
+        content=text_of(LEDGER),
+        sha256=names["sha256"],
+        mapping=text_of(LEDGER_ACCOUNTS),
+        books=books,
+    )
 
 
 def compare_again(evidence: Evidence, closing: Closing, notes: list[str]) -> list[Finding]:

@@ -333,7 +333,7 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             )
         month = Month.parse(months.most_common(1)[0][0])
         self._require_open(month, decided)
-        items = self.list_items(month, decided, None)
+        items = self.list_items(month, decided, None, None)
         known = self.matches.known_under(decided)
         rows = decision_rows(items, known[0], decided)
         answer = _answering(filled, rows, month, decided)
