@@ -160,8 +160,10 @@ def latest_balances(snapshot: Snapshot, now: datetime, zone: ZoneInfo) -> Iterat
     ids = snapshot.sql(_ALL_DELIVERED)["id"].to_pylist()
     for _, wallet in sorted(_wallets(ids, snapshot).items()):
         ends = {at for at, _ in wallet.stated} | {last for _, last in wallet.spans}
-        known = (at for at in sorted(ends, reverse=True) if at <= now and wallet.balances_at(at))
-        last = next(known, None)
+        known_days = (
+            at for at in sorted(ends, reverse=True) if at <= now and wallet.balances_at(at)
+        )
+        last = next(known_days, None)
         completed = [row for row in wallet.deliveries if row["completed_at"] is not None]
         since = [row for row in completed if last is None or row["completed_at"] > last]
         end = last or now

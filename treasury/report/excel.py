@@ -203,9 +203,9 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
     tables |= {name: table for name, table in later.items() if table.num_rows}
     # Packs of earlier versions lack these two tables.
     for name in ("attachments", "owners"):
-        noted = getattr(closing.rolled, name).arrow
-        if noted.num_rows:
-            tables[f"item_{name}"] = noted
+        notes = getattr(closing.rolled, name).arrow
+        if notes.num_rows:
+            tables[f"item_{name}"] = notes
     if closing.ledger is not None:
         tables["ledger"] = closing.ledger.lines.arrow
     if closing.books is not None:

@@ -12,7 +12,6 @@ from treasury.close.review.month_on_month import FINDINGS, MEASURES
 from treasury.month.funding import short_account
 from treasury.report.grids import (
     NOTES,
-    Cell,
     Section,
     bare_amount,
     filled,
@@ -32,7 +31,11 @@ def controls_section(closing: Closing) -> Section:
     def act_row(row: Mapping[str, Any]) -> tuple[object, ...]:
         return (
             make_cell(CONTROL_KINDS[row["kind"]], f"entry {row['entry']}"),
-            _person(row),
+            make_cell(
+                row["who"],
+                row["identified"],
+                "ok" if row["identified"].startswith("verified") else "warn",
+            ),
             moment(row["at"], closing.zone, year),
             row["subject"],
             make_cell(row["reason"] or "–", row["override"] and f"although {row['override']}"),
@@ -117,8 +120,3 @@ def _change_row(row: Mapping[str, Any]) -> tuple[object, ...]:
         row["compared_with"],
         make_cell(FINDINGS[row["finding"]], row["explanation"], tone),
     )
-
-
-def _person(row: Mapping[str, Any]) -> Cell:
-    tone = "ok" if row["identified"].startswith("verified") else "warn"
-    return make_cell(row["who"], row["identified"], tone)

@@ -80,7 +80,7 @@ class WorkspaceCash(WorkspaceMonths):
         except NothingStored:
             r = None
         snapshot = self.snapshot()
-        held = position(
+        positions = position(
             snapshot,
             accounts,
             r,
@@ -92,7 +92,7 @@ class WorkspaceCash(WorkspaceMonths):
         if code is not None:
             rates = ReferenceRates.of(snapshot, self.question(month).rules.coins_at_par)
         return cash_of(
-            held,
+            positions,
             r,
             snapshot,
             accounts,

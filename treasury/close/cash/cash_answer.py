@@ -104,9 +104,9 @@ class Cash(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     @property
     def expected(self) -> Table:
         """The flows that a day of the forecast contains, by day."""
-        kept = self.flows.arrow.filter(self.flows.arrow["day"].is_valid())
+        dated = self.flows.arrow.filter(self.flows.arrow["day"].is_valid())
         order = [(name, "ascending") for name in ("day", "currency", "direction", "item")]
-        return self._flows(kept.sort_by(order))
+        return self._flows(dated.sort_by(order))
 
     @property
     def apart(self) -> Table:
@@ -137,7 +137,7 @@ class Cash(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def cash_of(
-    held: pa.Table,
+    positions: pa.Table,
     r: Reconciliation | None,
     snapshot: Snapshot | None,
     accounts: Sequence[BankAccount],
@@ -156,7 +156,7 @@ def cash_of(
     """
     if not 1 <= days <= LONGEST:
         raise InputError(f"days: {days} is not between 1 and {LONGEST}", do="choose fewer days")
-    today, rows = now.astimezone(zone).date(), held.to_pylist()
+    today, rows = now.astimezone(zone).date(), positions.to_pylist()
     synced = None if snapshot is None else synced_at(snapshot)
     clock = clock_of(rows, today, days, synced, zone)
     flows = [*reported_flows(rows, clock)]
@@ -172,7 +172,7 @@ def cash_of(
             flow.item,
         )
     )
-    totals = funds(held).to_pylist()
+    totals = funds(positions).to_pylist()
     if in_currency is not None and rates is not None:
         totals = [row | _value(row, rates, today, in_currency) for row in totals]
     return Cash(
@@ -180,7 +180,7 @@ def cash_of(
         zone=zone,
         days=days,
         funds=pa.Table.from_pylist(totals, schema=FUNDS),
-        position=held,
+        position=positions,
         forecast=pa.Table.from_pylist(forecast(rows, flows, clock), schema=FORECAST),
         flows=pa.Table.from_pylist(
             [msgspec.structs.asdict(flow) for flow in flows],
@@ -250,11 +250,11 @@ def _values(totals: Sequence[Mapping[str, Any]], in_currency: str | None) -> Ite
 
 
 def _notes(
-    held: Sequence[Mapping[str, Any]], flows: Sequence[Flow], *, read: bool
+    positions: Sequence[Mapping[str, Any]], flows: Sequence[Flow], *, read: bool
 ) -> Iterator[str]:
     """Yield what the figures leave out."""
     moving = {flow.currency for flow in flows if flow.counts}
-    for row in held:
+    for row in positions:
         counts = row["currency"] in moving and row["currency"] not in CURRENCIES
         if row["funds"] == OWN_BANKS or (row["funds"] != IN_TRANSIT and counts):
             name = f"{row['name']} {short_account(row['account'])}".strip()

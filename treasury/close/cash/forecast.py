@@ -54,9 +54,11 @@ _ZERO: Final = Decimal(0)
 _Row = Mapping[str, Any]
 
 
-def forecast(held: Sequence[_Row], flows: Iterable[Flow], clock: FlowClock) -> list[dict[str, Any]]:
+def forecast(
+    positions: Sequence[_Row], flows: Iterable[Flow], clock: FlowClock
+) -> list[dict[str, Any]]:
     """Return the rows of FORECAST for every currency of a bank account or with a flow."""
-    starts = _starts(held)
+    starts = _starts(positions)
     by_currency: dict[str, list[Flow]] = defaultdict(list)
     for flow in flows:
         if flow.counts:
@@ -64,7 +66,9 @@ def forecast(held: Sequence[_Row], flows: Iterable[Flow], clock: FlowClock) -> l
     number = (clock.last - clock.today).days + 1
     step = 7 if number >= BY_WEEK_FROM else 1
     rows: list[dict[str, Any]] = []
-    of_banks = {row["currency"] for row in held if row["funds"] == OWN_BANKS and row["currency"]}
+    of_banks = {
+        row["currency"] for row in positions if row["funds"] == OWN_BANKS and row["currency"]
+    }
     for currency in sorted(of_banks | by_currency.keys()):
         own = by_currency[currency]
         balances = _balances(starts.get(currency), own, clock)
@@ -95,11 +99,14 @@ def forecast(held: Sequence[_Row], flows: Iterable[Flow], clock: FlowClock) -> l
 
 
 def floors(
-    held: Sequence[_Row], flows: Iterable[Flow], clock: FlowClock, accounts: Iterable[BankAccount]
+    positions: Sequence[_Row],
+    flows: Iterable[Flow],
+    clock: FlowClock,
+    accounts: Iterable[BankAccount],
 ) -> list[dict[str, Any]]:
     """Return the rows of FLOORS."""
     counted = [flow for flow in flows if flow.counts]
-    banks = [row for row in held if row["funds"] == OWN_BANKS]
+    banks = [row for row in positions if row["funds"] == OWN_BANKS]
     rows = []
     for account in accounts:
         number = plain_account(account.account)
@@ -108,7 +115,7 @@ def floors(
         alone = [row for row in banks if row["currency"] == account.currency]
         own = next((row for row in alone if row["account"] == number), None)
         floor = parse_amount(account.floor, name="floor")
-        named = [
+        own_flows = [
             flow
             for flow in counted
             if flow.currency == account.currency
@@ -120,9 +127,9 @@ def floors(
             if flow.currency == account.currency and not flow.account and len(alone) > 1
         ]
         start = own["booked"] if own is not None and own["proved"] else None
-        balances = _balances(start, named, clock)
+        balances = _balances(start, own_flows, clock)
         unpaid = [flow for flow in others if flow.direction == "out"]
-        worst = _balances(start, [*named, *unpaid], clock)
+        worst = _balances(start, [*own_flows, *unpaid], clock)
         lowest = min(balances, key=lambda day: (balances[day], day)) if balances else None
         verdict = "not_proved"
         if lowest is not None:
@@ -143,10 +150,10 @@ def floors(
     return rows
 
 
-def _starts(held: Iterable[_Row]) -> dict[str, Decimal]:
+def _starts(positions: Iterable[_Row]) -> dict[str, Decimal]:
     """Return the proved balance of each currency, with which its forecast begins."""
     amounts: dict[str, list[Decimal]] = defaultdict(list)
-    for row in held:
+    for row in positions:
         kinds = (
             (OWN_BANKS,) if row["currency"] in CURRENCIES else (OWN_BANKS, OWN_WALLETS, PROVIDER)
         )

@@ -123,7 +123,7 @@ class FlowClock(msgspec.Struct, frozen=True):
 
 
 def clock_of(
-    held: Iterable[_Row], today: date, days: int, synced: datetime | None, zone: ZoneInfo
+    positions: Iterable[_Row], today: date, days: int, synced: datetime | None, zone: ZoneInfo
 ) -> FlowClock:
     """Return the clock of a forecast of `days` calendar days, today included."""
     return FlowClock(
@@ -132,18 +132,18 @@ def clock_of(
         last=today + (days - 1) * _DAY,
         proved_to={
             (row["account"], row["currency"]): row["booked_on"] if row["proved"] else None
-            for row in held
+            for row in positions
             if row["funds"] == OWN_BANKS
         },
     )
 
 
-def reported_flows(held: Iterable[_Row], clock: FlowClock) -> Iterator[Flow]:
+def reported_flows(positions: Iterable[_Row], clock: FlowClock) -> Iterator[Flow]:
     """Yield what banks and services reported after each balance: booked or pending, not proved.
 
     Reports about an account without a proved balance are left out, as its balance is.
     """
-    for row in held:
+    for row in positions:
         if not row["proved"]:
             continue
         for kind, amount in (("reported", row["intraday"]), ("pending", row["pending"])):

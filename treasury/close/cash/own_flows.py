@@ -104,7 +104,10 @@ class OwnFlow(msgspec.Struct, frozen=True, kw_only=True):
             if self.every == "week":
                 at = self.day + timedelta(weeks=count)
             else:
-                at = _months_later(self.day, count * _MONTHS[self.every])
+                months = self.day.year * 12 + self.day.month - 1 + count * _MONTHS[self.every]
+                year, month = months // 12, months % 12 + 1
+                # In a shorter month it is the last day.
+                at = date(year, month, min(self.day.day, monthrange(year, month)[1]))
 
     def _moved(self, planned: date) -> date:
         if rail_of(self.currency) != TARGET or is_target_day(planned):
@@ -114,12 +117,6 @@ class OwnFlow(msgspec.Struct, frozen=True, kw_only=True):
         while not is_target_day(planned):
             planned -= timedelta(days=1)
         return planned
-
-
-def _months_later(first: date, months: int) -> date:
-    """Return the same day of a later month, or that month's last day if it is shorter."""
-    year, month = divmod(first.year * 12 + first.month - 1 + months, 12)
-    return date(year, month + 1, min(first.day, monthrange(year, month + 1)[1]))
 
 
 def read_flows(

@@ -138,7 +138,7 @@ def month_position(r: Reconciliation, balances: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=POSITION)
 
 
-def funds(held: pa.Table) -> pa.Table:
+def funds(positions: pa.Table) -> pa.Table:
     """Return the totals of a position per kind of funds and currency; columns as in FUNDS.
 
     Parameters
@@ -161,7 +161,7 @@ def funds(held: pa.Table) -> pa.Table:
     >>> funds(position(snapshot, accounts, r, now=now, zone=zone, uses_services=True))
     """
     groups: dict[tuple[str, str], list[_Row]] = defaultdict(list)
-    for row in held.to_pylist():
+    for row in positions.to_pylist():
         kind = row["funds"]
         counts = row["proved"] or kind != IN_TRANSIT
         if not row["proved"] and kind != IN_TRANSIT:

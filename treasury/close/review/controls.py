@@ -247,8 +247,8 @@ def _identified(entry: Entry, signature: Signature | None) -> str:
 def _override(entry: Entry) -> str:
     """Return the contradictions that the person accepted; empty if there were none."""
     if entry.kind == PAYEE_ACCEPTED:
-        named = entry.body.get("known_as")
-        return f"the bank knows the payee as {named or 'somebody with a similar name'}"
+        known_name = entry.body.get("known_as")
+        return f"the bank knows the payee as {known_name or 'somebody with a similar name'}"
     return "; ".join(entry.body.get("despite") or ())
 
 

@@ -190,17 +190,17 @@ def month_on_month(
     for key in sorted({*present, *earlier}, key=_order([*present, *earlier])):
         row = present.get(key)
         compared = _compared(row, earlier.get(key, {}), months)
-        shown = row or next(iter(earlier[key].values()))
+        figure = row or next(iter(earlier[key].values()))
         names = ("kind", "of", "name", "currency", "measure")
-        change = {name: shown[name] for name in names} | compared
+        change = {name: figure[name] for name in names} | compared
         # Charges, gas and open lines of zero are left out.
-        if shown["measure"] != "closing" and not (change["amount"] or change["before"]):
+        if figure["measure"] != "closing" and not (change["amount"] or change["before"]):
             continue
-        change["threshold"] = limits.get((shown["currency"], shown["measure"]))
-        change["explanation"] = explained.get(shown["of"], "")
+        change["threshold"] = limits.get((figure["currency"], figure["measure"]))
+        change["explanation"] = explained.get(figure["of"], "")
         change["finding"] = _finding(change)
         # One explanation is for the whole account, so it is not repeated for small changes.
-        if change["finding"] != "explained" and shown["measure"] != "closing":
+        if change["finding"] != "explained" and figure["measure"] != "closing":
             change["explanation"] = ""
         rows.append(change)
     return MonthOnMonth(pa.Table.from_pylist(rows, schema=MONTH_ON_MONTH), tuple(months))
@@ -230,8 +230,8 @@ def _compared(
     against = months[0] if months else ""
     amounts = [each["amount"] for each in earlier.values() if each["amount"] is not None]
     if measure in _OVER_MONTHS and len(amounts) > 1:
-        shown = row or next(iter(earlier.values()))
-        before = quantize(mean(amounts), shown["currency"])
+        figure = row or next(iter(earlier.values()))
+        before = quantize(mean(amounts), figure["currency"])
         against = f"mean of {len(amounts)} months"
     both = None if row is None or last is None else (row["proved"], last["proved"])
     return {

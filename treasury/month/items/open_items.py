@@ -278,8 +278,8 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
                 "where of open items takes a function of an item",
                 do=f"use table.where({equal or repr(condition)}){listed}",
             )
-        kept = tuple(filter(condition, self.items))
-        return OpenItems(self.month, kept, self.sql, self.today)
+        selected = tuple(filter(condition, self.items))
+        return OpenItems(self.month, selected, self.sql, self.today)
 
     def find(self, name: str) -> OpenItem:
         """Return the item with this id, start of an id, or reference in its name.

@@ -122,7 +122,14 @@ def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
             findings = [Finding("workspace", error.what)]
         else:
             findings = [
-                *_absent(evidence, closing, journal),
+                # Attached files that the pack lacks, although nobody removed their bytes.
+                *(
+                    Finding(name, "is missing from the pack, and was not removed")
+                    for name, sha256 in absent_attachments(
+                        evidence, closing.rolled.attachments.arrow
+                    ).items()
+                    if journal.file_content(sha256) is not None
+                ),
                 *compare_again(evidence, closing, notes),
             ]
     return msgspec.structs.replace(
@@ -133,14 +140,6 @@ def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
         findings=tuple(findings),
         notes=tuple(dict.fromkeys(notes)),
     )
-
-
-def _absent(evidence: Evidence, closing: Closing, journal: Journal) -> Iterator[Finding]:
-    """Yield the attached files that the pack lacks, although nobody removed their bytes."""
-    absent = absent_attachments(evidence, closing.rolled.attachments.arrow)
-    for name, sha256 in absent.items():
-        if journal.file_content(sha256) is not None:
-            yield Finding(name, "is missing from the pack, and was not removed")
 
 
 def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing:

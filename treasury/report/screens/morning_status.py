@@ -132,9 +132,9 @@ def _title(morning: Morning) -> str:
         is_today = read.date() == local.date()
         at = f"{read:%H:%M}" if is_today else moment(read, morning.zone, local.year)
         synced = f"synced {at}"
-    rest = [part for part in (environment_words(morning.environment), synced) if part]
-    room = SCREEN_WIDTH - sum(len(part) + 3 for part in (instant, *rest))
-    return " · ".join([instant, shortened(clean(morning.company), room), *rest])
+    other_words = [part for part in (environment_words(morning.environment), synced) if part]
+    room = SCREEN_WIDTH - sum(len(part) + 3 for part in (instant, *other_words))
+    return " · ".join([instant, shortened(clean(morning.company), room), *other_words])
 
 
 def _labelled(label: str, text: str, command: str) -> list[str]:

@@ -189,7 +189,8 @@ def tiles_html(rows: Sequence[ScreenRow], *, today: date, call: str) -> str:
     """Return a tile per row, which opens the list of its items; `call` returns the screen."""
     tiles = []
     for row in rows:
-        notes = [*row.amounts, *filter(None, [_since_words(row, today)])]
+        oldest = row.oldest(today)
+        notes = [*row.amounts, *([f"oldest {oldest}"] if oldest else [])]
         small = "".join(f"<small>{safe_html(note)}</small>" for note in notes)
         code = f"{call}.lists[{row.name!r}]"
         tiles.append(
@@ -199,11 +200,6 @@ def tiles_html(rows: Sequence[ScreenRow], *, today: date, call: str) -> str:
             "</details>"
         )
     return f"<div class='treasury-tiles'>{''.join(tiles)}</div>" if tiles else ""
-
-
-def _since_words(row: ScreenRow, today: date) -> str:
-    oldest = row.oldest(today)
-    return f"oldest {oldest}" if oldest else ""
 
 
 def _list_html(items: OpenItems, year: int) -> str:

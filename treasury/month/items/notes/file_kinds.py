@@ -64,30 +64,30 @@ def kind_of(name: str, content: bytes) -> str:
     Raise InputError for another ending, content that does not fit the ending, an empty or too large
     file, or a name that is too long, has hidden characters, or contains a path.
     """
-    shown = clean(name)[:_LONGEST_NAME]
+    file_name = clean(name)[:_LONGEST_NAME]
     if not name.strip() or len(name) > _LONGEST_NAME or any(map(is_hidden, name)):
         raise InputError(
-            f"{shown!r} is not a name of a file: it is empty, has hidden characters, or more than"
-            f" {_LONGEST_NAME} characters",
+            f"{file_name!r} is not a name of a file: it is empty, has hidden characters, or more"
+            f" than {_LONGEST_NAME} characters",
             do="rename the file",
         )
     if "/" in name or "\\" in name:
-        raise InputError(f"{shown!r} contains a path", do="give the name of the file alone")
+        raise InputError(f"{file_name!r} contains a path", do="give the name of the file alone")
     kind = _ENDINGS.get(name.rpartition(".")[2].lower())
     if kind is None or "." not in name:
         raise InputError(
-            f"{shown!r} cannot be attached", do=f"attach a file of {', '.join(FILE_KINDS)}"
+            f"{file_name!r} cannot be attached", do=f"attach a file of {', '.join(FILE_KINDS)}"
         )
     if not content:
-        raise InputError(f"{shown!r} is empty", do="attach the complete file")
+        raise InputError(f"{file_name!r} is empty", do="attach the complete file")
     if len(content) > LARGEST_FILE:
         raise InputError(
-            f"{shown!r} is larger than {LARGEST_FILE >> 20} MB",
+            f"{file_name!r} is larger than {LARGEST_FILE >> 20} MB",
             do="attach the pages that matter, or a smaller copy",
         )
     if not FILE_KINDS[kind](content):
         raise InputError(
-            f"the content of {shown!r} is not that of a {kind} file",
+            f"the content of {file_name!r} is not that of a {kind} file",
             do="save it again in that format, or give it the ending of its real format",
         )
     return kind

@@ -57,15 +57,15 @@ def owners_of(owners: pa.Table | None) -> dict[str, str]:
 
 def with_owners(items: Iterable[OpenItem], owners: pa.Table | None) -> list[OpenItem]:
     """Return the items with the owners that people assigned, unless a carried item has one."""
-    named = owners_of(owners)
-    if not named:
+    owner_names = owners_of(owners)
+    if not owner_names:
         return list(items)
     owned = []
     for item in items:
-        owner = named.get(item.item_id)
+        owner = owner_names.get(item.item_id)
         if owner is None and item.subject in _OF_ACCOUNTS:
             account = item.subject_id.partition("/")[0]
-            owner = named.get(f"{ACCOUNT}{account}")
+            owner = owner_names.get(f"{ACCOUNT}{account}")
         is_open = item.owner is None and owner is not None
         owned.append(msgspec.structs.replace(item, owner=owner) if is_open else item)
     return owned
@@ -73,7 +73,7 @@ def with_owners(items: Iterable[OpenItem], owners: pa.Table | None) -> list[Open
 
 def step_owner(owners: pa.Table | None, title: str, month: Month) -> str:
     """Return who owns a checklist step in a month: the last owner up to it; empty if none."""
-    named, wanted = owners_of(owners), step_id(title, month)
-    prefix = wanted.removesuffix(str(month))
-    earlier = [name for name in named if name.startswith(prefix) and name <= wanted]
-    return named[max(earlier)] if earlier else ""
+    owner_names, step = owners_of(owners), step_id(title, month)
+    prefix = step.removesuffix(str(month))
+    earlier = [name for name in owner_names if name.startswith(prefix) and name <= step]
+    return owner_names[max(earlier)] if earlier else ""

@@ -74,14 +74,14 @@ def named_account(name: str, accounts: Iterable[tuple[str, str]]) -> str:
     `accounts` are pairs of a number (an IBAN, an account id or an address) and a name. Raise
     InputError if no account or more than one matches.
     """
-    wanted = name.removeprefix(ACCOUNT).strip()
-    plain = wanted.replace(" ", "").casefold()
-    known = {number: called for number, called in accounts if number}
-    exact = [number for number in known if number.casefold() == plain]
+    account = name.removeprefix(ACCOUNT).strip()
+    plain = account.replace(" ", "").casefold()
+    names = {number: called for number, called in accounts if number}
+    exact = [number for number in names if number.casefold() == plain]
     matches = exact or [
         number
-        for number, called in known.items()
-        if (called or "").casefold() == wanted.casefold()
+        for number, called in names.items()
+        if (called or "").casefold() == account.casefold()
         or (
             len(plain) >= _SHORTEST
             and (number.casefold().startswith(plain) or number.casefold().endswith(plain))
@@ -89,7 +89,7 @@ def named_account(name: str, accounts: Iterable[tuple[str, str]]) -> str:
     ]
     if len(matches) != 1:
         raise InputError(
-            f"{len(matches) or 'no'} accounts match {clean(wanted)[:80]!r}",
-            do=f"give one of {', '.join(list(map(clean, matches or known))[:_MOST_NAMES])}",
+            f"{len(matches) or 'no'} accounts match {clean(account)[:80]!r}",
+            do=f"give one of {', '.join(list(map(clean, matches or names))[:_MOST_NAMES])}",
         )
     return f"{ACCOUNT}{matches[0]}"
