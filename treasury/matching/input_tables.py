@@ -127,17 +127,17 @@ def _require_shape(table: pa.Table, fields: tuple[Field, ...], name: str) -> Non
                     errors.append(mistyped)
     if len(errors) > 1:
         problems = "; ".join(error.what.removeprefix(f"{name}: ") for error in errors)
-        needed = ", ".join(f"{f.name}={_example(f)}" for f in fields if f.required)
+        needed = ", ".join(
+            f"{f.name}=" + (f'"{f.values[0]}"' if f.values else _EXAMPLES[f.type])
+            for f in fields
+            if f.required
+        )
         references = [f.name for f in fields if f.is_reference]
         if references:
             needed += f", and one of {', '.join(references)}"
         raise TableError(f"{name}: {problems}", do=f"a row looks like {needed}")
     for error in errors:
         raise error
-
-
-def _example(field: Field) -> str:
-    return f'"{field.values[0]}"' if field.values else _EXAMPLES[field.type]
 
 
 def require_columns(given: Sequence[str], fields: tuple[Field, ...], name: str) -> None:

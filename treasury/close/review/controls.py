@@ -200,8 +200,14 @@ def _rows(
         kind = _kind_of(entry)
         body = entry.body
         reason = body.get("reason") or ""
+        override = "; ".join(body.get("despite") or ())
+        if entry.kind == PAYEE_ACCEPTED:
+            known_name = body.get("known_as") or "somebody with a similar name"
+            override = f"the bank knows the payee as {known_name}"
         if entry.kind == POLICY_SAVED:
-            reason = _policy_change(policy, body["content"])
+            old, new = tomllib.loads(policy), tomllib.loads(body["content"])
+            parts = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
+            reason = f"changed in policy.toml: {', '.join(parts) or 'its text only'}"
             policy = body["content"]
         if kind and entry.seq > last:
             # An action that needs one person at most is decided by its proposer alone.
@@ -213,7 +219,7 @@ def _rows(
                     "identified": _identified(entry, signatures.get(entry.seq)),
                     "alone": bool(body.get("alone")) or needed in {0, 1},
                     "in_bulk": body.get(BULK) or (body.get(SHEET) or {}).get(BULK) or "",
-                    "override": _override(entry),
+                    "override": override,
                     "reason": reason,
                     "entry": entry.seq,
                     "act": entry.kind,
@@ -242,21 +248,6 @@ def _identified(entry: Entry, signature: Signature | None) -> str:
     if actor.assurance == "verified" and actor.source in _SOURCES:
         return f"{_VERIFIED}{_SOURCES[actor.source]}"
     return _CLAIMED if actor.assurance == "claimed" else "not stated, as in earlier versions"
-
-
-def _override(entry: Entry) -> str:
-    """Return the contradictions that the person accepted; empty if there were none."""
-    if entry.kind == PAYEE_ACCEPTED:
-        known_name = entry.body.get("known_as")
-        return f"the bank knows the payee as {known_name or 'somebody with a similar name'}"
-    return "; ".join(entry.body.get("despite") or ())
-
-
-def _policy_change(before: str, after: str) -> str:
-    """Return which parts of `policy.toml` differ from those of the policy saved before."""
-    old, new = tomllib.loads(before), tomllib.loads(after)
-    parts = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
-    return f"changed in policy.toml: {', '.join(parts) or 'its text only'}"
 
 
 def _policy_keys(entries: Sequence[Entry]) -> dict[str, tuple[str, ...]]:
