@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from treasury.core.calendar import Month, Months
-from treasury.core.errors import InputError, NothingStored, QueryError
+from treasury.core.errors import ActionRefused, InputError, NothingStored, QueryError
 from treasury.workspace.payment_verbs import WorkspacePayments
 from treasury.workspace.stores import Span
 
@@ -601,7 +601,7 @@ class WorkspaceMonths(WorkspacePayments):
             pdf=pdf,
             notebook=workspace,
             note=note,
-            content=self.items.stored_content,
+            content=self._attached,
         )
 
     def write_pack(self, closing: Closing) -> ClosePack:
@@ -634,7 +634,14 @@ class WorkspaceMonths(WorkspacePayments):
         packs = self.folder / "close"
         if packs.is_symlink():
             raise link_refused(packs)
-        return write_close(closing, packs / str(closing.r.month))
+        return write_close(closing, packs / str(closing.r.month), content=self._attached)
+
+    def _attached(self, sha256: str) -> bytes | None:
+        """Return the bytes of an attached file, or None if two people removed them."""
+        try:
+            return self.items.file_content(sha256)
+        except ActionRefused:
+            return None
 
     def verify_pack(self, folder: str | Path) -> Verified:
         """Verify the pack of a close against this workspace's pinned commit and journal.

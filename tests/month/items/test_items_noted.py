@@ -87,9 +87,6 @@ def test_owner_remark_and_file_are_shown_on_every_surface(
     ]  # fmt: skip
     # No state changes by any of it.
     assert closing.items.hash == month_end.open_items("2026-10").hash
-    printed = run(noted, "exceptions", "2026-10", "--owner", "Marie")
-    assert BLOCKED in printed
-    assert "PAY-2026-005386" not in printed
     assert NAME in run(noted, "items", "files")
     assert "step:bank_lines/2026-10" in run(noted, "items", "owners")
 
@@ -108,11 +105,10 @@ def test_lists_are_filtered_by_owner_currency_and_least_amount(noted: Workspace)
         with pytest.raises(InputError, match="min_amount"):
             items.select(min_amount=amount)
     rows = json.loads(
-        run(noted, "exceptions", "2026-10", "--currency", "EUR", "--min-amount", "25000",
-            "--format", "json")
+        run(noted, "exceptions", "2026-10", "--owner", "Marie", "--currency", "EUR",
+            "--min-amount", "25000", "--format", "json")
     )  # fmt: skip
-    assert {row["item_id"] for row in rows} == set(euros.by_id)
-    assert "none of these" in run(noted, "items", "list", "--owner", "marie")
+    assert [row["name"] for row in rows] == [BLOCKED]
 
 
 def test_the_owner_of_an_account_has_its_items_and_that_of_a_step_stays(
@@ -165,9 +161,10 @@ def test_two_people_remove_the_bytes_and_the_hash_stays(desk: Workspace) -> None
     saved = desk.folder / "saved.pdf"
     run(desk, "items", "save", str(first["seq"]), str(saved))
     assert saved.read_bytes() == PDF
-    assert "File exists" in CliRunner().invoke(
+    again_saved = CliRunner().invoke(
         treasury, ["-w", str(desk.folder), "items", "save", str(first["seq"]), str(saved)]
-    ).output  # fmt: skip
+    )
+    assert "File exists" in str(again_saved.exception)
     with pytest.raises(ActionRefused, match="no person proposed"):
         desk.items.accept_removal(first["seq"], actor=JONAS)
     run(desk, "items", "remove-file", str(again["seq"]), "--reason", "another customer's")
@@ -192,7 +189,10 @@ def test_the_owner_in_a_proposal_to_carry_comes_first(desk: Workspace) -> None:
     assert desk.open_items("2026-10").by_id[item.item_id].owner == "carla"
     with pytest.raises(ActionRefused, match="with the owner carla"):
         desk.items.assign(item.item_id, owner="marie", actor=INES)
-    assert desk.items.list("2026-10", owner="CARLA", min_amount=40_000).arrow.num_rows == 3
+    large = desk.items.list("2026-10", owner="CARLA", min_amount=40_000).arrow.to_pylist()
+    assert large
+    assert all(abs(row["amount"]) >= 40_000 for row in large)
+    assert "none of these" in run(desk, "items", "list", "2026-10", "--owner", "marie")
 
 
 @pytest.mark.acceptance

@@ -348,18 +348,6 @@ class Noting(Facade):
             do="run `treasury journal verify`, and restore the journal from a copy",
         )
 
-    def stored_content(self, sha256: str) -> bytes | None:
-        """Return the bytes of an attached file, or None if two people removed them.
-
-        Raise the other errors of `file_content`.
-
-        >>> t.items.stored_content("2a916d83")
-        """
-        try:
-            return self.file_content(sha256)
-        except ActionRefused:
-            return None
-
     def propose_removal(
         self, file: int | str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
     ) -> Table:

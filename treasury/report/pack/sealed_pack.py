@@ -28,6 +28,7 @@ _LARGEST_FILE: Final = 8 << 30
 """Maximum size of a file in a pack, in bytes."""
 _MOST_FILES: Final = 5_000
 """Maximum number of files and folders that are checked: a pack has about sixty of its own."""
+_TOO_MANY: Final = f"holds more than {_MOST_FILES:,} files"
 _MOST_FINDINGS: Final = 1_000
 _LARGEST_NUMBER: Final = 1 << 53
 _YEARS: Final = range(1990, 2200)
@@ -120,7 +121,11 @@ def _changed(folder: Path, evidence: Evidence) -> Iterator[Finding]:
         if not _PATH.fullmatch(name):
             yield Finding(EVIDENCE, f"names {name!r:.60}, which no pack holds")
     present = set()
-    for name, kind in _entries(folder):
+    entries = list(_entries(folder))
+    if entries and entries[-1][1] == _TOO_MANY:
+        yield Finding(str(folder), _TOO_MANY)
+        return
+    for name, kind in entries:
         present.add(name)
         if kind is not None:
             yield Finding(name, kind)
@@ -150,7 +155,7 @@ def _entries(folder: Path) -> Iterator[tuple[str, str | None]]:
             for entry in entries:
                 looked_at += 1
                 if looked_at > _MOST_FILES:
-                    yield str(folder), f"holds more than {_MOST_FILES:,} files"
+                    yield str(folder), _TOO_MANY
                     return
                 path = Path(entry.path)
                 name = _path_in_pack(path, folder)
