@@ -173,6 +173,8 @@ def test_a_month_goes_from_open_to_signed_and_is_reopened_by_two_people(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     carry_all(desk, MONTH)
+    first = desk.open_items(MONTH).items[0].item_id
+    desk.items.attach(first, b"answer of the bank", file_name="answer.txt", month=MONTH)
     panel = desk.panels.close(MONTH)
     assert enabled(panel) == ["prepare"]
     step = asks(panel, "prepare")
@@ -202,7 +204,10 @@ def test_a_month_goes_from_open_to_signed_and_is_reopened_by_two_people(
     (signed,) = desk.journal.entries("period.close")
     assert (signed.body["text"], signed.body["pack"]) == (step.text, seal)
     assert signed.actor.name == "jonas"
-    assert desk.verify_pack(desk.folder / "close" / MONTH).holds
+    pack = desk.folder / "close" / MONTH
+    assert desk.verify_pack(pack).holds
+    (attached,) = (pack / "attachments").iterdir()
+    assert attached.read_bytes() == b"answer of the bank"
     assert enabled(colleague) == ["reopen"]
     assert colleague.frame().fields == ()
 

@@ -1,1 +1,1 @@
-"""What a step of a close says: the sentence that a person confirms and the journal keeps."""
+"""The steps of a close as sentences: confirmed by a person and stored in the journal."""

@@ -21,7 +21,7 @@ class CloseStep(msgspec.Struct, frozen=True, kw_only=True):
     """A step of a month's close: the sentence to journal, and why it cannot be taken now.
 
     `name` is prepare, sign, withdraw or reopen. `refusal` is None if this person may take it.
-    `actor` is the person, and `identity` says how the name is known.
+    `actor` is the person, and `identity` is the way in which the name is known.
     """
 
     name: str

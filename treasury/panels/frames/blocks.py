@@ -141,7 +141,7 @@ class CheckLine(msgspec.Struct, frozen=True):
 class ChecklistBlock(msgspec.Struct, frozen=True):
     """A checklist above the list, with the buttons that its state permits.
 
-    `notes` say, below the buttons, what each would write or why it is disabled.
+    `notes` are the lines below the buttons: the entry that each would write, or why it is disabled.
     """
 
     caption: str
@@ -190,8 +190,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
 
     `banners` are warnings above the list that stay as long as they apply. `views` are the panel's
     lists, one of which is shown. If `form` changes, the fields are emptied, because their text was
-    for another decision; if `filtering` changes, the search and the filters are drawn anew.
-    `narrowed` says that the list is searched or filtered.
+    for another decision; if `filtering` changes, the search and the filters are replaced.
+    `narrowed` is true if the list is searched or filtered.
     """
 
     title: str
