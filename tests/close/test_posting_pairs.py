@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treasury.close.ledger.posting_pairs import (
-    Movement,
+    LedgerMovement,
     PairedMovements,
     pair_movements,
     references_in,
@@ -19,10 +19,10 @@ from treasury.close.ledger.posting_pairs import (
 FIRST, LAST = date(2026, 10, 1), date(2026, 10, 31)
 
 
-def movements(*rows: tuple[int, str, str]) -> list[Movement]:
+def movements(*rows: tuple[int, str, str]) -> list[LedgerMovement]:
     """Return movements from their day of October, their amount and their text."""
     return [
-        Movement(number, FIRST + timedelta(days=day - 1), amount, references_in(text, amount))
+        LedgerMovement(number, FIRST + timedelta(days=day - 1), amount, references_in(text, amount))
         for number, (day, written, text) in enumerate(rows)
         for amount in [Decimal(written)]
     ]

@@ -34,8 +34,8 @@ from treasury.close.ledger.ledger_accounts import LedgerAccounts
 from treasury.close.ledger.ledger_comparison import AGREES, EXPLAINED, NOT_COMPARED, zone_of
 from treasury.close.ledger.ledger_lines import Posting, ledger_postings
 from treasury.close.ledger.posting_pairs import (
-    Group,
-    Movement,
+    ExchangeableGroup,
+    LedgerMovement,
     PairedMovements,
     pair_movements,
     references_in,
@@ -113,7 +113,7 @@ _BOOKED: Final = step_sql("treasury.close.steps", "ledger/booked_lines")
 _UNKNOWN_BALANCE: Final = (
     "its balance per books is not known: export the opening balance too, or give --ledger as well"
 )
-_NAMED: Final = 5
+_MOST_NAMED: Final = 5
 """Number of accounts that a note names."""
 _WIDTH: Final = 46
 """Number of characters of the labels of a printed statement."""
@@ -183,8 +183,8 @@ class BankReconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=
 
         def item_line(item: _Row) -> str:
             words = " ".join(filter(None, (item["document"], item["text"])))
-            seen = f"  seen {day(item['seen_on'])}" if item["seen_on"] else ""
-            return amount_line(f"    {day(item['day']):>6}  {words}", item["amount"], seen)
+            seen_words = f"  seen {day(item['seen_on'])}" if item["seen_on"] else ""
+            return amount_line(f"    {day(item['day']):>6}  {words}", item["amount"], seen_words)
 
         counts = (
             f"  {count(row['postings'], 'posting')}, {count(row['pairs'], 'pair')},"
@@ -285,13 +285,13 @@ def _by_bank_account(
 ) -> tuple[dict[AccountKey, _Books], tuple[str, ...]]:
     """Return the books of each bank account, and notes on accounts that belong to none."""
     names = without_zeros(bank_account_names(r, mapping)[0] | balance_names(rows))
-    held = {account_key(row["of"], row["currency"]) for row in rows}
+    account_keys = {account_key(row["of"], row["currency"]) for row in rows}
     books: dict[AccountKey, _Books] = {}
     others: Counter[AccountKey] = Counter()
     for posting in postings:
         written = account_key(posting.account, posting.currency)
         key = account_named(written, names) or written
-        if key not in held:
+        if key not in account_keys:
             others[written] += 1
             continue
         own = books.setdefault(key, _Books([], {}))
@@ -302,11 +302,13 @@ def _by_bank_account(
             own.postings.append(posting)
     if not others:
         return books, ()
-    named = ", ".join(f"{clean(name)} ({currency})" for name, currency in sorted(others)[:_NAMED])
-    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+    account_names = ", ".join(
+        f"{clean(name)} ({currency})" for name, currency in sorted(others)[:_MOST_NAMED]
+    )
+    more = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
     note = (
         f"not compared: {count(others.total(), 'row')} on accounts that accounts.toml gives to no"
-        f" bank account: {named}{more}"
+        f" bank account: {account_names}{more}"
     )
     return books, (note,)
 
@@ -363,7 +365,7 @@ class _AccountBooks(msgspec.Struct, frozen=True):
         since = self._compared_since(begins)
         paired = pair_movements(
             [
-                Movement(
+                LedgerMovement(
                     number,
                     posting.day,
                     posting.amount,
@@ -372,7 +374,9 @@ class _AccountBooks(msgspec.Struct, frozen=True):
                 for number, posting in enumerate(self.books.postings)
             ],
             [
-                Movement(number, line.day, line.amount, references_in(line.texts, line.amount))
+                LedgerMovement(
+                    number, line.day, line.amount, references_in(line.texts, line.amount)
+                )
                 for number, line in enumerate(self.lines)
             ],
             since,
@@ -460,7 +464,7 @@ class _AccountBooks(msgspec.Struct, frozen=True):
             if group.excess:
                 yield self._group_item(number, group)
 
-    def _item(self, side: str, movement: Movement) -> _Row:
+    def _item(self, side: str, movement: LedgerMovement) -> _Row:
         if side == IN_BOOKS:
             posting = self.books.postings[movement.number]
             own = {
@@ -474,7 +478,7 @@ class _AccountBooks(msgspec.Struct, frozen=True):
             own = {"text": clean(words), "entry_id": line.entry_id}
         return own | self._item_columns(side, movement.day, movement.amount)
 
-    def _group_item(self, number: int, group: Group) -> _Row:
+    def _group_item(self, number: int, group: ExchangeableGroup) -> _Row:
         """Return the item of a group with more members on one side; which of them is not known."""
         side, members = (IN_BOOKS, group.postings) if group.excess > 0 else (AT_BANK, group.lines)
         noun = "posting" if side == IN_BOOKS else "bank line"
@@ -512,7 +516,7 @@ class _AccountBooks(msgspec.Struct, frozen=True):
             for member in members:
                 yield member | {"match": f"group {number}", "decided_by": "could be exchanged"}
 
-    def _posting_columns(self, movement: Movement) -> _Row:
+    def _posting_columns(self, movement: LedgerMovement) -> _Row:
         posting = self.books.postings[movement.number]
         return {
             "account": self.row["of"],
@@ -524,7 +528,7 @@ class _AccountBooks(msgspec.Struct, frozen=True):
             "line": posting.line,
         }
 
-    def _line_columns(self, movement: Movement) -> _Row:
+    def _line_columns(self, movement: LedgerMovement) -> _Row:
         line = self.lines[movement.number]
         return {
             "account": self.row["of"],

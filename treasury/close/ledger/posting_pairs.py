@@ -32,7 +32,7 @@ _DATE: Final = re.compile(f"{_YEAR}{_MONTH}(?:{_DAY})?|(?:{_DAY})?{_MONTH}{_YEAR
 _IBAN: Final = re.compile("[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
 
 
-class Movement(msgspec.Struct, frozen=True):
+class LedgerMovement(msgspec.Struct, frozen=True):
     """A posting or a bank line; its amount is positive for money that the account received.
 
     `number` is its place in the caller's list.
@@ -47,16 +47,16 @@ class Movement(msgspec.Struct, frozen=True):
 class Pair(msgspec.Struct, frozen=True):
     """A posting and its bank line; `reference` decided it, or if empty, amount and day did."""
 
-    posting: Movement
-    line: Movement
+    posting: LedgerMovement
+    line: LedgerMovement
     reference: str = ""
 
 
-class Group(msgspec.Struct, frozen=True):
+class ExchangeableGroup(msgspec.Struct, frozen=True):
     """Postings and bank lines of one amount on near days that could be exchanged."""
 
-    postings: tuple[Movement, ...]
-    lines: tuple[Movement, ...]
+    postings: tuple[LedgerMovement, ...]
+    lines: tuple[LedgerMovement, ...]
 
     @property
     def amount(self) -> Decimal:
@@ -73,9 +73,9 @@ class PairedMovements(msgspec.Struct, frozen=True):
     """The pairs and groups of an account, and the movements in neither."""
 
     pairs: tuple[Pair, ...]
-    groups: tuple[Group, ...]
-    postings: tuple[Movement, ...]
-    lines: tuple[Movement, ...]
+    groups: tuple[ExchangeableGroup, ...]
+    postings: tuple[LedgerMovement, ...]
+    lines: tuple[LedgerMovement, ...]
 
 
 def references_in(text: str, amount: Decimal) -> frozenset[str]:
@@ -87,10 +87,10 @@ def references_in(text: str, amount: Decimal) -> frozenset[str]:
     written = [match[0] for match in _REFERENCE.finditer(text)]
     # A slash may be a part of a number, or separate several.
     parts = {*written, *(part for each in written for part in each.split("/"))}
-    found = (part.translate(_SEPARATORS).upper() for part in parts)
+    candidates = (part.translate(_SEPARATORS).upper() for part in parts)
     return frozenset(
         reference
-        for reference in found
+        for reference in candidates
         if len(reference) >= _LEAST_LENGTH
         and sum(map(str.isdigit, reference)) >= _LEAST_DIGITS
         and not _DATE.fullmatch(reference)
@@ -100,7 +100,7 @@ def references_in(text: str, amount: Decimal) -> frozenset[str]:
 
 
 def pair_movements(
-    postings: Sequence[Movement], lines: Sequence[Movement], first: date, last: date
+    postings: Sequence[LedgerMovement], lines: Sequence[LedgerMovement], first: date, last: date
 ) -> PairedMovements:
     """Pair the postings and lines of an account between two days, both included.
 
@@ -109,12 +109,12 @@ def pair_movements(
     namings = _Namings(postings, lines)
     pairs = list(_by_reference(postings, lines, namings, (first, last)))
     paired = {pair.posting.number for pair in pairs}, {pair.line.number for pair in pairs}
-    left = [
+    unpaired = [
         [each for each in side if first <= each.day <= last and each.number not in taken]
         for side, taken in zip((postings, lines), paired, strict=True)
     ]
     groups = []
-    for near in _near_groups(left[0], left[1], namings):
+    for near in _near_groups(unpaired[0], unpaired[1], namings):
         if len(near.postings) == len(near.lines) == 1:
             pairs.append(Pair(near.postings[0], near.lines[0]))
         else:
@@ -135,10 +135,10 @@ def pair_movements(
 class _Namings:
     """The postings and the lines of an account that name each reference."""
 
-    def __init__(self, postings: Iterable[Movement], lines: Iterable[Movement]) -> None:
+    def __init__(self, postings: Iterable[LedgerMovement], lines: Iterable[LedgerMovement]) -> None:
         self.postings, self.lines = _named_by(postings), _named_by(lines)
 
-    def contradict(self, posting: Movement, line: Movement) -> bool:
+    def contradict(self, posting: LedgerMovement, line: LedgerMovement) -> bool:
         """Return whether their references speak against a pair, and they share none.
 
         They do if one of the two names another movement, or if both have a number of one kind, such
@@ -154,8 +154,8 @@ class _Namings:
         )
 
 
-def _named_by(movements: Iterable[Movement]) -> dict[str, list[Movement]]:
-    named: dict[str, list[Movement]] = defaultdict(list)
+def _named_by(movements: Iterable[LedgerMovement]) -> dict[str, list[LedgerMovement]]:
+    named: dict[str, list[LedgerMovement]] = defaultdict(list)
     for movement in movements:
         # In one order, so that the same file always names the same reference of a pair.
         for reference in sorted(movement.references):
@@ -168,7 +168,9 @@ def _kind(reference: str) -> str:
     return re.sub("[0-9]", "0", reference) if reference[:2].isalpha() else ""
 
 
-def _names_another(movement: Movement, others: Mapping[str, Sequence[Movement]]) -> bool:
+def _names_another(
+    movement: LedgerMovement, others: Mapping[str, Sequence[LedgerMovement]]
+) -> bool:
     # A return names the payment that it brings back, which has the other sign.
     return any(
         0 < sum((other.amount > 0) == (movement.amount > 0) for other in named) <= _COMMON
@@ -178,8 +180,8 @@ def _names_another(movement: Movement, others: Mapping[str, Sequence[Movement]])
 
 
 def _by_reference(
-    postings: Sequence[Movement],
-    lines: Sequence[Movement],
+    postings: Sequence[LedgerMovement],
+    lines: Sequence[LedgerMovement],
     namings: _Namings,
     days: tuple[date, date],
 ) -> Iterator[Pair]:
@@ -188,10 +190,10 @@ def _by_reference(
     lines_of_amount = _by_amount(lines)
     for amount, own_postings in _by_amount(postings).items():
         named_lines = _named_by(lines_of_amount[amount])
-        for reference, named in _named_by(own_postings).items():
-            found = named_lines.get(reference, ())
-            if len(named) == len(found) == 1:
-                pair = Pair(named[0], found[0], reference)
+        for reference, naming_postings in _named_by(own_postings).items():
+            naming_lines = named_lines.get(reference, ())
+            if len(naming_postings) == len(naming_lines) == 1:
+                pair = Pair(naming_postings[0], naming_lines[0], reference)
                 if _may_join(pair, days, namings):
                     joined.setdefault((pair.posting.number, pair.line.number), pair)
     partners = Counter(posting for posting, _ in joined), Counter(line for _, line in joined)
@@ -200,9 +202,9 @@ def _by_reference(
             yield pair
 
 
-def _by_amount(movements: Iterable[Movement]) -> dict[Decimal, list[Movement]]:
+def _by_amount(movements: Iterable[LedgerMovement]) -> dict[Decimal, list[LedgerMovement]]:
     """Return the movements of each amount by day."""
-    of_amount: dict[Decimal, list[Movement]] = defaultdict(list)
+    of_amount: dict[Decimal, list[LedgerMovement]] = defaultdict(list)
     for movement in sorted(movements, key=lambda each: (each.day, each.number)):
         of_amount[movement.amount].append(movement)
     return of_amount
@@ -224,8 +226,8 @@ def _may_join(pair: Pair, days: tuple[date, date], namings: _Namings) -> bool:
 
 
 def _near_groups(
-    postings: Sequence[Movement], lines: Sequence[Movement], namings: _Namings
-) -> Iterator[Group]:
+    postings: Sequence[LedgerMovement], lines: Sequence[LedgerMovement], namings: _Namings
+) -> Iterator[ExchangeableGroup]:
     """Yield the postings and lines of one amount that near days join, directly or through others.
 
     Those that name another movement are not joined.
@@ -234,7 +236,7 @@ def _near_groups(
     for amount, own_postings in _by_amount(postings).items():
         own_lines = lines_of_amount[amount]
         line_days = [line.day for line in own_lines]
-        groups: list[tuple[list[Movement], dict[int, Movement]]] = []
+        groups: list[tuple[list[LedgerMovement], dict[int, LedgerMovement]]] = []
         for posting in own_postings:
             at = slice(
                 bisect_left(line_days, posting.day - NEAR),
@@ -252,8 +254,8 @@ def _near_groups(
                 merged_postings += group_postings
                 near |= group_lines
             groups.append((merged_postings, near))
-        for merged, found in groups:
-            yield Group(
+        for merged, near_lines in groups:
+            yield ExchangeableGroup(
                 tuple(sorted(merged, key=lambda each: (each.day, each.number))),
-                tuple(sorted(found.values(), key=lambda each: (each.day, each.number))),
+                tuple(sorted(near_lines.values(), key=lambda each: (each.day, each.number))),
             )

@@ -90,11 +90,11 @@ def read_ledger(
         # A mapping that cannot be read is refused here.
         accounts = load_mapping(workspace / MAPPING)
         mapping = read_regular(workspace / MAPPING)
-    given: dict[str, str] = {}
+    ledger_fields: dict[str, str] = {}
     postings = None
     if path is not None:
-        given = _contents(path)
-        if not ledger_lines(path, given["content"].encode(), accounts.terms, ask=True):
+        ledger_fields = _contents(path)
+        if not ledger_lines(path, ledger_fields["content"].encode(), accounts.terms, ask=True):
             raise InputError(
                 f"{path} names no account", do="export the balances at the month's end"
             )
@@ -102,7 +102,7 @@ def read_ledger(
         postings = BooksFile(**_contents(books))
         if not ledger_postings(books, postings.content.encode(), accounts.books_terms, ask=True):
             raise InputError(f"{books} has no posting", do="export the postings of the month")
-    return LedgerFile(**given, mapping=mapping, books=postings)
+    return LedgerFile(**ledger_fields, mapping=mapping, books=postings)
 
 
 def _contents(path: Path) -> dict[str, str]:
