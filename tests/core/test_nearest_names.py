@@ -31,7 +31,7 @@ MISSPELT: dict[str, tuple[Callable[[Workspace], object], str]] = {
     "kind of action": (lambda t: t.actions.list(kind="ramp_request.aprove"), "approve?"),
     "state of an action": (lambda t: t.actions.list(state="propsed"), "is it proposed?"),  # type: ignore[arg-type]
     "verb": (lambda t: t.recncile(), "is it reconcile?"),  # type: ignore[attr-defined]
-    "panel": (lambda t: t.panels.exception(), "is it exceptions?"),  # type: ignore[attr-defined]
+    "panel": (lambda t: t.panels.closes(), "is it close?"),  # type: ignore[attr-defined]
     "table of an answer": (lambda t: t.reconcile("2026-10").line, "is it lines?"),  # type: ignore[attr-defined]
     "verb of a table": (lambda t: t.awaiting_funds().to_exel("x"), "is it to_excel?"),  # type: ignore[attr-defined]
     "verb of another library": (lambda t: t.awaiting_funds().filter("x"), ".where filters"),  # type: ignore[attr-defined]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from treasury.core.calendar import Month, Months
 from treasury.core.errors import ActionRefused, InputError, NothingStored, QueryError
-from treasury.workspace.morning import morning_of
 from treasury.workspace.payment_verbs import WorkspacePayments
 from treasury.workspace.stores import Span
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from treasury.report.accounting_files import ExportedBooks
     from treasury.report.pack.pack_verification import Verified
     from treasury.report.screens import Status
+    from treasury.report.screens.morning_status import Morning
 
 
 ANSWERS: Final[Mapping[str, Callable[[Closing], Table]]] = {
@@ -132,6 +132,11 @@ class WorkspaceMonths(WorkspacePayments):
         return self._rows(
             rows, query, as_stored=True, queried=read, extent="selection", notes=notes
         )
+
+    def _morning(self) -> Morning:
+        from treasury.workspace.morning import morning_of
+
+        return morning_of(self)
 
     def _current_answers(self) -> dict[str, Callable[[], Table]]:
         """Return the functions of the answers that have no month: they are as of now."""
@@ -250,7 +255,7 @@ class WorkspaceMonths(WorkspacePayments):
         from treasury.report.screens import Status, month_screen, morning_screen
 
         if month is None:
-            return morning_screen(morning_of(self))
+            return morning_screen(self._morning())
         try:
             closing = self.periods.month(month)
         except NothingStored as missing:
@@ -289,7 +294,7 @@ class WorkspaceMonths(WorkspacePayments):
         from treasury.report.screen import morning_facts, screen_facts
 
         if month is None:
-            return self._rows(morning_facts(morning_of(self)))
+            return self._rows(morning_facts(self._morning()))
         return self._rows(screen_facts(self.periods.month(month)))
 
     def _synced_month(self, month: str | Month | None) -> Closing:

@@ -60,6 +60,9 @@ class Morning(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     next_step: str = ""
 
+    def __repr__(self) -> str:
+        return f"<morning of {clean(self.company)} at {self.now}>"
+
 
 def morning_screen(morning: Morning) -> Status:
     """Return the screen of everything that is open now, by the work that it needs."""
