@@ -351,6 +351,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def service(self) -> Service:
         """The service of the operation, as declared in `operations.csv`."""
+        if self.operation not in SERVICE_OF:
+            raise LookupError(f"{self.operation} has no row in treasury/api/operations.csv")
         return SERVICE_OF[self.operation]
 
     @property
