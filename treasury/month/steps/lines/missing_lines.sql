@@ -1,6 +1,8 @@
--- One row per completed request for which the bank shows no line, or less than the whole amount. The missing
--- line is a wire that we must have sent, or a payout that we must have received. Requests that were completed
--- before the first statement are excluded, except those of the month itself.
+-- One row per request completed by the month's end for which the bank shows no line, or less than the whole
+-- amount. The missing line is a wire that we must have sent, or a payout that we must have received. A request
+-- completed before the month is excluded if the account has no proved statements, or if the completion is
+-- before the days that they cover without a gap (`covered_from`). If the time of completion is unknown, the
+-- time of the last change or of the creation is used.
 SELECT
     r.id AS request_id, r.payment_reference AS reference, r.ramp_type, r.status,
     CAST(r.expected - coalesce(s.received, 0) AS DECIMAL(38, 18)) AS amount,
