@@ -1,5 +1,5 @@
--- One row per decision about a settled line, as one text, which a later run compares with the text of that
--- day.
+-- One row per decision about a settled line, with the decision as one text, with which later runs compare the
+-- decision.
 SELECT v.entry_id, v.terms
 FROM verdict_terms AS v
 JOIN settling_lines AS l ON l.entry_id = v.entry_id
