@@ -1,6 +1,6 @@
--- One row per stored movement without a bank reference that is missing in the new CSV export, if the export
--- has a row of the same account, currency, day, direction and amount with other texts and without a bank
--- reference.
+-- One row per movement of an earlier CSV export that has no bank reference and is missing in the new export,
+-- if the new export has a row of the same account, currency, day, direction and amount with other texts and
+-- without a bank reference.
 SELECT DISTINCT ON (k.entry_id) k.*
 FROM known_exports AS k
 SEMI JOIN (
