@@ -1,6 +1,6 @@
 -- One row per expectation with an amount, with its open amount and its returned amount (`back`) at a month's
--- end. A cancelled or blocked expectation has an open amount of 0. A blocked expectation is not counted as
--- cancelled.
+-- end. A cancelled or blocked expectation has an open amount of 0. Cancelled means a status in which an
+-- expectation receives no more money. A blocked expectation is not counted as cancelled.
 SELECT
     p.expectation_id, p.code, p.kind, p.currency, p.direction, p.status, p.amount, p.back,
     p.contradicts AND NOT p.blocked AS cancelled,

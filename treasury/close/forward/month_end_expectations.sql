@@ -1,6 +1,6 @@
--- One row per expectation that was opened by the month's end, with the status that it had then. Only ramp
--- requests have earlier statuses; other expectations have their current status. Expectations with an amount of
--- zero or less are excluded.
+-- One row per expectation that was opened by the month's end, or at an unknown time, with the status that it
+-- had at the month's end. Only ramp requests have earlier statuses; other expectations have their current
+-- status. Expectations with an amount of zero or less are excluded.
 SELECT
     e.expectation_id, e.kind, e.code, e.account, e.counterparty_account, e.counterparty_name, e.owner, e.amount, e.currency,
     e.direction, e.opened_at, e.closed_at,

@@ -1,6 +1,7 @@
--- One row per expectation of either month end, with its open amounts at both. Between the two month ends, it
--- has the money received and lost (`came`, `gone`), the money returned (`back`), and the changes in cancelled
--- and blocked amounts.
+-- One row per expectation of either month end, with its open amounts at both (`opening`, `closing`). The other
+-- amounts are changes between the two month ends: money received (`came`), money that its lines no longer give
+-- it (`gone`), money returned (`back`), and the changes of the cancelled and the blocked amount.
+-- `standing_blocked` is the amount that is blocked at the second month end.
 SELECT
     coalesce(a.expectation_id, b.expectation_id) AS expectation_id,
     CASE WHEN a.expectation_id IS NULL THEN b.code ELSE a.code END AS code,

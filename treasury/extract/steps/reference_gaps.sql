@@ -1,6 +1,7 @@
--- One row per gap in a dense series of payment references, with the first and last missing number, their count,
--- and the time at which the reference after the gap was stored. A series is dense if at least $least of its
--- numbers, and at least $percent per cent of its range, are stored.
+-- One row per gap in a dense series of payment references, with the first and last missing reference, their
+-- count, and the time at which the reference after the gap was stored. References with the same prefix and the
+-- same number of digits at the end are a series. A series is dense if at least $least of its numbers, and at
+-- least $percent per cent of its range, are stored.
 WITH names AS (
     SELECT DISTINCT payment_reference AS name FROM ramp_requests WHERE payment_reference IS NOT NULL
 ), headed AS (

@@ -1,4 +1,5 @@
--- One row: the explained bank line, its outcome, and the person who decided about it.
+-- One row: the explained bank line, with its outcome, the code of its expectation, and the person who decided
+-- about it. The code and the person may be missing.
 SELECT
     line.booking_date, line.entry_status, line.account, line.direction, line.amount, line.currency, line.counterparty_name,
     line.counterparty_account, outcome.outcome, outcome.expectation_id, outcome.reason, outcome.line_class,

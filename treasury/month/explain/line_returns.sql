@@ -1,5 +1,6 @@
--- One row per return that is linked to an earlier line, if one of the two is the explained line. `clue`: what
--- links them.
+-- One row per pair of a return and the earlier line that it brings back, if one of the two is the explained
+-- line. `clue` says what links them: the reference of the original payment, the code of its expectation, or
+-- both.
 SELECT
     link.return_id, link.original_id, back.booking_date AS returned_on, original.booking_date AS original_date,
     link.amount, original.amount AS original_amount, original.currency, clue.clue

@@ -1,4 +1,4 @@
--- One row per expectation that the explained line pays, with the amount that it receives from the line.
+-- One row per expectation that receives money from the explained line, with the amount.
 SELECT share.expectation_id, expectation.code AS reference, share.amount, line.currency
 FROM allocations AS share
 JOIN bank_lines AS line ON line.entry_id = share.entry_id

@@ -1,5 +1,5 @@
--- One row for each bank line with an id that begins with $name (`is_meant`), and one for the line with the most
--- similar id, which is suggested if no id begins with $name.
+-- One row per bank line with an id that begins with $name (`is_meant`). The line with the most similar id is
+-- always included. It is suggested if no id begins with $name.
 SELECT entry_id, booking_date, starts_with(entry_id, $name) AS is_meant
 FROM bank_lines
 QUALIFY starts_with(entry_id, $name)

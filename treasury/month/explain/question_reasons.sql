@@ -1,4 +1,5 @@
--- One row per reason why the explained line needs a person, with the number of the question.
+-- One row per reason why a person has to decide about the explained line, with the number of the matching
+-- question that found the reason.
 SELECT DISTINCT question, why
 FROM line_doubts
 WHERE entry_id = ?

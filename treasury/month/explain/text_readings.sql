@@ -1,4 +1,5 @@
--- One row per expectation with a code that the explained line's text may contain, the strongest tier first.
+-- One row per pair of an expectation whose code the explained line's text may contain, and the way in which
+-- the text may contain it (the tier), the strongest tier first. Pairs that a person rejected are excluded.
 SELECT
     pair.expectation_id, expectation.code AS reference, tier.words, tier.proves, tier.needs, pair.damage,
     pair.expected, expectation.currency, pair.contradiction

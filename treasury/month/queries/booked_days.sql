@@ -1,4 +1,4 @@
--- One row: the first day of a booked line, and the first and last day of any bank line.
+-- One row: the first booking day of a booked line, and the first and last booking day of any bank line.
 SELECT
     min(booking_date) FILTER (WHERE coalesce(entry_status, 'BOOK') = 'BOOK') AS first_booked,
     CAST(min(booking_date) AS VARCHAR) AS first_day,

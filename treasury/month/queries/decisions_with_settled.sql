@@ -1,5 +1,7 @@
--- One row per decision about a bank line. A line that an earlier month settled, and that takes part in matching
--- again, is listed as accepted for its request, unless there is a decision about it.
+-- One row per decision about a bank line, and one per settled line that takes part in matching again. (A
+-- settled line belongs to a closed month, and matching no longer reads it.) The settled line is listed as
+-- accepted for the request that it paid. It is left out if it paid no request, or if a decision accepts the
+-- line or matches it to a payment file.
 FROM decisions
 UNION ALL BY NAME
 SELECT l.entry_id, l.expectation_id, 'accept' AS verdict, 'settled' AS reason

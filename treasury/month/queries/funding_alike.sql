@@ -1,5 +1,5 @@
--- One row per group of waiting requests that get the same sentences. The sentences are written for one request
--- of the group, `spoken_for`; `requests` are all requests of the group.
+-- One row per group of requests in `funding` that get the same sentences. The sentences are written for one
+-- request of the group, `spoken_for`; `requests` are all requests of the group.
 SELECT * EXCLUDE (request_id), min(request_id) AS spoken_for, list_sort(list(request_id)) AS requests
 FROM (
     SELECT

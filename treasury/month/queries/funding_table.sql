@@ -1,5 +1,5 @@
--- One row per request that waits for its funds, with its own amounts and details, and with the sentences of its
--- group (see `funding_alike`).
+-- One row per request in `funding`, with its own amounts and details, and with the sentences of its group (see
+-- `funding_alike`).
 FROM (
     SELECT
         w.* REPLACE (

@@ -1,4 +1,5 @@
--- At most one row: a movement without a currency on an account that is declared in several currencies.
+-- At most one row: a movement that states no currency, in a statement that states none, on an account that is
+-- declared in several currencies.
 SELECT s.file_name, s.statement_id, s.account
 FROM statement_entries AS e
 JOIN statements AS s ON s.statement_id = e.statement_id

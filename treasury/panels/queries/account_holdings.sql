@@ -1,5 +1,5 @@
--- One row per account and asset, with the last observed balance of its wallets. An account without a balance
--- has one row.
+-- One row per pair of an account that the service lists and an asset, with the total of the last observed
+-- balances of the account's wallets. An account without a balance has one row, without an asset.
 SELECT a.id, a.external_id, a.name, a.chain, a.status, a.kyc_status, b.asset, b.total, b.available,
     b.observed_at, a.id || ' ' || coalesce(b.asset, '') AS place
 FROM accounts AS a

@@ -1,4 +1,5 @@
--- One row per request, with the first deposit details that it had while it waited for funds.
+-- One row per request of which an earlier version waited for funds and had deposit details, with the first of
+-- these details.
 SELECT id, {columns}
 FROM ramp_requests_history
 WHERE status = 'AWAITING_FUNDS'

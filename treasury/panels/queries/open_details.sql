@@ -1,4 +1,5 @@
--- One row per request that waits for funds, with its current deposit details, if the service calls them active.
+-- One row per request that waits for funds, with its current deposit details, unless the service calls them
+-- inactive.
 SELECT id, ramp_type, crypto_currency AS asset,
     coalesce(deposit_wallet_chain, fiat_currency) AS line, {columns}
 FROM ramp_requests

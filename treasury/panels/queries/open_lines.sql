@@ -1,4 +1,6 @@
--- One row per booked bank line that needs a person, with its best candidate.
+-- One row per booked bank line that needs a person, with the codes of the expectation in its outcome
+-- (`suggestion`) and of the next best one (`runner_up`), and the number of its candidates. The parameter is
+-- the list of outcomes that need a person.
 SELECT b.entry_id, b.booking_date, b.statement_account, b.account, b.direction, b.amount,
     b.currency, b.counterparty_name, b.counterparty_account, b.end_to_end_id, b.creditor_reference,
     b.remittance, b.file_name, b.position, o.outcome, o.reason, o.expectation_id,

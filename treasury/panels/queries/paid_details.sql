@@ -1,5 +1,5 @@
 -- One row per direction and `line` (the chain or, without one, the currency), with the deposit details of the
--- latest request that was paid.
+-- latest request that was paid: its status is PROCESSING or SUCCEEDED.
 SELECT ramp_type, coalesce(deposit_wallet_chain, fiat_currency) AS line, payment_reference AS name,
     {columns}
 FROM ramp_requests

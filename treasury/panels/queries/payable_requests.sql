@@ -1,6 +1,8 @@
--- One row per request that waits for funds, with deposit details if it may be paid. `differs` describes how
--- these details differ from the request's first details, and from those of the latest paid request with the
--- same direction and `line` (chain or currency). `first_time`: there is no such paid request.
+-- One row per request in the list of requests that wait for funds, with deposit details if it may be paid.
+-- `payable`: it is not marked, its state allows the payment, and the service does not call its details
+-- inactive. `differs` describes how these details differ from the request's first details, and from those of
+-- the latest paid request with the same direction and `line` (chain or currency). `first_time`: it may be
+-- paid, and there is no such paid request.
 SELECT w.* EXCLUDE (number, payable), {details}, o.asset, w.payable,
     concat_ws('; ', f.words, l.words) AS differs,
     w.payable AND p.ramp_type IS NULL AS first_time,

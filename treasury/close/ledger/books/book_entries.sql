@@ -1,5 +1,5 @@
 -- One row per journal entry, with its position by date and name (`turn`), and with its text (`words`), which
--- comes from the bank or the service.
+-- may contain texts of the bank or the service.
 SELECT
     entry_no, entry, booked_on, words,
     row_number() OVER (ORDER BY booked_on, entry, entry_no) AS turn

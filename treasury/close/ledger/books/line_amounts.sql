@@ -1,6 +1,7 @@
 -- One row per booked bank line, with its signed amount, the explained part, and the role to which this part is
--- posted (`contra`), such as `collections`. A part is explained if the line is matched, returned or excluded
--- from matching. If the line pays several expectations (`is_shared`), `shared_legs` has a role per expectation
+-- posted (`contra`), such as `collections`. A line that is excluded from matching is explained completely, and
+-- so is a returned line with an expectation. Of a matched line, the matched part is explained; of other lines,
+-- nothing. If the line pays several expectations (`is_shared`), `shared_legs` has a role per expectation
 -- instead.
 SELECT
     p.entry_no, p.entry_id, p.booking_date, p.role, p.account, p.currency, p.direction, p.amount, p.contra,

@@ -1,6 +1,7 @@
 -- This step is a view: its rows are not stored.
 -- One row per leg (posting) of a bank line's journal entry. The line's amount is posted to its account, the
--- explained part to its role (`contra`), and the rest to suspense.
+-- explained part to its role (`contra`), and the rest to suspense. If the line pays several expectations, each
+-- share is posted to its own role instead of the explained part.
 SELECT entry_no, 1 AS part, 0 AS place, role, account, currency, amount, coalesce(expectation_id, entry_id) AS subject_id
 FROM line_amounts
 UNION ALL

@@ -1,7 +1,7 @@
 -- One row per completed request with recorded amounts: the gross fiat amount, the fee, the coins and, for an
--- on-ramp, the fiat amount that lines paid (`sent`). If lines paid less than the gross amount, `request_legs`
--- posts the difference, because a completed on-ramp has nothing in transit. If no line is known to have paid,
--- the paying line is in suspense, and `sent` is the gross amount.
+-- on-ramp, the fiat amount that lines paid (`sent`, at most the gross amount). If lines paid less than the
+-- gross amount, `request_legs` posts the difference, because a completed on-ramp has nothing in transit. If no
+-- line is known to have paid, `sent` is the gross amount, because the line that paid is in suspense.
 SELECT
     r.entry_no, r.request_id, r.completed_on, r.reference, r.ramp_type = 'ON_RAMP' AS is_on_ramp,
     r.fiat_currency AS fiat,

@@ -1,6 +1,7 @@
 -- This step is a view: its rows are not stored.
 -- One row per leg (posting) of a completed request's journal entry. Fiat becomes coins, or coins become fiat
--- that is owed to us. The fiat and the coins are each posted against the role `conversion`.
+-- that is owed to us. The fiat and the coins are each posted against the role `conversion`. The fee has its
+-- own role, and so has the amount that lines paid less than the gross amount of an on-ramp.
 SELECT
     entry_no, 1 AS part, 0 AS place, 'on-ramp in transit' AS role, '' AS account, fiat AS currency, -sent AS amount,
     request_id AS subject_id

@@ -1,6 +1,6 @@
 -- This step is a view: its rows are not stored.
--- One row per pair of a line that pays several expectations and one of them, with its share of the line and the
--- role to which the share is posted.
+-- One row per pair of a line that pays several expectations and one of these expectations, with its share of
+-- the line and the role to which the share is posted.
 SELECT
     l.entry_no, s.place, l.currency, s.expectation_id,
     CASE

@@ -1,6 +1,6 @@
 -- One row per request that may have had money in transit at the beginning of the month that starts on $first.
--- For an on-ramp, lines had paid for it, and it was not completed. For an off-ramp, it was completed. `moved`
--- is the amount of its lines before the month.
+-- For an on-ramp, lines had paid for it, and it was not completed. For an off-ramp, it was completed, even if
+-- it was paid out. `moved` is the amount of its lines before the month.
 WITH allocated AS (
     SELECT a.expectation_id, CAST(sum(a.amount) AS DECIMAL(38, 18)) AS amount,
         min(e.booking_date) AS since

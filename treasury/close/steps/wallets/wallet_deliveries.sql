@@ -1,4 +1,5 @@
--- One row per request among $ids that delivers its coins to a company wallet (outside the service).
+-- One row per request among $ids that delivers its coins to a company wallet outside the service: its wallet
+-- address is not that of a wallet at the service.
 SELECT id, payment_reference AS reference, company_wallet_address AS address,
     company_wallet_chain AS chain, crypto_currency AS asset, crypto_amount AS amount,
     blockchain_transaction_hash AS hash, approved_at, completed_at

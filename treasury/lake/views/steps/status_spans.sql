@@ -1,6 +1,6 @@
 -- One row per uninterrupted period that a record spent in one status. `event_steps` has the statuses from
 -- events, `observed_rows` the stored versions of the records, and `commits` the times at which records were
--- observed. Versions are read only for records without such events.
+-- observed. Versions are read only for records without rows in `event_steps`.
 WITH recorded AS (
     SELECT id, entered_at, coalesce(status, 'not told') AS status, 'events' AS known_from,
         entered_at AS entered_after

@@ -1,5 +1,5 @@
--- One row per debit booked on or after the day $since, with each field in which a bank may name a payment file.
--- `is_certain`: the statement is proved, and the debit is not a return and has no identical line.
+-- One row per debit booked on or after the day $since, with each field in which a bank may name a payment
+-- file. `is_certain`: the statement is proved, and the debit is not a return and has no identical line.
 SELECT e.entry_id, e.booking_date, e.amount, coalesce(e.currency, s.currency) AS currency,
     upper(replace(e.account, ' ', '')) AS account, e.message_id, e.payment_information_id,
     e.end_to_end_id, array_to_string(e.structured_references, chr(10)) AS creditor_reference,

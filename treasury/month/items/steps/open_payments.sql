@@ -1,4 +1,6 @@
--- One row per transfer to others that began before the time $end and is not settled.
+-- One row per transfer that is neither completed nor failed, and that began before the time $end. Transfers
+-- between two accounts of the service are excluded. A transfer began when it was created or, if this is not
+-- recorded, when it was first seen.
 SELECT t.id, t.kind, t.status, coalesce(t.fiat_amount, t.amount) AS amount,
     CASE WHEN t.fiat_amount IS NULL THEN t.asset ELSE t.fiat_currency END AS currency,
     coalesce(t.created_at, t.first_seen_at) AS began_at,

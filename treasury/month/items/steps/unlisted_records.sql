@@ -1,4 +1,5 @@
--- One row per request or transfer that began before the time $end, if its service no longer lists it.
+-- One row per request or transfer that the service no longer lists, if it began before the time $end. A
+-- transfer without a time of creation began when it was first seen.
 SELECT 'request' AS subject, id, coalesce(payment_reference, id) AS name, status, vanished_at,
     CASE WHEN ramp_type = 'ON_RAMP' THEN fiat_amount ELSE crypto_amount END AS amount,
     CASE WHEN ramp_type = 'ON_RAMP' THEN fiat_currency ELSE crypto_currency END AS currency,

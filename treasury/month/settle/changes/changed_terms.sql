@@ -1,6 +1,7 @@
--- One row per changed fact on which settled lines (lines of closed months that matching no longer reads)
--- depend: the proof of a statement, the details of a virtual account, or a decision about a settled line. Added
--- records are detected elsewhere, by the number of stored rows.
+-- One row per changed fact on which settled lines depend: the proof of a statement, the details of a virtual
+-- account, or a decision about a settled line. (A settled line belongs to a closed month, and matching no
+-- longer reads it.) A removed fact is a change, and so is a new decision about a settled line. New statements
+-- and virtual accounts are not listed. A changed decision has two equal rows.
 SELECT 'statement' AS what, s.statement_id AS id
 FROM settled_statements AS s
 LEFT JOIN counted_statements AS t ON t.statement_id = s.statement_id AND t.proof_state = s.proof_state

@@ -1,4 +1,5 @@
--- One row per virtual account, with its details as one text, which is compared with the text at settlement.
+-- One row per virtual account, with its details as one text. The text is compared with that of the day on
+-- which months were settled.
 SELECT
     id,
     concat_ws(

@@ -1,8 +1,9 @@
--- One row per settled line (a line of a closed month that matching no longer reads) that an unsettled line may
--- bring back, with the settled line's request. There are two cases:
+-- One row per settled line that an unsettled line may bring back, with the settled line's request. (A settled
+-- line belongs to a closed month, and matching no longer reads it.) There are two cases:
 -- - The unsettled line is marked as a return or accepted by a person, and states the settled line's reference.
--- - The settled line paid a request, and the unsettled line has the same account, amount and counterparty in
---   the other direction, at most `window_days` later.
+--   A placeholder such as NOTPROVIDED is no reference.
+-- - The settled line paid a request, and the unsettled line has the same account, currency, amount and
+--   counterparty in the other direction. It has the same booking day or follows by at most `window_days`.
 SELECT s.entry_id, s.expectation_id
 FROM settled_lines AS s
 JOIN (

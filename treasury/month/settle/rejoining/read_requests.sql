@@ -1,6 +1,9 @@
--- One row per settled request (of a closed month) to which an unsettled record may refer. The record is a text
--- that may contain the request's code or a code one slip (typing error) away, a decision, a second use of its
--- transaction hash, or a newer event of the service.
+-- One row per settled request (of a closed month) to which an unsettled record may refer. There are four
+-- cases:
+-- - An unsettled line has a text that may contain the request's code, or a code one slip (typing error) away.
+-- - A decision about an unsettled line names the request.
+-- - Another record has the request's transaction hash.
+-- - The service has a new event of the request.
 SELECT s.expectation_id
 FROM settled_requests AS s
 JOIN (

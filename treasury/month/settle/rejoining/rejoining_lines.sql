@@ -1,5 +1,5 @@
--- One row per settled line (of a closed month) that takes part in matching again, with its request. Either the
--- line may have been returned, or its request takes part in matching again.
+-- One row per settled line (of a closed month) that takes part in matching again, with its request. Either an
+-- unsettled line may bring it back, or its request takes part in matching again.
 SELECT entry_id, expectation_id FROM concerned_lines
 UNION
 SELECT l.entry_id, l.expectation_id

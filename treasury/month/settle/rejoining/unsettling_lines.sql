@@ -1,4 +1,4 @@
--- One row per settled line with a different result, now that it takes part in matching again, for example
+-- One row per settled line that takes part in matching again and now has a different result, for example
 -- because its money was returned. If there are any rows, matching reads all records, because other matches may
 -- depend on these lines.
 SELECT l.entry_id

@@ -1,7 +1,7 @@
--- One row per line that every run of matching must read, even after its month is closed, because it depends on
--- other lines. There are four cases:
+-- One row per line that every run of matching must read, even after its month is closed, because other lines
+-- depend on it or it depends on them. There are four cases:
 -- - The line is a return, or a return may bring it back.
--- - The line pays several expectations, or pays one in another way than by a whole or structured reference.
+-- - The line pays several expectations, or the reference that matched it is split or written another way.
 -- - The counterparty of the line is an account of our own.
 -- - The line is the first of its account, by id.
 SELECT entry_id FROM marked_returns

@@ -1,6 +1,9 @@
--- One row per line on our own bank accounts, booked by the end of the closed months, that needs no further
--- action, so that later runs of matching need not read it. There are two cases: the line pays, with its whole
--- amount, the only request that it names; or it is excluded from matching and names no request.
+-- One row per line that needs no further action, so that later runs of matching need not read it. The line is
+-- on one of our own bank accounts, and its booking day and value date are not after the closed months. It is
+-- booked, is not marked as a return, is not in `entangled_lines`, and its statement does not fail its proof.
+-- There are two cases:
+-- - The line pays, with its whole amount, the only expectation that it names.
+-- - The line is excluded from matching and names no expectation.
 SELECT
     l.entry_id, b.statement_id, l.account, l.currency, l.direction, l.amount, l.booking_date, p.party,
     nullif(upper(trim(l.end_to_end_id)), '') AS reference,

@@ -1,5 +1,5 @@
--- One row per settled line of a request that states its counterparty. Matching learns from this line who pays
--- for whom.
+-- One row per settled line of a request that states the account or name of its counterparty. Matching learns
+-- from this line who pays for whom.
 SELECT
     l.entry_id, l.expectation_id, l.booking_date, l.amount, l.account, l.currency, l.direction, b.counterparty_account,
     b.counterparty_name, b.remittance, e.counterparty_account AS owner_account, e.counterparty_name AS owner_name

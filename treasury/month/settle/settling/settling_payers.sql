@@ -1,5 +1,5 @@
--- One row per pair of a payer's account and a settled request for which this account is known, with at most two
--- requests per account. Two requests already show that the account pays for several.
+-- One row per pair of a payer's account and a settled request for which this account is known. Only the first
+-- two requests of each account are included, because two already show that the account pays for several.
 SELECT k.party, k.expectation_id AS owner, k.since
 FROM (
     SELECT expectation_id, party, min(since) AS since

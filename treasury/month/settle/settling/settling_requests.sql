@@ -1,7 +1,10 @@
 -- One row per ramp request that was finished by the end of the closed months and has not changed since. There
--- are two cases: the request was completed, and lines in `settleable_lines` paid exactly its amount; or it was
--- stopped, and no money was paid for it. Requests with a transaction hash that is used twice or has a problem
--- are excluded.
+-- are two cases:
+-- - The request was completed, and lines in `settleable_lines` paid exactly its amount.
+-- - The request was stopped, and no money was paid for it.
+--
+-- A request is excluded if the service no longer lists it, if another line belongs to it, if its money was
+-- returned, or if its transaction hash is used twice or has a problem.
 SELECT e.expectation_id, k.code, e.code AS written_code, e.amount, e.currency, e.direction, e.opened_at, e.status,
     substr(md5(h.hash_key), 1, 16) AS hash_digest
 FROM expectations AS e

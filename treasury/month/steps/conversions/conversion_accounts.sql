@@ -1,6 +1,7 @@
 -- One row per combination of an account of the service, a coin and a currency, if virtual accounts of this
--- account convert the currency to the coin. It has the state of the holder's verification and the time of the
--- last observed balance.
+-- account convert the currency to the coin. `kyc_status` is the state of the holder's verification. If the
+-- account states none, it is the state of one of the account's parties, of an unverified party if there is
+-- one. `observed_at` is the time of the last observed balance of the account in any coin.
 SELECT
     v.account_id,
     v.target_cryptocurrency AS asset,

@@ -1,8 +1,12 @@
--- One row per pair of a credit that may become coins and an account of the service (with coin and currency) to
--- which the credit belongs. The credit is matched to a virtual account of this account, or reached the IBAN of
--- one and waits for a person's decision. A credit that a person assigned elsewhere or ignored is also listed
--- for the account with the IBAN that it reached, because it may have become coins there. Returned credits are
--- excluded.
+-- One row per pair of a credit on the provider's account that may become coins, and an account of the service
+-- (with coin and currency) to which the credit belongs. There are three cases:
+-- - The credit is matched to a virtual account of this account. The amount is the share of this virtual
+--   account.
+-- - The credit reached the IBAN of a virtual account of this account and waits for a person's decision.
+-- - A person ignored the credit or assigned it elsewhere, but it reached this IBAN. It may have become coins
+--   here (`decided otherwise`).
+--
+-- Credits with the outcome `returned` are excluded, and so are credits with a class in the last two cases.
 SELECT
     v.account_id, v.target_cryptocurrency AS asset, v.currency, min(v.reference_code) AS reference,
     l.entry_id, l.booking_date, CAST(sum(s.amount) AS DECIMAL(38, 18)) AS amount, l.outcome, l.is_instant,

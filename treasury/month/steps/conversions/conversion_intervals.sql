@@ -1,6 +1,8 @@
--- One row per interval between two balance observations in which coins came or went that no transfer explains
--- (`converted`). This amount is closing - opening - known in + known out. The last interval of each balance,
--- and intervals with incomplete observations, are always included.
+-- One row per interval between two consecutive observations of an account's balance in a coin, if coins came
+-- or went that no known movement explains (`converted`). This amount is closing - opening - known in + known
+-- out. The last interval of each balance, and intervals with incomplete observations, are always included. An
+-- interval is incomplete if an observation lacks the balance of a wallet or has fewer wallets than the one
+-- before, or if a movement between them has no amount.
 SELECT
     account_id, asset, opened_at, closed_at, opening, closing, known_in, known_out,
     CAST(closing - opening - known_in + known_out AS DECIMAL(38, 18)) AS converted,

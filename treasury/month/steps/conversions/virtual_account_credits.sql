@@ -1,6 +1,6 @@
 -- One row per virtual account, with the number and sum of the month's credits that are matched to it. If a
--- person divided a line, only this account's share is added. If reports of the provider's account do not cover
--- the month, `proof` is NOT PROVABLE.
+-- line pays several expectations, only this account's share is added. If the reports of any provider account
+-- do not prove the whole month, `proof` is NOT PROVABLE.
 SELECT
     v.id AS virtual_bank_account_id,
     v.name,

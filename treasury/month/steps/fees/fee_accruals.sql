@@ -1,5 +1,5 @@
--- One row per request that was not completed by the month's end although its money was in transit then, with
--- its fee.
+-- One row per request that was not completed by the month's end although its money or coins were in transit
+-- then, with its fee.
 SELECT
     r.id AS request_id,
     r.payment_reference AS reference,

@@ -1,5 +1,6 @@
 -- One row per request that was completed in the month (in the reporting time zone), with its fee. The tier is
--- set only if exactly one tier of the current fee table has the request's direction and percentage.
+-- named only if exactly one tier of the current fee table has the request's direction and percentage.
+-- Otherwise it is `tier not determinable`.
 SELECT
     r.id AS request_id,
     r.payment_reference AS reference,

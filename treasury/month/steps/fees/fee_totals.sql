@@ -1,5 +1,6 @@
--- One row per direction, fiat currency, coin, tier and percentage, with the sums of the requests and their
--- fees. Amounts are in the row's fiat currency.
+-- One row per direction, fiat currency, coin, tier and percentage, with the number of requests in
+-- `fee_requests`, the sums of their amounts and fees, and the number of requests without a fee. Amounts are in
+-- the row's fiat currency.
 SELECT
     ramp_type, fiat_currency, crypto_currency, tier, fee_percentage,
     count(*) AS requests,

@@ -1,7 +1,7 @@
--- One row per stored bank line of a declared account, as matching reads it. A credit on the provider's account
--- belongs to the virtual IBAN that it reached, a debit to the virtual IBAN that it left. Superseded lines,
--- lines of withdrawn statements and lines with the amount 0 are excluded. If the bank states no currency, the
--- account's declared currency is used.
+-- One row per stored bank line of a declared account, as matching reads it. If a credit reached a virtual
+-- IBAN, or a debit left one, this IBAN is the line's `account`. Superseded and withdrawn lines, lines of
+-- withdrawn statements, and lines with the amount 0 are excluded. If the bank states no currency, the
+-- account's only declared currency is used.
 SELECT
     e.entry_id,
     e.statement_id,

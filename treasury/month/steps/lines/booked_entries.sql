@@ -1,6 +1,6 @@
--- One row per booked line of a declared account, from which balances are calculated. Included are all lines of
--- statements that touch the month, and lines of other statements from the first day of the month, or from an
--- earlier first day of these statements.
+-- One row per booked line of a declared account, from which balances are calculated. All lines of statements
+-- that touch the month are included. Lines of other statements are included from the first day of the month on
+-- or, if it is earlier, from the first day of the statements that touch the month.
 SELECT
     e.account AS statement_account, e.statement_id, coalesce(e.currency, s.currency, d.only_currency) AS currency,
     e.booking_date, e.direction, e.amount

@@ -1,6 +1,7 @@
 -- One row per line to which a class rule applies, with the first such rule. A line with a whole or structured
 -- reference has no class, because a rule must not hide a payment. A return has no class either. The payer of a
--- credit writes its text, so a credit is classed only by the bank's transaction code or the payer's account.
+-- credit writes its text, so a rule about texts applies to a credit only if it also requires the bank's
+-- transaction code or the payer's account.
 SELECT l.entry_id, r.name AS rule_name, r.line_class
 FROM (
     SELECT b.*

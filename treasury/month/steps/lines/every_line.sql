@@ -1,4 +1,5 @@
--- One row per booked bank line, with its outcome and the person who decided about it, if there is one.
+-- One row per booked bank line, with its outcome and the last person who accepted or ignored it, if there is
+-- one.
 SELECT
     l.entry_id,
     l.booking_date,

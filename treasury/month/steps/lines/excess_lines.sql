@@ -1,5 +1,5 @@
--- One row per matched line that exceeds the amount that its expectations received, with the part of the excess
--- that was not returned.
+-- One row per matched line of which a part was neither assigned to an expectation nor returned, with this
+-- part.
 SELECT
     l.entry_id, l.booking_date, l.direction,
     CAST(l.amount - coalesce(b.amount, 0) - l.matched_amount AS DECIMAL(38, 18)) AS amount,

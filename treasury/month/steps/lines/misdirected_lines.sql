@@ -1,5 +1,7 @@
--- One row per debit of ours that was paid for an on-ramp request in a wrong way: to a closed request, to
--- another account, twice, or otherwise in contradiction to the request.
+-- One row per debit of an own bank account that was paid for an on-ramp request in a wrong way: to a closed
+-- request, to another account, twice, or otherwise in contradiction to the request. `refunded_on` is the day
+-- of a credit that may be its return. `changed_on` is the day on which the request's account was changed, if
+-- the debit went to the earlier account.
 SELECT
     CASE
         WHEN l.outcome = 'duplicate' THEN 'PAID TWICE'

@@ -1,6 +1,10 @@
--- One row per completed request for which the bank shows no line, or less than the whole amount. The missing
--- line is a wire that we must have sent, or a payout that we must have received. Requests that were completed
--- before the first statement are excluded, except those of the month itself.
+-- One row per request completed by the month's end for which the bank shows no line, or less than the whole
+-- amount. The missing line is a wire that we must have sent, or a payout that we must have received. If the
+-- time of completion is unknown, the time of the last change or of the creation is used.
+--
+-- A request completed before the month is excluded if its completion is before the days that proved statements
+-- cover without a gap (`covered_from`), or if there are no such days. For an on-ramp, all own accounts in its
+-- currency must be covered; for an off-ramp, the account of the payout.
 SELECT
     r.id AS request_id, r.payment_reference AS reference, r.ramp_type, r.status,
     CAST(r.expected - coalesce(s.received, 0) AS DECIMAL(38, 18)) AS amount,

@@ -1,6 +1,7 @@
--- One row per debit of ours that may have been returned, with the day of the return. The debit is matched, a
--- conflict or a duplicate. The return is the first unmatched credit with the same account, amount and
--- counterparty, on or after the day of the debit.
+-- One row per debit of an own bank account that may have been returned, with the day of the return. The debit
+-- is matched, a conflict or a duplicate. The return is the first credit, on or after the day of the debit,
+-- with the same account, currency, amount and counterparty. It has no class and is not matched, ignored,
+-- returned or a duplicate.
 SELECT d.entry_id, min(c.booking_date) AS refunded_on
 FROM every_line AS d
 JOIN every_line AS c

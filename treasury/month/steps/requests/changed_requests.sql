@@ -1,5 +1,6 @@
--- One row per on-ramp request, if its amount was changed on or after the day of our wire, and now differs from
--- what we wired. `changed_as` is the service's own note of the change.
+-- One row per on-ramp request that our bank has paid, if its amount was changed on or after the day of the
+-- first payment, and now differs from the total of its lines. `changed_as` is the service's own note of the
+-- change.
 SELECT
     r.id AS request_id, r.payment_reference AS reference, r.ramp_type, r.status,
     l.received AS amount, r.fiat_currency AS currency, l.received_on AS since,

@@ -1,6 +1,6 @@
--- One row per currency, with the days that the statements of all own accounts cover without a gap. The days are
--- null if an account has no proved statement. `account` is an account without a proved statement or, if all
--- have one, the account with the earliest end of its statements.
+-- One row per currency, with the days that the statements of all own accounts in this currency cover without a
+-- gap. The days are null if one of these accounts has no proved statement. `account` is an account without a
+-- proved statement or, if all have one, the account with the earliest end of its statements.
 SELECT
     d.currency,
     CASE WHEN count(*) = count(c.covered_to) THEN max(c.covered_from) END AS covered_from,

@@ -1,7 +1,9 @@
 -- One row per request that waits for its funds, or was paid before its approval, with its state. The state is
--- PAY only if the statements of all own accounts in the currency have no gap from the approval to the last
--- finished TARGET day; otherwise the bank must be checked first. It is never PAY if the service calls the
--- deposit details inactive.
+-- PAY only under three conditions:
+-- - No line has paid or may have paid the request.
+-- - The statements of all own accounts in the currency cover, without a gap, the days from the approval to the
+--   last finished TARGET day. Otherwise the state is CHECK BANK.
+-- - The service does not call the deposit details inactive.
 SELECT
     CASE
         WHEN r.vanished_at IS NOT NULL THEN 'NOT LISTED'

@@ -1,6 +1,6 @@
--- One row per ramp request that the outcome of a line names, with facts about lines that are not matched to it:
--- debits that contradict it, pending lines, lines that may belong to it and need a decision, a debit that
--- reached the provider without its reference, and returns with their reason.
+-- One row per ramp request that the outcome of a line names, with facts about lines that are not matched to
+-- it: debits that contradict it, pending lines, lines that may belong to it and need a decision, a debit that
+-- reached the provider without its reference (`unnamed_on`), and returns of its money with their reason.
 SELECT
     o.expectation_id AS request_id,
     min(o.reason) FILTER (WHERE o.outcome = 'conflict' AND l.direction = 'DBIT') AS contradiction,

@@ -1,6 +1,10 @@
 -- One row per problem of a request's transaction hash, with the other record that shows it, if there is one.
--- The problems are: another request has the same hash; a transfer with this hash has another chain, asset or
--- amount; the hash has a form that is not valid on its chain.
+-- The problems are:
+-- - Another request has the same hash.
+-- - A transfer with this hash has another chain, asset or amount. Only the first of these differences is
+--   listed.
+-- - The hash has a form that is not valid on its chain. Only the chains that are named in the condition are
+--   checked.
 SELECT DISTINCT
     CASE
         WHEN o.request_id IS NOT NULL THEN 'HASH USED TWICE'

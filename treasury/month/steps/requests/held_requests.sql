@@ -1,5 +1,6 @@
--- One row per open request that the service holds: it is processing the request, has blocked it, still waits
--- for money although the bank shows a payment, or gives it an unknown status.
+-- One row per open request that the service holds. It has blocked the request, is processing it, has paid it
+-- out without completing it, still waits for money although the bank shows a payment, or gives it an unknown
+-- status.
 SELECT
     CASE
         WHEN r.status = 'BLOCKED' THEN 'BLOCKED'

@@ -1,5 +1,6 @@
--- One row per debit without a known purpose, with each field in which a bank may name a payment file. The debit
--- needs a decision, or a class rule excluded it, or its amount exceeds what it paid.
+-- One row per debit with a purpose that is not fully known, with each field in which a bank may name a payment
+-- file. The debit needs a decision; or a class rule excluded it, and no person did; or its amount exceeds what
+-- expectations received from it and what was returned.
 SELECT
     l.entry_id,
     l.booking_date,

@@ -1,6 +1,6 @@
--- One row per on-ramp request, with the money that had left for it by the month's end, up to its amount. Lines
--- that were returned after the month's end are included. For a request that ended after the month, lines that
--- only its final status contradicts are included too.
+-- One row per on-ramp request, with the money that had left for it by the month's end, up to its amount.
+-- Payments that were returned after the month's end are included. For a request that was open at the month's
+-- end and has ended since, debits that contradict only its present status are included too.
 SELECT
     p.request_id,
     min(p.booking_date) AS left_on,

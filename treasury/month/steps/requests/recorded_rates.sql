@@ -1,7 +1,7 @@
 -- One row per coin, currency and day, with the lowest and highest rate (fiat per coin) that the services
 -- recorded. Only pairs that virtual accounts convert are included. The rates are those of ramp requests and of
--- transfers that were requested in fiat. A transfer's rate is included only if rate times coins is the fiat
--- amount to the cent.
+-- transfers that were requested in fiat. A transfer's rate is included only if rate times coins differs from
+-- the fiat amount by at most 0.01.
 SELECT asset, currency, quoted_on, min(rate) AS lowest, max(rate) AS highest
 FROM (
     SELECT r.crypto_currency AS asset, r.fiat_currency AS currency,

@@ -1,7 +1,8 @@
 -- One row per pair of a status that a ramp request is known to have had and a record that shows it: a stored
 -- version of the request or an event. A version has the service's own time of the change, or else the time at
 -- which we saw it. STATUS_CHANGED events without another event at the same time are alternately a block (the
--- first, third and so on) and a release by the provider.
+-- first, third, fifth, seventh and ninth) and a release by the provider. The status after a release follows
+-- from the request's earlier events.
 SELECT v.id AS request_id, v.moment, v.status, 1 AS is_record, v.seen_at
 FROM (
     SELECT id, coalesce(updated_at, valid_from) AS moment, status, valid_from AS seen_at FROM ramp_requests

@@ -1,6 +1,6 @@
 -- One row per ramp request made by the month's end, with its status at the month's end, as far as it is known
--- now. `is_open`: it was open then. `has_ended`: it is not open today. `changed_on` is the day of its last
--- change after the month.
+-- now. `is_open`: it was open then. `has_ended`: it is not open today. `changed_on` is the day of the last
+-- record of its status after the month.
 SELECT
     r.id AS request_id,
     coalesce(t.status, r.status) AS status,

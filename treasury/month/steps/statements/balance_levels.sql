@@ -1,6 +1,6 @@
 -- One row for each observation of an account's balance in a coin, and one for each known movement of the coin.
--- Each has the sums of all known movements until then (`known_in`, `known_out`). The opening of a new account
--- counts as an observation of zero.
+-- Each has the sums of all known movements until then (`known_in`, `known_out`). If an account was created
+-- before its first observation in the coin, its creation counts as an observation of zero.
 SELECT
     account_id, asset, is_observed, moment, total, wallets, unread,
     CAST(sum(amount_in) OVER earlier AS DECIMAL(38, 18)) AS known_in,

@@ -1,6 +1,6 @@
 -- One row per instant payment with a value date in the month, if the bank booked it after the month, at the
--- latest on the next business day. The money was on the account at the month's end, but the bank's closing
--- balance does not contain it.
+-- latest on the next business day. The money had already reached or left the account at the month's end, but
+-- the bank's closing balance does not show this. Lines with a class are excluded.
 SELECT
     l.entry_id, l.statement_account, l.direction, l.amount, l.currency, b.value_date, l.booking_date,
     l.expectation_id, l.reference, l.counterparty_name

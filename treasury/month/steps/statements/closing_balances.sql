@@ -1,6 +1,7 @@
--- One row per declared account, with its balance at the end of the month. It is the closing balance of the
--- statement that ends nearest to the month's end (if possible, not before it), less the lines in this balance
--- that were booked after the month.
+-- One row per declared account and currency, with its balance at the end of the month. It is the closing
+-- balance of the statement that ends nearest to the month's end (if possible, not before it), without the
+-- lines in this balance that were booked after the month. An account has no row if no statement of the month
+-- states a closing balance.
 --
 -- Lines of other statements are in this balance if they were booked by its day. If another statement opened
 -- with the same balance on that day, its lines of that day are not in it.

@@ -1,5 +1,6 @@
--- One row per statement that is not withdrawn. `proof_state` is `holds` or `fails`, or `none` if the bank does
--- not state the balances that a proof needs.
+-- One row per statement that is not withdrawn. `proof_state` is `holds` or `fails`. It is `none` if the bank
+-- does not state the balances that a proof needs, or states an interim balance of a day on which more may be
+-- booked.
 SELECT
     s.*,
     CASE

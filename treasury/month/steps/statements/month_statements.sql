@@ -1,7 +1,8 @@
 -- One row per statement of a declared account that touches the month, with the account's declared currency.
--- `is_declared`: the account is declared in the statement's own currency. The first day is the one that the
--- bank states, or else the day after the opening balance. `speaks_against` marks the statement that is named
--- first if the month is not proved. Movement reports without balances are excluded.
+-- `is_declared`: the account is declared in the statement's own currency, or the statement states none. The
+-- first day is the one that the bank states, or else the day after the opening balance, but not after the
+-- closing balance. `speaks_against` marks the statement that is named first if the month is not proved.
+-- Movement reports without balances are excluded.
 SELECT
     f.account, coalesce(d.currency, f.currency) AS currency, d.currency IS NOT NULL OR s.currency IS NULL AS is_declared,
     s.statement_id, s.file_name, s.opening_balance, s.closing_balance, s.sequence_number, s.proof, s.proof_state,

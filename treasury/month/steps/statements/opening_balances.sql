@@ -1,6 +1,7 @@
--- One row per declared account, with its balance at the beginning of the month. It is the opening balance of
--- the statement that begins nearest to the month's beginning (if possible, not after it), plus the lines after
--- this balance that were booked before the month.
+-- One row per declared account and currency, with its balance at the beginning of the month. It is the opening
+-- balance of the statement that begins nearest to the month's beginning (if possible, not after it), together
+-- with the lines after this balance that were booked before the month. An account has no row if no statement
+-- of the month states an opening balance.
 --
 -- Lines of other statements are after this balance if they were booked from its day on. If another statement
 -- closed with the same balance on that day, its lines of that day are not after it.

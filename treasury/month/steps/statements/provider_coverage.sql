@@ -1,5 +1,5 @@
--- One row per currency, with the days that the reports of all provider accounts cover without a gap. The days
--- are null if an account has no proved report.
+-- One row per currency, with the days that the reports of all provider accounts in this currency cover without
+-- a gap. The days are null if one of these accounts has no proved report.
 SELECT
     d.currency,
     CASE WHEN count(*) = count(c.covered_to) THEN max(c.covered_from) END AS covered_from,

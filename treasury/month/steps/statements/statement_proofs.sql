@@ -1,6 +1,6 @@
--- One row per declared account, with its statements and balances of the month. `covered_to` is the last day of
--- the proved statements that follow each other without a gap, `missing_from` the first day that is not covered.
--- `complete`: no statement fails its proof, and proved statements cover the whole month.
+-- One row per declared account and currency, with its statements and balances of the month. `covered_to` is
+-- the last day of the proved statements that follow each other without a gap, `missing_from` the first day
+-- that is not covered. `complete`: no statement fails its proof, and proved statements cover the whole month.
 SELECT
     d.account,
     d.name,

@@ -1,5 +1,5 @@
--- One row per transfer between two accounts of the service, if it was made in the month, is still open, or is
--- contradicted by an observed balance. Failed transfers are excluded.
+-- One row per transfer between two accounts of the service that was made by the month's end, if it was made in
+-- the month, is still open, or is contradicted by an observed balance. Failed transfers are excluded.
 SELECT
     t.id AS transfer_id, t.status, t.asset, t.amount,
     t.sender_account_id, t.receiver_account_id,

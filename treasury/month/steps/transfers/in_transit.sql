@@ -1,5 +1,10 @@
--- One row per request, if its money or coins had left one side and not reached the other at the month's end.
--- `may_have_arrived_on` is the day of a line that may be the arrival and needs a decision.
+-- One row per request, if its money or coins had left one side and not reached the other at the month's end:
+-- - For an on-ramp, our bank had paid for it, and it was not completed.
+-- - For an off-ramp, its transaction hash had been given to the service, and no line booked by then is matched
+--   to it.
+--
+-- Requests that were stopped by the month's end are excluded. `may_have_arrived_on` is the day of a line that
+-- may be the arrival and needs a decision.
 SELECT
     'on-ramp, debited and not delivered' AS what,
     r.payment_reference AS reference,

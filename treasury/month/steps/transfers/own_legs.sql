@@ -1,5 +1,6 @@
--- One row per leg of a transfer between two own bank accounts: a line with another own account as its
--- counterparty, which is not matched.
+-- One row per leg of a transfer between two own bank accounts: a line on an own bank account that has an own
+-- bank account as its counterparty, and is not matched (its outcome is `ignored`, `suggested` or
+-- `unreferenced`).
 SELECT
     l.entry_id, l.direction, l.currency, l.amount, l.booking_date, l.is_instant,
     CASE l.direction WHEN 'DBIT' THEN l.account ELSE l.counterparty_account END AS from_account,

@@ -1,6 +1,7 @@
--- One row per pair of a leg out and a leg in of a transfer between own bank accounts. Legs of the same day are
--- paired first (`own_same_day`). Then the others are paired in order of booking, if the leg in follows within a
--- week.
+-- One row per pair of a leg out and a leg in of a transfer between own bank accounts, with the same accounts,
+-- currency and amount. Legs of the same day are paired first (`own_same_day`). Then the first of the other
+-- legs out is paired with the first of the other legs in, and so on. Such a pair is kept only if the leg in
+-- follows within a week.
 SELECT out_id, in_id
 FROM own_same_day
 UNION ALL

@@ -1,5 +1,5 @@
--- One row per pair of a leg out and a leg in of the same day, accounts and amount. The first leg out is paired
--- with the first leg in, and so on.
+-- One row per pair of a leg out and a leg in with the same day, accounts, currency and amount. The first leg
+-- out, by id, is paired with the first leg in, and so on.
 SELECT o.entry_id AS out_id, i.entry_id AS in_id
 FROM (
     SELECT *, row_number() OVER (

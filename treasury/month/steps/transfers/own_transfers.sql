@@ -1,5 +1,5 @@
--- One row per transfer between two own bank accounts, with its legs. If a leg is missing, the row has the days
--- that the statements of its account cover.
+-- One row per transfer between two own bank accounts, with its legs. If a leg is missing, `covered_from` and
+-- `covered_to` are the days that the statements of its account cover.
 SELECT
     o.entry_id AS out_id, i.entry_id AS in_id,
     coalesce(o.from_account, i.from_account) AS from_account,

@@ -1,6 +1,6 @@
 -- One row per completed transfer, with the time of its completion. It is the earliest time of a stored version
--- with the status COMPLETED: the service's own time or, if it states none, the time at which we first saw the
--- transfer.
+-- with the status COMPLETED. The time of a version is the service's time of the last change or else of the
+-- creation or, if it states neither, the time at which we first saw the transfer.
 SELECT
     t.id AS transfer_id, t.kind, t.sender_account_id, t.receiver_account_id, t.chain, t.asset, t.amount,
     min(v.moment) AS settled_at

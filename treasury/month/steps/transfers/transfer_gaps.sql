@@ -1,6 +1,6 @@
 -- One row per completed transfer between accounts of the service that a balance contradicts: between two
--- observations, the change that no movement explains is exactly the transfer's amount. Either the sender still
--- has the amount, or the receiver lacks it.
+-- observations, the change that no movement explains is exactly the transfer's amount. The sender still has
+-- the amount, or the receiver lacks it, or both.
 SELECT transfer_id, max(sender_kept_it) AS sender_kept_it, max(receiver_lacks_it) AS receiver_lacks_it
 FROM (
     SELECT m.transfer_id, 1 AS sender_kept_it, 0 AS receiver_lacks_it

@@ -1,6 +1,6 @@
 -- This step is a view: its rows are not stored.
--- One row per pair of a record that can be traced and a name by which it is found: the letters and digits of
--- its reference, id, account or transaction hash.
+-- One row per pair of a record (request, transfer, virtual account or bank line) and a name by which it is
+-- found: the letters and digits of its reference, id or transaction hash, or an account of a line.
 SELECT 'request' AS kind, id, 'reference' AS found_by, regexp_replace(upper(payment_reference), '[^0-9A-Z]', '', 'g') AS name
 FROM ramp_requests WHERE payment_reference IS NOT NULL
 UNION ALL

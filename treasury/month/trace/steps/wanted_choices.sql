@@ -1,5 +1,6 @@
 -- One row per record in the table `wanted`, with the date, amount and description that a person sees when
--- choosing among several. A virtual account is replaced by its lines. Lines of a wanted request are excluded.
+-- choosing among several. A virtual account is replaced by the lines that are assigned to it or reached its
+-- IBAN. Lines of a wanted request are excluded.
 SELECT c.kind, c.id, c.happened_on, c.amount, c.currency, c.says
 FROM trace_choices AS c
 LEFT JOIN every_line AS l ON l.entry_id = CASE WHEN c.kind = 'line' THEN c.id END

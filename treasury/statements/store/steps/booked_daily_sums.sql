@@ -1,4 +1,4 @@
--- One row per account, currency and day with booked lines: their sum, debits negative.
+-- One row per account, currency and day with booked lines, with their sum, in which debits are negative.
 SELECT
     e.account, coalesce(e.currency, s.currency) AS currency, e.booking_date,
     CAST(sum(CASE e.direction WHEN 'CRDT' THEN e.amount ELSE -e.amount END) AS DECIMAL(38, 18)) AS moved

@@ -1,7 +1,8 @@
--- One row per pair of a row of a new export and a stored movement that may be the same movement although its
--- day differs, by at most $days. Amount and direction are equal. The balance after the movement is equal too
--- or, if one of them states no balance, the texts are equal. Of several equal rows, the first row is paired
--- with the first movement, and so on.
+-- One row per pair of a row of a new CSV export and a stored movement that may be the same movement although
+-- its day differs, by at most $days. Neither has a counterpart on its own day. Account, currency, amount,
+-- direction and status are equal, and their bank references do not differ. The balance after the movement is
+-- equal too or, if one of them states no balance, the texts are equal. Of several equal rows, the first row is
+-- paired with the first movement, and so on.
 WITH unmatched AS (
     SELECT k.file, NULL AS place, k.* EXCLUDE (file, place)
     FROM known_exports AS k

@@ -1,5 +1,6 @@
--- One row per stored movement that has no bank reference and is missing in the new export, if the export has a
--- row of the same day and amount with other texts.
+-- One row per movement of an earlier CSV export that has no bank reference and is missing in the new export,
+-- if the new export has a row of the same account, currency, day, direction and amount with other texts and
+-- without a bank reference.
 SELECT DISTINCT ON (k.entry_id) k.*
 FROM known_exports AS k
 SEMI JOIN (

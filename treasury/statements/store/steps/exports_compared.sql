@@ -1,5 +1,7 @@
--- One row per pair of a new and a stored export of the same account, currency and format, if their days overlap
--- or are at most $days apart, with the sum of their movements.
+-- One row per pair of a new CSV export and one that was stored or read before it, of the same account,
+-- currency and format. Both are proved, and their days overlap or are at most $days apart. `moved` is the sum
+-- of all known booked movements from the first to the last day of the two. A pair is excluded if any earlier
+-- movement on these days comes from an export that is not proved.
 WITH compared AS (
     SELECT b.statement_id, a.file AS known_file, a.statement_id AS known_statement_id,
         least(a.first_day, b.first_day) AS first_day, greatest(a.last_day, b.last_day) AS last_day,

@@ -1,5 +1,6 @@
--- One row per pair of exports for the same days, if the first has all rows of the second. So the second was
--- exported before the last day ended. File -1 means stored rows.
+-- One row per pair of exports for the same days (with the same statement id), if the first has all rows of the
+-- second. So the second was exported before the last day ended, unless their rows are the same. File -1 means
+-- stored rows.
 WITH versions AS (
     SELECT file, statement_id, entry_id FROM came SEMI JOIN exports USING (statement_id)
     UNION ALL

@@ -1,6 +1,7 @@
 -- One row per statement that lacks movements after statement $id is withdrawn. It belongs to the same account,
--- and $id has movements on its days. Either some of its movements are stored only with $id, or they are
--- superseded because $id was decisive for them.
+-- and $id has movements on its days. Either some of its movements are stored only with $id, or movements of
+-- these days are superseded because $id was decisive for them. The second case exists only if one of the two
+-- is a report of movements (camt.052, camt.054, MT942), or the statement is a CSV export.
 WITH gone AS (
     SELECT booking_date FROM statement_entries WHERE vanished_at IS NULL AND statement_id = $id
 ), others AS (

@@ -1,5 +1,6 @@
--- One row per incoming row of a report or an export that is not stored itself, if it has texts about its
--- payment that the stored row with the same id lacks.
+-- One row per incoming row of a report or a CSV export that is not stored itself, if it has texts about its
+-- payment and the stored row with the same id has none. A row that only names the counterparty gives its texts
+-- only to a row without a counterparty.
 WITH wordless AS (
     FROM chosen_wordless
     UNION ALL

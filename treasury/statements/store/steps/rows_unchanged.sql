@@ -1,5 +1,5 @@
--- One row per incoming row that is stored already: exactly one stored row has the same content, and it is equal
--- and in the same statement.
+-- One row per incoming row that is stored already: exactly one stored row has the same content, and it is
+-- equal and in the same statement. Rows of statements in `looked_at` (see `rows_alone`) are excluded.
 SELECT m.place
 FROM mine AS m
 JOIN theirs AS t ON t.entry_id = m.entry_id AND t.statement_id = m.statement_id

@@ -1,7 +1,7 @@
--- One row per holder, coin and transaction hash, if coins moved with this hash before the month's end but count
--- after it, or the other way round. Coins count when their request or transfer completes. `quantity` is what
--- has to be added to the counted coins to get the holder's coins at the month's end. A holder is an account of
--- ours at the service or a company wallet.
+-- One row per holder, coin and transaction hash, if coins moved with this hash before the month's end but
+-- count after it, or the other way round. Coins count when their request or transfer completes. `quantity` is
+-- what has to be added to the counted coins to get the holder's coins at the month's end. A holder is an
+-- account of ours at the service or a company wallet.
 SELECT
     m.coin, m.holder, m.hash, c.reference,
     CAST(sum(CASE WHEN m.moment < a.month_end THEN m.quantity ELSE -m.quantity END) AS DECIMAL(38, 18)) AS quantity

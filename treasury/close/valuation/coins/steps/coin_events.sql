@@ -1,8 +1,8 @@
--- One row per acquisition, disposal or transfer of coins that is proved and completed by the month's end. Each
--- event has one row: a request, a transfer without a request, a movement on a chain with neither, or a gas
--- payment. `consideration` is null if no service recorded a price. A holder (an account of ours at the service,
--- or a company wallet) is null if the coins came from or went to others, or if it is unknown. The kind `untold`
--- is a transfer with an unknown other side, which may be ours.
+-- One row per acquisition, disposal or transfer of coins that was completed by the month's end. An event is a
+-- request, a transfer without a request, a movement on a chain with neither, or a gas payment. `consideration`
+-- is null if no service recorded a price. A holder (an account of ours at the service, or a company wallet) is
+-- null if the coins came from or went to others, or if it is unknown. The kind `untold` is a transfer with an
+-- unknown other side, which may be ours.
 SELECT
     'request:' || q.request_id AS event_id, 'conversion' AS contra, q.coin, q.quantity, q.moment, q.happened_on,
     CASE WHEN q.is_on_ramp THEN 'acquired' ELSE 'disposed' END AS kind,

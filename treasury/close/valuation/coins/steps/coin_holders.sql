@@ -1,5 +1,6 @@
--- One row per address of the company, with its holder: the id of the service's account, or the address itself
--- for a company wallet.
+-- One row per address of the company, with its holder: the id of the account for a wallet at the service, or
+-- the address itself for a company wallet. Company wallets are those that the service lists, those of
+-- requests, and those with evidence.
 SELECT address, min(holder) AS holder
 FROM (
     SELECT lower(address) AS address, account_id AS holder FROM wallets WHERE address IS NOT NULL

@@ -1,5 +1,5 @@
--- One row per movement of coins that an explorer export lists, with the holders on both sides. A holder is null
--- if it is not ours.
+-- One row per movement of coins that an explorer export lists, with the holders on both sides. A holder is
+-- null if the address is not ours.
 SELECT
     m.movement_id, m.asset AS coin, m.amount AS quantity, m.moved_at AS moment,
     CAST(m.moved_at AT TIME ZONE a.zone AS DATE) AS happened_on,

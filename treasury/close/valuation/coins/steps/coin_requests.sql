@@ -1,5 +1,6 @@
--- One row per completed ramp request, with the hash of its coins. The consideration of an on-ramp (its cost) is
--- null if its fee is not recorded.
+-- One row per completed ramp request, with its transaction hash. `consideration` is the gross fiat amount of
+-- an off-ramp, and the gross fiat amount less the fee of an on-ramp. It is null for an on-ramp without a
+-- recorded fee.
 SELECT
     r.id AS request_id, r.ramp_type = 'ON_RAMP' AS is_on_ramp,
     coalesce(nullif(r.payment_reference, ''), r.id) AS reference,

@@ -1,6 +1,7 @@
 -- One row per transaction hash and coin of a request or, if no request has them, of a transfer, with the time
--- of its completion (`moment`). The time is null while the record is open. Coins that moved with the hash count
--- at this time, and not at the time of the chain or of the account. Failed and stopped records are excluded.
+-- of its completion (`moment`). If several records have them, it is the last of their times. The time is null
+-- while one of them is open. Coins that moved with the hash count at this time, and not at the time of the
+-- chain or of the account. Failed and stopped records are excluded.
 SELECT
     c.hash, c.coin, c.is_request, min(c.reference) AS reference,
     CASE WHEN count(*) = count(c.moment) THEN max(c.moment) ELSE NULL END AS moment

@@ -1,7 +1,7 @@
 -- One row per request that had no money at the provider any more when the month began. It was completed before
--- the month, and its transaction hash raises no problem. For an on-ramp, all debits, and their returns if there
--- are any, were booked before the month, and no debit is in doubt. For an off-ramp, the bank had shown at least
--- its net amount.
+-- the month, and its transaction hash raises no problem. For an on-ramp, all debits, and their returns if
+-- there are any, were booked before the month, and no debit is in doubt. For an off-ramp, the bank had shown
+-- at least its net amount before the month, and no payout is later or in doubt.
 SELECT r.id AS request_id
 FROM ramp_requests AS r
 CROSS JOIN asked AS a

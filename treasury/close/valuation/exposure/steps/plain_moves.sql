@@ -1,7 +1,7 @@
 -- One row per time, rank, kind of money and currency, with the sum by which the requests of `plain_requests`
--- changed the money at the provider. A request's coins count from their sending to its completion. Then its net
--- amount counts until it is paid out. `rank` orders changes at the same time: 0 for money that leaves, 1 for
--- money that continues in another form, 2 for money that arrives.
+-- changed the money at the provider. A request's coins count from their sending to its completion, if they
+-- were sent before it. Then its net amount counts until it is paid out. `rank` orders changes at the same
+-- time: 0 for money that leaves, 1 for money that continues in another form, 2 for money that arrives.
 SELECT moment, rank, kind, currency, CAST(sum(amount) AS DECIMAL(38, 18)) AS amount
 FROM (
     SELECT sent_at AS moment, 2 AS rank, 'crypto sent' AS kind, crypto_currency AS currency, crypto_amount AS amount

@@ -1,7 +1,14 @@
--- One row per off-ramp without exceptions that was paid out by the end of the month and before today. It was
--- completed in time and never blocked or cancelled, its transaction hash raises no problem, and exactly one
--- line paid it out. `paid_at` is the end of the day of this line. A request is excluded if this moment is
--- ambiguous because the clocks are set back.
+-- One row per ordinary off-ramp that was paid out by the end of the month and by the last finished TARGET day.
+-- An off-ramp is ordinary under these conditions:
+-- - It was completed, and never blocked, cancelled, rejected, denied or failed. If the day on which its
+--   processing began is known, it was completed at most `theirs_target_days` later.
+-- - Its transaction hash raises no problem, and its coins were not sent from the service's custody.
+-- - Its coin, the number of coins, and its currency are recorded.
+-- - Exactly one credit is or may be its payout. This credit is matched, pays at least its net amount, and was
+--   not booked before the completion.
+--
+-- `paid_at` is the end of the day of this credit. A request is excluded if this moment is ambiguous because
+-- the clocks are set back.
 SELECT
     q.request_id, q.crypto_amount, q.crypto_currency, q.fiat_net_amount, q.fiat_currency,
     coalesce(q.sent_at, t.processing_at) AS sent_at, q.completed_at,

@@ -1,7 +1,13 @@
--- One row per share of a booked debit that paid, or should have paid, for an on-ramp request. `standing` is the
--- state of the payment: `sent` (it is matched), or a problem such as `closed` (to a closed request), `twice` or
--- `undecided`. `back_on` is the day on which the money was returned, `perhaps_back_on` a day on which it may
--- have been returned.
+-- One row per amount of a booked debit that paid, should have paid or may pay for an on-ramp request.
+-- `standing` is the state of the payment:
+-- - `sent`: it is matched to the request, or was before it was returned.
+-- - `above`: it exceeds what the request expected.
+-- - `closed`, `elsewhere`, `twice`: it was paid to a closed request, to another account, or twice.
+-- - `contradicted`: it contradicts the request in another way.
+-- - `undecided`: a person has to decide whether it belongs to the request.
+--
+-- `back_on` is the day on which the money was returned, `perhaps_back_on` a day on which it may have been
+-- returned.
 SELECT
     r.id AS request_id, l.entry_id, l.booking_date, s.amount, l.currency,
     CASE

@@ -1,5 +1,6 @@
--- One row per share of a booked credit that is, or may be, the payout of an off-ramp request. `standing` is
--- `received`, or `undecided` if a person has to decide.
+-- One row per pair of a booked credit and an off-ramp request of which it is, or may be, the payout.
+-- `standing` is `received`, with the request's share of the credit. It is `undecided`, with the whole credit,
+-- if a person has to decide.
 SELECT
     r.id AS request_id, l.entry_id, l.booking_date, s.amount, l.currency, 'received' AS standing,
     l.file_name, l.position

@@ -1,4 +1,5 @@
--- One row per request that may have money at the provider in the month, except those of `plain_requests`.
+-- One row per ramp request that may have money at the provider in the month: each request that is neither in
+-- `ended_requests` nor in `plain_requests`.
 SELECT r.*
 FROM requests_at_provider AS r
 LEFT JOIN ended_requests AS n ON n.request_id = r.request_id

@@ -1,6 +1,8 @@
--- One row per ramp request, with the times at which its coins were sent, the service received the money, and
--- the request was completed. For an off-ramp, it also has whether its transaction hash raises a problem
--- (`is_hash_in_doubt`), and the transfer from the service's custody that sent the coins.
+-- One row per ramp request, with the times of its events. `sent_at` is the first time at which a transaction
+-- hash was added or the service received the payment, `received_at` the first time of a received payment.
+-- `is_hash_in_doubt`: its transaction hash raises a problem. `is_from_custody`: the coins of an off-ramp were
+-- sent by a transfer from an account of ours at the service. `is_settled` and `settled_at` are the state of
+-- this transfer and the time of its completion.
 SELECT
     r.id AS request_id, coalesce(nullif(r.payment_reference, ''), r.id) AS reference, r.ramp_type, r.status,
     r.fiat_amount, r.fiat_net_amount, r.fiat_currency, r.crypto_amount, r.crypto_currency,
