@@ -172,7 +172,7 @@ def funds(positions: pa.Table) -> pa.Table:
             reported = {"amount": row["intraday"], "on": None, "counts": True}
             groups["intraday", row["currency"] or ""].append(reported)
     order = list(FUNDS_WORDS)
-    rows = []
+    rows: list[_Row] = []
     for (kind, currency), parts in groups.items():
         counted = [part for part in parts if part["counts"] and part["amount"] is not None]
         days = [part["on"] for part in counted if part["on"] and kind != IN_TRANSIT]
