@@ -1,14 +1,14 @@
-"""The forecast: what is overdue, moved, not seen or undated, own flows, floors, weeks."""
+"""The forecast: overdue, moved, unseen and undated flows, own flows, floors, weeks."""
 
 from __future__ import annotations
 
 from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cash_desks import OPERATING, RESERVE, desk_of, entry, statement
+from msgspec.structs import replace
 
 from treasury.close.cash.cash_answer import Cash
 from treasury.close.cash.known_flows import Flow, FlowClock
@@ -27,11 +27,16 @@ FLOW = Flow(
 )  # fmt: skip
 
 
-def placed(due: date | None, *, currency: str = "EUR", **how: Any) -> tuple[str, date | None]:
-    from msgspec.structs import replace
-
-    how.setdefault("evidence_to", None)
-    flow = CLOCK.placed(replace(FLOW, due=due, currency=currency), **how)
+def placed(
+    due: date | None,
+    *,
+    currency: str = "EUR",
+    amount: Decimal | None = FLOW.amount,
+    evidence_to: date | None = None,
+    is_our_move: bool = False,
+) -> tuple[str, date | None]:
+    flow = replace(FLOW, due=due, currency=currency, amount=amount)
+    flow = CLOCK.placed(flow, evidence_to=evidence_to, is_our_move=is_our_move)
     return flow.state, flow.day
 
 
@@ -42,6 +47,7 @@ def test_a_flow_falls_on_its_day_or_is_told_apart() -> None:
     # Coins have no calendar.
     assert placed(saturday, currency="USDC") == ("expected", saturday)
     assert placed(None) == ("undated", None)
+    assert placed(tuesday, amount=None) == ("undated", None)
     assert placed(date(2026, 11, 16)) == ("later", None)
     late = date(2026, 10, 29)
     assert placed(late) == ("overdue", MONDAY)
@@ -181,6 +187,8 @@ def test_a_long_forecast_is_by_week_with_the_lowest_day_inside(desk: Workspace) 
         ("2026-11-05,12.00,EUR,NL91ABNA0417164301,,", "is no account of treasury.toml; is it"),
         ("2026-11-05,12.00,EUR,,,monht", "every: 'monht' is not known; is it month"),
         ("2026-11-05,,EUR,,,", "line 2: amount is empty"),
+        ("2026-11-05,12.00,EUE,,,", "line 2: 'EUE' is no currency"),
+        ("2026-11-05,12.00,USD,NL91ABNA0417164300,,", "is not declared in 'USD'"),
     ],
 )
 def test_a_row_that_cannot_be_read_is_named(

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 from cash_desks import OPERATING, RESERVE, desk_of, entry, report, statement
+from decide_desk import copy_of
 
 from treasury.close.cash.cash_answer import Cash
 from treasury.close.cash.position import POSITION, funds
 from treasury.close.month_proof import in_transit
+from treasury.close.wallet_balances import latest_balances
 from treasury.core.errors import InputError
 from treasury.workspace import Workspace
 
@@ -166,3 +168,36 @@ def test_proved_and_unproved_amounts_are_never_in_one_total() -> None:
         (each["funds"], each["amount"], each["positions"], each["not_counted"])
         for each in funds(held).to_pylist()
     ] == [("own_banks", 5, 1, 0), ("in_transit", 11, 1, 1), ("not_proved", 970, 2, 0)]
+
+
+def test_a_wallet_holds_the_last_balance_that_no_evidence_contradicts(
+    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREASURY_USER", "anna")
+    desk = copy_of(month_end, tmp_path / "desk")
+    (delivered,) = desk.sql(
+        "SELECT min(company_wallet_address) AS address, sum(crypto_amount) AS came"
+        " FROM ramp_requests WHERE ramp_type = 'ON_RAMP' AND status = 'SUCCEEDED'"
+        " AND company_wallet_chain = 'BASE' AND crypto_currency = 'USDC'"
+        " AND completed_at >= '2026-09-30 22:00:00+00'"
+        " AND completed_at < '2026-10-31 23:00:00+00'"
+    ).arrow.to_pylist()
+    wallet = {"chain": "BASE", "address": delivered["address"]}
+
+    def last() -> tuple[Decimal | None, date | None, str]:
+        (row,) = [
+            each
+            for each in latest_balances(desk.snapshot(), desk.now(), desk.settings.zone)
+            if (each.address.lower(), each.asset) == (wallet["address"].lower(), "USDC")
+        ]
+        return row.balance, row.day, row.problem
+
+    assert last() == (None, None, "no evidence of this wallet was added")
+    desk.wallets.add_balance("5", "USDC", **wallet, at="2026-09-30", source="wallet app")
+    assert last() == (5, date(2026, 9, 30), "")
+    came = delivered["came"]
+    desk.wallets.add_balance(came + 5, "USDC", **wallet, at="2026-10-31", source="wallet app")
+    assert last() == (came + 5, date(2026, 10, 31), "")
+    desk.wallets.add_balance(came - 2, "USDC", **wallet, at="2026-10-31", source="wallet app")
+    contradicted = "coins came or went that no evidence shows"
+    assert last() == (came - 2, date(2026, 10, 31), contradicted)

@@ -102,7 +102,7 @@ def test_the_shell_shows_what_the_notebook_shows(month_end: Workspace, cash: Cas
     assert "Cash at 2 Nov 09:00 CET, and the next 14 days" in shown.output
     assert "own banks" in shown.output
     assert "Days with flows, and the lowest" in shown.output
-    assert "without a date: in no sum" in shown.stderr
+    assert "without a date or an amount: in no sum" in shown.stderr
     rows: list[dict[str, Any]] = json.loads(run(month_end, "cash", "--format", "json").stdout)
     assert [row["funds"] for row in rows] == cash.funds.arrow["funds"].to_pylist()
     apart = run(month_end, "cash", "--apart", "--format", "json")

@@ -117,6 +117,7 @@ def test_sections_have_the_order_of_the_desk() -> None:
     assert headings == [
         "verdict",
         "accounts",
+        "funds",
         "blocking",
         "transit",
         "awaiting",
@@ -128,6 +129,7 @@ def test_sections_have_the_order_of_the_desk() -> None:
         "gas",
         "coins",
         "exposure",
+        "flows",
         "decisions",
         "earlier",
         "assumptions",

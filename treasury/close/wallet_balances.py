@@ -10,7 +10,7 @@ blocks a close; missing evidence does not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -135,7 +135,7 @@ def company_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Row]:
 
 
 class WalletBalance(msgspec.Struct, frozen=True):
-    """The last balance of a coin in a company wallet that evidence shows, and its time.
+    """The last balance of a coin in a company wallet that evidence shows, and its day.
 
     `delivered` is the sum of what the service delivered since. `problem` says why the balance is
     unknown or not proved.
@@ -145,7 +145,7 @@ class WalletBalance(msgspec.Struct, frozen=True):
     address: str
     asset: str
     balance: Decimal | None
-    at: datetime | None
+    day: date | None
     delivered: Decimal
     problem: str
     next_step: str
@@ -154,46 +154,37 @@ class WalletBalance(msgspec.Struct, frozen=True):
 def latest_balances(snapshot: Snapshot, now: datetime, zone: ZoneInfo) -> Iterator[WalletBalance]:
     """Yield the last known balance of each coin of each company wallet up to `now`.
 
-    As in a month's balances, it is not proved if an export lacks coins that were delivered in the
-    month of the balance.
+    The rules are those of a month's balances, from the start of its month to the time of the
+    balance: if evidence contradicts it, it is not proved.
     """
     ids = snapshot.sql(_ALL_DELIVERED)["id"].to_pylist()
     for _, wallet in sorted(_wallets(ids, snapshot).items()):
         ends = {at for at, _ in wallet.stated} | {last for _, last in wallet.spans}
-        known: tuple[datetime, set[Decimal]] | None = None
-        for at in sorted(end for end in ends if end <= now):
-            balances = wallet.balances_at(at)
-            if balances:
-                known = at, balances
-        at, balances = known or (None, set[Decimal]())
-        since = [
-            row
-            for row in wallet.deliveries
-            if row["completed_at"] is not None and (at is None or row["completed_at"] > at)
-        ]
-        month_start = None
-        if at is not None:
-            month_start = Month.of(at.astimezone(zone).date()).start(zone)
+        known = (at for at in sorted(ends, reverse=True) if at <= now and wallet.balances_at(at))
+        last = next(known, None)
+        completed = [row for row in wallet.deliveries if row["completed_at"] is not None]
+        since = [row for row in completed if last is None or row["completed_at"] > last]
+        end = last or now
+        # A balance at midnight belongs to the day that it ends.
+        month = Month.of((end - _INSTANT).astimezone(zone).date())
+        start = min(month.start(zone), end)
         # Only these deliveries are compared with the export: a wallet may have thousands.
-        wallet.deliveries = [
-            row
-            for row in wallet.deliveries
-            if month_start is not None and (row["completed_at"] or now) >= month_start
-        ]
-        problem, step, is_contradicted = _judged(wallet, True, (balances,), None)
-        is_known = len(balances) == 1 and not is_contradicted
+        wallet.deliveries = [row for row in completed if start <= row["completed_at"] <= end]
+        row = _row(wallet, start, end)
+        is_known = row["closing"] is not None and not row["blocks"]
         yield WalletBalance(
             chain=wallet.chain,
             address=wallet.address,
             asset=wallet.asset,
-            balance=next(iter(balances)) if len(balances) == 1 else None,
-            at=at,
+            balance=row["closing"],
+            day=None if last is None else (last - _INSTANT).astimezone(zone).date(),
             delivered=_sum(since),
-            problem="" if is_known else problem,
-            next_step="" if is_known else step,
+            problem="" if is_known else row["problem"],
+            next_step="" if is_known else row["next_step"],
         )
 
 
+_INSTANT: Final = timedelta(microseconds=1)
 _ALL_DELIVERED: Final = (
     "SELECT id FROM ramp_requests WHERE ramp_type = 'ON_RAMP' AND status = 'SUCCEEDED'"
 )

@@ -67,34 +67,22 @@ STORED_STATES: Final = {
 }
 """The state in results for each stored state of an open item."""
 FUNDS: Final = {
-    "own_banks": "own banks",
-    "own_wallets": "own wallets",
-    "held_by_provider": "held by the provider",
-    "in_transit": "in transit",
-    "intraday": "reported since, not proved",
-    "not_proved": "not proved",
-}
+    code: code.replace("_", " ")
+    for code in (
+        "own_banks", "own_wallets", "held_by_provider", "in_transit", "intraday", "not_proved",
+    )
+}  # fmt: skip
 """The kinds of funds, in the order of display."""
 FLOWS: Final = {
-    "to_fund": "request to fund",
-    "with_bank": "payment in a file or with the bank",
-    "reported": "reported by the bank since",
-    "pending": "pending at the bank",
-    "payout": "payout",
-    "delivery": "delivery of coins",
-    "debit": "debit of a completed request",
-    "refund": "money to come back",
-    "own_transfer": "own transfer",
-    "approval": "request that waits for approval",
-    "own_flow": "own flow",
-}
+    code: code.replace("_", " ")
+    for code in (
+        "to_fund", "with_bank", "reported", "pending", "payout", "delivery", "debit", "refund",
+        "own_transfer", "approval", "own_flow",
+    )
+}  # fmt: skip
 """The kinds of known flows of a cash forecast."""
 FLOW_STATES: Final = {
-    "expected": "expected",
-    "overdue": "overdue",
-    "not_seen": "expected, not seen",
-    "undated": "no date",
-    "later": "later",
+    code: code.replace("_", " ") for code in ("expected", "overdue", "not_seen", "undated", "later")
 }
 """The states of a known flow, in the order of display."""
 SHOWN_CODES: Final[Mapping[str, Mapping[str, str]]] = {

@@ -23,7 +23,6 @@ from treasury.month.items import TURNS, OpenItems
 from treasury.month.items.item_kinds import OWNERS, Turn
 
 if TYPE_CHECKING:
-    from treasury.close.cash.cash_answer import Cash
     from treasury.report import Fees
 
 
@@ -375,6 +374,8 @@ def cash(
     The forecast has what is known, and nothing is modelled: requests to fund, payments with the
     bank, payouts and deliveries by their clock, own transfers, and the company's own flows.
     """
+    from treasury.close.cash.forecast import BY_WEEK_FROM
+
     answer = view.workspace.cash(days, in_currency=currency, flows=file)
     match table:
         case "position":
@@ -386,28 +387,20 @@ def cash(
         case "floors":
             view.rows(answer.floors.arrow, layout="cash_floors", title="Floors of accounts")
         case _:
-            _cash_overview(view, answer)
-    view.notes(answer.notes)
-
-
-def _cash_overview(view: CommandView, answer: Cash) -> None:
-    """Print the totals and, for a person, the days with flows and each currency's lowest day."""
-    from treasury.close.cash.forecast import BY_WEEK_FROM
-
-    without = () if len(answer.values) else ("value", "rate_day", "valued_by")
-    view.rows(answer.funds.arrow, layout="cash_funds", title=answer.title, without=without)
-    if not view.is_table:
-        return
-    click.echo()
-    moving = answer.forecast.where("flows > 0 OR is_lowest").arrow
-    is_daily = answer.days < BY_WEEK_FROM
-    view.rows(
-        moving,
-        layout="cash_forecast",
-        without=("last_day", "lowest") if is_daily else (),
-        title=f"{'Days' if is_daily else 'Weeks'} with flows, and the lowest",
-        empty="no account and no flow",
-    )
-    if len(answer.floors):
+            without = () if len(answer.values) else ("value", "rate_day", "valued_by")
+            view.rows(answer.funds.arrow, layout="cash_funds", title=answer.title, without=without)
+    if table is None and view.is_table:
+        moving = answer.forecast.where("flows > 0 OR is_lowest").arrow
+        is_daily = answer.days < BY_WEEK_FROM
         click.echo()
-        view.rows(answer.floors.arrow, layout="cash_floors", title="Floors of accounts")
+        view.rows(
+            moving,
+            layout="cash_forecast",
+            without=("last_day", "lowest") if is_daily else (),
+            title=f"{'Days' if is_daily else 'Weeks'} with flows, and the lowest",
+            empty="no account and no flow",
+        )
+        if len(answer.floors):
+            click.echo()
+            view.rows(answer.floors.arrow, layout="cash_floors", title="Floors of accounts")
+    view.notes(answer.notes)

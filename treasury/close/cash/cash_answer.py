@@ -49,7 +49,7 @@ VALUES: Final = grouped_schema(
 """One row per kind of funds: its value over all currencies.
 
 `currencies` are the ones in the value, `without` names those without a reference rate. The table is
-empty unless a currency was asked for.
+empty without a currency for the values.
 """
 _FOLLOWS: Final = timedelta(days=31)
 """The time after a month's end within which the known flows follow from its balances."""
@@ -62,7 +62,7 @@ class Cash(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The cash position at the time `at`, and the forecast of the next `days` calendar days.
 
     `funds` as in FUNDS, `position` as in POSITION, `forecast` as in FORECAST, `flows` as in FLOWS,
-    `floors` as in FLOORS, `values` as in VALUES. `notes` say what is not in the figures.
+    `floors` as in FLOORS, `values` as in VALUES. `notes` name what the figures leave out.
     """
 
     printed: ClassVar[Sequence[str]] = ("funds", "forecast")
@@ -113,11 +113,7 @@ class Cash(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return self._flows(self.flows.arrow.filter(self.flows.arrow["day"].is_null()))
 
     def _flows(self, rows: pa.Table) -> Table:
-        return Table(
-            rows,
-            zone=self.zone,
-            keys=self.key_columns["flows"],
-        )
+        return Table(rows, zone=self.zone, keys=self.key_columns["flows"])
 
     def __repr__(self) -> str:
         words = " · ".join(lowest_words(row) for row in self.lowest.arrow.to_pylist())
@@ -198,9 +194,9 @@ def cash_of(
 def month_cash(r: Reconciliation, balances: pa.Table, zone: ZoneInfo) -> Cash:
     """Return the funds at a month's end, and the flows that were known at the time of the answer.
 
-    `balances` are those of the month. Later movements and the company's own flows are not in it. If
-    the question was asked long after the month's end, the flows would not follow from its balances,
-    so there are none.
+    `balances` are the month's. The answer does not contain later movements and the company's own
+    flows. More than 31 days after the month's end it has no flows, because they would not follow
+    from its balances.
     """
     question = None if r.basis is None else r.basis.question
     asked_on = r.as_of.astimezone(zone).date()
@@ -267,8 +263,8 @@ def _notes(
         yield "requests, payouts and transfers are not known: nothing is stored for this month"
     for state, words in (
         (OVERDUE, "overdue: they fall on today"),
-        (NOT_SEEN, "expected, not seen: the evidence passes their date without them"),
-        (UNDATED, "without a date: in no sum"),
+        (NOT_SEEN, "expected and not seen: the evidence passes their date without them"),
+        (UNDATED, "without a date or an amount: in no sum"),
     ):
         alike = [flow for flow in flows if flow.state == state]
         if alike:

@@ -44,8 +44,9 @@ FLOORS: Final = grouped_schema(
 
 `lowest` is the lowest balance from the flows that name the account, or of all flows of its currency
 if it is the only own account in it. `unassigned` is the sum of the money out that names no account.
-`verdict` is `above`, also if the account pays all of it; `below`, by its own flows; `depends` on
-who pays the unassigned flows; or `not_proved` without a proved balance.
+`verdict` is `above` if the balance stays above the floor even if the account pays `unassigned`,
+`below` if the account's own flows are enough, `depends` for all others, and `not_proved` without a
+proved balance.
 """
 _DAY: Final = timedelta(days=1)
 _ZERO: Final = Decimal(0)

@@ -1,4 +1,4 @@
-"""The flows that are known today: nothing is modelled.
+"""The flows that records or people name today, without any model.
 
 They come from the requests that wait for funds, the differences between bank and services, the
 transfers between own accounts, the bank's own reports and the company's own list. `placed` puts
@@ -34,9 +34,9 @@ EXPECTED, OVERDUE, NOT_SEEN, UNDATED, LATER = FLOW_STATES
 class Flow(msgspec.Struct, frozen=True, kw_only=True):
     """A known flow; `amount` is in `currency`, and never negative.
 
-    `day` is the day in whose sum it is, and None if it is in none. `due` is the day that is known
-    of it. `account` is empty if no record names one. `evidence` says how it is known, or why it is
-    in no sum.
+    `day` is the day of the forecast that contains it, or None. `due` is its recorded day. `account`
+    is empty if no record names one. `evidence` is the state of its record, or the reason why no day
+    contains it.
     """
 
     state: str
@@ -70,7 +70,7 @@ _COMPLETED: Final = ("PAYOUT DUE", "CHECK BANK", "NOT AT BANK")
 _BANK_LINE: Final = (*_COMPLETED, "NEEDS DECISION", "CONTRADICTED", "NOT PROVABLE", "RETURNED")
 """Differences about the bank line of a completed request."""
 _OPEN: Final = ("BLOCKED", "UNKNOWN STATUS", "SENT WRONG", "PAID BEFORE APPROVAL")
-"""Differences in which the service has our money, and nothing says until when."""
+"""Differences in which the service has our money, without a due date."""
 _ARRIVED: Final = ("PAID, NOT COMPLETED",)
 _DOUBTS: Final = states_of("doubt")
 _BETWEEN_BANKS: Final = "between own bank accounts"
@@ -108,7 +108,7 @@ class FlowClock(msgspec.Struct, frozen=True):
         A flow before today is overdue and falls on today, or on the next day of its calendar. If
         the evidence passes its day without it, it is not seen and in no sum, unless it is our move.
         """
-        if flow.due is None:
+        if flow.due is None or flow.amount is None:
             return msgspec.structs.replace(flow, state=UNDATED, day=None)
         has_passed = evidence_to is not None and flow.due <= evidence_to
         if flow.due < self.today and has_passed and not is_our_move:
@@ -139,12 +139,16 @@ def clock_of(
 
 
 def reported_flows(held: Iterable[_Row], clock: FlowClock) -> Iterator[Flow]:
-    """Yield what banks and services reported after each balance: booked or pending, not proved."""
+    """Yield what banks and services reported after each balance: booked or pending, not proved.
+
+    Reports about an account without a proved balance are left out, as its balance is.
+    """
     for row in held:
+        if not row["proved"]:
+            continue
         for kind, amount in (("reported", row["intraday"]), ("pending", row["pending"])):
             if amount:
-                since = "" if row["booked_on"] is None else f" {row['booked_on']:%-d %b}"
-                flow = Flow(
+                yield Flow(
                     state=EXPECTED,
                     flow=kind,
                     day=clock.today,
@@ -154,9 +158,8 @@ def reported_flows(held: Iterable[_Row], clock: FlowClock) -> Iterator[Flow]:
                     amount=abs(amount),
                     currency=row["currency"],
                     account=row["account"] if row["funds"] == OWN_BANKS else "",
-                    evidence=f"reported since{since}, not proved",
+                    evidence=f"reported since {row['booked_on']:%-d %b}, not proved",
                 )
-                yield flow
 
 
 def known_flows(r: Reconciliation, snapshot: Snapshot, clock: FlowClock) -> Iterator[Flow]:
@@ -240,7 +243,7 @@ def _of_difference(
 ) -> Iterator[Flow]:
     """Yield what should follow a request at the service, or a completed one at the bank.
 
-    `following` are the requests whose flow is known; the request is added to them.
+    `following` are the requests that have a flow already; the request is added.
     """
     state, is_on_ramp = row["state"], request["ramp_type"] == "ON_RAMP"
     if state not in (*_HELD, *_BANK_LINE, *_OPEN, *_ARRIVED):
@@ -300,13 +303,13 @@ def _own_transfer(row: _Row, clock: FlowClock) -> Flow:
         evidence=row["evidence"],
         next_step=row["next_step"],
     )
-    # The state says whether the statements of the other account have passed its day.
+    # These states mean that the statements of the other account have passed its day.
     has_passed = row["state"] in {"leg_in_missing", "leg_out_missing"}
     return clock.placed(flow, evidence_to=row["due"] if has_passed else None)
 
 
 def own_flows(flows: Sequence[OwnFlow], snapshot: Snapshot, clock: FlowClock) -> Iterator[Flow]:
-    """Yield the company's own flows, without those that a booked line shows already.
+    """Yield the company's own flows that no booked line shows yet.
 
     A line shows a flow if it has exactly the amount, the currency and the account, if one is named,
     and is at most five days from its day. Each line shows one flow.

@@ -1,14 +1,15 @@
 """The company's own expected payments and receipts, from a file or a table.
 
-A row has a date, an account, an amount (negative for money out), a currency and a text. With
-`every`, it is named once and repeats. A date on which TARGET is closed moves to the next TARGET
-day, or to the previous one if the row says so; only euros have a calendar.
+A row has a date, an account, an amount (negative for money out), a currency and a text. A row with
+`every` repeats. A date on which TARGET is closed moves to the next TARGET day, or to the previous
+one with `if_closed`. Only euros have a calendar.
 """
 
 from __future__ import annotations
 
 from calendar import monthrange
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -19,6 +20,7 @@ import msgspec
 from treasury.core.calendar import is_target_day, next_target_day
 from treasury.core.errors import InputError
 from treasury.core.identifiers import plain_account
+from treasury.core.money import EXPONENTS
 from treasury.core.settings import BankAccount
 from treasury.core.tables.column_types import AMOUNT, DATE, TEXT
 from treasury.core.tables.csv_input import (
@@ -70,7 +72,7 @@ class OwnFlow(msgspec.Struct, frozen=True, kw_only=True):
     """An expected flow; `amount` is negative for money out, `account` is empty if none is named.
 
     `every` is empty for a flow that occurs once; `until` is the last day of one that repeats.
-    `moves_back` says that it moves to the previous TARGET day instead of the next one.
+    `moves_back` is true if it moves to the previous TARGET day instead of the next one.
     """
 
     day: date
@@ -150,7 +152,7 @@ def read_flows(
     --------
     >>> read_flows(Path("flows.csv"), settings.accounts)
     """
-    declared = {plain_account(each.account): each for each in accounts}
+    declared = {(plain_account(each.account), each.currency) for each in accounts}
     if isinstance(source, str | Path):
         rows = list(_file_rows(Path(source)))
     else:
@@ -183,14 +185,22 @@ def _file_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield where, {**line.values, "amount": amount}
 
 
-def _flow(where: str, row: Mapping[str, Any], declared: Mapping[str, BankAccount]) -> OwnFlow:
-    account = plain_account(row.get("account") or "")
-    if account and account not in declared:
+def _flow(where: str, row: Mapping[str, Any], declared: AbstractSet[tuple[str, str]]) -> OwnFlow:
+    account, currency = plain_account(row.get("account") or ""), (row["currency"] or "").strip()
+    code, numbers = currency.upper(), {number for number, _ in declared}
+    if account and account not in numbers:
         raise InputError(
             f"{where}: {row['account']!r:.40} is no account of treasury.toml"
-            f"{is_it(account, declared)}",
+            f"{is_it(account, numbers)}",
             do="name a declared account, or none",
         )
+    if account and (account, code) not in declared:
+        raise InputError(
+            f"{where}: {row['account']!r:.40} is not declared in {currency!r:.20}",
+            do="correct the currency or the account",
+        )
+    if currency and code not in EXPONENTS:
+        raise InputError(f"{where}: {currency!r:.20} is no currency", do="write a code such as EUR")
     for name, values in (("every", _EVERY), ("if_closed", (_NEXT, _PREVIOUS))):
         word = row.get(name)
         if word and word not in values:
@@ -198,12 +208,12 @@ def _flow(where: str, row: Mapping[str, Any], declared: Mapping[str, BankAccount
                 f"{where}: {name}: {word!r:.40} is not known{is_it(word, values)}",
                 do=f"write {', '.join(values)}",
             )
-    if row["date"] is None or row["amount"] is None or not row["currency"]:
+    if row["date"] is None or row["amount"] is None or not currency:
         raise InputError(f"{where}: date, amount or currency is empty", do="fill it in")
     return OwnFlow(
         day=row["date"],
         amount=row["amount"],
-        currency=row["currency"].strip().upper(),
+        currency=code,
         account=account,
         text=row.get("text") or "",
         every=row.get("every") or "",

@@ -45,8 +45,8 @@ POSITION: Final = grouped_schema(
 """One row per account and currency, and one per amount in transit.
 
 `funds` is `own_banks`, `own_wallets`, `held_by_provider` or `in_transit`. `booked` is the last
-proved balance and `booked_on` its day; if none is proved, the last stated one, and `problem` says
-why. `intraday` is the net of the movements that were booked later or, for a wallet, of the coins
+proved balance and `booked_on` its day; if none is proved, the last stated one, and `problem` is the
+reason. `intraday` is the net of the movements that were booked later or, for a wallet, of the coins
 that the service delivered later: it is reported and not proved, and not part of `booked`. `pending`
 is the net of what the bank has not booked yet. `available` is `booked` without the amounts whose
 value date is after today. An amount is null if nothing shows it.
@@ -64,10 +64,11 @@ FUNDS: Final = grouped_schema(
 """One row per kind of funds and currency.
 
 `funds` is `own_banks`, `own_wallets`, `held_by_provider`, `in_transit`, `intraday` or `not_proved`.
-`proved_to` is the oldest day that a part of the amount rests on. `positions` are the rows of
-POSITION in the amount; `not_counted` are further ones whose amount is unknown or may have arrived.
-`value` is the amount in `value_currency` at the reference rate of `rate_day`; it is null unless a
-currency was asked for, or if there is no rate, and `valued_by` names the rate or says why.
+`proved_to` is the oldest day that a part of the amount rests on. `positions` counts the rows of
+POSITION in the amount; `not_counted` counts rows with an unknown amount, and amounts in transit
+that may have arrived. `value` is the amount in `value_currency` at the reference rate of
+`rate_day`. It is null if no currency was requested, or if there is no rate; `valued_by` is the rate
+or the reason.
 """
 OWN_BANKS, OWN_WALLETS, PROVIDER, IN_TRANSIT = tuple(FUNDS_WORDS)[:4]
 _CREDIT: Final = "virtual-account credit, not converted"
@@ -150,11 +151,10 @@ def funds(held: pa.Table) -> pa.Table:
     pyarrow.Table
         `own_banks` and `own_wallets`: balances that statements or evidence prove, up to
         `proved_to`. `held_by_provider`: custodial balances that the service shows, and credits of
-        virtual accounts that are not converted. `in_transit`: what has left one side and not
-        reached the other. `intraday`: what was reported after the proved balances. `not_proved`:
-        balances without proof. No amount is in two rows, and rows are not to be added up. An
-        account that no evidence shows has the currency of its settings, and only `not_counted`
-        grows.
+        virtual accounts that are not converted. `in_transit`: amounts that have left one side
+        and not reached the other. `intraday`: movements reported after the proved balances.
+        `not_proved`: balances without proof. No amount is in two rows; do not add up the rows. An
+        account without evidence only adds to `not_counted`, in the currency of its settings.
 
     Examples
     --------
@@ -172,29 +172,22 @@ def funds(held: pa.Table) -> pa.Table:
             reported = {"amount": row["intraday"], "on": None, "counts": True}
             groups["intraday", row["currency"] or ""].append(reported)
     order = list(FUNDS_WORDS)
-    return pa.Table.from_pylist(
-        [
-            _fund(kind, currency, parts)
-            for (kind, currency), parts in sorted(
-                groups.items(), key=lambda group: (order.index(group[0][0]), group[0][1])
-            )
-        ],
-        schema=FUNDS,
-    )
-
-
-def _fund(kind: str, currency: str, parts: Sequence[_Row]) -> _Row:
-    counted = [part for part in parts if part["counts"] and part["amount"] is not None]
-    return {
-        "funds": kind,
-        "currency": currency,
-        "amount": total(part["amount"] for part in counted) if counted else None,
-        "proved_to": min((part["on"] for part in counted if part["on"]), default=None)
-        if kind != IN_TRANSIT
-        else None,
-        "positions": len(counted),
-        "not_counted": len(parts) - len(counted),
-    }
+    rows: list[_Row] = []
+    for (kind, currency), parts in groups.items():
+        counted = [part for part in parts if part["counts"] and part["amount"] is not None]
+        days = [part["on"] for part in counted if part["on"] and kind != IN_TRANSIT]
+        rows.append(
+            {
+                "funds": kind,
+                "currency": currency,
+                "amount": total(part["amount"] for part in counted) if counted else None,
+                "proved_to": min(days, default=None),
+                "positions": len(counted),
+                "not_counted": len(parts) - len(counted),
+            }
+        )
+    rows.sort(key=lambda row: (order.index(row["funds"]), row["currency"]))
+    return pa.Table.from_pylist(rows, schema=FUNDS)
 
 
 # Bank accounts.
@@ -254,7 +247,7 @@ def _wallet_rows(snapshot: Snapshot, now: datetime, zone: ZoneInfo) -> Iterator[
             "account": wallet.address,
             "currency": wallet.asset,
             "booked": wallet.balance,
-            "booked_on": None if wallet.at is None else wallet.at.astimezone(zone).date(),
+            "booked_on": wallet.day,
             "proved": is_proved,
             "proved_by": "explorer export or stated balance" if is_proved else "",
             "intraday": wallet.delivered or None,

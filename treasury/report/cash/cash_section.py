@@ -52,7 +52,8 @@ def funds_section(cash: Cash, month: Month, *, unread: str = "") -> Section:
         ),
     )
     lead = f"With the provider: {unread}." if unread else ""
-    return Section("funds", f"Funds at {day(month.last)}", lead, grids, NOTES["funds"])
+    notes = (*NOTES["funds"], *map(clean, cash.notes))
+    return Section("funds", f"Funds at {day(month.last)}", lead, grids, notes)
 
 
 def _summaries(cash: Cash) -> list[dict[str, Any]]:
@@ -107,4 +108,4 @@ def flows_section(cash: Cash, month: Month) -> Section:
     )
     number = len(cash.flows)
     lead = f"{count(number, 'flow')} known." if number else "No flow is known."
-    return Section("flows", "Expected flows", lead, grids, tuple(map(clean, cash.notes)))
+    return Section("flows", "Expected flows", lead, grids)
