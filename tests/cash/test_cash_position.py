@@ -74,6 +74,16 @@ def test_money_in_transit_is_that_of_the_month_and_in_no_balance(
         assert (row["amount"] or 0) == sum(amounts)
 
 
+def test_a_wallet_without_evidence_holds_no_known_amount(cash: Cash) -> None:
+    wallets = [row for row in cash.position.arrow.to_pylist() if row["funds"] == "own_wallets"]
+    assert wallets
+    for row in wallets:
+        assert (row["booked"], row["intraday"], row["proved"]) == (None, None, False)
+        delivered = f"; the service delivered {row['currency']} "
+        assert row["problem"].startswith(f"no evidence of this wallet was added{delivered}")
+    assert not any(kind in ("own_wallets", "intraday") for kind, _ in totals(cash))
+
+
 def test_totals_are_valued_by_named_rates_and_say_what_has_none(cash: Cash) -> None:
     rows = {(row["funds"], row["currency"]): row for row in cash.funds.arrow.to_pylist()}
     own = rows["own_banks", "EUR"]

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from treasury.close.month_proof import in_transit
-from treasury.close.result_words import count, day
+from treasury.close.result_words import amount_words, count, day
 from treasury.close.valuation.exposure.custody_spans import CUSTODY
 from treasury.close.valuation.exposure.evidence_gaps import NOT_READ
 from treasury.close.valuation.exposure.provider_exposure import exposure_positions
@@ -241,6 +241,11 @@ def _bank_rows(snapshot: Snapshot, accounts: Sequence[BankAccount], today: date)
 def _wallet_rows(snapshot: Snapshot, now: datetime, zone: ZoneInfo) -> Iterator[_Row]:
     for wallet in latest_balances(snapshot, now, zone):
         is_proved = wallet.balance is not None and not wallet.problem
+        problem = wallet.problem
+        if not is_proved and wallet.delivered:
+            # Without a balance, nothing shows how much of the deliveries is still there.
+            delivered = amount_words(wallet.delivered, wallet.asset)
+            problem = f"{problem}; the service delivered {delivered}"
         yield {
             "funds": OWN_WALLETS,
             "name": f"company wallet on {wallet.chain}",
@@ -250,9 +255,9 @@ def _wallet_rows(snapshot: Snapshot, now: datetime, zone: ZoneInfo) -> Iterator[
             "booked_on": wallet.day,
             "proved": is_proved,
             "proved_by": "explorer export or stated balance" if is_proved else "",
-            "intraday": wallet.delivered or None,
+            "intraday": (wallet.delivered or None) if is_proved else None,
             "available": wallet.balance,
-            "problem": wallet.problem,
+            "problem": problem,
             "next_step": wallet.next_step,
         }
 
