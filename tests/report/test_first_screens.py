@@ -157,11 +157,11 @@ def test_amounts_that_differ_in_their_day_or_are_not_known_say_so() -> None:
         fund("not_proved", "USDC", None, 1, missing=2), fund("held_by_provider", "", None, 1),
     ]  # fmt: skip
     assert funds_lines(pa.Table.from_pylist(rows, schema=FUNDS), TODAY) == [
-        "FUNDS                                  EUR                         USD           USDC",
-        "  own banks                       1,000.00                       20.00",
-        "                                 to 31 Oct  to 28 Oct, + 1 not counted",
-        "  held by the provider not read",
-        "  not proved                                                            2 not counted",
+        "FUNDS                              EUR                         USD           USDC",
+        "  own banks                   1,000.00                       20.00",
+        "                             to 31 Oct  to 28 Oct, + 1 not counted",
+        "  held by provider not read",
+        "  not proved                                                        2 not counted",
     ]
     coins = [fund("own_wallets", f"COIN{n}", 10**15, 31) for n in range(6)]
     lines = funds_lines(pa.Table.from_pylist(coins, schema=FUNDS), TODAY)
