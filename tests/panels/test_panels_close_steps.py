@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from decide_desk import copy_of
-from panel_month import asks, confirms, rows_of, words
+from panel_month import rows_of, words
 from panel_practice import said
 from signed import carry_all
 
@@ -16,7 +16,7 @@ from treasury.actions.policies.policy import parse_policy
 from treasury.core.errors import ActionRefused, InputError
 from treasury.journal import Actor
 from treasury.panels import ClosePanel
-from treasury.panels.frames.blocks import Frame
+from treasury.panels.frames.blocks import Frame, StepBlock
 from treasury.workspace import Workspace
 
 MONTH = "2026-10"
@@ -32,6 +32,20 @@ def desk(month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def go(panel: ClosePanel, name: str, *chosen: str, **typed: str) -> Frame:
     """Press a button and wait for the result."""
     panel.press(name, chosen=chosen or None, **typed)
+    assert panel.wait(240)
+    return panel.frame()
+
+
+def asks(panel: ClosePanel, name: str, *chosen: str, **typed: str) -> StepBlock:
+    """Take the first step; a signature writes the pack in it."""
+    frame = go(panel, name, *chosen, **typed)
+    assert frame.step is not None, frame.message
+    return frame.step
+
+
+def confirms(panel: ClosePanel, step: StepBlock) -> Frame:
+    """Take the second step and wait for the result."""
+    panel.press("confirm", step=step.key)
     assert panel.wait(240)
     return panel.frame()
 
