@@ -138,6 +138,11 @@ class Controls(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         ]
 
 
+def is_verified(row: Mapping[str, Any]) -> bool:
+    """Return whether the name of an act's person is verified."""
+    return bool(row["identified"].startswith(_VERIFIED))
+
+
 def controls_of(acts: pa.Table, zone: ZoneInfo, late_items: int) -> Controls:
     """Return the controls of a month from its acts, with the columns of CONTROLS."""
     rows = acts.to_pylist()
@@ -149,8 +154,8 @@ def controls_of(acts: pa.Table, zone: ZoneInfo, late_items: int) -> Controls:
                 "kind": kind,
                 "people": ", ".join(sorted({row["who"] for row in own})),
                 "acts": len(own),
-                "verified": sum(row["identified"].startswith(_VERIFIED) for row in own),
-                "claimed": sum(not row["identified"].startswith(_VERIFIED) for row in own),
+                "verified": sum(map(is_verified, own)),
+                "claimed": sum(not is_verified(row) for row in own),
                 "alone": sum(row["alone"] for row in own),
                 "in_bulk": sum(bool(row["in_bulk"]) for row in own),
                 "overrides": sum(bool(row["override"]) for row in own),
@@ -205,6 +210,10 @@ def _rows(
         if kind and entry.seq > last:
             # An action that needs one person at most is decided by its proposer alone.
             needed = body.get("needed") if entry.kind == "action.proposed" else None
+            override = "; ".join(body.get("despite") or ())
+            if entry.kind == PAYEE_ACCEPTED:
+                named = body.get("known_as") or "somebody with a similar name"
+                override = f"the bank knows the payee as {named}"
             row = {"kind": kind, "who": entry.actor.name, "subject": entry.subject, "at": entry.at}
             rows.append(
                 row
@@ -212,7 +221,7 @@ def _rows(
                     "identified": _identified(entry, signatures.get(entry.seq)),
                     "alone": bool(body.get("alone")) or needed in {0, 1},
                     "in_bulk": body.get(BULK) or (body.get(SHEET) or {}).get(BULK) or "",
-                    "override": _override(entry),
+                    "override": override,
                     "reason": reason,
                     "entry": entry.seq,
                     "act": entry.kind,
@@ -241,14 +250,6 @@ def _identified(entry: Entry, signature: Signature | None) -> str:
     if actor.assurance == "verified" and actor.source in _SOURCES:
         return f"{_VERIFIED}{_SOURCES[actor.source]}"
     return _CLAIMED if actor.assurance == "claimed" else "not stated, as in earlier versions"
-
-
-def _override(entry: Entry) -> str:
-    """Return the contradictions that the person accepted; empty if there were none."""
-    if entry.kind == PAYEE_ACCEPTED:
-        named = entry.body.get("known_as")
-        return f"the bank knows the payee as {named or 'somebody with a similar name'}"
-    return "; ".join(entry.body.get("despite") or ())
 
 
 def _policy_change(before: str, after: str) -> str:
