@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from treasury.close.closing import Closing
 from treasury.close.result_words import count, moment
-from treasury.close.review.controls import CONTROL_KINDS
+from treasury.close.review.controls import CONTROL_KINDS, is_verified
 from treasury.close.review.month_on_month import FINDINGS, MEASURES
 from treasury.month.funding import short_account
 from treasury.report.grids import (
@@ -31,11 +31,7 @@ def controls_section(closing: Closing) -> Section:
     def act_row(row: Mapping[str, Any]) -> tuple[object, ...]:
         return (
             make_cell(CONTROL_KINDS[row["kind"]], f"entry {row['entry']}"),
-            make_cell(
-                row["who"],
-                row["identified"],
-                "ok" if row["identified"].startswith("verified") else "warn",
-            ),
+            make_cell(row["who"], row["identified"], "ok" if is_verified(row) else "warn"),
             moment(row["at"], closing.zone, year),
             row["subject"],
             make_cell(row["reason"] or "–", row["override"] and f"although {row['override']}"),
@@ -76,7 +72,7 @@ def controls_section(closing: Closing) -> Section:
     late = f"Late items: {controls.late_items:,}."
     if not acts:
         return Section("controls", "Controls", f"The journal has no act for this month. {late}")
-    claimed = sum(not row["identified"].startswith("verified") for row in acts)
+    claimed = sum(not is_verified(row) for row in acts)
     lead = (
         f"{count(len(acts), 'act')}, {claimed:,} of them by a person whose name is only claimed;"
         f" {len(controls.special()):,} listed one by one. {late}"

@@ -212,7 +212,7 @@ def late(**changed: Any) -> Row:
 
 
 def moved(**changed: Any) -> Row:
-    """Return a decision on a line whose facts have changed since."""
+    """Return a decision on a line; the facts of the line have changed since."""
     return {
         "entry_id": "m1",
         "booking_date": date(2026, 10, 9),

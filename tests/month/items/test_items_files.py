@@ -1,4 +1,4 @@
-"""Files attached to items: what may be attached, which are late or removed, and who may remove."""
+"""Files attached to items: the allowed kinds, which are late or removed, and who may remove."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ BAD = {
     "pdf": b"%PDF-1.7",
     "letter.pdf.": b"%PDF-1.7",
     "": b"%PDF-1.7",
-    # The content is another one than the ending says.
+    # The content does not have the kind of the ending.
     "a.pdf": b"\x89PNG\r\n\x1a\n",
     "b.pdf": b"<script>alert(1)</script>%PDF-",
     "a.png": b"<svg/>",

@@ -88,7 +88,7 @@ def test_owner_remark_and_file_are_shown_on_every_surface(
     assert [(row[0].text, row[1].text) for row in grid.rows] == [
         (NAME, BLOCKED), ("again.pdf", account), ("mail.eml", "step:bank_lines/2026-10"),
     ]  # fmt: skip
-    # No state changes by any of it.
+    # These notes change no state.
     assert closing.items.hash == month_end.open_items("2026-10").hash
     assert NAME in run(noted, "items", "files")
     assert "step:bank_lines/2026-10" in run(noted, "items", "owners")
@@ -211,7 +211,7 @@ def test_the_pack_carries_the_bytes_and_verification_checks_them(desk: Workspace
     assert findings == []
     table = pq.read_table(pack / "tables" / "item_attachments.parquet")
     assert [*wrong_attachments(evidence, table)] == []
-    # Other bytes in the place of a file, and a file that nobody attached, are found.
+    # Changed bytes of a file, and a file that was not attached, are found.
     forged = msgspec.structs.replace(
         evidence,
         files=evidence.files | {f"attachments/{name}": "f" * 64 for name in (files[0], "x.pdf")},
@@ -229,7 +229,7 @@ def test_the_pack_carries_the_bytes_and_verification_checks_them(desk: Workspace
         return [finding.what for finding in desk.verify_pack(pack).findings]
 
     name = f"attachments/{files[0]}"
-    # A file that nobody removed is missing from the pack.
+    # A file that was not removed is missing from the pack.
     (pack / name).rename(pack.parent / "aside")
     assert sealed_again() == [name]
     # Two people removed it, so it may be missing.

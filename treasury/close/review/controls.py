@@ -139,6 +139,11 @@ class Controls(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         ]
 
 
+def is_verified(row: Mapping[str, Any]) -> bool:
+    """Return whether the name of an act's person is verified."""
+    return bool(row["identified"].startswith(_VERIFIED))
+
+
 def controls_of(acts: pa.Table, zone: ZoneInfo, late_items: int) -> Controls:
     """Return the controls of a month from its acts, with the columns of CONTROLS."""
     rows = acts.to_pylist()
@@ -150,8 +155,8 @@ def controls_of(acts: pa.Table, zone: ZoneInfo, late_items: int) -> Controls:
                 "kind": kind,
                 "people": ", ".join(sorted({row["who"] for row in own})),
                 "acts": len(own),
-                "verified": sum(row["identified"].startswith(_VERIFIED) for row in own),
-                "claimed": sum(not row["identified"].startswith(_VERIFIED) for row in own),
+                "verified": sum(map(is_verified, own)),
+                "claimed": sum(not is_verified(row) for row in own),
                 "alone": sum(row["alone"] for row in own),
                 "in_bulk": sum(bool(row["in_bulk"]) for row in own),
                 "overrides": sum(bool(row["override"]) for row in own),
@@ -212,6 +217,10 @@ def _rows(
         if kind and entry.seq > last:
             # An action that needs one person at most is decided by its proposer alone.
             needed = body.get("needed") if entry.kind == "action.proposed" else None
+            override = "; ".join(body.get("despite") or ())
+            if entry.kind == PAYEE_ACCEPTED:
+                named = body.get("known_as") or "somebody with a similar name"
+                override = f"the bank knows the payee as {named}"
             row = {"kind": kind, "who": entry.actor.name, "subject": entry.subject, "at": entry.at}
             rows.append(
                 row

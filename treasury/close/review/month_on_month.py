@@ -187,7 +187,14 @@ def month_on_month(
     explained = _explanations(remarks, month)
     present = {_key(row): row for row in now.to_pylist()}
     rows = []
-    for key in sorted({*present, *earlier}, key=_order([*present, *earlier])):
+    # Accounts keep their order, and sums over all accounts are last.
+    keys = dict.fromkeys([*present, *earlier])
+    accounts = list(dict.fromkeys(key[:3] for key in keys))
+    measures = list(MEASURES)
+    for key in sorted(
+        keys,
+        key=lambda key: (key[0] == _ALL, accounts.index(key[:3]), measures.index(key[3])),
+    ):
         row = present.get(key)
         compared = _compared(row, earlier.get(key, {}), months)
         figure = row or next(iter(earlier[key].values()))
@@ -208,15 +215,6 @@ def month_on_month(
 
 def _key(row: Mapping[str, Any]) -> tuple[str, ...]:
     return row["kind"], row["of"], row["currency"], row["measure"]
-
-
-def _order(keys: Sequence[tuple[str, ...]]) -> Any:
-    """Return the sort key that keeps accounts in their order, and measures as in MEASURES."""
-    places: dict[tuple[str, ...], int] = {}
-    for kind, of, currency, _ in keys:
-        places.setdefault((kind, of, currency), len(places) + (10_000 if kind == _ALL else 0))
-    measures = list(MEASURES)
-    return lambda key: (places[key[:3]], measures.index(key[3]))
 
 
 def _compared(
