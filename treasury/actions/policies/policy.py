@@ -1,7 +1,7 @@
 """Who may propose and approve which actions, up to which amount, and how many people must agree.
 
 The file is `policy.toml` in the workspace; docs/actions.md shows one. The first rule that names a
-kind of action applies. Without such a rule, or without the file, the kind's default applies: most
+kind of action applies. If no rule names it, or without the file, the kind's default applies: most
 actions that move money, or decide where it can go, need a second person. The maker is never the
 checker. A workspace with one person has to declare that in the file, and every decision then states
 it too.
@@ -311,7 +311,7 @@ def parse_policy(text: str, path: Path) -> Policy:
 
 
 def _names(pattern: str, name: str) -> bool:
-    """Return whether a pattern names a kind; only a pattern of its own group names a desk kind."""
+    """Return whether a pattern names a kind; only a pattern of the same group names a desk kind."""
     own_group = pattern.startswith(f"{name.partition('.')[0]}.")
     return fnmatchcase(name, pattern) and (own_group or name not in _DESK_KINDS)
 

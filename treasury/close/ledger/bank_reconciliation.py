@@ -1,12 +1,12 @@
 """The bank reconciliation of each account with the postings of the company's books.
 
 Balance per bank, plus what is in the books and not at the bank, less what is at the bank and not in
-the books, is the balance per books. What is left is unexplained. Currencies are never added to each
+the books, is the balance per books. The rest is unexplained. Currencies are never added to each
 other, and an account that the file lacks is not compared.
 
 The file may begin before the month. Postings and bank lines are then compared from the first day
-that both sides cover, so that items outstanding since an earlier month are listed too. What the
-sides have before that day is in both balances.
+that both sides cover, so that items outstanding since an earlier month are listed too. Earlier
+postings and lines are in both balances.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ LEDGER: Final = grouped_schema(
 """One row per account on either side, amounts in `currency`.
 
 `difference` is the ledger less the expected balance; `line` is the line in the ledger's file. It is
-null for an account that the file does not name; such an account is not compared.
+null for an account that the file does not name; that account is not compared.
 """
 
 AGREES: Final = "agrees"

@@ -93,4 +93,4 @@ _AS_TEXT: Final = {
     INSTANT: "strftime({}, '%Y-%m-%dT%H:%M:%S.%fZ')",
     TEXTS: "to_json({})::VARCHAR",
 }
-"""SQL that converts a value to text, for types whose cast would give a different text."""
+"""SQL that converts a value to text, for types that a cast would write differently."""

@@ -1,6 +1,6 @@
 -- One row per return of a whole line, with this line (`original_id`), if a person accepted the return as money
 -- coming back. If several lines have the same expectation, payer and amount, each return gets the latest of them
--- that is not later than the return and not returned yet. A return without such a line has no row.
+-- that is not later than the return and not returned yet. A return for which no line is left has no row.
 --
 -- Returns that `full_returns` links are excluded, and so are those for which lines of several expectations or
 -- payers are possible. Doubtful rows of `return_evidence` are ignored.

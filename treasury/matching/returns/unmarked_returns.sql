@@ -3,7 +3,7 @@
 -- a return.
 --
 -- The original moved the same amount in the other direction on the same account, with the same counterparty, on
--- the same day or at most `window_days` before. It has no class, and no money of it was returned. Of equal
+-- the same day or at most `window_days` before. It has no class, and no part was returned. Of equal
 -- originals on one day, the first `max_candidates` are included. A provider's refund looks the same.
 SELECT r.entry_id, w.expectation_id, o.booking_date AS original_date
 FROM (

@@ -1,5 +1,5 @@
 -- One row per pair of a return and the earlier line that it brings back, if one of the two is the explained
--- line. `clue` says what links them: the reference of the original payment, the code of its expectation, or
+-- line. `clue` names the link: the reference of the original payment, the code of its expectation, or
 -- both.
 SELECT
     link.return_id, link.original_id, back.booking_date AS returned_on, original.booking_date AS original_date,

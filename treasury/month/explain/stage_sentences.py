@@ -33,7 +33,7 @@ def line_sentences(line: _Row) -> Iterator[_Sentence]:
 def form_sentences(forms: Collection[_Row]) -> Iterator[_Sentence]:
     """Yield two sentences per reference field, its text as written and as compared.
 
-    Without a reference field, yield one sentence that says so.
+    Without a reference field, yield one sentence about that.
     """
     if not forms:
         yield "text", "", "the line has no reference field"

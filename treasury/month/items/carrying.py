@@ -44,7 +44,7 @@ from treasury.month.items.open_item import OpenItem, item_filter
 from treasury.month.items.open_items import OpenItems
 
 CARRIED: Final = pa.schema([("standing", TEXT), ("name", TEXT), *ACCEPTANCES])
-"""One row per proposal to carry an item; `standing` says in words if it is carried or lapsed."""
+"""One row per proposal to carry an item; `standing` states in words if it is carried or lapsed."""
 _WAITS: Final = "waits for a second person"
 _OF_A_MONTH: Final = re.compile(r"/(\d{4}-(?:0[1-9]|1[0-2]))$", re.ASCII)
 """The end of an item's id if the item concerns a single month."""
@@ -378,7 +378,7 @@ def _proposed(
 def _other_months(month: Month, decided: Decided, item_ids: Iterable[str]) -> list[Month]:
     """Return the months, other than `month` and closed ones, in which these items may be open.
 
-    They are the prepared months and those that an item's id ends with, such as `…/2026-09`.
+    They are the prepared months and the months at the end of item ids, such as `…/2026-09`.
     """
     names = set(preparations(decided.entries))
     names |= {end[1] for item_id in item_ids if (end := _OF_A_MONTH.search(item_id))}

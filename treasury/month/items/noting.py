@@ -298,7 +298,7 @@ class Noting(Facade):
         ------
         InputError
             If the name matches nothing, the file cannot be read, is too large or of another kind,
-            or its content is not what the ending of its name says.
+            or its content does not have the kind of its ending.
 
         Examples
         --------
@@ -360,7 +360,7 @@ class Noting(Facade):
         Parameters
         ----------
         file
-            The number of the attachment (`seq` in `files`), or its SHA-256 or the beginning of it.
+            The number of the attachment (`seq` in `files`), or its SHA-256, or its beginning.
 
         Returns
         -------
@@ -391,7 +391,7 @@ class Noting(Facade):
                 f"the bytes of {clean(row['file_name'])} were removed: proposed by"
                 f" {clean(now['removal_proposed_by'])} ({clean(now['removal_reason'])}), accepted"
                 f" by {clean(now['removed_by'])}",
-                do="ask whoever sent the file for it, if you may still have it",
+                do="ask the sender for the file, if you may still have it",
             )
         raise JournalError(
             f"the file {row['sha256'][:12]} is not in the journal",
@@ -410,7 +410,7 @@ class Noting(Facade):
         Parameters
         ----------
         file
-            The number of the attachment (`seq` in `files`), or its SHA-256 or the beginning of it.
+            The number of the attachment (`seq` in `files`), or its SHA-256, or its beginning.
         reason
             Why the bytes must go; it is journaled.
         actor
@@ -444,7 +444,7 @@ class Noting(Facade):
     ) -> Table:
         """Accept a colleague's proposal, and remove the bytes of an attached file.
 
-        `file` and the result are as in `propose_removal`. Raise ActionRefused if nobody proposed
+        `file` and the result are as in `propose_removal`. Raise ActionRefused if no person proposed
         it, the bytes are removed already, or the proposer may not accept it.
 
         >>> t.items.accept_removal(57)

@@ -25,7 +25,7 @@ def funds_lines(funds: pa.Table, today: date) -> list[str]:
     """Return the funds as aligned lines; columns of `funds` as in FUNDS.
 
     Currencies that do not fit the screen are named below. If more than two kinds of funds have
-    different days or amounts that are not counted, one line says so.
+    different days or amounts that are not counted, one line states this.
     """
     currencies, rows = _grid(funds, today)
     if not rows:

@@ -88,7 +88,7 @@ def month_facts(closing: Closing, *, late: int = 0) -> list[tuple[str, str]]:
 def blocking_rows(items: OpenItems, *, most: int = _MOST_KINDS) -> tuple[ScreenRow, ...]:
     """Return a row per kind of item that blocks the close, in at most eight rows and `other`.
 
-    Kinds that nobody may accept have the first claim to a row, then those with the most items.
+    Kinds that cannot be accepted have the first claim to a row, then those with the most items.
     """
     blocking, rank = items.blocking, list(KINDS)
     kinds = list(dict.fromkeys(item.kind for item in blocking))
@@ -147,7 +147,7 @@ def blocked_words(items: OpenItems) -> str:
 def open_words(items: OpenItems) -> str:
     """Return `58 items = 31 yours + 4 colleague's`, with all parts."""
     if not len(items):
-        return "nothing: everything that could be open was asked"
+        return "nothing: everything that could be open was checked"
     parts = " + ".join(f"{number:,} {TURNS[turn]}" for turn, number in items.turns.items())
     return f"{count(len(items), 'item')} = {parts}"
 

@@ -1,4 +1,4 @@
-"""The morning's screen: what is open now, by the work that it needs, and by who acts next."""
+"""The morning's screen: open items by the work that they need, and by who acts next."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def morning_screen(morning: Morning) -> Status:
     if not len(morning.items):
         work = [line("TODAY", open_words(morning.items))]
     elif not tasks:
-        work = [line("TODAY", "nothing for us: everything that could be open was asked")]
+        work = [line("TODAY", "nothing for us: everything that could be open was checked")]
     else:
         # One line is for the title, and one for the state of `treasury watch`.
         room = SCREEN_LINES - 2 - len(funds) - len(waiting) - len(below)

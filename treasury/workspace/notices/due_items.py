@@ -71,7 +71,7 @@ def due_items(
     closed. `today` is the day in the reporting time zone.
     """
     is_silent = synced_at is None or now - synced_at > silent_after
-    # The exposure of the running month begins anew every day, and would be sent every day.
+    # The exposure of the running month begins again every day, and would be sent every day.
     due = {item.item_id: item for item in ended or () if item.subject == _EXPOSURE}
     for item in open_now(running, ended, today=today, is_silent=is_silent):
         if item.subject != _EXPOSURE:

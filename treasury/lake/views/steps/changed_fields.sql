@@ -1,6 +1,6 @@
 -- One row per pair of a version of a record and a field that differs from the version before. If no single
 -- field differs, the row is for the whole record. A vanished or returned record has one more row, without a
--- field. A new record has only such a row. The table `pairs` has one row per version, together with the
+-- field. A new record has only this row. The table `pairs` has one row per version, together with the
 -- version before.
 WITH differing AS (
     SELECT * EXCLUDE (fields, whole),

@@ -1,5 +1,5 @@
 -- One row per pair of a request and an amount in `missed_amounts` that pays it exactly. Cancelled, rejected and
--- otherwise stopped requests are excluded, and so are those that closed months settled. `rivals`: the number of
+-- otherwise stopped requests are excluded, and so are requests that closed months settled. `rivals`: the number of
 -- requests that the amount pays exactly, including settled ones.
 --
 -- `are_alike` is the same for all rows. It is true if there are more than `max_candidates` requests, all have

@@ -7,7 +7,7 @@
 -- - a near code: the request's code differs from the line's code in at most two characters
 --
 -- The request is open on the line's day. If `are_alike` (see `open_takers`), owners and known payers do not
--- link. If one fact links very many requests, only those that were opened first are included (`max_same_code`
+-- link. If one fact links very many requests, only the requests opened first are included (`max_same_code`
 -- for each `closed_on` day). `rival_requests` then subtracts what other lines pay of these requests.
 --
 -- A near code links only if the line's code has at least `min_segment` characters, and at most `max_candidates`

@@ -2,7 +2,7 @@
 -- (question 6), and the amount does not confirm it (see `inexact_pairs`). There are two cases:
 -- - The code is in `unlikely_codes`. It is not itself a structured reference, and no label proves it
 --   (`labelled_codes`). It is not in a field for references (end-to-end id or creditor reference), or a label
---   stands before it there.
+--   is before it there.
 -- - The code may be a part of an account number (see `account_parts`).
 SELECT inexact.entry_id, inexact.expectation_id
 FROM inexact_pairs AS inexact

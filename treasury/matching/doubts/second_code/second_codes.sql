@@ -2,7 +2,7 @@
 -- code is one of these:
 -- - a split code next to a whole or structured reference
 -- - a complete code between slashes or dots, or in pieces (`codes_between_signs`)
--- - a code that a text of the line nearly equals (`near_codes`); only such a code has `is_damaged`
+-- - a code that a text of the line nearly equals (`near_codes`); only this code has `is_damaged`
 --
 -- A part of the line's own code is not a second code, except for a complete code in separate words next to an
 -- own code that is written in full. A text that nearly equals the line's own code is not a second code, unless

@@ -1,6 +1,6 @@
 -- One row per expectation with a code in `shared_codes`. `place` numbers the expectations with the same code,
 -- `place_of_amount` those with the same code and amount. Expectations without a closed status
--- (`closed_statuses`) come first, then those that were opened first.
+-- (`closed_statuses`) come first, then the order of opening decides.
 SELECT
     compared_code.expectation_id, compared_code.code, any_expectation.amount,
     row_number() OVER (

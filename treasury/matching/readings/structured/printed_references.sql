@@ -1,5 +1,5 @@
 -- One row per pair of a line and a text in it that has the form of a structured reference, with the kind of the
--- reference. The kinds are those that the rule `structured` lists: RF (ISO 11649), the Swiss QR reference (QRR)
+-- reference. The kinds are the ones that the rule `structured` lists: RF (ISO 11649), the Swiss QR reference (QRR)
 -- and the Belgian OGM. The check digits are not validated yet.
 --
 -- The text may be printed with spaces. It begins and ends where words do, within the first `max_text` characters

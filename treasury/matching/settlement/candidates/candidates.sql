@@ -2,7 +2,7 @@
 -- One row per pair of a line and a candidate: an expectation to which it may belong. For a line that a single
 -- reference settled, this is the settled expectation. For a line that a person accepted, it is each accepted
 -- expectation that receives money. Other candidates come from `ranked_candidates`. They are also listed for an
--- accepted line whose text names several codes or raises a doubt. The accepted expectation then has a second row
+-- accepted line if its text names several codes or raises a doubt. The accepted expectation then has a second row
 -- if it is one of them.
 --
 -- `group_id` is the first line of a group of equal payments that a person can decide as a whole. It is set on

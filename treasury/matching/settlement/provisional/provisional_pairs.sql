@@ -1,4 +1,4 @@
--- One row per line that, before questions 4 to 7 are asked, belongs to exactly one expectation; with that
+-- One row per line that, before questions 4 to 7, belongs to exactly one expectation; with that
 -- expectation. There are two cases:
 -- - The expectation is the line's only accepted one (`accepted_pairs`), and has the line's currency and
 --   direction.
@@ -7,7 +7,7 @@
 --
 -- Returns, and lines that were returned in full, are excluded. `booked` is the line's whole amount, `amount` the
 -- line's amount without money that was returned. `before` is the total that earlier such lines paid for the
--- expectation. `rivals` is the number of other expectations with the same code, all of them contradicted.
+-- expectation. `rivals` is the number of other expectations with the same code, if all are contradicted.
 WITH standing AS (
     SELECT
         p.entry_id, p.expectation_id, p.code, p.tier, p.accepted_reason, p.booking_date, p.expected, p.rivals,

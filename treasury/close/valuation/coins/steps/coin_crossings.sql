@@ -1,6 +1,6 @@
 -- One row per holder, coin and transaction hash, if coins moved with this hash before the month's end but
 -- count after it, or the other way round. Coins count when their request or transfer completes. `quantity` is
--- what has to be added to the counted coins to get the holder's coins at the month's end. A holder is an
+-- the quantity to add to the counted coins to get the holder's coins at the month's end. A holder is an
 -- account of ours at the service or a company wallet.
 SELECT
     m.coin, m.holder, m.hash, c.reference,

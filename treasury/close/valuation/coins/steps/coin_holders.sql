@@ -1,5 +1,5 @@
 -- One row per address of the company, with its holder: the id of the account for a wallet at the service, or
--- the address itself for a company wallet. Company wallets are those that the service lists, those of
+-- the address itself for a company wallet. Company wallets are the wallets that the service lists, those of
 -- requests, and those with evidence.
 SELECT address, min(holder) AS holder
 FROM (
