@@ -111,7 +111,7 @@ def test_a_month_that_has_just_begun_lists_open_items_before_its_first_line(
 ) -> None:
     screen = month_end.status("2026-11")
     assert "STATEMENTS   0 of 3 proved" in screen
-    assert "BANK LINES  not known: the statements of the month are not complete" in screen
+    assert "BANK LINES   not known: the statements of the month are not complete" in screen
     carried = month_end.open_items("2026-10").select(subject="request", kind="payout_missing")
     listed = month_end.open_items("2026-11")
     assert {item.item_id for item in carried} <= set(listed.by_id)
