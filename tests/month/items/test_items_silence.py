@@ -110,8 +110,8 @@ def test_a_month_that_has_just_begun_lists_open_items_before_its_first_line(
     month_end: Workspace,
 ) -> None:
     screen = month_end.status("2026-11")
-    assert "STATEMENTS  0 of 3 proved" in screen
-    assert "BANK LINES  not known: the statements of the month are not complete" in screen
+    assert "STATEMENTS   0 of 3 proved" in screen
+    assert "BANK LINES   not known: the statements of the month are not complete" in screen
     carried = month_end.open_items("2026-10").select(subject="request", kind="payout_missing")
     listed = month_end.open_items("2026-11")
     assert {item.item_id for item in carried} <= set(listed.by_id)
@@ -160,7 +160,8 @@ def test_an_invalid_journal_is_an_item_that_cannot_be_accepted(
     )
     assert "entry 2 was changed after it was written" in item.next_step
     assert changed.open_items(MONTH).items[0] == item
-    assert "Journal does not verify" in changed.status()
+    assert "Journal does not verify" in changed.status("2026-10")
+    assert item.item_id in changed.status().listed("other").by_id
     done = run(changed, "exceptions", "--blocking")
     assert done.exit_code == 0
     assert "Journal" in done.stdout
