@@ -86,7 +86,6 @@ def sections(closing: Closing) -> list[Section]:
     r, zone = closing.r, closing.zone
     front = [
         _accounts(closing),
-        funds_section(closing.cash, r.month, unread=unread_words(closing)),
         _open(closing),
         _in_transit(closing),
         _awaiting(closing),
@@ -96,6 +95,7 @@ def sections(closing: Closing) -> list[Section]:
     appendix = [
         *_waiting(closing),
         month_on_month_section(closing),
+        funds_section(closing.cash, r.month, unread=unread_words(closing)),
         *(
             Section("bridge", "Money in transit, tied to the journal", "", grids)
             for grids in [filled(_bridge(closing.bridge))]
