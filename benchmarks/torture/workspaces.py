@@ -82,7 +82,7 @@ def enter(company: Company) -> Iterator[Premises]:
 
 
 def draw_restore(random: Random, seed: int, number: int) -> tuple[str, RestorePlan]:
-    """Draw a plan for the next kind."""
+    """Return the kind of run `number`, and a random plan for it."""
     kind = kind_at(seed, number)
     others = tuple(random.choice([*KINDS]) for _ in range(random.choice((0, 0, 1, 2))))
     is_told = KINDS[kind].safety != "keyed" or KINDS[kind].twins is not None
@@ -97,7 +97,7 @@ def draw_restore(random: Random, seed: int, number: int) -> tuple[str, RestorePl
 
 
 def draw_copy(random: Random, seed: int, number: int) -> tuple[str, CopyPlan]:
-    """Draw a plan for the next kind."""
+    """Return the kind of run `number`, and a random plan for it."""
     at_once = random.random() < 0.5
     return kind_at(seed, number), CopyPlan(
         at_once,

@@ -81,7 +81,10 @@ class Close(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def name(self) -> str:
-        """A unique name for the close, made of its month and the journal's end before it."""
+        """A unique name for the close.
+
+        It is made of the month and the number of the last journal entry before the preparation.
+        """
         return f"{self.month}-{self.head.seq}"
 
 

@@ -138,7 +138,10 @@ class SyncPanel(ListPanel):
     # Handlers of button presses.
 
     def presses(self) -> Presses:
-        """Return the handlers for a partial sync and a full comparison, in addition to the sync."""
+        """Return the handlers for a partial sync and a full comparison.
+
+        The ordinary sync has its own handler.
+        """
         return {
             "full": partial(self._sync, full=True),
             "some": lambda press: self._sync(

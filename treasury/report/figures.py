@@ -72,7 +72,7 @@ _WAYS: Final = (("on-ramp", "■", INK["first"], ""), ("off-ramp", "▨", INK["s
 
 @drawn
 def cash_by_day(lines: Frame, month: Month) -> Figure:
-    """Draw money in above and money out below the line, by booking day, on our bank accounts.
+    """Draw the money in and out of our bank accounts by booking day, in above zero and out below.
 
     `lines` as in `Reconciliation.lines`. Transfers between our own accounts are left out.
     """

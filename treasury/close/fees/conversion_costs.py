@@ -542,7 +542,8 @@ def _pair_rows(
         own = groups.get((month, pair, difference_is))
         if own is None:
             if key in valued:
-                # The pair's rows with sums count its conversions without a value.
+                # The pair has rows with sums in this month. The first of them has the number of its
+                # conversions without a value.
                 continue
             rows.append((*key, 0, REPORTING, *(None,) * 9, "", without[key]))
             continue

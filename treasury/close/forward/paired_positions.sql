@@ -1,6 +1,7 @@
--- One row per expectation of either month end, with its open amounts at both (`opening`, `closing`). The other
--- amounts are changes between the two month ends: money received (`came`), money that its lines no longer give
--- it (`gone`), money returned (`back`), and the changes of the cancelled and the blocked amount.
+-- One row per expectation of either month end, with its amount (`amount_before`, `amount`) and its open amount
+-- (`opening`, `closing`) at the first and at the second. The next amounts are changes in between: `came` is money of
+-- lines that pay it only at the second month end, and `gone` is the amount by which its earlier lines now pay less.
+-- `back` is returned money; `cancelled` and `blocked` are the changes of the cancelled and the blocked amount.
 -- `standing_blocked` is the amount that is blocked at the second month end.
 SELECT
     coalesce(a.expectation_id, b.expectation_id) AS expectation_id,

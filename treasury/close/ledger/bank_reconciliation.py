@@ -143,7 +143,10 @@ class BankReconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=
 
     @property
     def agrees(self) -> bool:
-        """Whether outstanding items explain every account in the file, and it names one."""
+        """Whether the accounts in the file agree or are explained by outstanding items.
+
+        False if the file names none of our bank accounts.
+        """
         findings = set(self.accounts.arrow["finding"].to_pylist()) - {NOT_COMPARED}
         return bool(findings) and findings <= {AGREES, EXPLAINED}
 

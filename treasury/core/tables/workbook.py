@@ -120,7 +120,7 @@ class Workbook(msgspec.Struct, frozen=True, kw_only=True):
     """A workbook: its sheets in order, and its properties.
 
     `head` is printed at the top of every page; the default is the sheet's name. Instants are in the
-    time zone `zone`. A `cover` is the first sheet.
+    time zone `zone`. If there is a `cover`, it is the first sheet.
     """
 
     properties: dict[str, str]

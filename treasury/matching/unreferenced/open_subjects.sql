@@ -1,6 +1,6 @@
--- One row per pair of a subject in `payer_facts` and an open expectation of this subject. Within a currency and
--- direction, `turn` numbers the expectations of a subject and remaining amount, and `place` all expectations of
--- a subject. Those that were opened last come first.
+-- One row per pair of a subject in `payer_facts` and an open expectation of this subject. `place` numbers a
+-- subject's expectations in a currency and direction, and `turn` the expectations among them with the same
+-- remaining amount. The last opened comes first.
 SELECT
     subject, expectation_id, currency, direction, remaining, opened_on,
     row_number() OVER (

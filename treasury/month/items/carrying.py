@@ -180,7 +180,9 @@ class Carrying(Noting):
     ) -> Table:
         """Return every current proposal to carry an item, with its standing; columns as in CARRIED.
 
-        A proposal that concerns another month, such as a prepared one, has its standing there.
+        If an item is not open in this month but in another one, such as a prepared month, its
+        standing is the one in that month, and names the month.
+
         `owner`, `currency` and `min_amount` are as in `OpenItems.select`.
 
         >>> t.items.list("2026-10", owner="ines")

@@ -37,7 +37,10 @@ _DO: Final = "get the pack again"
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A file of the pack, or a field of the evidence, and its problem."""
+    """A problem, and the part that has it.
+
+    `what` is a file, a table or the folder of the pack, the inputs, the journal or the workspace.
+    """
 
     what: str
     problem: str

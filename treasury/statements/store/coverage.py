@@ -175,7 +175,10 @@ def last_balances(snapshot: Snapshot, accounts: Iterable[BankAccount]) -> pa.Tab
 def _stored(
     snapshot: Snapshot, accounts: Iterable[BankAccount]
 ) -> tuple[pa.Table, pa.Table, pa.Table | None]:
-    """Return the stored statements, confirmed balances and, as in DAILY_SUMS, sums of lines."""
+    """Return the stored statements, the confirmed balances and the daily sums of lines.
+
+    The sums have the columns of DAILY_SUMS; they are None if they are not needed.
+    """
     stored, confirmed = (
         snapshot.sql(f"SELECT * FROM {table.name} WHERE {COUNTING}")  # noqa: S608 - our own names
         for table in (STATEMENTS, BALANCE_CONFIRMATIONS)

@@ -37,8 +37,9 @@ class DaysByFormat:
     def holders(self, facts: StatementFacts) -> list[StatementFacts]:
         """Return statements in other formats that together have all movements of this statement.
 
-        Return an empty list if this statement is more detailed on all shared days. Raises
-        StatementError with both files if they share only some days or contradict each other.
+        Return an empty list if there is no other statement, or if this one is more detailed on all
+        shared days. Raises StatementError naming both files if they share only some days or
+        contradict each other.
         """
         others = self.others(facts)
         for holder in others:

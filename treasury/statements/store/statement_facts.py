@@ -66,7 +66,10 @@ class StatementFacts(msgspec.Struct, frozen=True):
 
     @property
     def is_csv(self) -> bool:
-        """Return whether the statement is a CSV export: a person chose its days and its time."""
+        """Return whether the statement is a CSV export.
+
+        A person chooses which days an export covers, and when it is made.
+        """
         return self.format.startswith("CSV")
 
     @property

@@ -1,3 +1,3 @@
--- One row per leg (posting) in `line_legs`, in the order of the lines. These are lines of a closed month about
--- which a person decided late, each as it was posted and as it is decided now.
+-- One row per leg (posting) in `line_legs`, in the order of the lines. This query is used for lines of a closed
+-- month that a person decided late: `line_legs` then has each line twice, as posted and as decided now.
 SELECT entry_no, role, currency, amount, account FROM line_legs ORDER BY entry_no, part, place

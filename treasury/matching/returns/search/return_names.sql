@@ -1,6 +1,7 @@
 -- One row per pair of a name on a return and a name on a line that the return may bring back, if both may be the
 -- same name: all words of one of them occur in the other. Two words count as equal if one is the beginning of
--- the other, such as an initial or a word that a bank cut off. Legal forms and accents are ignored.
+-- the other, such as an initial or a word that a bank cut off. Legal forms and accents are ignored. Only pairs in
+-- which the return or the payer has no account are included.
 WITH pairs_of_names AS (
     SELECT DISTINCT r.counterparty_name AS return_name, g.counterparty_name AS payer_name
     FROM return_clues AS c
