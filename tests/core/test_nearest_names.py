@@ -31,6 +31,9 @@ MISSPELT: dict[str, tuple[Callable[[Workspace], object], str]] = {
     "kind of action": (lambda t: t.actions.list(kind="ramp_request.aprove"), "approve?"),
     "state of an action": (lambda t: t.actions.list(state="propsed"), "is it proposed?"),  # type: ignore[arg-type]
     "verb": (lambda t: t.recncile(), "is it reconcile?"),  # type: ignore[attr-defined]
+    "number as a month": (lambda t: t.reconcile(202610), "is it 2026-10?"),  # type: ignore[arg-type]
+    "number as months": (lambda t: t.fees(10), "'10' is not a month"),  # type: ignore[arg-type]
+    "text as days": (lambda t: t.cash("14"), "give a number of days"),  # type: ignore[arg-type]
     "panel": (lambda t: t.panels.closes(), "is it close?"),  # type: ignore[attr-defined]
     "table of an answer": (lambda t: t.reconcile("2026-10").line, "is it lines?"),  # type: ignore[attr-defined]
     "verb of a table": (lambda t: t.awaiting_funds().to_exel("x"), "is it to_excel?"),  # type: ignore[attr-defined]

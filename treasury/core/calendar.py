@@ -130,6 +130,8 @@ class Month(msgspec.Struct, frozen=True, order=True):
     @classmethod
     def parse(cls, text: str) -> Month:
         """Parse a month such as `2026-10`; raise InputError for other text."""
+        # A number is refused like other text.
+        text = str(text)
         matched = _MONTH.fullmatch(text.strip())
         if matched is None or not 1 <= int(matched[2]) <= 12 or int(matched[1]) < _FIRST_YEAR:
             near_month = _respelled_month(text)

@@ -361,7 +361,8 @@ class WorkspaceMonths(WorkspacePayments):
         if months is None or isinstance(months, Month):
             span = Months(self.month(months), self.month(months))
         else:
-            span = Months.parse(months if isinstance(months, str) else "..".join(map(str, months)))
+            both = "..".join(map(str, months)) if isinstance(months, tuple | list) else str(months)
+            span = Months.parse(both)
         r = self.reconcile(span.last)
 
         def earlier() -> list[Reconciliation]:

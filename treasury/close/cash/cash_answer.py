@@ -154,8 +154,9 @@ def cash_of(
     Without a snapshot, no flow is known. `own` are the company's own flows. With `in_currency`,
     amounts are valued by `rates`. Raise InputError if `days` is not between 1 and 400.
     """
-    if not 1 <= days <= LONGEST:
-        raise InputError(f"days: {days} is not between 1 and {LONGEST}", do="choose fewer days")
+    number: object = days
+    if not isinstance(number, int) or not 1 <= days <= LONGEST:
+        raise InputError(f"days: {days} is not between 1 and {LONGEST}", do="give a number of days")
     today, rows = now.astimezone(zone).date(), positions.to_pylist()
     synced = None if snapshot is None else synced_at(snapshot)
     clock = clock_of(rows, today, days, synced, zone)
