@@ -60,6 +60,7 @@ def keys_of(panel: ClosePanel, kind: str) -> list[str]:
     return [row["item_id"] for row in panel.rows.arrow.to_pylist() if row["kind"] == kind]
 
 
+@pytest.mark.acceptance
 def test_items_are_carried_in_bulk_and_accepted_by_a_colleague(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,6 +100,7 @@ def test_items_are_carried_in_bulk_and_accepted_by_a_colleague(
     assert all(item.is_accepted for item in carried)
 
 
+@pytest.mark.acceptance
 def test_items_above_the_materiality_limit_are_asked_one_by_one(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -238,6 +238,7 @@ def practice_books(month_end: Workspace, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.acceptance
 def test_the_books_given_to_a_close_are_on_every_list_from_then_on(
     month_end: Workspace, tmp_path: Path
 ) -> None:
