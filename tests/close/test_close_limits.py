@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from signed import ANNA, BERT, LATER, carry_all
 
-from treasury.close import sign_off
+from treasury.actions.policies.policy import Policy
 from treasury.core.errors import ActionRefused
 from treasury.core.money import format_amount
 from treasury.journal import Actor
@@ -18,6 +18,12 @@ RULE = '[[rules]]\nkinds = ["item.carry"]\n'
 
 def write(desk: Workspace, text: str) -> None:
     (desk.folder / "policy.toml").write_text(text, "utf-8")
+
+
+def foreseen(desk: Workspace, step: str, actor: Actor) -> str:
+    """Return why a step of October's close is refused before it is taken."""
+    closing = desk.periods.at_close("2026-10")
+    return str(desk.periods.foresee(step, closing, actor=actor).refusal)
 
 
 @pytest.fixture
@@ -76,11 +82,13 @@ def test_a_month_beyond_the_limit_is_neither_prepared_nor_signed(desk: Workspace
     carry_all(desk, "2026-10")
     rule = '[[rules]]\nkinds = ["month.close"]\n'
     write(desk, f'{rule}at_most = {{EUR = "1.00"}}\n')
+    assert "may propose month.close" in foreseen(desk, "prepare", ANNA)
     with pytest.raises(ActionRefused, match=r"is more than one may propose month\.close: EUR 1"):
         desk.periods.prepare("2026-10", actor=ANNA)
     (desk.folder / "policy.toml").unlink()
     desk.periods.prepare("2026-10", actor=ANNA)
     write(desk, f'{rule}at_most = {{EUR = "1.00"}}\n')
+    assert "may approve month.close" in foreseen(desk, "sign", BERT)
     with pytest.raises(ActionRefused, match=r"is more than one may approve month\.close: EUR 1"):
         desk.periods.sign("2026-10", actor=BERT)
     write(desk, f'{rule}approve = ["nora"]\n')
@@ -94,10 +102,15 @@ def test_a_claimed_name_signs_in_production_only_if_the_policy_says_so(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A fixed clock needs the sandbox, so this test takes the sandbox for production.
-    monkeypatch.setattr(sign_off, "_PRODUCTION", "sandbox")
+    check = Policy.check_signer
+    monkeypatch.setattr(
+        Policy, "check_signer", lambda self, actor, _: check(self, actor, "production")
+    )
     carry_all(desk, "2026-10")
     desk.periods.prepare("2026-10", actor=ANNA)
-    with pytest.raises(ActionRefused, match="the name bert is only claimed, and in production"):
+    with pytest.raises(
+        ActionRefused, match=r"the name bert is claimed, not verified.* in production"
+    ):
         desk.periods.sign("2026-10", actor=BERT)
     write(desk, 'identified_by = ["hub", "environment"]\n')
     assert desk.periods.sign("2026-10", actor=BERT).period is not None

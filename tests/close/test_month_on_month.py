@@ -139,6 +139,8 @@ def test_a_month_is_prepared_once_its_changes_are_explained_and_the_pack_carries
     (desk.folder / "policy.toml").write_text(
         '[month_on_month.EUR]\nclosing = "130000.00"\n', "utf-8"
     )
+    foreseen = desk.periods.foresee("prepare", desk.periods.at_close("2026-10"), actor=ANNA)
+    assert "which needs an explanation" in str(foreseen.refusal)
     with pytest.raises(ActionRefused, match=r"2026-10 is not prepared: closing of .* changed by"):
         desk.periods.prepare("2026-10", actor=ANNA)
     missing = desk.periods.month_on_month("2026-10").missing

@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pytest
 from decide_desk import ANNA, BERT, clock_at, copy_of, double, edit, first_line
@@ -56,7 +57,10 @@ def in_the_way(desk: Workspace, month: str) -> str | None:
     """Return why a month cannot be prepared, apart from its open items; None if it can be."""
     entries = read_decided(desk.journal).entries
     question = desk.question(month)
-    refusal = prepare_refusal(question, entries, OpenItems(question.month, ()), Policy(), ANNA)
+    closing = msgspec.structs.replace(
+        desk.periods.month(month), items=OpenItems(question.month, ())
+    )
+    refusal = prepare_refusal(question, entries, closing, Policy(), ANNA)
     return None if refusal is None else str(refusal)
 
 

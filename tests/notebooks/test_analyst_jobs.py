@@ -81,8 +81,9 @@ def test_an_own_frame_is_matched() -> None:
 
 @pytest.mark.acceptance
 def test_the_monthly_notebook_is_run_by_papermill(t: Workspace, tmp_path: Path) -> None:
+    import papermill
+
     asked = {"folder": str(t.folder), "month": "2026-10"}
-    papermill = pytest.importorskip("papermill")
     done = papermill.execute_notebook(MONTHLY, tmp_path / "done.ipynb", asked, cwd=tmp_path)
     assert "October 2026" in str(done.cells)
 

@@ -95,8 +95,7 @@ def prepare_month(
         basis = period_pins.basis_on(snapshot, question, decided)
         examined = period_pins.examine(journal, lake, basis, decided).require_tied()
         closing = closing_from(journal, lake, examined, question.zone, ledger=ledger, policy=policy)
-        refusal = prepare_refusal(question, decided.entries, closing.items, policy, actor)
-        refusal = refusal or _unexplained(closing)
+        refusal = prepare_refusal(question, decided.entries, closing, policy, actor)
         if refusal is not None:
             return [], PreparedMonth(closing=closing, refusal=refusal)
         text = preparing_words(closing, actor, policy)
@@ -176,8 +175,8 @@ def sign_month(
     Raise ActionRefused if the signer prepared it and the policy asks for two people, if the name of
     the signer is only claimed in production, if an item blocks without acceptance, if the carried
     amounts exceed the policy's limits for `month.close`, if the prepared result cannot be
-    reproduced, or if it is no longer what the signer reviewed. An interrupted
-    signature can simply be repeated.
+    reproduced, or if it is no longer what the signer reviewed. An interrupted signature can simply
+    be repeated.
     """
     policy.check_identity(actor)
 
@@ -194,7 +193,9 @@ def sign_month(
         require_unaltered(lake, pinned, read_tables())
         closing, examined = _examined(journal, lake, preparation, decided.entries)
         _require_as_prepared(preparation, closing, examined, decided.entries)
-        _check_limits("approve", closing.items, policy, actor)
+        refusal = _limit_refusal("approve", closing.items, policy, actor)
+        if refusal is not None:
+            raise refusal
         if agreed_to is not None and closing.rolled.agreed_to != agreed_to:
             raise ActionRefused(
                 f"{month} has new agreements or remarks since its pack was written",
@@ -315,10 +316,14 @@ def foresee_step(
             )
         case "prepare":
             sentence = preparing_words(closing, actor, policy)
-            refusal = prepare_refusal(question, entries, closing.items, policy, actor)
+            refusal = prepare_refusal(question, entries, closing, policy, actor)
         case "sign" if preparation is not None:
             sentence = signing_words(preparation, closing, actor, policy, pack)
-            refusal = sign_refusal(preparation, policy, actor) or unaccepted_refusal(closing)
+            refusal = (
+                sign_refusal(preparation, policy, actor)
+                or unaccepted_refusal(closing)
+                or _limit_refusal("approve", closing.items, policy, actor)
+            )
         case "withdraw" if preparation is not None:
             sentence = withdraw_sentence(month, preparation.close.prepared_by, reason, by)
         case "sign" | "withdraw":
@@ -386,7 +391,7 @@ def sign_refusal(
 
 
 def prepare_refusal(
-    question: Question, entries: Sequence[Entry], items: OpenItems, policy: Policy, actor: Actor
+    question: Question, entries: Sequence[Entry], closing: Closing, policy: Policy, actor: Actor
 ) -> ActionRefused | None:
     """Return why this person cannot prepare the month now, or None."""
     month = question.month
@@ -397,13 +402,9 @@ def prepare_refusal(
         policy.check_identity(actor)
     except ActionRefused as refusal:
         return refusal
-    blocking = items.blocking.where(lambda item: item.proposed_by is None)
+    blocking = closing.items.blocking.where(lambda item: item.proposed_by is None)
     if not len(blocking):
-        try:
-            _check_limits("propose", items, policy, actor)
-        except ActionRefused as refusal:
-            return refusal
-        return None
+        return _limit_refusal("propose", closing.items, policy, actor) or _unexplained(closing)
     never = blocking.select(blocks="never acceptable")
     carry = (
         f"propose to carry each: treasury items carry ITEM… --month {month} --owner … --by …"
@@ -436,8 +437,10 @@ def _unexplained(closing: Closing) -> ActionRefused | None:
     )
 
 
-def _check_limits(verb: str, items: OpenItems, policy: Policy, actor: Actor) -> None:
-    """Raise ActionRefused if this person may not close a month that carries these items.
+def _limit_refusal(
+    verb: str, items: OpenItems, policy: Policy, actor: Actor
+) -> ActionRefused | None:
+    """Return why this person may not close a month that carries these items, or None.
 
     The amount is the total of the items that people carry, in each currency. An amount that another
     item contains counts once.
@@ -448,9 +451,13 @@ def _check_limits(verb: str, items: OpenItems, policy: Policy, actor: Actor) -> 
         for item in carried
         if item.counted_amount is not None
     )
-    policy.check(verb, CLOSE, None, actor, ())
-    for currency in sorted(sums):
-        policy.check(verb, CLOSE, AssetAmount(currency, sums[currency]), actor, ())
+    try:
+        policy.check(verb, CLOSE, None, actor, ())
+        for currency in sorted(sums):
+            policy.check(verb, CLOSE, AssetAmount(currency, sums[currency]), actor, ())
+    except ActionRefused as refusal:
+        return refusal
+    return None
 
 
 def _require_as_prepared(

@@ -143,7 +143,7 @@ def funds(positions: pa.Table) -> pa.Table:
 
     Parameters
     ----------
-    held
+    positions
         A position, as `position` returns it.
 
     Returns

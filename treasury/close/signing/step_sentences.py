@@ -1,8 +1,8 @@
 """The sentence that the journal keeps with each step of a close: prepare, sign, withdraw, reopen.
 
 A person who takes a step on a screen confirms exactly this sentence. `by` is the person, as
-`actor_words` names one. It states no instant, so that
-it is the same when it is shown and when it is journaled; the entry has the instant.
+`actor_words` names one. The sentence states no instant, so that it is the same when it is shown and
+when it is journaled; the entry has the instant.
 """
 
 from __future__ import annotations
