@@ -195,7 +195,7 @@ def test_an_empty_environment_marker_matches_no_environment(tmp_path: Path) -> N
     ("before", "after", "key", "do"),
     [
         ('"https://login.example.test/token"', '"https://…/oauth/token"', "services.token_url",
-         "write the address of tokens"),
+         "write the address for requesting tokens"),
         ('"http://127.0.0.1:8000/v1"', '"https://…/v1"', "services.ramp.base_url",
          "write the ramp service's address"),
         ('"maker"', '"…"', "credentials.maker.client_id", "write the client id"),

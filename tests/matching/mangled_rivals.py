@@ -173,7 +173,7 @@ def _sign_inside(b: Builder) -> None:
     )
 
 
-@scene("another owner's request counted against it")
+@scene("another owner's request is deducted")
 def _other_owner(b: Builder) -> None:
     high, low = b.amount(50_000, 90_000), b.amount(5_000, 40_000)
     first = b.expect(amount=high, owner=b.payer())
@@ -182,7 +182,7 @@ def _other_owner(b: Builder) -> None:
     b.line("never", None, text, outcomes=("conflict",), amount=high - low)
 
 
-@scene("the owner's own request counted against it")
+@scene("the same owner's request is deducted")
 def _own_netted(b: Builder) -> None:
     high, low, owner = b.amount(50_000, 90_000), b.amount(5_000, 40_000), b.payer()
     first = b.expect(amount=high, owner=owner)

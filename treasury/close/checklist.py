@@ -209,7 +209,7 @@ def _decided(closing: Closing) -> ChecklistStep:
     decided_words = f"{count(closing.rolled.decisions, 'decision')} journaled"
     if carried:
         alone = sum(item.accepted_alone for item in closing.items)
-        how = f", {alone:,} of them signed alone" if alone else " by the word of two people"
+        how = f", {alone:,} of them signed alone" if alone else ", each signed by two people"
         decided_words += f"; {count(carried, 'open item')} carried{how}"
     return _step(closing, "Decisions", "decisions", decided_words)
 

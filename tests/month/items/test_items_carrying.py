@@ -200,6 +200,6 @@ def test_the_shell_proposes_accepts_lists_and_every_surface_shows_it(
     assert f" {blocking - 1} of {items} open items block it, 1 carried" in screen
     (shown,) = [text for text in screen.splitlines() if text.startswith("  Suggested  ")]
     assert shown.split()[1] == "17"
-    assert "1 open item carried by the word of two people" in str(checklist(closing))
+    assert "1 open item carried, each signed by two people" in str(checklist(closing))
     assert "carried: anna and bert for carla, by 30 Nov" in render_html(closing)
     assert "nothing proposed" not in run("bert")("list")

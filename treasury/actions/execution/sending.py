@@ -235,8 +235,8 @@ class Sender:
         if recovery.remembers(now - action.proposed_at):
             return ""
         return (
-            f"{key}, older than the {recovery.key_retention_hours} hours that the provider"
-            " remembers it"
+            f"{key}; the provider remembers a key for {recovery.key_retention_hours} hours, which"
+            " are over or nearly over"
         )
 
     def _lapse_untold(self, action: Action, why: str) -> NoReturn:

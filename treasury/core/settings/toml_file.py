@@ -134,7 +134,7 @@ def _typed_secrets(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 _PLACEHOLDER: Final = "…"
 _TO_FILL: Final = {
-    "services.token_url": "the address of tokens that the provider gave you",
+    "services.token_url": "the address for requesting tokens that the provider gave you",
     "services.finance.base_url": "the finance service's address, including its version",
     "services.ramp.base_url": "the ramp service's address, including its version",
     "client_id": "the client id that the provider gave you",

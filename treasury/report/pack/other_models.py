@@ -89,8 +89,8 @@ def version_needed(code: Code, differing: Sequence[str] = ()) -> str:
     """Return the note that names the only version that recomputes the pack."""
     answers = f" ({', '.join(differing)} differ here)" if differing else ""
     return (
-        f"not computed again: that needs version {clean(code.version)}, source"
-        f" {clean(code.source):.12}, which made it{answers}"
+        f"not computed again: that needs the version that made the pack, {clean(code.version)},"
+        f" source {clean(code.source):.12}{answers}"
     )
 
 

@@ -173,7 +173,7 @@ def _journaled(evidence: Evidence, journal: Journal) -> Iterator[Finding]:
         return
     journaled = closed_periods(read_decided(journal).entries).get(period.month)
     if journaled is None:
-        yield Finding("journal", f"{period.month} is not closed: it was reopened, or never was")
+        yield Finding("journal", f"{period.month} is not closed: it was reopened, or never closed")
     elif journaled != period:
         yield Finding(
             "journal", f"{period.month} was closed by another entry, {journaled.entry.seq}"

@@ -29,9 +29,9 @@ def add_file(view: CommandView, file: Path, replace: bool) -> None:
 
     Your own file has the columns day, base, quote, rate. A day is 2026-10-31, or an instant with
     its zone, 2026-10-31T02:00Z, for the hour that follows it. docs/fees.md lists the values of base
-    and quote, and which rate wins. Adding the same file again has no effect. A rate of zero or
-    less, one that differs from another of its day, a future day, an unknown currency or a float is
-    refused with its line number, and nothing is stored.
+    and quote, and which rate wins. Adding the same file again has no effect. A rate is refused
+    with its line number if it is zero or less, is a float, has a future day or an unknown currency,
+    or differs from the stored rate of its pair and day (unless --replace). Then nothing is stored.
     """
     echo_folded(str(view.workspace.rates.add(file, replace=replace)))
 
