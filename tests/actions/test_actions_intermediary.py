@@ -145,7 +145,7 @@ def test_a_page_of_an_intermediary_after_the_effect_is_not_a_refusal(
         for status in statuses_of(kind)
     }
     first = {"versioned": "done"}.get(KINDS[kind].safety, "unknown")
-    # An action without a list is not sent again, so a person settles it.
+    # If the service does not list the records, nothing is sent again: a person settles it.
     last = "done" if KINDS[kind].safety == "versioned" or KINDS[kind].look_up else "unknown"
     assert {end._replace(sent=1) for end in ends.values()} == {End(first, last, 1, 1)}, ends
     if KINDS[kind].safety != "keyed":

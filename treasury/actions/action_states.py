@@ -265,7 +265,7 @@ def _ended(state: State) -> Callable[[Action, Entry], Action]:
 
 
 def _refused(action: Action, entry: Entry) -> Action:
-    """Apply a refusal, unless it belongs to an attempt before the last one."""
+    """Apply a refusal if the outcome is open and the refusal is not from an earlier attempt."""
     body = entry.body
     if action.state not in UNSETTLED or body.get("attempt", action.attempts) < action.attempts:
         return action

@@ -35,7 +35,7 @@ def from_template(name: str, **values: object) -> str:
         trim_blocks=True,
         keep_trailing_newline=True,
     )
-    # TOML strings have the same escapes as JSON strings.
+    # TOML reads every escape that json.dumps writes.
     environment.filters["toml"] = partial(json.dumps, ensure_ascii=False)
     return environment.get_template(name).render(values)
 

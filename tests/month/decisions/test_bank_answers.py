@@ -365,7 +365,7 @@ def test_a_close_match_without_a_name_is_accepted_for_its_file_only(filed: Filed
     [
         ("RVNM", "the bank knows the payee's IBAN by another name - do not release it"),
         ("RVNA", "the bank could not verify its payee"),
-        ("RCVC", "found the payee's name as ordered"),
+        ("RCVC", "confirmed the payee's name"),
         ("ACSP", "the bank has not verified its payee"),
     ],
 )

@@ -2,12 +2,12 @@
 
 Run as `killed_decide.py DESK SHEET [POINTS]`.
 
-A write point is a step that may change the disk: the begin or end of a database transaction, a
+A write point is a step that may change the disk: the beginning or end of a database transaction, a
 writing SQL statement (before and after it), or a file or folder that is opened for writing, made,
 renamed, linked, truncated or removed.
 
 Without points, decide in a copy of the desk, and write the number of points to DESK.points.
-Otherwise decide in a copy per point, DESK-POINT, and kill that process at the point. The exit
+Otherwise, for each point, decide in a copy DESK-POINT, in a process that is killed at the point. The exit
 status of each process is written to standard error.
 """
 

@@ -145,7 +145,7 @@ def is_verified(row: Mapping[str, Any]) -> bool:
 
 
 def controls_of(acts: pa.Table, zone: ZoneInfo, late_items: int) -> Controls:
-    """Return the controls of a month from its acts, with the columns of CONTROLS."""
+    """Return the controls of a month; `acts` has the columns of CONTROLS."""
     rows = acts.to_pylist()
     counts = []
     for kind in CONTROL_KINDS:

@@ -1,4 +1,4 @@
--- Creates triggers on the journal's table `entries`. They refuse changes of its rows, and a row with a number
+-- Creates triggers on the journal's table `entries`. They refuse changes to its rows, and a row with a number
 -- that does not follow the last one.
 
 CREATE OR REPLACE FUNCTION entries_stay() RETURNS trigger LANGUAGE plpgsql AS $$

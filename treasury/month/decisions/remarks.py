@@ -62,7 +62,7 @@ SELECT * FROM payment_statuses WHERE vanished_at IS NULL ORDER BY created_at, st
 """
 _NOT_CLOSE: Final = {
     "": ("the bank has not verified its payee", "wait for the bank's answer, and add it"),
-    "match": ("the bank found the payee's name as ordered", "there is nothing to accept"),
+    "match": ("the bank confirmed the payee's name", "there is nothing to accept"),
     "none": (
         "the bank knows the payee's IBAN by another name",
         "do not release it; have two people verify the details again, outside the file",

@@ -24,7 +24,7 @@ SCREEN_LINES: Final = 24
 SCREEN_WIDTH: Final = 100
 """The size of a first screen, in lines and columns."""
 LABEL_WIDTH: Final = 13
-"""The columns of the word that a line begins with."""
+"""The width of the word that a line begins with, in characters."""
 _INDENT: Final = "  "
 _GAPS: Final = 7
 """The blanks between the columns of a row."""

@@ -114,7 +114,7 @@ class MovementRegister:
         return used
 
     def keep_superseded(self, rows: Iterable[MovementVersion]) -> None:
-        """Add the rows of a version that does not count; rows that only it has are superseded."""
+        """Add the rows of an uncounted version that no movement equals; they are superseded."""
         unmatched: dict[tuple[str, date], deque[MovementVersion]] = {}
         for row in rows:
             key = content, booked = content_of(row.entry_id), row.booked

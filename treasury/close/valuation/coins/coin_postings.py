@@ -204,7 +204,7 @@ class CoinPostings:
     def _walk(self, month: Month, events: Iterable[_Row]) -> None:
         self.months, self.movements = {}, []
         for name, holding in self._holdings.items():
-            # The lots are in whole cents, so that the opening equals the closing before.
+            # The lots are in whole cents, so this opening equals the previous closing.
             row = self._month(name)
             row.opening_quantity = holding.pool.quantity - holding.lacking
             row.opening = holding.pool.carrying + holding.difference

@@ -5,7 +5,7 @@
 -- - words that may be a second code in pieces (see `word_runs`)
 --
 -- The text has a digit and at least the minimum length of `search_bounds`. The last word of a text that may have
--- been cut off is also included if it has another character than digits, and at least six characters. Only the
+-- been cut off is also included if it has a character other than a digit, and at least six characters. Only the
 -- first `max_text` characters of a field are searched. Codes that the line names in full are excluded.
 --
 -- `form` is the text without punctuation. `token` is the token as written. It is empty for a word or several

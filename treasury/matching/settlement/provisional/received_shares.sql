@@ -1,7 +1,7 @@
 -- One row per line that belongs to exactly one expectation, with this expectation: the one that a person
 -- accepted or, if the line raises no doubt, the one of its whole or structured reference. `before` is the amount
 -- received from earlier lines, `matched_amount` the part of the line that was still expected. `is_duplicate`:
--- no person accepted the line, and it is the whole amount again of an expectation that was fully paid before. For
+-- no person accepted the line, and it pays the whole amount of an expectation that was already fully paid. For
 -- speed, `before` is summed again only for expectations with doubted lines.
 WITH doubted_lines AS (
     SELECT DISTINCT entry_id
