@@ -153,6 +153,7 @@ def test_an_account_is_compared_with_its_floor(cash: Cash) -> None:
     ]
 
 
+@pytest.mark.acceptance
 def test_a_floor_may_depend_on_the_account_that_pays(tmp_path: Path) -> None:
     files = [statement(account, "400.00", "400.00") for account in (OPERATING, RESERVE)]
     payment = {"date": date(2026, 11, 4), "amount": Decimal(-100), "currency": "EUR"}

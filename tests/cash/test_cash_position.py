@@ -106,6 +106,7 @@ def test_a_currency_that_does_not_exist_is_refused(month_end: Workspace) -> None
         month_end.cash(0)
 
 
+@pytest.mark.acceptance
 def test_reported_and_pending_movements_are_apart_from_the_proved_balance(tmp_path: Path) -> None:
     desk = desk_of(
         tmp_path / "desk",
@@ -180,6 +181,7 @@ def test_proved_and_unproved_amounts_are_never_in_one_total() -> None:
     ] == [("own_banks", 5, 1, 0), ("in_transit", 11, 1, 1), ("not_proved", 970, 2, 0)]
 
 
+@pytest.mark.acceptance
 def test_a_wallet_holds_the_last_balance_that_no_evidence_contradicts(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,6 +109,7 @@ def test_the_shell_shows_what_the_notebook_shows(month_end: Workspace, cash: Cas
     assert len(json.loads(apart.stdout)) == len(cash.apart)
 
 
+@pytest.mark.acceptance
 def test_queries_read_the_current_cash(month_end: Workspace, cash: Cash) -> None:
     rows = month_end.sql(
         "SELECT f.currency, count(*) AS n FROM cash_flows AS f JOIN cash_forecast AS d"

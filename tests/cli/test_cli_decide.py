@@ -246,6 +246,7 @@ def test_two_instants_are_compared(desk: Workspace) -> None:
     assert refused.exit_code == 2
 
 
+@pytest.mark.acceptance
 def test_a_sheet_is_written_previewed_applied_and_reapplied(
     desk: Workspace, tmp_path: Path
 ) -> None:

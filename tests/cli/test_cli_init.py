@@ -161,6 +161,7 @@ def test_an_environment_that_was_not_chosen_is_printed(tmp_path: Path) -> None:
     assert "environment:" not in done.stdout
 
 
+@pytest.mark.acceptance
 def test_init_assumes_that_the_payment_services_are_not_used(tmp_path: Path) -> None:
     done = init(tmp_path / "desk", answers=f"Harbour Lane\n\n\n{CAMT}\nown_bank\n\n")
     assert done.exit_code == 0, done.output

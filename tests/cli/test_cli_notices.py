@@ -34,6 +34,7 @@ def desk(month_end: Workspace, folder: Path, terms: str) -> Path:
     return folder
 
 
+@pytest.mark.acceptance
 def test_notices_are_sent_listed_and_settled(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,6 +85,7 @@ def test_bars_have_no_colour_if_the_user_wants_none(
     assert not colours()
 
 
+@pytest.mark.acceptance
 def test_verbose_logs_each_request_without_its_values(tmp_path: Path) -> None:
     company = Sandbox(7)
     with company.serve() as served, pytest.MonkeyPatch.context() as patch:
@@ -109,6 +110,7 @@ def status(workspace: Workspace) -> str:
     return CliRunner().invoke(treasury, command, catch_exceptions=False).stdout
 
 
+@pytest.mark.acceptance
 def test_status_shows_the_watch_and_the_result_of_the_last_sync(month_end: Workspace) -> None:
     state = {
         "doing": "watching",

@@ -348,6 +348,7 @@ def test_a_month_is_not_prepared_on_an_altered_file(desk: Workspace) -> None:
     assert (len(desk.journal.entries()), desk.lake.pins()) == (entries, [])
 
 
+@pytest.mark.acceptance
 def test_a_month_is_not_signed_on_a_file_altered_after_it_was_prepared(desk: Workspace) -> None:
     carry_all(desk, "2026-10")
     desk.periods.prepare("2026-10", actor=ANNA)
@@ -359,7 +360,7 @@ def test_a_month_is_not_signed_on_a_file_altered_after_it_was_prepared(desk: Wor
     assert [row["state"] for row in desk.periods.list().arrow.to_pylist()] == ["prepared"]
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("name", ["close", "closes"])
 def test_a_close_writes_nothing_through_a_link(desk: Workspace, tmp_path: Path, name: str) -> None:
     (tmp_path / "precious").mkdir()

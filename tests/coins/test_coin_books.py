@@ -120,7 +120,7 @@ def test_gains_losses_and_differences_equal_those_of_the_pools(
         assert sums["coins", coin] == moved
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("measurement", ROLES)
 def test_each_measurement_posts_its_difference_to_the_right_account(
     october: Closing, unmeasured: Workspace, tmp_path: Path, measurement: str

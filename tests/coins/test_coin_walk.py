@@ -42,6 +42,7 @@ def moved(walk: CoinPostings, name: str) -> Decimal:
     return cents_amount(sum(getattr(month, name) for month in walk.months.values()))
 
 
+@pytest.mark.acceptance
 @given(CHOICES, histories(), MONTHLY)
 def test_every_month_ties_and_opens_with_the_previous_closing(
     chosen: CoinTerms, events: list[dict[str, Any]], rates: Mapping[Month, Decimal]

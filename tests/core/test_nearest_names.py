@@ -135,6 +135,7 @@ MISSPELT: dict[str, tuple[Callable[[Workspace], object], str]] = {
 }
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("name", MISSPELT)
 def test_a_misspelt_name_is_one_line_with_the_nearest_one(month_end: Workspace, name: str) -> None:
     ask, expected = MISSPELT[name]
@@ -161,6 +162,7 @@ def test_the_traceback_of_a_query_has_the_words_of_duckdb(month_end: Workspace) 
     assert "Binder Error" in "\n".join(caught.value._render_traceback_())
 
 
+@pytest.mark.acceptance
 def test_a_result_counts_its_only_table_and_is_true(month_end: Workspace) -> None:
     items = month_end.open_items("2026-10")
     assert len(items) == len(items.table) > 0

@@ -124,6 +124,7 @@ def test_errors_and_rates_escape_control_characters(tmp_path: Path) -> None:
     assert source.isprintable()
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize(
     ("result", "shown"),
     [

@@ -342,7 +342,7 @@ def test_a_letter_is_written_once_and_completely(
     assert [each.name for each in tmp_path.iterdir()] == ["letter.html"]
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("month", "left_out"), [("2026-11", "ended_requests"), ("2026-10", "plain_requests")]
 )

@@ -131,6 +131,7 @@ def test_an_undeclared_table_is_refused(desk: tuple[Client, Rewriting, Lake]) ->
     assert inner.asked == []
 
 
+@pytest.mark.acceptance
 def test_a_deleted_request_is_marked_and_kept(desk: tuple[Client, Rewriting, Lake]) -> None:
     client, inner, lake = desk
     sync(client, lake, Sandbox().now, scope=REQUESTS)

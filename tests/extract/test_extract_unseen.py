@@ -138,6 +138,7 @@ def test_a_new_nested_field_is_named_by_its_path(desk: Desk) -> None:
     )
 
 
+@pytest.mark.acceptance
 def test_a_new_field_of_one_listed_request_among_many_known_ones_is_named(
     desk_after_sync: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,6 +171,7 @@ def test_hostile_field_names_are_omitted_and_limited(desk: Desk) -> None:
     assert all(notice.isprintable() for notice in report.notices)
 
 
+@pytest.mark.acceptance
 def test_a_refused_list_is_a_finding_until_it_is_read(desk: Desk) -> None:
     desk.sync("/fees", dict, "fees", "parties")
     report = desk.sync("/fees", lambda _: 403, "fees", "parties")

@@ -39,6 +39,7 @@ def test_a_month_of_other_models_is_shown_as_stored(
     assert totals(opened, "opening") == totals(closed, "closing")
 
 
+@pytest.mark.acceptance
 def test_equal_models_with_another_result_are_an_error(
     unpacked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -145,6 +145,7 @@ def test_a_forged_journal_hash_is_found_by_comparing_with_the_journal(
     assert [one.what for one in desk.verify_pack(pack).findings] == ["journal"]
 
 
+@pytest.mark.acceptance
 def test_a_forged_pack_that_names_the_current_version_cannot_be_recomputed(
     pack: Path, tmp_path: Path
 ) -> None:

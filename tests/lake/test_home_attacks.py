@@ -144,6 +144,7 @@ def test_a_home_and_a_desk_cannot_contain_each_other(tmp_path: Path, place: str)
 # Heads
 
 
+@pytest.mark.acceptance
 def test_a_gap_in_the_heads_stops_every_desk_before_it(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,7 +236,7 @@ def test_no_path_of_a_manifest_leaves_the_lake(tmp_path: Path, home: Path, path:
 OUTSIDE = ["../../../precious.parquet", "/etc/passwd", "s3://bucket/x.parquet", "%2e%2e/x.parquet"]
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("outside", OUTSIDE)
 def test_no_log_entry_of_a_home_makes_a_desk_read_a_file_elsewhere(
     tmp_path: Path, home: Path, outside: str
@@ -348,6 +349,7 @@ def test_names_in_a_home_are_plain_and_differ_by_more_than_case(tmp_path: Path, 
     assert max(map(len, names)) < 150
 
 
+@pytest.mark.acceptance
 def test_a_desk_that_lost_the_race_goes_first(tmp_path: Path, home: Path) -> None:
     said: list[str] = []
     anna, ben = desk(tmp_path, "anna", home, said), desk(tmp_path, "ben", home)

@@ -234,6 +234,7 @@ def test_two_pins_of_one_commit_merge_on_both_desks(tmp_path: Path, home: Path) 
     assert "nothing to push" in str(sharing_of(ben).push())
 
 
+@pytest.mark.acceptance
 def test_open_repair_requests_are_shared(tmp_path: Path, home: Path) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
@@ -252,6 +253,7 @@ def test_open_repair_requests_are_shared(tmp_path: Path, home: Path) -> None:
     assert anna.last_commit() == ben.last_commit()
 
 
+@pytest.mark.acceptance
 def test_a_changed_file_of_the_home_is_refused_unread(tmp_path: Path, home: Path) -> None:
     anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN", b="DONE")

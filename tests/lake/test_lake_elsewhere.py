@@ -356,7 +356,7 @@ def test_a_read_only_folder_can_be_read_and_is_reported(lake: Lake, tmp_path: Pa
     assert "use a local folder that you may write to" in error
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [

@@ -120,6 +120,7 @@ def test_losses_are_counted_and_marked(lake: Lake, how: Callable[[Path], None]) 
         assert writer.refetch == set()
 
 
+@pytest.mark.acceptance
 def test_altered_values_are_found_and_restored(lake: Lake) -> None:
     file = only(lake, "requests")
     rows = pq.ParquetFile(file).read()
@@ -192,7 +193,7 @@ def lose_commits(lake: Lake, lost: str) -> None:
             shutil.rmtree(folder)
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("lost", ["file", "log", "folder"])
 def test_the_last_commit_is_known_without_the_list_of_commits(lake: Lake, lost: str) -> None:
     before = content(lake)
@@ -356,7 +357,7 @@ def flipped(file: Path) -> None:
     file.write_bytes(content)
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("table", ["requests", "requests_history", "balances", "commits"])
 def test_a_flipped_bit_is_found_in_every_table(lake: Lake, table: str) -> None:
     before = content(lake)

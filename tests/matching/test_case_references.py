@@ -47,6 +47,7 @@ def test_case_09_a_whole_code_matches_in_any_case_spacing_or_surrounding_text(
     assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("matched", "r")
 
 
+@pytest.mark.acceptance
 def test_case_10_a_code_cut_off_at_140_is_suggested_only() -> None:
     text = f"{'payment of several invoices':x<{140 - 14}} {CODE[:-2]}"
     assert len(text) == 140

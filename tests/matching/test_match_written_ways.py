@@ -215,6 +215,7 @@ def test_a_serial_number_with_its_digits_grouped_otherwise_does_not_match() -> N
     assert "matched" not in outcomes(cases)
 
 
+@pytest.mark.acceptance
 def test_a_second_serial_number_next_to_the_first_prevents_a_match() -> None:
     cases = [
         Case("CHECK #5006 #5007", "CHECK-5006"),

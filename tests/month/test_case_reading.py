@@ -14,6 +14,7 @@ from treasury.statements import propose_profile, read_statements
 ROWS = (entry("10.00", "CRDT", "INV 1"), entry("4.00", "DBIT", "INV 2", day="2026-10-16"))
 
 
+@pytest.mark.acceptance
 def test_case_01_the_same_file_twice_renamed_or_overlapping_adds_no_rows(tmp_path: Path) -> None:
     workspace = desk(tmp_path)
     day = ("2026-10-15", "2026-10-15")
@@ -30,6 +31,7 @@ def test_case_01_the_same_file_twice_renamed_or_overlapping_adds_no_rows(tmp_pat
     assert workspace.table("statement_entries").arrow.equals(before)
 
 
+@pytest.mark.acceptance
 def test_case_02_two_identical_genuine_rows_stay_two(tmp_path: Path) -> None:
     workspace = desk(tmp_path)
     for name in ("first.xml", "again.xml"):
@@ -38,6 +40,7 @@ def test_case_02_two_identical_genuine_rows_stay_two(tmp_path: Path) -> None:
         assert len({row["entry_id"] for row in rows}) == len(rows) == 2
 
 
+@pytest.mark.acceptance
 def test_case_03_a_batch_is_its_details_and_without_them_one_row(tmp_path: Path) -> None:
     workspace = desk(tmp_path)
     batch = entry("60.00", text="part", details=("10.00", "20.00", "30.00"))
@@ -48,6 +51,7 @@ def test_case_03_a_batch_is_its_details_and_without_them_one_row(tmp_path: Path)
     assert sum(workspace.reconcile("2026-10").lines.arrow["amount"].to_pylist()) == Decimal(65)
 
 
+@pytest.mark.acceptance
 def test_case_04_pending_then_booked_is_one_movement(tmp_path: Path) -> None:
     workspace = desk(tmp_path)
     pending = entry("10.00", "CRDT", "INV 1", status="PDNG")

@@ -162,6 +162,7 @@ def test_a_reading_states_the_proof_of_its_tier() -> None:
     assert rejoined["needs"] == "amount_or_payer"
 
 
+@pytest.mark.acceptance
 def test_a_return_and_its_payment_name_each_other() -> None:
     lines = [
         line("a", "100", A, 6, direction="DBIT", end_to_end_id="E2E-77"),
@@ -209,6 +210,7 @@ def test_every_kind_of_line_of_a_month_is_explained(month_end: Workspace) -> Non
     assert len(seen) > 6
 
 
+@pytest.mark.acceptance
 def test_a_decision_is_explained_with_its_author(month_end: Workspace, tmp_path: Path) -> None:
     desk = copy_of(month_end, tmp_path / "desk")
     name = next(
@@ -222,6 +224,7 @@ def test_a_decision_is_explained_with_its_author(month_end: Workspace, tmp_path:
     assert "decided by: anna on 2026-11-0" in str(explanation)
 
 
+@pytest.mark.acceptance
 def test_the_rows_of_one_step_are_shown_for_a_line(month_end: Workspace) -> None:
     row = month_end.reconcile("2026-10").lines.arrow.slice(0, 1).to_pylist()[0]
     name = row["entry_id"]
@@ -258,6 +261,7 @@ def test_a_line_outside_the_named_month_is_refused(month_end: Workspace) -> None
         month_end.explain(name, month="2026-09")
 
 
+@pytest.mark.acceptance
 def test_the_command_prints_the_words_or_the_rows(month_end: Workspace) -> None:
     name = month_end.reconcile("2026-10").lines.arrow["entry_id"][0].as_py()
     output = call(month_end, "explain", name, "--month", "2026-10")

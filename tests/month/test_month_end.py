@@ -255,6 +255,7 @@ def test_an_earlier_instant_is_answered_from_the_knowledge_of_that_time(
         before_anything.sync()
 
 
+@pytest.mark.acceptance
 def test_a_waiting_request_has_the_age_of_its_open_item(month_end: Workspace) -> None:
     items = month_end.open_items("2026-10").table.df.set_index("request_id")["age"]
     tables = month_end.awaiting_funds(), month_end.reconcile("2026-10").awaiting_funds

@@ -83,6 +83,7 @@ def test_inferred_conversions_equal_the_real_ones(seed: int, tmp_path: Path) -> 
             assert row["edge_credits"] == 0
 
 
+@pytest.mark.acceptance
 def test_case_38_without_a_provider_report_nothing_is_proved(
     month_end_unreported: Workspace,
 ) -> None:

@@ -98,6 +98,7 @@ def test_a_chart_of_the_age_of_open_items(t: Workspace) -> None:
     assert "open" in repr(figure).casefold()
 
 
+@pytest.mark.acceptance
 def test_the_tasks_on_the_page_of_tables_run_as_written(t: Workspace) -> None:
     page = (MONTHLY.parents[1] / "docs" / "dataframes.md").read_text("utf-8")
     tasks = page.partition("## Three tasks")[2].partition("## Columns")[0]
@@ -181,6 +182,7 @@ def test_every_exported_name_exists() -> None:
     assert treasury.codes()["outcome"]["suggested"]
 
 
+@pytest.mark.acceptance
 def test_a_query_joins_the_answers_of_a_month_to_stored_tables(t: Workspace) -> None:
     items = t.sql("SELECT item_id, signed_amount FROM open_items", month="2026-10")
     assert len(items) == len(t.open_items("2026-10"))
@@ -224,6 +226,7 @@ def test_a_filter_for_a_value_that_is_no_code_is_an_error(t: Workspace) -> None:
     assert len(returned) == len(lines.where(counterparty_name="Nobody BV")) == 0
 
 
+@pytest.mark.acceptance
 def test_a_code_is_the_word_on_screen_and_the_stored_code_selects_the_same_rows(
     t: Workspace,
 ) -> None:
@@ -258,6 +261,7 @@ def test_a_query_shows_the_currency_of_a_column_that_a_table_declares(t: Workspa
     assert t.table("ramp_requests").units["fiat_amount"] == "fiat_currency"
 
 
+@pytest.mark.acceptance
 def test_instants_of_every_answer_are_in_the_reporting_zone(t: Workspace) -> None:
     r, zone = t.reconcile("2026-10"), "Europe/Brussels"
     trace = t.trace(r.awaiting_funds.df["reference"][0])

@@ -57,6 +57,7 @@ def narrowed(panel: ClosePanel, **typed: str) -> list[dict[str, Any]]:
     return [row for row in found if row["item_id"] in keys]
 
 
+@pytest.mark.acceptance
 def test_each_filter_shows_the_rows_that_it_names(month_end: Workspace) -> None:
     panel = month_end.panels.close("2026-10", size=100)
     items = list(month_end.open_items("2026-10"))
@@ -126,6 +127,7 @@ def test_the_cell_gives_the_first_filter(month_end: Workspace) -> None:
         month_end.panels.close("2026-10", search={"kin": "Unreferenced"})
 
 
+@pytest.mark.acceptance
 def test_the_checklist_is_that_of_the_close_and_opens_the_rows_it_counts(
     month_end: Workspace,
 ) -> None:
@@ -290,6 +292,7 @@ def test_a_remark_and_its_answer_are_made_in_the_panel(
     desk.journal.verify()
 
 
+@pytest.mark.acceptance
 def test_a_sheet_that_changed_after_its_preview_is_not_journaled(
     month_end: Workspace, tmp_path: Path
 ) -> None:
@@ -311,6 +314,7 @@ def test_a_sheet_that_changed_after_its_preview_is_not_journaled(
     assert panel.frame().step is None
 
 
+@pytest.mark.acceptance
 def test_a_file_that_is_not_a_sheet_and_a_too_large_one_are_refused(
     month_end: Workspace,
 ) -> None:

@@ -133,6 +133,7 @@ def test_items_above_the_materiality_limit_are_asked_one_by_one(
     assert all("bulk" not in body["sheet"] for body in bodies)
 
 
+@pytest.mark.acceptance
 def test_one_item_is_decided_by_its_own_choices(desk: Workspace) -> None:
     panel = desk.panels.close(MONTH, size=100)
     key = keys_of(panel, "needs_decision")[-1]
@@ -150,6 +151,7 @@ def test_one_item_is_decided_by_its_own_choices(desk: Workspace) -> None:
     assert go(panel, "back").step is None
 
 
+@pytest.mark.acceptance
 def test_items_get_an_owner_and_a_file_and_the_file_is_saved_as_it_was(desk: Workspace) -> None:
     panel = desk.panels.close(MONTH, size=100)
     first, second, _ = keys_of(panel, "no_reference")

@@ -136,6 +136,7 @@ def test_the_matches_are_filtered_by_outcome_account_day_and_amount(month_end: W
     assert panel.frame().filters == ()
 
 
+@pytest.mark.acceptance
 def test_the_requests_to_fund_are_filtered_and_all_found_ones_are_chosen(
     month_end: Workspace,
 ) -> None:

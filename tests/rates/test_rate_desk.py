@@ -53,6 +53,7 @@ def test_a_longer_history_adds_only_its_new_rates(tmp_path: Path) -> None:
     assert str(workspace.rates.add(written(tmp_path, day))).endswith("3 new")
 
 
+@pytest.mark.acceptance
 def test_a_file_that_contradicts_a_stored_rate_is_refused_by_line(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     workspace.rates.add(written(tmp_path, BANKS_FILE))
@@ -94,6 +95,7 @@ def test_a_wrong_rate_is_replaced_and_stays_in_the_history(tmp_path: Path) -> No
     assert former["rate"] == Decimal("231.04")
 
 
+@pytest.mark.acceptance
 def test_a_view_of_an_earlier_instant_has_the_rates_of_that_time_and_is_read_only(
     tmp_path: Path,
 ) -> None:
@@ -108,6 +110,7 @@ def test_a_view_of_an_earlier_instant_has_the_rates_of_that_time_and_is_read_onl
         before.rates.add(tmp_path / "later.csv")
 
 
+@pytest.mark.acceptance
 def test_the_list_shows_each_source_with_its_pairs_and_last_day(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     listed = run(workspace, "rates", "list", "--format", "json")

@@ -88,6 +88,7 @@ def test_every_open_item_is_in_exactly_one_row_of_the_morning(
     assert added <= month_end.open_items("2026-10").by_id.keys()
 
 
+@pytest.mark.acceptance
 def test_each_row_of_the_morning_names_the_command_that_lists_its_items(
     month_end: Workspace, morning: Status
 ) -> None:
@@ -137,6 +138,7 @@ def test_the_morning_shows_funds_by_kind_and_the_month_that_ended(morning: Statu
     assert lines[-1].endswith(" open items block it   treasury status 2026-10")
 
 
+@pytest.mark.acceptance
 def test_a_program_reads_the_same_figures(month_end: Workspace, morning: Status) -> None:
     facts = month_end.facts().arrow.to_pylist()
     for row in morning.rows:

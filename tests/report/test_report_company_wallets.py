@@ -209,6 +209,7 @@ WRONG: Final = (
 )
 
 
+@pytest.mark.acceptance
 def test_an_invalid_line_is_named_and_nothing_is_stored(
     desk: Workspace, delivered: list[dict[str, Any]], wallet: dict[str, str], export: Any
 ) -> None:
@@ -228,6 +229,7 @@ def test_a_repeated_line_is_refused_unless_an_index_distinguishes_it(
     assert desk.wallets.add_evidence(file, **wallet, **OCTOBER).movements.arrow.num_rows == 2
 
 
+@pytest.mark.acceptance
 def test_a_wallet_that_is_not_the_companys_and_a_day_to_come_are_refused(
     desk: Workspace, wallet: dict[str, str], export: Any
 ) -> None:

@@ -140,6 +140,7 @@ def test_sections_have_the_order_of_the_desk() -> None:
     ]
 
 
+@pytest.mark.acceptance
 def test_every_part_of_the_month_is_shown() -> None:
     text = full_page().text
     for words in (
@@ -258,6 +259,7 @@ def hostile() -> Reconciliation:
     )  # fmt: skip
 
 
+@pytest.mark.acceptance
 def test_no_outside_text_becomes_an_element() -> None:
     shown = page(hostile())
     assert not shown.named("img")

@@ -69,6 +69,7 @@ def test_every_gap_on_either_side_is_named(tmp_path: Path) -> None:
 NAMES = ("PAY-2026-004417", "PAY-2026-004418", "r2", "r3", "PAY-2026-009999")
 
 
+@pytest.mark.acceptance
 @given(
     lines=st.lists(
         st.tuples(

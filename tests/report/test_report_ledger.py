@@ -331,6 +331,7 @@ def test_an_account_of_our_export_that_differs_is_named(
     assert row["finding"] == "the ledger has EUR 8,850.00 more than the month posted"
 
 
+@pytest.mark.acceptance
 def test_the_ledger_given_to_a_close_is_on_every_list_from_then_on(
     month_end: Workspace, tmp_path: Path
 ) -> None:

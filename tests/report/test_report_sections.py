@@ -78,6 +78,7 @@ def test_unexplained_and_undecided_are_two_figures_alike_in_report_and_workbook(
     )
 
 
+@pytest.mark.acceptance
 def test_an_own_transfer_is_counted_once_and_its_rule_is_named(october: Closing) -> None:
     (grid,) = grids(october, "assumptions", "")
     assert grid.caption == "Left out of matching, by rule"

@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import httpx
+import pytest
 from click.testing import CliRunner
 
 from treasury.cli import treasury
@@ -61,6 +62,7 @@ def test_each_list_explains_the_balances_by_incoming_outgoing_and_failed_transac
         assert all(row[f"Value_IN({coin})"] == row[f"Value_OUT({coin})"] for row in itself)
 
 
+@pytest.mark.acceptance
 def test_every_off_ramp_with_a_hash_has_a_gas_fee_with_that_hash() -> None:
     company = Sandbox(7)
     with company.serve() as served:

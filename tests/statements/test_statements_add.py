@@ -103,6 +103,7 @@ def test_all_real_files_are_added_and_adding_them_a_third_time_changes_nothing(l
     )
 
 
+@pytest.mark.acceptance
 def test_a_file_given_twice_in_one_call_is_added_once(lake: Lake, tmp_path: Path) -> None:
     report = add(lake, write(tmp_path, MONTH), write(tmp_path, MONTH, "copy.xml"))
     assert (stored(lake).num_rows, stored(lake, "statements").num_rows) == (3, 1)
@@ -135,6 +136,7 @@ def test_pending_becomes_booked_as_one_movement(lake: Lake, tmp_path: Path) -> N
     assert stored(lake, "statement_entries_history").num_rows == 1
 
 
+@pytest.mark.acceptance
 def test_a_booked_movement_is_not_replaced_by_a_pending_one(lake: Lake, tmp_path: Path) -> None:
     add(lake, write(tmp_path, document(statement(TWIN, closing="110.00"))))
     pending = entry("10.00", "CRDT", detail("INV 1"), status="<Sts>PDNG</Sts>")

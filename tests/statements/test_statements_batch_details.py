@@ -73,7 +73,7 @@ DETAILED = [(5, "BOOK", "camt.054"), (20, "BOOK", "camt.054"), (25, "SUPERSEDED"
 BOOKED, NOTIFIED = booked(TOTAL), reported("Ntfctn", BATCH)
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "calls",
     [
@@ -212,7 +212,7 @@ OTHERWISE = {
 }
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("notified", OTHERWISE.values(), ids=OTHERWISE)
 @pytest.mark.parametrize("is_first", [True, False])
 def test_payments_that_do_not_match_the_total_do_not_replace_it(

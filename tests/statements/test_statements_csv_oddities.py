@@ -173,6 +173,7 @@ def test_a_multi_line_text_is_one_value(tmp_path: Path) -> None:
     assert file.entries["remittance"].to_pylist() == [["a; b\nc; d"], ["e"]]
 
 
+@pytest.mark.first_case
 @pytest.mark.parametrize("row", [";Payment to someone;-1,00;2,00\n", ";;1,;\n"])
 def test_a_table_of_mostly_other_rows_is_refused(tmp_path: Path, row: str) -> None:
     text = f"Datum;Text;Betrag;Saldo\n01.10.2026;a;1,00;2,00\n{row * 10_001}"

@@ -71,7 +71,7 @@ def test_equal_movements_on_the_next_day_stay_if_the_balances_include_them(desk:
 SINGLE = HEADER + "2026-10-05,a,-10.00,90.00\n"
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "texts",
     [
@@ -104,6 +104,7 @@ def test_a_balance_that_recurs_after_missing_days_loses_no_row(desk: Desk) -> No
     assert amounts(desk) == [500] * 3
 
 
+@pytest.mark.acceptance
 def test_exports_without_a_common_balance_are_not_proved_together(desk: Desk) -> None:
     corrected = HEADER + "2026-10-05,a,-10.50,89.50\n2026-10-06,b,-20.00,69.50\n"
     corrected += "2026-10-07,c,-1.00,68.50\n"
@@ -117,6 +118,7 @@ def test_exports_without_a_common_balance_are_not_proved_together(desk: Desk) ->
     assert len(desk.rows("amount")) == 4
 
 
+@pytest.mark.acceptance
 def test_without_balances_a_row_that_both_exports_should_contain_is_reported(desk: Desk) -> None:
     same = bunq("Payer BV", "PAY-2026-004471")
     ends = bunq("X", "y", day="01"), bunq("X", "z", day="09")

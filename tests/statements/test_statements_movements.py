@@ -154,6 +154,7 @@ def test_of_two_versions_of_a_statement_the_newer_counts_in_any_order(
         desk.add(again)
 
 
+@pytest.mark.acceptance
 def test_a_corrected_statement_without_movements_supersedes_all_of_them(desk: Desk) -> None:
     desk.add(TYPO)
     desk.add(corrected(statement(closing="100.00")))

@@ -164,6 +164,7 @@ def test_contradictory_statements_in_two_formats_are_refused(desk: Desk) -> None
     assert desk.booked() == [Decimal(10)]
 
 
+@pytest.mark.acceptance
 def test_of_two_formats_for_the_same_days_the_proved_one_counts(desk: Desk) -> None:
     wrong = day_as_mt(15, "20.00", "30.00").replace("C10.00", "C9.00")
     desk.add(wrong)

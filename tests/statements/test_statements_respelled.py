@@ -103,6 +103,7 @@ def test_exports_of_the_same_days_with_other_texts_do_not_contradict(desk: Desk)
     assert rows(stored, "proved", "rivals") == [(True, None)]
 
 
+@pytest.mark.acceptance
 def test_a_credit_in_an_unproved_and_a_later_export_counts_once(desk: Desk) -> None:
     first = HEADER + "2026-10-05,PAYER BV PAY-2026-004471,500.00,600.00\n"
     later = '2026-10-05,"Payer BV, PAY-2026-004471 (SEPA)",500.00,600.00\n'
@@ -116,7 +117,7 @@ WORDLESS = HEADER + "2026-10-05,,-10.00,90.00\n2026-10-06,,-3.50,86.50\n"
 SAME_DAYS = HEADER + SHOP_LATER + COFFEE_LATER
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("later", "order", "together"),
     [

@@ -78,7 +78,7 @@ def test_a_dash_within_a_statement_of_mt940_does_not_end_it() -> None:
     assert "= interim EUR 2.00" in proof
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_notified_details_replace_the_booked_total(tmp_path: Path, order: tuple[int, int]) -> None:
     names = "F02a_camt053_total.xml", "F02b_camt054_details.xml"

@@ -165,7 +165,7 @@ def test_batches_are_read_without_loading_the_whole_file(tmp_path: Path) -> None
     assert (sum(sizes), max(sizes) < 2000) == (3000, True)
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("large", [1, 1 << 20])
 def test_a_file_name_that_is_not_utf_8_is_stored_with_escaped_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int

@@ -81,7 +81,7 @@ class Desk:
         return bool(proved), str(proof)
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("pair", PAIRS, ids=NAMES)
 def test_of_versions_of_equal_rank_one_counts_in_any_order_and_both_are_reported(
     tmp_path: Path, pair: tuple[str, str]
@@ -106,7 +106,7 @@ def test_of_versions_of_equal_rank_one_counts_in_any_order_and_both_are_reported
     assert all(state == states[0] for state in states)
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("pair", PAIRS[:4], ids=NAMES[:4])
 @pytest.mark.parametrize("order", ["ab", "ba"])
 @pytest.mark.parametrize("right", ["a", "b"])

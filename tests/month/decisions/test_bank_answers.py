@@ -246,7 +246,7 @@ def test_a_matching_payee_needs_no_step(filed: Filed) -> None:
     assert filed.row["next_step"].startswith("Wait for the debit")
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("said", "why"),
     [
@@ -277,6 +277,7 @@ def test_an_answer_may_name_its_file_in_lower_case(filed: Filed) -> None:
 # Withdrawing a file
 
 
+@pytest.mark.acceptance
 def test_a_file_is_withdrawn_by_another_person_than_its_maker(filed: Filed) -> None:
     void = filed.desk.funding.void_file
     with pytest.raises(InputError, match="needs a reason"):

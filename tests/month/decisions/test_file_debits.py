@@ -132,7 +132,7 @@ def rejected(rejected_month: Filed, tmp_path: Path) -> Filed:
     return rejected_month.copied(tmp_path / "desk")
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "place",
     [
@@ -209,6 +209,7 @@ def test_a_debit_is_left_to_a_person_if_the_files_amounts_or_account_differ(
     assert "SENT" not in filed.states
 
 
+@pytest.mark.acceptance
 def test_a_debit_of_another_account_is_not_the_files(desk: Workspace, month_end: Workspace) -> None:
     filed = Filed(desk, month_end, payer="BE71096123456769")
     line = filed.debited()
@@ -389,6 +390,7 @@ def test_payments_of_a_debit_returned_one_by_one_are_all_to_be_paid_again(
     assert filed.states == {"RETURNED"}
 
 
+@pytest.mark.acceptance
 def test_an_unnamed_return_is_unassigned_until_a_person_assigns_it(filed: Filed) -> None:
     line = filed.debited(**SOON)
     back = filed.came_back(line, amount=filed.second["send"])
@@ -423,6 +425,7 @@ def test_two_files_with_one_id_need_a_decision(filed: Filed) -> None:
     assert filed.outcome(filed.debited())["outcome"] != "matched"
 
 
+@pytest.mark.acceptance
 def test_the_decision_of_a_person_takes_precedence(filed: Filed) -> None:
     line = filed.debited()
     filed.desk.matches.reject(line, filed.first["request"], reason="not ours", actor=BERT)

@@ -7,8 +7,8 @@ writing SQL statement (before and after it), or a file or folder that is opened 
 renamed, linked, truncated or removed.
 
 Without points, decide in a copy of the desk, and write the number of points to DESK.points.
-Otherwise, for each point, decide in a copy DESK-POINT, in a process that is killed at the point. The exit
-status of each process is written to standard error.
+Otherwise, for each point, decide in a copy DESK-POINT, in a process that is killed at the point.
+The exit status of each process is written to standard error.
 """
 
 from __future__ import annotations

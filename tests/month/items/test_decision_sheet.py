@@ -119,6 +119,7 @@ def test_the_drop_down_list_of_a_row_is_found_by_its_item(sheet: Path) -> None:
     assert str(validation.sqref) == f"{first}2:{first}{page.max_row}"
 
 
+@pytest.mark.acceptance
 def test_a_preview_writes_nothing_and_its_decisions_are_then_journaled_once(
     desk: Workspace, sheet: Path
 ) -> None:
@@ -296,6 +297,7 @@ def test_a_row_with_facts_changed_since_it_was_written_is_refused(
     assert "have changed" in refused.why
 
 
+@pytest.mark.acceptance
 def test_an_undone_decision_is_not_repeated_by_an_old_sheet(desk: Workspace, sheet: Path) -> None:
     item = of_kind(desk, "no_reference")
     assert item.entry_id is not None
@@ -324,7 +326,7 @@ def test_a_change_between_preview_and_confirmation_refuses_the_whole_sheet(
     assert desk.journal.head() == head
 
 
-@pytest.mark.first_case
+@pytest.mark.acceptance
 @pytest.mark.parametrize("changed", [{"Owner": "carla"}, {"Clear by": date(2026, 11, 21)}])
 def test_a_preview_names_the_owner_and_the_day_and_no_other_is_journaled(
     desk: Workspace, sheet: Path, changed: Typed
@@ -345,6 +347,7 @@ def test_a_preview_names_the_owner_and_the_day_and_no_other_is_journaled(
     assert desk.journal.head() == head
 
 
+@pytest.mark.acceptance
 def test_the_proposer_of_a_carried_item_cannot_accept_it_in_a_sheet(
     desk: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,7 @@ def group_choices(sheet: Path) -> dict[str, list[str]]:
     return {name: of for name, of in choices.items() if of[0].startswith(ACTS["accept_group"])}
 
 
+@pytest.mark.acceptance
 def test_one_row_accepts_the_whole_group_each_for_its_own_request(
     desk: Workspace, sheet: Path
 ) -> None:

@@ -63,6 +63,7 @@ def test_the_maker_of_a_file_cannot_withdraw_its_payments_in_a_shell(
     assert filed.state == "PAY"
 
 
+@pytest.mark.acceptance
 def test_only_a_second_person_withdraws_a_file_in_a_sheet(
     filed: Filed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

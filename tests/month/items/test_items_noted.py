@@ -63,6 +63,7 @@ def run(desk: Workspace, *words: str, code: int = 0) -> str:
     return done.stdout
 
 
+@pytest.mark.acceptance
 def test_owner_remark_and_file_are_shown_on_every_surface(
     noted: Workspace, month_end: Workspace
 ) -> None:

@@ -43,6 +43,7 @@ def run(workspace: Workspace, *arguments: str) -> Result:
     return CliRunner().invoke(treasury, ["-w", str(workspace.folder), *arguments])
 
 
+@pytest.mark.acceptance
 def test_an_empty_workspace_reports_the_missing_sources_and_the_next_step(empty: Workspace) -> None:
     screen = run(empty, "status", "2026-10").stdout
     assert "STATEMENTS   not known: no statement is stored" in screen
@@ -118,6 +119,7 @@ def test_a_month_that_has_just_begun_lists_open_items_before_its_first_line(
     assert len(listed.select(kind="statement_missing")) == 3
 
 
+@pytest.mark.acceptance
 def test_the_exceptions_panel_names_the_missing_sources(
     empty: Workspace, month_end: Workspace
 ) -> None:

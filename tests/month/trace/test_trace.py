@@ -243,6 +243,7 @@ def test_the_message_to_the_provider_contains_their_facts_and_no_internal_file(
     assert "Please confirm that this agrees" in whole
 
 
+@pytest.mark.acceptance
 def test_the_message_asks_for_no_money_that_we_have_not_paid(month_end: Workspace) -> None:
     rows = {row["state"]: row for row in month_end.awaiting_funds().arrow.to_pylist()}
     ask = "Please tell us where the money is"
