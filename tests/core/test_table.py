@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
+from traceback import format_exception
 from zoneinfo import ZoneInfo
 
 import openpyxl
@@ -104,6 +105,33 @@ def test_rows_are_filtered_by_predicate_values_and_columns() -> None:
 def test_a_predicate_reads_the_table_only(predicate: str) -> None:
     with pytest.raises(QueryError):
         lines("1").where(predicate)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "problem"),
+    [
+        ("amount > '10k'", "amount is a number, and '10k' is not - write a value like 10000.50"),
+        ("entry_id = 'e' OR '10k' < amount", "amount is a number, and '10k' is not - "),
+        ("amount BETWEEN '1' AND '10k'", "amount is a number, and '10k' is not - "),
+        ("booking_date > 'Oct''s'", 'booking_date is a date, and "Oct\'s" is not - '),
+        ("booking_date > '2026-02-30'", "booking_date is a date, and '2026-02-30' is not - "),
+        ("\"at\" > 'noon'", "at is an instant, and 'noon' is not - "),
+        ("entry_id > 3", "the query compares a text with a number - "),
+    ],
+)
+def test_a_value_of_another_type_names_the_column_and_its_type(
+    predicate: str, problem: str
+) -> None:
+    with pytest.raises(QueryError) as caught:
+        lines("1").where(predicate)
+    assert str(caught.value).startswith(problem)
+    # A script shows one traceback, without DuckDB's own.
+    assert "ConversionException" not in "".join(format_exception(caught.value))
+
+
+def test_a_bound_value_of_another_type_is_named() -> None:
+    with pytest.raises(QueryError, match="compares a number with '10k' - write a value like 10000"):
+        lines("1").where("amount > ?", "10k")
 
 
 def test_an_instant_is_compared_in_the_reporting_zone() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from traceback import format_exception
 from typing import Any
 
 import click
@@ -46,7 +45,7 @@ class _Guarded(click.Group):
             return super().invoke(ctx)
         except TreasuryError as error:
             if ctx.params["traceback"]:
-                click.echo("".join(format_exception(error)), err=True, nl=False)
+                click.echo(error.full_traceback(), err=True, nl=False)
             raise
 
 

@@ -60,9 +60,14 @@ class TreasuryError(Exception):
     def _render_traceback_(self) -> list[str]:
         """Return one line for IPython; the second call, by `%tb`, returns the traceback."""
         if self._is_rendered:
-            return "".join(traceback.format_exception(self)).splitlines()
+            return self.full_traceback().splitlines()
         self._is_rendered = True
         return [f"{type(self).__name__}: {' '.join(str(self).split())}"]
+
+    def full_traceback(self) -> str:
+        """Return the traceback with the error's cause, which Python omits after `from None`."""
+        self.__suppress_context__ = False
+        return "".join(traceback.format_exception(self))
 
     def __str__(self) -> str:
         text = self.what if self.do is None else f"{self.what} - {self.do}"

@@ -386,7 +386,7 @@ class Snapshot:
             }
             # A misspelt column is compared with those of the tables that the query names.
             columns = [column for name in columns_of.keys() & words for column in columns_of[name]]
-            raise query_checks.query_error(error, query, columns, tables) from error
+            raise query_checks.query_error(error, query, columns, tables) from None
         except pa.ArrowException as error:
             self._check_files(error)
             raise QueryError(str(error), do="correct the query") from error

@@ -34,6 +34,21 @@ _NO_COLUMN: Final = re.compile(
 )
 _NO_VALUE: Final = re.compile(r"Values were not provided for .* parameters: (.+)")
 _TOO_MANY: Final = re.compile(r"count mismatch, identifiers of the excess parameters: (.+)")
+_NOT_CONVERTED: Final = re.compile(
+    r"Could not convert string (?P<quote>['\"])(?P<text>.*)(?P=quote) to (?P<type>[A-Z]+)"
+    r'|(?P<time>date|timestamp) field (?:format|value out of range): "(?P<value>.*?)"'
+)
+_NOT_COMPARED: Final = re.compile(r"Cannot compare values of type ([A-Z]+).* and type ([A-Z]+)")
+_NUMBER: Final = ("a number", "10000.50")
+_TYPES: Final = {
+    "VARCHAR": ("a text", "'EUR'"),
+    "STRING": ("a text", "'EUR'"),
+    "BOOL": ("true or false", "true"),
+    "BOOLEAN": ("true or false", "true"),
+    "DATE": ("a date", "'2026-10-31'"),
+    "TIMESTAMP": ("an instant", "'2026-10-31 09:00'"),
+}
+"""The words for DuckDB's types, each with an example; all others are numbers."""
 _PLACE: Final = re.compile(r"\n\n(?:LINE|Candidate)")
 """Beginning of the part of an error in which DuckDB repeats the query or lists names."""
 _MOST_COLUMNS: Final = 40
@@ -170,6 +185,13 @@ def query_error(
             f"there is no table {clean(table[1])!r}{near}",
             do="correct the query" if near or not tables else listed,
         )
+    if misread := _NOT_CONVERTED.search(words):
+        return _wrong_value(misread, query, columns)
+    if compared := _NOT_COMPARED.search(words):
+        kinds = [_TYPES.get(name, _NUMBER)[0] for name in compared.groups()]
+        return QueryError(
+            f"the query compares {kinds[0]} with {kinds[1]}", do="compare values of one type"
+        )
     column = _NO_COLUMN.search(words)
     if column is None:
         text = " ".join(_PLACE.split(words)[0].split())
@@ -184,6 +206,24 @@ def query_error(
     elif not near and columns:
         do = "see the columns of each table with t.tables(NAME), or `treasury tables NAME`"
     return QueryError(f"there is no column {clean(name)!r}{near}", do=do)
+
+
+def _wrong_value(misread: re.Match[str], query: str, columns: Collection[str]) -> QueryError:
+    """Return the error for a text that is compared with a column of another type."""
+    text = misread["value"] if misread["text"] is None else misread["text"]
+    kind, example = _TYPES.get((misread["type"] or misread["time"]).upper(), _NUMBER)
+    before, found, after = query.partition(duckdb_engine.literal(text))
+    # The column is on the right of an operator after the text, or the last one before the text.
+    right = re.match(r'\s*[<>=!]+\s*"?(\w+)', after)
+    near = [right[1]] if right else []
+    near += reversed(re.findall(r"\w+", before) if found else [])
+    column = next((name for name in near if name in columns), "")
+    shown = repr(clean(text)[:60])
+    problem = f"{column} is {kind}, and {shown} is not"
+    return QueryError(
+        problem if column else f"the query compares {kind} with {shown}",
+        do=f"write a value like {example}",
+    )
 
 
 _ROW: Final = "row of the table"
@@ -210,5 +250,5 @@ def matching_rows(
             texts = compared_texts(connection, query)
             compared = [(column, text) for _, column, text in texts]
         except duckdb.Error as error:
-            raise query_error(error, query, table.column_names) from error
+            raise query_error(error, query, table.column_names) from None
     return rows[_ROW].combine_chunks(), compared
