@@ -60,6 +60,35 @@ def test_an_exponent_is_accepted_from_machines_and_not_from_people(value: str) -
     assert typed_amount(" -12.50 ") == Decimal("-12.50")
 
 
+@pytest.mark.parametrize(
+    ("typed", "amount"),
+    [
+        ("1234.56", "1234.56"), ("1,234.56", "1234.56"), ("1.234,56", "1234.56"),
+        ("1 234,56", "1234.56"), ("1\u00a0234", "1234"), ("1\u202f234\u202f567", "1234567"),
+        ("1'234.5", "1234.5"), ("1,234", "1234"), ("1.234.567", "1234567"), ("0,5", "0.5"),
+        ("0.123", "0.123"), ("1234.567", "1234.567"), ("10k", "10000"), ("2,5 K", "2500"),
+        ("-1.234,56", "-1234.56"),
+    ],
+)  # fmt: skip
+def test_an_amount_is_read_as_people_type_it(typed: str, amount: str) -> None:
+    assert typed_amount(typed) == Decimal(amount)
+
+
+@pytest.mark.parametrize(
+    ("typed", "why"),
+    [
+        ("1.234", "has two meanings - write 1234 or 1.2340"),
+        ("1.234k", "has two meanings"), ("k", "is not an amount"), ("1 2 3", "is not an amount"),
+        ("12,34,567", "is not an amount"), ("1,234.567.890", "is not an amount"),
+        ("10m", "is not an amount"), ("EUR 5", "is not an amount"), ("", "is not an amount"),
+        ("٣", "is not an amount"),
+    ],
+)  # fmt: skip
+def test_an_amount_with_two_readings_or_none_is_refused_in_one_line(typed: str, why: str) -> None:
+    with pytest.raises(InputError, match=f"^limit: .*{why}"):
+        typed_amount(typed, name="limit")
+
+
 @pytest.mark.parametrize("value", [1.5, True, None, b"1"])
 def test_a_float_is_refused(value: object) -> None:
     with pytest.raises(InputError, match="not an exact amount"):

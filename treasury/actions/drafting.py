@@ -19,7 +19,7 @@ from treasury.actions.action_context import Context
 from treasury.actions.action_facts import Fact, Moved
 from treasury.actions.action_states import Action, ProposedContent
 from treasury.actions.authority.authorization import decided_today, refuse_maker
-from treasury.actions.kinds.action_fields import beside_field, field_names, read_fields
+from treasury.actions.kinds.action_fields import beside_field, field_names, typed_fields
 from treasury.actions.kinds.all_kinds import kind_of, sentence
 from treasury.actions.kinds.kind import AssetAmount, Findings, Kind
 from treasury.actions.kinds.service_records import LiveSource, ServiceRecords, StoredSource
@@ -59,7 +59,7 @@ def draft(
         raise InputError(
             f"{kind.name} has no key that could be left out", do="propose it without `without_key`"
         )
-    fields = read_fields(kind.fields, _with_ids(context, values))
+    fields = typed_fields(kind.fields, _with_ids(context, values))
     actor, at, policy = context.who(), context.now().astimezone(UTC), context.load_policy()
     credential = context.credential_for(kind)
     client_id = context.settings.credential(credential).client_id

@@ -68,6 +68,8 @@ def target_days_between(start: date, end: date) -> int:
 _FIRST_YEAR: Final = 1900
 _LAST_YEAR: Final = 9998
 """First and last year of an instant; every month up to the last year has a next one in `date`."""
+_LAST_YEAR_OF_MONTHS: Final = 2099
+"""Last year of a month that is typed; a later year is a typing error."""
 
 
 def parse_instant(text: str) -> datetime:
@@ -129,14 +131,22 @@ class Month(msgspec.Struct, frozen=True, order=True):
 
     @classmethod
     def parse(cls, text: str) -> Month:
-        """Parse a month such as `2026-10`; raise InputError for other text."""
+        """Parse a month such as `2026-10`.
+
+        Raise InputError for other text, and for years before 1900 or after 2099.
+        """
         # A number is refused like other text.
         text = str(text)
         matched = _MONTH.fullmatch(text.strip())
-        if matched is None or not 1 <= int(matched[2]) <= 12 or int(matched[1]) < _FIRST_YEAR:
+        if matched is None or not 1 <= int(matched[2]) <= 12:
             near_month = _respelled_month(text)
             near = f"; is it {near_month}?" if near_month else ""
             raise InputError(f"{text[:40]!r} is not a month{near}", do="write it as 2026-10")
+        if not _FIRST_YEAR <= int(matched[1]) <= _LAST_YEAR_OF_MONTHS:
+            raise InputError(
+                f"{text[:40]!r} is outside the years {_FIRST_YEAR} to {_LAST_YEAR_OF_MONTHS}",
+                do="give a month within these years",
+            )
         return cls(int(matched[1]), int(matched[2]))
 
     @classmethod

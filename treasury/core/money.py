@@ -31,6 +31,14 @@ CURRENCIES: Final = frozenset(row["code"] for row in _UNITS if row["kind"] != "c
 _POINTS: Final = Decimal("0.01")
 _STORED: Final = Decimal(1).scaleb(-SCALE)
 _WIDE: Final = Context(prec=80, rounding=ROUND_HALF_UP)
+_ANY_BLANK: Final = re.compile(r"[\u00a0\u2009\u202f]")
+_WITH_POINT: Final = re.compile(
+    r"[+-]?(?:[0-9]+|[0-9]{1,3}(?P<group>[ ',])[0-9]{3}(?:(?P=group)[0-9]{3})*)(?:\.[0-9]+)?"
+)
+_WITH_COMMA: Final = re.compile(
+    r"[+-]?(?:[0-9]+|[0-9]{1,3}(?P<group>[ '.])[0-9]{3}(?:(?P=group)[0-9]{3})*)(?:,[0-9]+)?"
+)
+_DOUBTFUL: Final = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
 _PLAIN: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 
 
@@ -80,12 +88,29 @@ def parse_amount(value: str | int | Decimal, *, name: str = "amount") -> Decimal
 
 
 def typed_amount(value: str | int | Decimal, *, name: str = "amount") -> Decimal:
-    """Parse an amount typed by a person, as `parse_amount` but without exponents."""
-    if isinstance(value, str) and "e" in value.lower():
+    """Parse an amount as people type it: `1,234.56`, `1.234,56`, `1 234,56`, `1234.5` or `10k`.
+
+    Raise InputError for other text, and for `1.234`, which may be a thousand or a fraction.
+    """
+    if not isinstance(value, str):
+        return parse_amount(value, name=name)
+    typed = value.strip()
+    digits = _ANY_BLANK.sub(" ", typed)
+    thousands = digits[-1:] in {"k", "K"}
+    digits = digits.removesuffix("k").removesuffix("K").rstrip()
+    if _DOUBTFUL.fullmatch(digits):
         raise InputError(
-            f"{name}: {value.strip()[:40]!r} is not an amount", do="write it as 1234.56"
+            f"{name}: {typed[:40]!r} has two meanings",
+            do=f"write {digits.replace('.', '')} or {digits}0",
         )
-    return parse_amount(value, name=name)
+    if _WITH_POINT.fullmatch(digits):
+        plain = re.sub("[ ',]", "", digits)
+    elif _WITH_COMMA.fullmatch(digits):
+        plain = re.sub("[ '.]", "", digits).replace(",", ".")
+    else:
+        raise InputError(f"{name}: {typed[:40]!r} is not an amount", do="write it as 1234.56")
+    amount = parse_amount(plain, name=name)
+    return product(amount, Decimal(1000)) if thousands else amount
 
 
 def quantize(amount: Decimal, currency: str, *, rounding: str = ROUND_HALF_UP) -> Decimal:

@@ -227,7 +227,7 @@ class MatchesPanel(LookingPanel):
             raise InputError("to: is missing", do="give the name of a colleague")
         if verb == "assign" and len(rows) > 1:
             raise InputError("Several lines are chosen", do="assign one at a time")
-        expectations = typed_expectations(press.text("belongs_to").replace(",", " ").split())
+        expectations = typed_expectations(press.text("belongs_to"))
         if verb == "accept" and expectations:
             if len(rows) > 1:
                 raise InputError(

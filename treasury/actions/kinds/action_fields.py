@@ -18,7 +18,7 @@ import msgspec
 
 from treasury.core.errors import InputError
 from treasury.core.identifiers import plain_account
-from treasury.core.money import parse_amount
+from treasury.core.money import parse_amount, typed_amount
 from treasury.core.text import visible
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -48,6 +48,20 @@ def _declared(kind: type[msgspec.Struct]) -> tuple[Mapping[str, bool], frozenset
     unions = {Union, types.UnionType}
     parts = {n: get_args(h) if get_origin(h) in unions else (h,) for n, h in hints.items()}
     return needed, frozenset(name for name, kinds in parts.items() if Decimal in kinds)
+
+
+def typed_fields(kind: type[T], values: Mapping[str, object]) -> T:
+    """Build the struct from fields that a person typed, with amounts such as `1,234.56`."""
+    _, amounts = _declared(kind)
+    return read_fields(
+        kind,
+        {
+            name: typed_amount(value, name=name)
+            if name in amounts and isinstance(value, str) and value.strip()
+            else value
+            for name, value in values.items()
+        },
+    )
 
 
 def read_fields(kind: type[T], values: Mapping[str, object]) -> T:

@@ -8,6 +8,7 @@ nothing, so an interrupted command can simply be run again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -539,11 +540,15 @@ def _require_readable(stand: _Standing, plans: _Plans) -> None:
     read_decisions(decision_table([*stand, *planned]))
 
 
-def typed_expectations(typed: Sequence[str]) -> tuple[str, ...] | dict[str, str]:
+def typed_expectations(typed: str | Sequence[str]) -> tuple[str, ...] | dict[str, str]:
     """Return the expectations that a person typed, with their shares if CODE=AMOUNT was typed.
 
-    Raise InputError if only some have an amount, or if one with an amount is named twice.
+    In one text, they are separated by blanks or commas; an amount may hold commas too. Raise
+    InputError if only some have an amount, or if one with an amount is named twice.
     """
+    if isinstance(typed, str):
+        separator = r"[\s,]*\s[\s,]*|,(?=[^,=\s]+=)" if "=" in typed else r"[\s,]+"
+        typed = [name for name in re.split(separator, typed.strip(" ,")) if name]
     parts = [text.partition("=") for text in typed]
     if not any(equals for _, equals, _ in parts):
         return tuple(typed)

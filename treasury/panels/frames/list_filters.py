@@ -27,16 +27,12 @@ _SIGN: Final = r"(?P<sign>>=|<=|>|<|=)"
 _RANGE: Final = re.compile(r"(?P<low>\S.*?)\s*\.\.\s*(?P<high>\S.*)")
 _COMPARED: Final = re.compile(_SIGN + r"\s*(?P<bound>\S.*)")
 _AGE: Final = re.compile(r"(\d{1,5})\s*(?:d|days?)?")
-_BLANKS: Final = re.compile(r"[ \u00a0\u202f]")
 _CURRENCY: Final = re.compile(r"[A-Za-z]{3,5}\s+")
-_COMMA_CENTS: Final = re.compile(r"-?(\d+|\d{1,3}(\.\d{3})+),\d{1,2}")
-_POINT_CENTS: Final = re.compile(r"-?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?")
-_DOUBTFUL: Final = re.compile(r"\d{1,3}\.\d{3}")
 
 _DAY_WORDS: Final = (
     r"\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{4}|\d{1,2}\.?\s+[A-Za-z]{3,9}\.?(?:\s+\d{4})?\b"
 )
-_AMOUNT_WORDS: Final = r"-?\d[\d.,]*\d|-?\d"
+_AMOUNT_WORDS: Final = r"-?\d[\d.,]*\d[kK]?|-?\d[kK]?"
 _VALUE: Final = rf"(?:{_DAY_WORDS}|{_AMOUNT_WORDS})"
 _TYPED: Final = re.compile(
     rf"(?<!\S)(?:(?:>=|<=|>|<|=)\s*{_VALUE}|{_VALUE}\s*\.\.\s*{_VALUE}|(?:{_DAY_WORDS}))(?!\S)"
@@ -97,7 +93,7 @@ class ListFilter(msgspec.Struct, frozen=True, kw_only=True):
         if self.kind == "day":
             return parse_day(text, today)
         if self.kind == "amount":
-            return read_typed_amount(text)
+            return typed_amount(_CURRENCY.sub("", text.strip(), count=1)).copy_abs()
         age = _AGE.fullmatch(text.strip())
         if age is None:
             raise InputError(f"{text[:40]!r} is not a number of days", do="write 5, >5 or 5..10")
@@ -190,21 +186,3 @@ _SHOWN_AMOUNT: Final = re.compile(
     r"[A-Za-z]{3,5} -?[0-9][0-9,]*(?:\.[0-9]*)?|-?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?", re.ASCII
 )
 """An amount as displayed, with its currency or thousands separators."""
-
-
-def read_typed_amount(text: str) -> Any:
-    """Parse an amount as people type it: `1234.56`, `1,234.56`, `1.234,56` or `1 234,56`.
-
-    Raise InputError for other text, and for `1.234`, which may be a thousand or a fraction.
-    """
-    digits = _BLANKS.sub("", _CURRENCY.sub("", text.strip(), count=1))
-    if _DOUBTFUL.fullmatch(digits):
-        whole = digits.replace(".", "")
-        raise InputError(
-            f"{text.strip()[:40]!r} has two meanings", do=f"write {whole} or {digits}0"
-        )
-    if _COMMA_CENTS.fullmatch(digits):
-        digits = digits.replace(".", "").replace(",", ".")
-    elif _POINT_CENTS.fullmatch(digits):
-        digits = digits.replace(",", "")
-    return abs(typed_amount(digits))
