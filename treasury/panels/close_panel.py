@@ -8,8 +8,6 @@ the journal's: the panel asks it before a step and shows the refusal.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import tempfile
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -27,6 +25,7 @@ from treasury.core.errors import InputError, NothingStored, TreasuryError
 from treasury.core.text import clean
 from treasury.lake import Snapshot
 from treasury.month.items import KINDS, OpenItems
+from treasury.month.items.notes.file_kinds import kind_of
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
     Button,
@@ -40,7 +39,7 @@ from treasury.panels.frames.blocks import (
 from treasury.panels.frames.list_panel import Listing, view_buttons
 from treasury.panels.frames.panel import Press, Presses, alert, status
 from treasury.panels.frames.query_pages import SIZE
-from treasury.panels.noting_panel import NotingPanel
+from treasury.panels.noting_panel import NotingPanel, uploaded
 from treasury.panels.panel_workspace import PanelWorkspace
 from treasury.panels.shown_item import FILTERS, NO_ITEMS, SEARCHED, item_row, with_shown_columns
 from treasury.panels.steps.close_steps import STEPS, PendingStep, ask_step, packed, take_step
@@ -58,6 +57,9 @@ _ORDERS: Final = {"place": "place", "amount": "currency, amount DESC NULLS LAST,
 _NOT_WRITTEN: Final = "Nothing was written."
 _WORKBOOK: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _LONGEST_NOTE: Final = 160
+_TABLE_FILES: Final = ".csv,.txt"
+_LEDGER_FILES: Final = {"ledger": "Ledger balances…", "books": "Ledger postings…"}
+"""For each file of the ledger: the button that takes it."""
 _GROUP: Final = "group_"
 """The beginning of the name of a button that shows the items of a blocker."""
 
@@ -177,6 +179,13 @@ class ClosePanel(NotingPanel):
                     what = f"{what.partition(':')[0]}, because of the open steps above"
                 words = f"not now: {what}"
             notes.append(Text(f"{STEPS[name][0]}: {words}", "plain" if is_open else "quiet"))
+        if closing.preparation is None and closing.period is None:
+            buttons += [
+                Button(name, label, enabled=idle, takes=_TABLE_FILES)
+                for name, label in _LEDGER_FILES.items()
+            ]
+        else:
+            buttons.append(Button("verify", "Verify pack", enabled=idle))
         has_reason = any(self._steps[name].refusal is None for name in ("withdraw", "reopen"))
         reason = InputField(
             "step_reason", "Reason", "For withdrawing or reopening",
@@ -259,6 +268,7 @@ class ClosePanel(NotingPanel):
             super().presses()
             | {name: partial(self._ask_step, name) for name in STEPS}
             | self._group_presses()
+            | {name: partial(self._keep_ledger, name) for name in _LEDGER_FILES}
             | {order: partial(list_by, order) for order in _ORDERS}
             | {
                 "choose": partial(self._open_form, ()),
@@ -267,6 +277,7 @@ class ClosePanel(NotingPanel):
                 "review": self._review,
                 "sheet": self._hand_sheet,
                 "decide": self._take_sheet,
+                "verify": self._verify,
             }
         )
 
@@ -347,6 +358,50 @@ class ClosePanel(NotingPanel):
         lines = packed(self._desk, prepared)
         self.refresh()
         self.tell(status(f"Prepared {closing.r.month.title}", Text(step.sentence), *lines))
+
+    # The ledger's files and the pack.
+
+    def _keep_ledger(self, name: str, press: Press) -> None:
+        closing = self._closing
+        if closing is None:
+            return
+        month = closing.r.month
+        do = f"give it in a shell: treasury close {month} --{name} FILE"
+        file_name, content = uploaded(press, do=do)
+        # A file's name becomes part of a path.
+        kind_of(file_name, content)
+
+        def task(work: Work) -> Message:
+            work.pass_the_point("Comparing the ledger")
+            with tempfile.TemporaryDirectory(prefix="treasury-") as folder:
+                path = Path(folder) / file_name
+                path.write_bytes(content)
+                self._desk.periods.keep_ledger(month, **{name: path})
+            # The kept files are neither in the lake nor in the journal.
+            self._read_state = None
+            self.refresh_aside()
+            steps = () if self._checks is None else self._checks.steps
+            found = [Text(f"{step.title}: {step.found}") for step in steps if step.title == "Ledger"]
+            return status(f"{clean(file_name)} is kept for {month.title}", *found)
+
+        self.start("Reading the file", task, "Not kept", _NOT_WRITTEN)
+
+    def _verify(self, _: Press) -> None:
+        closing = self._closing
+        if closing is None:
+            return
+        folder = self._desk.folder / "close" / str(closing.r.month)
+
+        def task(_: Work) -> Message:
+            verified = self._desk.verify_pack(folder)
+            lines = [Text(line.strip()) for line in str(verified).splitlines()]
+            lines.append(Text(str(folder), "quiet"))
+            if verified.holds:
+                return status(f"The pack of {closing.r.month.title} is verified", *lines)
+            title = f"The pack of {closing.r.month.title} differs"
+            return Message(title, tuple(lines), "alert")
+
+        self.start("Verifying the pack", task, "Not verified", _NOT_WRITTEN)
 
     # The decisions on items.
 
@@ -467,16 +522,7 @@ class ClosePanel(NotingPanel):
         self.tell(status(f"Downloaded {name}", Text(f"{len(chosen):,} open items"), advice))
 
     def _take_sheet(self, press: Press) -> None:
-        name, coded = press.typed.get("file", ""), press.typed.get("content", "")
-        if not coded:
-            raise InputError(
-                f"{clean(name)} is empty, or too large for a panel",
-                do="have it applied in a shell: treasury decide FILE",
-            )
-        try:
-            content = base64.b64decode(coded, validate=True)
-        except binascii.Error:
-            raise InputError(f"{clean(name)} arrived incomplete", do="choose it again") from None
+        name, content = uploaded(press, do="have it applied in a shell: treasury decide FILE")
         identity = self._steps["prepare"].identity
 
         def task(_: Work) -> Message | None:

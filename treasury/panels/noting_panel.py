@@ -26,6 +26,20 @@ _ENDINGS: Final = ",".join(f".{kind}" for kind in (*FILE_KINDS, "jpeg"))
 _BYTES: Final = "application/octet-stream"
 
 
+def uploaded(press: Press, *, do: str) -> tuple[str, bytes]:
+    """Return the name and the content of the file that was sent with a press.
+
+    Raise InputError if it is empty, incomplete or too large; `do` names another way.
+    """
+    name, coded = press.typed.get("file", ""), press.typed.get("content", "")
+    if not coded:
+        raise InputError(f"{clean(name)} is empty, or too large for a panel", do=do)
+    try:
+        return name, base64.b64decode(coded, validate=True)
+    except binascii.Error:
+        raise InputError(f"{clean(name)} arrived incomplete", do="choose it again") from None
+
+
 class NotingPanel(LookingPanel):
     """A list of open items with owners, remarks and files; subclasses define `items`."""
 
@@ -142,16 +156,8 @@ class NotingPanel(LookingPanel):
         if self.items is None:
             return
         month, row = self.items.month, self._one_row("attach a file to")
-        name, coded = press.typed.get("file", ""), press.typed.get("content", "")
-        if not coded:
-            raise InputError(
-                f"{clean(name)} is empty, or too large for a panel",
-                do="attach it in a shell: treasury items attach ITEM FILE",
-            )
-        try:
-            content = base64.b64decode(coded, validate=True)
-        except binascii.Error:
-            raise InputError(f"{clean(name)} arrived incomplete", do="choose it again") from None
+        do = "attach it in a shell: treasury items attach ITEM FILE"
+        name, content = uploaded(press, do=do)
 
         def task(work: Work) -> Message:
             work.pass_the_point("Writing the file to the journal")

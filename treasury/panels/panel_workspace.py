@@ -34,6 +34,7 @@ from treasury.month.trace.payment_trace import Trace
 
 if TYPE_CHECKING:
     from treasury.report import ClosePack
+    from treasury.report.pack.pack_verification import Verified
 
 
 class MonthCloses(Protocol):
@@ -49,6 +50,11 @@ class MonthCloses(Protocol):
 
     def prepare(self, month: str | Month, *, agreed: str | None = None) -> Closing:
         """Prepare a month."""
+
+    def keep_ledger(
+        self, month: str | Month, *, ledger: Path | None = None, books: Path | None = None
+    ) -> None:
+        """Keep the ledger's files for a month that is not prepared."""
 
     def sign(
         self,
@@ -71,6 +77,10 @@ class MonthCloses(Protocol):
 
 class PanelWorkspace(Protocol):
     """The protocol of a workspace for panels, which need not import its class."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the workspace."""
 
     @property
     def settings(self) -> Settings:
@@ -120,6 +130,9 @@ class PanelWorkspace(Protocol):
 
     def write_pack(self, closing: Closing) -> ClosePack:
         """Write the pack of a month."""
+
+    def verify_pack(self, folder: str | Path) -> Verified:
+        """Verify a pack alone, then against the pinned commit and the journal."""
 
     def decision_choices(self, items: OpenItems) -> Mapping[str, DecisionRow]:
         """Return the possible decisions for open items, by item."""

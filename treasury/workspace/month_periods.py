@@ -25,7 +25,7 @@ from treasury.close.period_pins import (
 )
 from treasury.close.roll_forward import ROLL_FORWARD, RollForward
 from treasury.core.calendar import Month
-from treasury.core.errors import InputError
+from treasury.core.errors import ActionRefused, InputError
 from treasury.core.files.state_folder import user_path
 from treasury.core.nearest_names import Facade
 from treasury.core.tables.schemas import grouped_schema
@@ -148,6 +148,52 @@ class Periods(Facade):
         if is_given and ledger_file is not None:
             keep_ledger(ledger_file, t.folder, month)
         return prepared
+
+    def keep_ledger(
+        self, month: str | Month, *, ledger: Path | None = None, books: Path | None = None
+    ) -> None:
+        """Keep the ledger's files for a month, in place of earlier ones; nothing is journaled.
+
+        All lists of the month's open items then include the comparison.
+
+        Parameters
+        ----------
+        month
+            The month.
+        ledger
+            A CSV file of ledger balances.
+        books
+            A CSV file of the ledger's postings on bank accounts.
+
+        Raises
+        ------
+        ActionRefused
+            If the month is prepared or closed, with the ledger that it had then.
+        InputError
+            If no file is given, or a line of a file cannot be read.
+
+        Examples
+        --------
+        >>> t.periods.keep_ledger("2026-10", books=Path("books.csv"))
+        """
+        from treasury.close.ledger.provided_ledger import keep_ledger, read_ledger
+
+        t = self._workspace
+        require_present(t.as_of)
+        month = month_of(month)
+        if ledger is None and books is None:
+            raise InputError("no file of the ledger is given", do="give ledger= or books=")
+        entries = t.decided().entries
+        for state, months in (
+            ("closed", closed_periods(entries)),
+            ("prepared", preparations(entries)),
+        ):
+            if str(month) in months:
+                undo = "reopen it" if state == "closed" else "withdraw the preparation"
+                raise ActionRefused(
+                    f"{month} is {state}, with the ledger that it had then", do=f"{undo} first"
+                )
+        keep_ledger(read_ledger(ledger, t.folder, books=books), t.folder, month)
 
     def sign(
         self,
