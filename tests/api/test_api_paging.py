@@ -8,6 +8,8 @@ from fake_service import Connect, answer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from treasury.api.bodies import NewCompanyWallet
+from treasury.api.models import CompanyWallet
 from treasury.core.errors import InputError, UnexpectedResponse
 
 Rows = list[str]
@@ -74,6 +76,19 @@ def test_a_filter_ignored_by_the_service_is_applied_locally(connect: Connect) ->
     client, _ = connect(lambda _: answer(rows))
     found = client.ramp.wallets.iterate(address="0xab", chain="BASE")
     assert [record.value.id for record in found] == ["w1"]
+
+
+def test_only_hexadecimal_addresses_are_compared_without_their_case(connect: Connect) -> None:
+    written = ["TQn9Y2khEsLJW1ChVWFMSMeRDow5KcbLSE", "TQn9Y2khEsLJW1ChVWFMSMeRDow5KcbLSe"]
+    rows = [{"id": name, "address": name, "chain": "TRON"} for name in written]
+    client, _ = connect(lambda _: answer(rows))
+    found = client.ramp.wallets.iterate(address=written[0])
+    assert [record.value.id for record in found] == written[:1]
+    asked = NewCompanyWallet(address=written[0], chain="TRON")
+    alike = [asked.is_like(CompanyWallet(id="w", address=name, chain="TRON")) for name in written]
+    assert alike == [True, False]
+    asked = NewCompanyWallet(address="0xaB", chain="BASE")
+    assert asked.is_like(CompanyWallet(id="w", address="0xAb", chain="BASE"))
 
 
 def test_unknown_filter_is_refused_with_the_known_ones(connect: Connect) -> None:

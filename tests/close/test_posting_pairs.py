@@ -15,6 +15,7 @@ from treasury.close.ledger.posting_pairs import (
     pair_movements,
     references_in,
 )
+from treasury.close.ledger.posting_sums import with_collectives
 
 FIRST, LAST = date(2026, 10, 1), date(2026, 10, 31)
 
@@ -130,3 +131,92 @@ def test_every_movement_is_once_in_a_pair_a_group_or_neither(
         assert len(group.postings) + len(group.lines) > 2
         amounts = {each.amount for each in (*group.postings, *group.lines)}
         assert amounts == {group.amount}
+
+
+def summed(
+    postings: list[tuple[int, str, str]], lines: list[tuple[int, str, str]]
+) -> PairedMovements:
+    sides = movements(*postings), movements(*lines)
+    return with_collectives(pair_movements(*sides, FIRST, LAST), *sides, FIRST, LAST)
+
+
+def sums_of(result: PairedMovements) -> list[tuple[int, list[int], str]]:
+    """Return the number of the one, those of its parts, and the reference of each sum."""
+    return [
+        (each.whole.number, [part.number for part in each.parts], each.reference)
+        for each in result.collectives
+    ]
+
+
+SALARIES = [(6, "-1200.10", "anna"), (6, "-900.05", "bert"), (6, "-1000.00", "carla")]
+
+
+def test_a_posting_that_is_the_sum_of_all_that_is_left_of_a_day_is_collective() -> None:
+    others = [(6, "-77.00", "gas RE-10023"), (6, "50.00", "customer")]
+    result = summed([(5, "-3100.15", "payroll"), (6, "-77", "RE-10023")], [*SALARIES, *others])
+    assert sums_of(result) == [(0, [0, 1, 2], "")]
+    assert (len(result.pairs), result.postings, result.reasons) == (1, (), {})
+    assert [line.number for line in result.lines] == [4]
+    (reverse,) = summed(SALARIES, [(7, "-3100.15", "batch")]).collectives
+    assert (reverse.is_posting, reverse.whole.number, len(reverse.parts)) == (False, 0, 3)
+
+
+def test_a_shared_reference_tells_the_parts_from_the_rest_of_the_day() -> None:
+    lines = [(6, "-40", "FILE-20417"), (6, "-60", "FILE-20417"), (6, "-75", "other")]
+    assert sums_of(summed([(6, "-100", "FILE-20417")], lines)) == [(0, [0, 1], "FILE20417")]
+
+
+@pytest.mark.parametrize(
+    ("postings", "lines", "reason"),
+    [
+        ([(5, "-3100.14", "a cent less")], SALARIES, ""),
+        ([(15, "-3100.15", "nine days later")], SALARIES, ""),
+        ([(5, "3100.15", "the other direction")], SALARIES, ""),
+        ([(5, "-3100.15", "")], [SALARIES[0], (7, "-900.05", ""), (7, "-1000.00", "")], ""),
+        ([(5, "-100", "")], [(6, "-40", ""), (6, "-60", ""), (6, "-75", "")], "only some of the 3"),
+        ([(5, "-100", "")], [(6, "-40", ""), (6, "-60", ""), (8, "-40", ""), (8, "-60", "")],
+         "2 bank lines of 6 Oct add up to it, and may belong elsewhere"),
+        ([(5, "-100", "a"), (7, "-100", "b")], [(6, "-40", ""), (6, "-60", "")], "may belong"),
+        ([(5, "-100", ""), (15, "-40", "")], [(6, "-40", ""), (6, "-60", "")], "may belong"),
+        ([(5, "-100", ""), (6, "-150", "")], [(6, "-40", ""), (6, "-60", ""), (6, "-90", "")],
+         "only some of the 3"),
+        ([(5, "-100", "PAY-2026-004417")], [(6, "-40", "PAY-2026-004500"), (6, "-60", "")], ""),
+    ],
+    ids=["a cent", "far", "direction", "two days", "some of a day", "two days possible",
+         "two postings", "the pair of a part", "overlapping parts", "another reference"],
+)  # fmt: skip
+def test_a_sum_that_is_not_exact_and_unambiguous_stays_open(
+    postings: list[tuple[int, str, str]], lines: list[tuple[int, str, str]], reason: str
+) -> None:
+    result = summed(postings, lines)
+    assert not result.collectives
+    assert len(result.postings) == len(postings)
+    assert len(result.lines) == len(lines)
+    assert bool(reason) == bool(result.reasons)
+    assert reason in result.reasons.get((True, 0), "")
+
+
+def test_a_day_with_an_exchangeable_group_left_over_has_no_clear_rest() -> None:
+    lines = [(6, "-40", ""), (6, "-60", ""), (6, "-5", ""), (6, "-5", "")]
+    result = summed([(5, "-100", ""), (6, "-5", "")], lines)
+    assert not result.collectives
+    assert "may belong elsewhere" in result.reasons[True, 0]
+
+
+@given(postings=ROWS, lines=ROWS)
+def test_a_sum_is_exact_and_no_movement_is_used_twice(
+    postings: list[tuple[int, str, str]], lines: list[tuple[int, str, str]]
+) -> None:
+    result = summed(postings, lines)
+    for is_posting, given_rows in ((True, postings), (False, lines)):
+        side = "posting" if is_posting else "line"
+        numbers = [getattr(pair, side).number for pair in result.pairs]
+        numbers += [each.number for group in result.groups for each in getattr(group, f"{side}s")]
+        numbers += [each.number for each in getattr(result, f"{side}s")]
+        for found in result.collectives:
+            members = (found.whole,) if found.is_posting == is_posting else found.parts
+            numbers += [member.number for member in members]
+        assert sorted(numbers) == list(range(len(given_rows)))
+    for found in result.collectives:
+        assert sum(part.amount for part in found.parts) == found.whole.amount
+        assert len({part.day for part in found.parts}) == 1

@@ -18,6 +18,7 @@ import pytest
 from treasury.core.errors import InputError, QueryError, StorageError, TableError
 from treasury.core.tables.column_types import AMOUNT, FIAT
 from treasury.core.tables.table import Table
+from treasury.core.tables.workbook import write_tables
 
 BRUSSELS = ZoneInfo("Europe/Brussels")
 HOSTILE = "=cmd() <b>\x1b[2J"
@@ -260,6 +261,26 @@ def test_a_table_exports_to_csv_excel_and_parquet(tmp_path: Path) -> None:
     for write in (table.to_csv, table.to_parquet, table.to_excel):
         with pytest.raises(StorageError, match="cannot be written"):
             write(tmp_path / "nowhere" / "x.xlsx")
+
+
+def test_sheets_whose_names_are_equal_once_shortened_are_numbered(tmp_path: Path) -> None:
+    start = "Requests of the provider in the "
+    names = [
+        f"{start}first half",
+        f"{start.upper()}SECOND",
+        "lines",
+        "Lines",
+        "a/b",
+        "a:b",
+        "History",
+    ]
+    tables = {name: pa.table({"n": [at]}) for at, name in enumerate(names)}
+    book = openpyxl.load_workbook(write_tables(tmp_path / "all.xlsx", tables))
+    assert book.sheetnames == [
+        "Requests of the provider in the", "REQUESTS OF THE PROVIDER IN T 2", "lines", "Lines 2",
+        "a b", "a b 2", "Sheet",
+    ]  # fmt: skip
+    assert [sheet["A2"].value for sheet in book] == list(range(len(names)))
 
 
 def test_a_terminal_shows_unbroken_amounts_and_names_omitted_columns(

@@ -25,12 +25,11 @@ from treasury.api.codec import LONGEST, UNREADABLE, encode, unexpected
 from treasury.api.operations import IDENTITY
 from treasury.core.decoding import decode_json
 from treasury.core.errors import UnexpectedResponse
-from treasury.core.identifiers import plain_account
+from treasury.core.identifiers import plain_account, plain_address
 from treasury.core.text import clean, service_code
 
 _PLACE: Final = re.compile(r"\{(\w+)\}")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}(\1[0-9a-f]{4}){2}\1[0-9a-f]{12}")
-_HEXADECIMAL: Final = re.compile(r"0x[0-9a-f]+", re.IGNORECASE)
 _NUMBER: Final = tuple(b"-0123456789"[at : at + 1] for at in range(11))
 _Members = dict[str, msgspec.Raw]
 
@@ -207,18 +206,13 @@ def _amount(text: str) -> object:
         return text
 
 
-def _address(text: str) -> str:
-    """Normalise the case of a hexadecimal address; other addresses are case-sensitive."""
-    return text.lower() if _HEXADECIMAL.fullmatch(text) else text
-
-
 _FORMS: Final[Mapping[str, Callable[[str], object]]] = {
     **dict.fromkeys(["amount", "inAmount"], _amount),
     **dict.fromkeys(["asset", "chain", "cryptocurrency", "currency", "inCurrency"], service_code),
     **dict.fromkeys(["outCryptocurrency", "targetCryptocurrency"], service_code),
     **dict.fromkeys(["bankAccountType", "partyType", "rampType", "roleType"], service_code),
     **dict.fromkeys(["accountNumber", "iban"], lambda text: plain_account(text).replace("-", "")),
-    "address": _address,
+    "address": plain_address,
     "email": str.casefold,
 }
 """Normalising function by the name of the sent field; the default is `_identifier`."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Final
 from zoneinfo import ZoneInfo
 
+import msgspec
+
 from treasury.close.closing import Closing
 from treasury.close.fees.fee_table import Fees
 from treasury.close.month_proof import Proof, in_transit
-from treasury.close.result_words import amounts_words, day, moment
+from treasury.close.result_words import amounts_words, count, day, moment
+from treasury.close.wallet_balances import SERVICE_SAYS
 from treasury.core.text import clean
 from treasury.journal.period_history import Close, Period
 from treasury.month.reconciliation import Reconciliation
@@ -62,6 +65,60 @@ def signature_words(closing: Closing) -> str:
             f"prepared by {by}, {at}; a second person signs: treasury close {month} --sign"
         )
     return f"not prepared: treasury close {month}"
+
+
+class SignOff(msgspec.Struct, frozen=True):
+    """A signature on the cover of a close: its role, the person, and how the name is identified."""
+
+    role: str
+    name: str
+    identified: str = ""
+    when: str = ""
+
+
+def sign_offs(closing: Closing) -> tuple[SignOff, SignOff]:
+    """Return who prepared and who reviewed the close; a missing signature reads `not signed`."""
+    period, preparation, year = closing.period, closing.preparation, closing.r.month.year
+    reviewed = SignOff("Reviewed by, another person", "not signed")
+    if period is not None:
+        close, prepared_at = period.close, period.close.prepared_at or period.closed_at
+        prepared_in = (close.preparation or period.entry).seq
+        reviewed = SignOff(
+            "Reviewed by",
+            ALONE if close.alone else clean(close.reviewed_by),
+            "" if close.alone else closing.controls.identity_of(period.entry.seq),
+            moment(period.closed_at, closing.zone, year),
+        )
+    elif preparation is not None:
+        close, prepared_at = preparation.close, preparation.prepared_at
+        prepared_in = preparation.entry.seq
+    else:
+        return SignOff("Prepared by", "not signed"), reviewed
+    at, identified = moment(prepared_at, closing.zone, year), closing.controls.identity_of
+    return SignOff(
+        "Prepared by", clean(close.prepared_by), identified(prepared_in), at
+    ), reviewed
+
+
+def names_words(closing: Closing) -> str:
+    """Return how many acts behind the close have a verified name, and how many a claimed one."""
+    counts = closing.controls.counts.arrow.to_pylist()
+    verified, claimed = (sum(row[name] for row in counts) for name in ("verified", "claimed"))
+    if not verified + claimed:
+        return "the journal has no act for this month"
+    return f"{count(verified, 'act')} by verified names, {claimed:,} by names only claimed"
+
+
+def evidence_words(closing: Closing) -> str:
+    """Return how many balances evidence verifies, and how many only the service claims."""
+    rows = closing.balances.arrow.to_pylist()
+    proved = sum(bool(row["proved"]) for row in rows)
+    claimed = sum(not row["proved"] and row["proved_by"] == SERVICE_SAYS for row in rows)
+    words = f"{proved:,} of {count(len(rows), 'balance')} verified"
+    if claimed:
+        words += f", {claimed:,} only claimed by the service"
+    others = len(rows) - proved - claimed
+    return f"{words}, {others:,} not proved" if others else words
 
 
 def closed_words(period: Period, zone: ZoneInfo, year: int) -> str:

@@ -85,6 +85,7 @@ from treasury.month.items import (
     owner_table,
     read_items,
 )
+from treasury.month.items.notes.attachments import waiting_removals
 from treasury.month.items.notes.item_owners import owners_of
 from treasury.month.items.notes.item_remarks import remark_words
 from treasury.month.reconciliation import Reconciliation, synced_at
@@ -392,7 +393,11 @@ def closing_from(
         ),
         corrections=examined.corrections,
         moved=examined.moved,
-        actions=open_actions(actions_of(examined.acted), notices_of(examined.acted).values()),
+        actions=open_actions(
+            actions_of(examined.acted),
+            notices_of(examined.acted).values(),
+            waiting_removals(examined.decided.entries),
+        ),
         accepted=acceptances(agreed),
         limits=Limits.in_force(agreed),
         remarks=item_remarks(agreed),

@@ -27,7 +27,8 @@ from treasury.lake import Snapshot
 from treasury.month.reconciliation import Reconciliation
 
 _ZERO: Final = Decimal(0)
-_UNPROVED: Final = "service says delivered"
+SERVICE_SAYS: Final = "service says delivered"
+"""`proved_by` of a wallet whose balance only the service claims."""
 _ADD: Final = "add an explorer export: `treasury wallets add FILE --chain … --address …`"
 _STATE: Final = "state its balance: `treasury wallets balance …`"
 _LIST: Final = "add the explorer's list of transactions, which names gas: `treasury wallets add`"
@@ -316,4 +317,4 @@ def _proved_by(wallet: _Wallet, covered: bool, problem: str) -> str:
     in_export = sum(map(wallet.is_seen, wallet.deliveries))
     if in_export:
         return f"explorer export, for {in_export} of {len(wallet.deliveries):,} deliveries"
-    return _UNPROVED
+    return SERVICE_SAYS

@@ -15,7 +15,7 @@ from treasury.close.balances import BALANCES
 from treasury.close.cash.known_flows import FLOWS
 from treasury.close.cash.position import FUNDS
 from treasury.close.checklist import CHECKLIST, checklist
-from treasury.close.close_words import ALONE
+from treasury.close.close_words import ALONE, evidence_words, names_words, sign_offs
 from treasury.close.closing import Closing
 from treasury.close.evidence import TABLES
 from treasury.close.fees.conversion_costs import CONVERSION_COSTS, COSTS_BY_PAIR
@@ -282,7 +282,13 @@ def _cover(closing: Closing, title: str) -> Cover:
         ("Month", r.month.title),
         ("Environment", environment_words(r.environment) or r.environment),
         ("Close", state),
+        *(
+            (sign.role, ", ".join(filter(None, (sign.name, sign.when, sign.identified))))
+            for sign in sign_offs(closing)
+        ),
         ("Accounts proved", f"{proof.proved} of {proof.accounts}"),
+        ("Evidence", evidence_words(closing)),
+        ("Names", names_words(closing)),
         ("Known at", moment(r.known_at, closing.zone, r.month.year)),
         ("Report", "report.html, in the same folder"),
     )

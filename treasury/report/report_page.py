@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from treasury.close.checklist import checklist
-from treasury.close.close_words import ALONE
+from treasury.close.close_words import ALONE, evidence_words, names_words, sign_offs
 from treasury.close.closing import Closing
 from treasury.close.result_words import environment_words, moment
 from treasury.core.text import clean
@@ -59,9 +59,13 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
             open_words=". ".join(filter(None, (open_words(closing.items), _capital(more)))),
             blocking=len(closing.items.blocking),
             headline=_capital(headline),
-            facts=[(label.capitalize(), words) for label, words in facts],
+            facts=[
+                *((label.capitalize(), words) for label, words in facts),
+                ("Evidence", evidence_words(closing)),
+                ("Names", names_words(closing)),
+            ],
             blocks=blocks,
-            signed=_signed(closing),
+            signed=sign_offs(closing),
             tally=tally(r),
             steps=[(step.state, step.title, step.found) for step in steps.steps],
             sections=sections(closing),
@@ -89,26 +93,6 @@ def inline_svg(svg: bytes, name: str) -> Markup:
         text = text.replace(value, f"var(--fig-{colour})")
     text = text.replace(_PAPER, "var(--paper)")
     return Markup(text)  # noqa: S704 - drawn by us; matplotlib escapes the text in it
-
-
-def _signed(closing: Closing) -> tuple[tuple[str, str, str], ...]:
-    """Return the person who prepared, the second person who reviewed, and the times."""
-    period, preparation, year = closing.period, closing.preparation, closing.r.month.year
-    unsigned = ("Reviewed by, another person", "not signed", "")
-    if period is not None:
-        close = period.close
-        prepared_at = close.prepared_at or period.closed_at
-    elif preparation is not None:
-        close, prepared_at = preparation.close, preparation.prepared_at
-    else:
-        return (("Prepared by", "not signed", ""), unsigned)
-    prepared = ("Prepared by", clean(close.prepared_by), moment(prepared_at, closing.zone, year))
-    if period is None:
-        return (prepared, unsigned)
-    when = moment(period.closed_at, closing.zone, year)
-    if close.alone:
-        return (prepared, ("Reviewed by", ALONE, when))
-    return (prepared, ("Reviewed by", clean(close.reviewed_by), when))
 
 
 def page_environment() -> Environment:

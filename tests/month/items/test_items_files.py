@@ -15,9 +15,9 @@ from treasury.core.calendar import Month
 from treasury.core.errors import InputError, JournalError
 from treasury.journal import Actor, Entry, Journal
 from treasury.journal.journal_schema import ATTACHED, ERASED
-from treasury.month.items import attached_in, attachment_table, pack_name
+from treasury.month.items import attached_in, attachment_table, open_actions, pack_name
 from treasury.month.items.notes import attachments
-from treasury.month.items.notes.attachments import REMOVAL
+from treasury.month.items.notes.attachments import REMOVAL, waiting_removals
 from treasury.month.items.notes.file_kinds import FILE_KINDS, LARGEST_FILE, kind_of, read_file
 
 INES, JONAS = Actor("ines", "environment"), Actor("jonas", "environment")
@@ -138,6 +138,23 @@ def test_the_removal_of_bytes_is_about_every_attachment_of_them(journal: Journal
         ("line:e2", A, "removed", "jonas", 5),
         ("line:e3", A, "stored", None, None),
     ]
+
+
+def test_a_removal_waits_once_for_all_attachments_until_a_second_person_accepts_it(
+    journal: Journal,
+) -> None:
+    attached(journal, "line:e1")
+    attached(journal, "line:e2")
+    assert waiting_removals(journal.entries()) == []
+    proposal = journal.append(REMOVAL, A, {"reason": "another customer's"}, actor=INES)
+    (row,) = waiting_removals(journal.entries())
+    assert (row["seq"], row["removal_proposed_by"], row["proposed_at"]) == (1, "ines", proposal.at)
+    actions = open_actions((), (), [row]).to_pylist()
+    assert [(each["action_id"], each["text"]) for each in actions] == [
+        ("1", "a.pdf: another customer's, by ines")
+    ]
+    journal.append(ERASED, A, {}, actor=JONAS)
+    assert waiting_removals(journal.entries()) == []
 
 
 def test_a_file_is_late_after_the_close_of_its_month_and_goes_to_the_next_pack(

@@ -158,6 +158,7 @@ BY_KIND: Mapping[str, Mapping[str, Any]] = {
     "unknown_outcome": {"actions": [action("unknown")]},
     "done_twice": {"actions": [action("doubled")]},
     "approval_waits": {"actions": [action("proposed")]},
+    "decision_waits": {"actions": [action("removal_proposed", amount=None, currency=None)]},
     "ready": {"actions": [action("ready")]},
     "notice_unknown": {"actions": [action("doubtful", amount=None, currency=None)]},
     "decision_moved": {"moved": [moved()]},

@@ -172,12 +172,19 @@ def test_two_people_remove_the_bytes_and_the_hash_stays(desk: Workspace) -> None
     with pytest.raises(ActionRefused, match="no person proposed"):
         desk.items.accept_removal(first["seq"], actor=JONAS)
     run(desk, "items", "remove-file", str(again["seq"]), "--reason", "another customer's")
+    waiting = desk.open_items("2026-10").by_id[f"removal:{first['seq']}"]
+    assert (waiting.kind, waiting.turn, waiting.blocks) == ("decision_waits", "colleague", "never")
+    assert waiting.command == f"treasury items accept-removal {first['seq']}"
+    assert "another customer's, by ines" in waiting.name
+    assert waiting.item_id in desk.status().listed("colleague").by_id
+    assert waiting.item_id in desk.panels.close().rows.arrow["item_id"].to_pylist()
     with pytest.raises(ActionRefused, match="cannot accept it"):
         desk.items.accept_removal(first["seq"], actor=INES)
     gone = desk.items.accept_removal(first["seq"], actor=JONAS).arrow.to_pylist()
     assert [(row["state"], row["removed_by"], row["sha256"]) for row in gone] == [
         ("removed", "jonas", first["sha256"])
     ] * 2
+    assert waiting.item_id not in desk.open_items("2026-10").by_id
     with pytest.raises(ActionRefused, match=r"ines \(another customer's\), accepted by jonas"):
         desk.items.file_content(first["seq"])
     with pytest.raises(ActionRefused, match="removed already"):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from treasury.api.bodies.body_base import Amount, Body, Repeats
-from treasury.core.identifiers import is_bic, is_iban
+from treasury.core.identifiers import is_bic, is_iban, plain_address
 
 __all__ = [
     "BankAccountChanges", "CompanyWalletChanges", "FeeQuestion", "Invitation", "NewBankAccount",
@@ -177,7 +177,8 @@ class NewCompanyWallet(Body, frozen=True, kw_only=True):
 
     def is_like(self, record: Any) -> bool:
         """Return True if address and chain match."""
-        return (record.address or "").lower() == self.address.lower() and record.chain == self.chain
+        is_same = plain_address(record.address or "") == plain_address(self.address)
+        return is_same and record.chain == self.chain
 
 
 class NewBankAccount(Body, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from treasury.api import bodies, models
 from treasury.api.codec import Record
 from treasury.api.created_records import FIND_FIRST
 from treasury.api.resources import Collection, Filter, UnpagedList
+from treasury.core.identifiers import plain_address
 
 
 class BankAccounts(Collection[models.CompanyBankAccount]):
@@ -194,9 +195,8 @@ class CompanyWallets(Collection[models.CompanyWallet]):
     def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
         if name != "address":
             return super()._passes(value, name, condition, parents)
-        # The case is ignored, because a hexadecimal address may be written in either.
         address: str | None = value.address
-        return address is None or address.lower() == str(condition).lower()
+        return address is None or plain_address(address) == plain_address(str(condition))
 
 
 class Users(UnpagedList[models.CompanyUser]):

@@ -40,6 +40,7 @@ from treasury.close.ledger.posting_pairs import (
     pair_movements,
     references_in,
 )
+from treasury.close.ledger.posting_sums import with_collectives
 from treasury.close.result_words import amount_words, count, day, noted_html
 from treasury.core.files.package_files import step_sql
 from treasury.core.identifiers import plain_account
@@ -101,10 +102,12 @@ PAIRS: Final = grouped_schema(
     (INTEGER, "line"),
     (TEXT, "counterparty_name", "remittance", "entry_id"),
 )
-"""One row per pair of a posting and a bank line; or per member of a group, with one side null.
+"""One row per pair of a posting and a bank line; or per member of several, with one side null.
 
-`match` is `pair`, or the number of the group. The members of a group have one amount and days near
-each other, so that it is not known which posting is which line. Amounts are in `currency`.
+`match` is `pair`, or the number of the group or of the collective posting. The members of a group
+have one amount and days near each other, so that it is not known which posting is which line. Of a
+collective posting, one side has one member, and the other side's members of one day add up to it.
+Amounts are in `currency`.
 """
 
 IN_BOOKS: Final = "in the books alone"
@@ -193,6 +196,14 @@ class BankReconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=
             f"  {count(row['postings'], 'posting')}, {count(row['pairs'], 'pair')},"
             f" {count(row['groups'], 'group')} that could be exchanged"
         )
+        collectives = {
+            pair["match"]
+            for pair in self.pairs.arrow.to_pylist()
+            if (pair["account"], pair["currency"]) == (row["account"], row["currency"])
+            and pair["match"].startswith("collective")
+        }
+        if collectives:
+            counts = f"{counts}, {count(len(collectives), 'collective posting')}"
         return "\n".join(
             (
                 head,
@@ -366,25 +377,21 @@ class _AccountBooks(msgspec.Struct, frozen=True):
         `begins` is the first day of the file, `ledger` the balance in the ledger's own file.
         """
         since = self._compared_since(begins)
-        paired = pair_movements(
-            [
-                LedgerMovement(
-                    number,
-                    posting.day,
-                    posting.amount,
-                    references_in(f"{posting.document} {posting.text}", posting.amount),
-                )
-                for number, posting in enumerate(self.books.postings)
-            ],
-            [
-                LedgerMovement(
-                    number, line.day, line.amount, references_in(line.texts, line.amount)
-                )
-                for number, line in enumerate(self.lines)
-            ],
-            since,
-            self.last,
-        )
+        postings = [
+            LedgerMovement(
+                number,
+                posting.day,
+                posting.amount,
+                references_in(f"{posting.document} {posting.text}", posting.amount),
+            )
+            for number, posting in enumerate(self.books.postings)
+        ]
+        lines = [
+            LedgerMovement(number, line.day, line.amount, references_in(line.texts, line.amount))
+            for number, line in enumerate(self.lines)
+        ]
+        paired = pair_movements(postings, lines, since, self.last)
+        paired = with_collectives(paired, postings, lines, since, self.last)
         items = sorted(
             self._outstanding(paired, since), key=lambda item: (item["side"], item["day"])
         )
@@ -454,10 +461,10 @@ class _AccountBooks(msgspec.Struct, frozen=True):
         """Yield the items that one side had by the last day and the other had not."""
         for posting in paired.postings:
             if since <= posting.day <= self.last:
-                yield self._item(IN_BOOKS, posting)
+                yield self._item(IN_BOOKS, posting, paired.reasons.get((True, posting.number), ""))
         for line in paired.lines:
             if since <= line.day <= self.last:
-                yield self._item(AT_BANK, line)
+                yield self._item(AT_BANK, line, paired.reasons.get((False, line.number), ""))
         for pair in paired.pairs:
             if pair.posting.day <= self.last < pair.line.day:
                 yield self._item(IN_BOOKS, pair.posting) | {"seen_on": pair.line.day}
@@ -467,18 +474,20 @@ class _AccountBooks(msgspec.Struct, frozen=True):
             if group.excess:
                 yield self._group_item(number, group)
 
-    def _item(self, side: str, movement: LedgerMovement) -> _Row:
+    def _item(self, side: str, movement: LedgerMovement, reason: str = "") -> _Row:
+        """Return the item of a movement; its text ends with why a sum was not decided."""
         if side == IN_BOOKS:
             posting = self.books.postings[movement.number]
             own = {
                 "document": clean(posting.document),
-                "text": clean(posting.text),
+                "text": "; ".join(filter(None, (clean(posting.text), reason))),
                 "line": posting.line,
             }
         else:
             line = self.lines[movement.number]
             words = " ".join(filter(None, (line.counterparty_name, line.remittance)))
-            own = {"text": clean(words), "entry_id": line.entry_id}
+            text = "; ".join(filter(None, (clean(words), reason)))
+            own = {"text": text, "entry_id": line.entry_id}
         return own | self._item_columns(side, movement.day, movement.amount)
 
     def _group_item(self, number: int, group: ExchangeableGroup) -> _Row:
@@ -501,7 +510,7 @@ class _AccountBooks(msgspec.Struct, frozen=True):
         }
 
     def _pairs(self, paired: PairedMovements) -> Iterator[_Row]:
-        """Yield the pairs that both sides had by the last day, then the members of each group."""
+        """Yield the pairs that both sides had by the last day, then the groups and the sums."""
         for pair in paired.pairs:
             if max(pair.posting.day, pair.line.day) <= self.last:
                 decided_by = f"reference {pair.reference}" if pair.reference else "amount and day"
@@ -518,6 +527,14 @@ class _AccountBooks(msgspec.Struct, frozen=True):
             ]
             for member in members:
                 yield member | {"match": f"group {number}", "decided_by": "could be exchanged"}
+        for number, sum_of in enumerate(paired.collectives, 1):
+            sides = (self._posting_columns, self._line_columns)
+            whole, part = sides if sum_of.is_posting else sides[::-1]
+            decided_by = f"sum of all that was left on {day(sum_of.parts[0].day)}"
+            if sum_of.reference:
+                decided_by = f"sum, reference {sum_of.reference}"
+            for member in (whole(sum_of.whole), *map(part, sum_of.parts)):
+                yield member | {"match": f"collective {number}", "decided_by": decided_by}
 
     def _posting_columns(self, movement: LedgerMovement) -> _Row:
         posting = self.books.postings[movement.number]

@@ -69,13 +69,31 @@ class ExchangeableGroup(msgspec.Struct, frozen=True):
         return len(self.postings) - len(self.lines)
 
 
+class Collective(msgspec.Struct, frozen=True):
+    """One movement and the movements of a day on the other side that add up to it.
+
+    The one is a posting if `is_posting`, otherwise a bank line. `reference` decided it, or if
+    empty, the parts are everything that was left of their day.
+    """
+
+    is_posting: bool
+    whole: LedgerMovement
+    parts: tuple[LedgerMovement, ...]
+    reference: str = ""
+
+
 class PairedMovements(msgspec.Struct, frozen=True):
-    """The pairs and groups of an account, and the movements in neither."""
+    """The pairs, groups and collective postings of an account, and the movements in none.
+
+    `reasons` states why a sum was not decided, by side (True for postings) and number.
+    """
 
     pairs: tuple[Pair, ...]
     groups: tuple[ExchangeableGroup, ...]
     postings: tuple[LedgerMovement, ...]
     lines: tuple[LedgerMovement, ...]
+    collectives: tuple[Collective, ...] = ()
+    reasons: Mapping[tuple[bool, int], str] = {}
 
 
 def references_in(text: str, amount: Decimal) -> frozenset[str]:
@@ -106,7 +124,7 @@ def pair_movements(
 
     Movements before and after these days take part if a reference decides.
     """
-    namings = _Namings(postings, lines)
+    namings = Namings(postings, lines)
     pairs = list(_by_reference(postings, lines, namings, (first, last)))
     paired = {pair.posting.number for pair in pairs}, {pair.line.number for pair in pairs}
     unpaired = [
@@ -132,7 +150,7 @@ def pair_movements(
     )
 
 
-class _Namings:
+class Namings:
     """The postings and the lines of an account that name each reference."""
 
     def __init__(self, postings: Iterable[LedgerMovement], lines: Iterable[LedgerMovement]) -> None:
@@ -182,7 +200,7 @@ def _names_another(
 def _by_reference(
     postings: Sequence[LedgerMovement],
     lines: Sequence[LedgerMovement],
-    namings: _Namings,
+    namings: Namings,
     days: tuple[date, date],
 ) -> Iterator[Pair]:
     """Yield the pairs that a reference decides, if no other reference joins them to others."""
@@ -210,7 +228,7 @@ def _by_amount(movements: Iterable[LedgerMovement]) -> dict[Decimal, list[Ledger
     return of_amount
 
 
-def _may_join(pair: Pair, days: tuple[date, date], namings: _Namings) -> bool:
+def _may_join(pair: Pair, days: tuple[date, date], namings: Namings) -> bool:
     """Return whether a reference may join the days of a pair.
 
     Outside of the days that both sides cover, the same reference may also be in a posting or line
@@ -226,7 +244,7 @@ def _may_join(pair: Pair, days: tuple[date, date], namings: _Namings) -> bool:
 
 
 def _near_groups(
-    postings: Sequence[LedgerMovement], lines: Sequence[LedgerMovement], namings: _Namings
+    postings: Sequence[LedgerMovement], lines: Sequence[LedgerMovement], namings: Namings
 ) -> Iterator[ExchangeableGroup]:
     """Yield the postings and lines of one amount that near days join, directly or through others.
 

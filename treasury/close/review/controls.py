@@ -127,6 +127,11 @@ class Controls(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """Return the reporting time zone."""
         return self.zone
 
+    def identity_of(self, entry: int) -> str:
+        """Return how the person of a journal entry was identified; empty without such an act."""
+        acts = self.acts.arrow.to_pylist()
+        return next((row["identified"] for row in acts if row["entry"] == entry), "")
+
     def special(self) -> list[dict[str, Any]]:
         """Return the acts that a reviewer reads one by one.
 
@@ -205,10 +210,6 @@ def _rows(
         kind = _kind_of(entry)
         body = entry.body
         reason = body.get("reason") or ""
-        override = "; ".join(body.get("despite") or ())
-        if entry.kind == PAYEE_ACCEPTED:
-            known_name = body.get("known_as") or "somebody with a similar name"
-            override = f"the bank knows the payee as {known_name}"
         if entry.kind == POLICY_SAVED:
             old, new = tomllib.loads(policy), tomllib.loads(body["content"])
             parts = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))

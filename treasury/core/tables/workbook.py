@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from itertools import chain, repeat
+from itertools import chain, count, repeat
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 from zoneinfo import ZoneInfo
@@ -180,7 +180,8 @@ def write_tables(path: Path, tables: Mapping[str, pa.Table], zone: ZoneInfo | No
     for text, table in tables.items():
         name = _NOT_IN_NAMES.sub(" ", clean(text))[:_LONGEST_NAME].strip("' ")
         # Excel keeps the name "History" for itself.
-        sheets["Sheet" if name.casefold() in {"", "history"} else name] = table
+        name = "Sheet" if name.casefold() in {"", "history"} else name
+        sheets[_unique(name, {used.casefold() for used in sheets})] = table
     book = Workbook(
         zone="UTC" if zone is None else zone.key,
         properties={"title": path.stem},
@@ -188,6 +189,17 @@ def write_tables(path: Path, tables: Mapping[str, pa.Table], zone: ZoneInfo | No
     )
     write_whole(book, sheets, path)
     return path
+
+
+def _unique(name: str, used: Collection[str]) -> str:
+    """Return a sheet's name, with a number if it is used; Excel ignores the case of names."""
+    unique = name
+    for number in count(2):
+        if unique.casefold() not in used:
+            break
+        end = f" {number}"
+        unique = f"{name[: _LONGEST_NAME - len(end)].rstrip()}{end}"
+    return unique
 
 
 def write_whole(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> None:

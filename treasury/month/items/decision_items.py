@@ -1,8 +1,8 @@
-"""Open items about our own work: actions, notices, decisions with changed facts, late items."""
+"""Open items about our own work: actions, notices, decisions that wait or moved, late items."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import pyarrow as pa
@@ -27,18 +27,27 @@ ACTIONS: Final = grouped_schema(
 """One row per action at the service that has not ended; the amount is in `currency`.
 
 An action that may have been carried out twice has not ended and is in state `doubled`. A channel
-with notices that may not have arrived has one row in state `doubtful`.
+with notices that may not have arrived has one row in state `doubtful`. A file whose removal waits
+for a second person has one row in state `removal_proposed`; `action_id` is then its number.
 """
 _DOUBLED: Final = "doubled"
 _DOUBTFUL: Final = "doubtful"
+_REMOVAL: Final = "removal_proposed"
+_SUBJECTS: Final = {_DOUBTFUL: "notice", _REMOVAL: "removal"}
+"""The subject of an item by the state of its row, if it is not an action."""
 _STATES: Final = states_of("action")
 """The states in which an action or notice has not ended."""
 
 
-def open_actions(actions: Iterable[Action], notices: Iterable[Notice] = ()) -> pa.Table:
+def open_actions(
+    actions: Iterable[Action],
+    notices: Iterable[Notice] = (),
+    removals: Iterable[Mapping[str, Any]] = (),
+) -> pa.Table:
     """Return the actions that have not ended, oldest first; columns as in ACTIONS.
 
-    Rows for channels with notices that may not have arrived follow.
+    Rows for channels with notices that may not have arrived follow, then `removals`, the rows of
+    `waiting_removals`.
     """
     rows = [
         {
@@ -67,15 +76,28 @@ def open_actions(actions: Iterable[Action], notices: Iterable[Notice] = ()) -> p
         }
         for channel, unsettled in doubtful.items()
     ]
+    rows += [
+        {
+            "action_id": str(row["seq"]),
+            "state": _REMOVAL,
+            "text": f"{row['file_name']}: {row['removal_reason']}, by {row['removal_proposed_by']}",
+            "proposed_at": row["proposed_at"],
+        }
+        for row in removals
+    ]
     return pa.Table.from_pylist(rows, schema=ACTIONS)
 
 
 def action_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per action that has not ended, and per channel with doubtful notices."""
+    """Yield an item per action that has not ended, channel with doubtful notices, and removal."""
     for row in table_rows(facts.actions):
         state = _STATES[row["state"]]
-        subject = "notice" if row["state"] == _DOUBTFUL else "action"
+        subject = _SUBJECTS.get(row["state"], "action")
         request: str | None = row["request_id"]
+        others = {}
+        if row["state"] == _REMOVAL:
+            command = f"treasury items accept-removal {row['action_id']}"
+            others = {"command": command, "next_step": f"Have a second person accept it: {command}"}
         yield make_item(
             facts,
             state.kind,
@@ -88,6 +110,7 @@ def action_items(facts: Facts) -> Iterator[OpenItem]:
             direction="" if row["amount"] is None else "out",
             counted_in=None if request is None else f"request:{request}",
             request_id=request,
+            **others,
         )
 
 

@@ -58,7 +58,7 @@ _MOST_NAMES: Final = 5
 """Maximum number of ids in an error."""
 _OF_MONEY: Final = ("line", "request", "transfer", "conversion")
 """Subjects with an amount of money, unless their record states none; others may have none."""
-_OF_ANY_MONTH: Final = ("unknown_outcome", "done_twice")
+_OF_ANY_MONTH: Final = ("unknown_outcome", "done_twice", "decision_waits")
 _KEYS: Final = ("kind", "name", "amount", "signed_amount", "currency", "age", "next_step")
 """The columns to show first."""
 _FILTERS: Final = (
@@ -419,7 +419,8 @@ def _counted(facts: Facts) -> list[OpenItem]:
     items: dict[str, OpenItem] = {}
     for build in _BUILDERS:
         for item in build(facts):
-            # Items of these kinds are listed in every month: they may have moved money in any.
+            # Items of these kinds are listed in every month: they may have moved money in any, or
+            # the colleague who closes an earlier month has to see them.
             begun = item.since is None or item.since <= facts.month.last
             if begun or item.kind in _OF_ANY_MONTH:
                 items.setdefault(item.item_id, item)

@@ -89,6 +89,21 @@ def attachment_table(entries: Iterable[Entry]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=ATTACHMENTS)
 
 
+@reads_entries
+def waiting_removals(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    """Return the files whose removal waits for a second person, each with its first attachment.
+
+    The columns are those of ATTACHMENTS and `proposed_at`.
+    """
+    everything = tuple(entries)
+    proposed = {entry.subject: entry.at for entry in everything if entry.kind == REMOVAL}
+    waiting: dict[str, dict[str, Any]] = {}
+    for row in attachment_table(everything).to_pylist():
+        if row["state"] == "removal_proposed":
+            waiting.setdefault(row["sha256"], row | {"proposed_at": proposed[row["sha256"]]})
+    return list(waiting.values())
+
+
 def _of_content(rows: Iterable[dict[str, Any]], sha256: str) -> list[dict[str, Any]]:
     """Return the attachments of these bytes that are not removed."""
     return [row for row in rows if row["sha256"] == sha256 and row["state"] != "removed"]
