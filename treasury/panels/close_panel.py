@@ -381,7 +381,9 @@ class ClosePanel(NotingPanel):
             self._read_state = None
             self.refresh_aside()
             steps = () if self._checks is None else self._checks.steps
-            found = [Text(f"{step.title}: {step.found}") for step in steps if step.title == "Ledger"]
+            found = [
+                Text(f"{step.title}: {step.found}") for step in steps if step.title == "Ledger"
+            ]
             return status(f"{clean(file_name)} is kept for {month.title}", *found)
 
         self.start("Reading the file", task, "Not kept", _NOT_WRITTEN)
