@@ -357,7 +357,7 @@ def equal_parts(rows: int) -> Tables:
 
 
 def _returns(rows: int, every: int, amounts: list[Decimal], **more: list[object]) -> Tables:
-    """Lines of one standing code; after all are booked, one in `every` is returned."""
+    """Lines of one standing code; after all are booked, one in `every` is a return."""
     is_back = [n % every == every - 1 for n in range(rows)]
     lines = lines_table(
         ["thanks PAY-2026-0000000"] * rows, amounts,
@@ -370,7 +370,7 @@ def _returns(rows: int, every: int, amounts: list[Decimal], **more: list[object]
 
 
 def returns_of_every_amount(rows: int) -> Tables:
-    """Lines of one standing code, all of different amounts; one in twenty is returned."""
+    """Lines of one standing code, all of different amounts; one in twenty is a return."""
     return _returns(rows, 20, [Decimal(n + 100).scaleb(-2) for n in range(rows)])
 
 

@@ -278,7 +278,7 @@ def client_at(base: str, folder: Path) -> Any:
 
 
 def by_treasury(base: str, rows: int, folder: Path, *, details: int | None = 0) -> Took:
-    # pyarrow imports pandas with its first array, so create one before the measured time.
+    # pyarrow imports pandas with its first array, so pandas is imported before the measured time.
     import_module("pandas")
     from treasury.extract import TABLES, Scope, sync
     from treasury.lake import Lake

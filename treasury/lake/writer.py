@@ -118,7 +118,7 @@ class Writer:
         """Add new records, and supersede stored records that changed or had vanished.
 
         With `complete`, `rows` are all records that exist at the source: stored records that are
-        missing in `rows` are kept and get a `vanished_at`.
+        missing from `rows` are kept and get a `vanished_at`.
         """
         if not table.records:
             raise TableError(f"{table.name} holds observations", do="append them")

@@ -144,7 +144,7 @@ def _held_request(row: _Row, today: Today) -> dict[str, Any]:
 
 
 def _missing_line(row: _Row, today: Today) -> dict[str, Any]:
-    """Return the columns of a completed request for which the bank shows no line."""
+    """Return the columns of a completed request of which the bank shows no line, or only a part."""
     off_ramp = row["ramp_type"] == "OFF_RAMP"
     rail = rail_of(row["currency"])
     since: date = row["since"]

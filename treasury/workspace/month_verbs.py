@@ -270,7 +270,7 @@ class WorkspaceMonths(WorkspacePayments):
         return month_screen(closing, report=written, late=late)
 
     def facts(self, month: str | Month | None = None) -> Table:
-        """Return the facts of a first screen (`status`) as rows.
+        """Return the facts that `status` shows, as rows.
 
         Parameters
         ----------

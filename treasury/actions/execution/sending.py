@@ -192,8 +192,8 @@ class Sender:
     ) -> list[str]:
         """Return the ids of records with the same effect; lapse if the approvers did not see one.
 
-        Another person made the record, or an action did that is missing in this journal because it
-        was restored from an older copy. The approval also lapses if only the key can rule out a
+        Another person made the record, or an action did that is missing from this journal because
+        it was restored from an older copy. The approval also lapses if only the key can rule out a
         second effect and the provider may have forgotten the key.
         """
         if body is None:

@@ -89,10 +89,9 @@ def read_fields(kind: type[T], values: Mapping[str, object]) -> T:
 def beside_field(
     error: InputError, declared: Iterable[str], values: Mapping[str, object]
 ) -> InputError:
-    """Return the error of a request body with its field's name at the beginning.
+    """Return the error of a request body with the field's name in place of the body's.
 
-    A body's error begins with the body's name. The field is found by its name or its value in the
-    error's text.
+    The field is found by its name or its value in the error's text.
     """
     problem = error.what.partition(": ")[2] or error.what
     names = set(declared)

@@ -5,7 +5,7 @@ only from the service. Both return the same types of records, so facts are deriv
 Within a batch of executions, answers are cached for a few seconds.
 
 Lists of recent records are read back to a certain time, even if they are long. So actions that are
-missing in a workspace restored from an older copy are found as well. A list that ignores the
+missing from a workspace restored from an older copy are found as well. A list that ignores the
 requested order is read to its end.
 """
 

@@ -429,7 +429,7 @@ class _AccountBooks(msgspec.Struct, frozen=True):
         return min(self.first, max(begins, covered))
 
     def _balance_by_postings(self) -> Decimal | None:
-        """Return the opening rows with the postings after them; None without an opening row."""
+        """Return the sum of the opening rows and postings since; None without an opening row."""
         openings = self.books.openings
         if not openings:
             return None

@@ -399,7 +399,7 @@ def _query_rows(r: Reconciliation, query: str, ids: Iterable[str] | None = None)
 
 
 def _payouts(r: Reconciliation, notes: list[str]) -> Iterator[tuple[AccountKey, Decimal]]:
-    """Yield the net amounts of off-ramps that are owed and certainly had not arrived."""
+    """Yield the net amounts of off-ramps owed at the month's end that had certainly not arrived."""
     for payout in owed_payouts(r):
         name = clean(payout.reference)
         if not payout.is_owed:

@@ -40,8 +40,8 @@ CONTROLS: Final = grouped_schema(
 )
 """One row per act of a person, in the journal's order; `entry` is its place there.
 
-`act` is the kind of its journal entry, and `kind` is as in CONTROL_KINDS. `identified` states by
-what the name is verified, or that it is only claimed. `alone` is true if no second person agreed.
+`act` is the kind of its journal entry, and `kind` is as in CONTROL_KINDS. `identified` states how
+the name was verified, or that it is only claimed. `alone` is true if no second person agreed.
 `in_bulk` has words such as `in bulk, 12 items` for items that were decided together. `override`
 lists the contradictions that the person accepted.
 """
@@ -128,7 +128,7 @@ class Controls(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return self.zone
 
     def identity_of(self, entry: int) -> str:
-        """Return how the person of a journal entry was identified; empty without such an act."""
+        """Return how the person of a journal entry was identified; empty if it is not an act."""
         acts = self.acts.arrow.to_pylist()
         return next((row["identified"] for row in acts if row["entry"] == entry), "")
 

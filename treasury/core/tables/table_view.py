@@ -66,7 +66,7 @@ with all columns, in their order. A dictionary has all rows with whole texts.
 
 
 class ShownRows(msgspec.Struct, frozen=True):
-    """A table's first rows as texts, by column, and the alignment of each column."""
+    """A table's first rows as texts, and which columns are aligned right or never wrapped."""
 
     names: Sequence[str]
     rows: Sequence[Sequence[str]]

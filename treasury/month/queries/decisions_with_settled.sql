@@ -1,7 +1,6 @@
--- One row per decision about a bank line, and one per settled line that takes part in matching again. (A
--- settled line belongs to a closed month, and matching no longer reads it.) The settled line is listed as
--- accepted for the request that it paid. It is left out if it paid no request, or if a decision accepts the
--- line or matches it to a payment file.
+-- One row per decision about a bank line, and one per settled line (of a closed month) that takes part in matching
+-- again. The settled line is listed as accepted for the request that it paid. It is left out if it paid no
+-- request, or if a decision accepts the line or matches it to a payment file.
 FROM decisions
 UNION ALL BY NAME
 SELECT l.entry_id, l.expectation_id, 'accept' AS verdict, 'settled' AS reason

@@ -86,7 +86,7 @@ def stored_notebook(name: str) -> Path:
     path = _folder() / f"{name}.ipynb"
     if not path.is_file():
         raise InputError(
-            f"{path.name} is missing in this installation", do="install treasury again"
+            f"{path.name} is missing from this installation", do="install treasury again"
         )
     return path
 

@@ -1,8 +1,8 @@
 """The company's users: permissions by role, and operations that invite, change and remove users.
 
-A role has scopes (permissions), and an operation may require a scope. In the specification, no read
-requires one, because there is a read-only role. The URL in an invitation is the invited person's
-secret.
+A role has scopes (permissions), and an operation may require a scope. The specification does not
+show the scopes; here no read requires one, except the export of ramp requests. The URL in an
+invitation is the invited person's secret.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Fault(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     spoil: Spoil | None = None
     """Name of a defect in an otherwise correct answer."""
     stale: int | None = None
-    """Number of seconds, by the company's clock, for which new records are missing in lists."""
+    """Number of seconds, by the company's clock, for which new records are missing from lists."""
     name: str = ""
 
     def is_for(self, method: str, path: str) -> bool:

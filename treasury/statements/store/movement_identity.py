@@ -180,7 +180,7 @@ class MovementRegister:
                 self._supersede(version)
 
     def settle(self, statements: Iterable[StatementFacts], repeated: Collection[str] = ()) -> None:
-        """Supersede movements that are missing in proved statements of their days.
+        """Supersede movements that are missing from proved statements of their days.
 
         A total is superseded by its details. The movements of statements whose ids are in
         `repeated` are superseded too, because a more detailed format repeats all of them.

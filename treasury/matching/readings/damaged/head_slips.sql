@@ -1,5 +1,5 @@
 -- One row per pair of a text and an expectation, if one character of the expectation's code is different or
--- missing in the text, before the code's last six characters (`PAY2027004417` for `PAY2026004417`). The join is
+-- missing from the text, before the code's last six characters (`PAY2027004417` for `PAY2026004417`). The join is
 -- on equal characters: the last six, and those before them without the one at position `p`. So not every text
 -- is compared with every code.
 SELECT DISTINCT f.form, c.expectation_id, c.code

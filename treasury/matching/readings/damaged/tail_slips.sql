@@ -1,5 +1,5 @@
 -- One row per pair of a text and an expectation, if one of the last six characters of the expectation's code is
--- different or missing in the text (`PAY2026004477` for `PAY2026004417`). The join is on equal characters:
+-- different or missing from the text (`PAY2026004477` for `PAY2026004417`). The join is on equal characters:
 -- those before the last six, and the last six without the one at position `p`. So not every text is compared
 -- with every code.
 SELECT DISTINCT f.form, c.expectation_id, c.code

@@ -1,4 +1,4 @@
--- One row per movement of an earlier CSV export that has no bank reference and is missing in the new export,
+-- One row per movement of an earlier CSV export that has no bank reference and is missing from the new export,
 -- if the new export has a row of the same account, currency, day, direction and amount with other texts and
 -- without a bank reference.
 SELECT DISTINCT ON (k.entry_id) k.*
