@@ -90,10 +90,13 @@ _DECIDED = (
 )
 """The columns of decisions that matching does not read: who decided, and when."""
 _LINE_KEYS: Final = (
-    "booking_date", "direction", "amount", "signed_amount", "currency", "counterparty_name",
-    "outcome", "reference", "kind",
+    "booking_date", "direction", "amount", "signed_amount", "currency", "source",
+    "counterparty_name", "outcome", "reference", "kind", "statement_account",
 )  # fmt: skip
-"""The first columns of bank lines in an answer."""
+"""The first columns of bank lines in an answer.
+
+`source` tells the lines of own banks from those of the provider's statements.
+"""
 _CREDIT_KEYS: Final = (
     "name", "iban", "reference", "credits", "amount", "matched_credits", "matched_amount", "proof",
 )  # fmt: skip

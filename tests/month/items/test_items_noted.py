@@ -55,12 +55,12 @@ def desk(noted: Workspace, tmp_path: Path) -> Workspace:
     return Workspace(Path(shutil.copytree(noted.folder, tmp_path / "desk")))
 
 
-def run(desk: Workspace, *words: str, code: int = 0) -> str:
+def run(desk: Workspace, *words: str, code: int = 0, stream: str = "stdout") -> str:
     done = CliRunner().invoke(
         treasury, ["-w", str(desk.folder), *words], env={"COLUMNS": "300", "TREASURY_USER": "ines"}
     )
     assert done.exit_code == code, done.output
-    return done.stdout
+    return str(getattr(done, stream))
 
 
 @pytest.mark.acceptance
@@ -105,6 +105,12 @@ def test_lists_are_filtered_by_owner_currency_and_least_amount(noted: Workspace)
     assert {item.item_id for item in least if item.currency == "EUR"} < set(euros.by_id)
     by_owner = {item.shown_owner for item in items}
     assert sum(len(items.select(owner=owner)) for owner in by_owner) == len(items)
+    assert items.select(owner="Treasury").notes == ()
+    (note,) = items.select(owner="mary").notes
+    assert note.startswith("no item has the owner 'mary'; the owners are marie, Checker, ")
+    assert note in str(items.select(owner="mary"))
+    assert note in str(items.select(owner="mary").table)
+    assert note in run(noted, "exceptions", "2026-10", "--owner", "mary", stream="stderr")
     for amount in ("1e3", -1, 0.5):
         with pytest.raises(InputError, match="min_amount"):
             items.select(min_amount=amount)
@@ -204,6 +210,8 @@ def test_the_owner_in_a_proposal_to_carry_comes_first(desk: Workspace) -> None:
     assert large
     assert all(abs(row["amount"]) >= 40_000 for row in large)
     assert "none of these" in run(desk, "items", "list", "2026-10", "--owner", "marie")
+    notes = run(desk, "items", "list", "2026-10", "--owner", "marie", stream="stderr")
+    assert notes.startswith("no item has the owner 'marie'; the owners are carla")
 
 
 @pytest.mark.acceptance

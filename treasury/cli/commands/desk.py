@@ -98,6 +98,7 @@ def exceptions(
     workspace = view.workspace
     items = workspace.open_items(month)
     chosen = items.select(turn=turn, kind=kind, **filters)
+    view.notes(chosen.notes)
     chosen = chosen.blocking if blocking else chosen
     if sheet is not None:
         workspace.exceptions_sheet(sheet, chosen)

@@ -217,9 +217,10 @@ def items_accept_removal(view: CommandView, number: str, dry_run: bool) -> None:
 @view_options
 def items_list(view: CommandView, month: str | None, **filters: Any) -> None:
     """List the proposed and accepted items, and whether they are still valid."""
-    rows = view.workspace.items.list(month, **filters).arrow
+    listed = view.workspace.items.list(month, **filters)
+    view.notes(listed.notes)
     empty = "none of these" if any(filters.values()) else "nothing proposed"
-    view.rows(rows, layout="carried_items", title="Carried past a close", empty=empty)
+    view.rows(listed.arrow, layout="carried_items", title="Carried past a close", empty=empty)
 
 
 @items.command("limits")

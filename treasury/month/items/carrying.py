@@ -40,7 +40,7 @@ from treasury.month.items.carry_proposals import (
 )
 from treasury.month.items.notes.note_subjects import NoteSubject
 from treasury.month.items.noting import Body, Noting, Wording, require_line
-from treasury.month.items.open_item import OpenItem, item_filter
+from treasury.month.items.open_item import OpenItem, item_filter, owner_notes
 from treasury.month.items.open_items import OpenItems
 
 CARRIED: Final = pa.schema([("standing", TEXT), ("name", TEXT), *ACCEPTANCES])
@@ -207,7 +207,8 @@ class Carrying(Noting):
                 words += f", in {of}" if of != items.month else ""
             row = {"standing": words, "name": None if item is None else item.name}
             rows.append(msgspec.structs.asdict(acceptance) | row)
-        return Table(pa.Table.from_pylist(rows, schema=CARRIED), zone=self._zone)
+        notes = owner_notes(owner, (acceptance.owner for acceptance in standing.values()))
+        return Table(pa.Table.from_pylist(rows, schema=CARRIED), zone=self._zone, notes=notes)
 
     def plan_proposal(
         self,

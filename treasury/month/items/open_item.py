@@ -14,6 +14,7 @@ from treasury.core.decoding import convert
 from treasury.core.errors import InputError
 from treasury.core.money import format_amount, typed_amount
 from treasury.core.tables.column_types import schema_of
+from treasury.core.text import clean, nearest
 from treasury.core.wording import state_words
 from treasury.month.items.item_kinds import KINDS, OWNERS, Blocks, ItemKind, Task, Turn
 
@@ -127,6 +128,19 @@ def item_filter(
     if least is not None and least < 0:
         raise InputError(f"min_amount is negative, {least}", do="give the amount without a sign")
     return ItemFilter((owner or "").strip().casefold(), (currency or "").strip().upper(), least)
+
+
+def owner_notes(owner: str | None, owners: Iterable[str]) -> tuple[str, ...]:
+    """Return a note if none of the listed owners is meant, with the nearest one first."""
+    listed = sorted(set(owners))
+    if owner is None or not listed or owner.strip().casefold() in map(str.casefold, listed):
+        return ()
+    near = nearest(owner, listed)
+    names = sorted(listed, key=lambda name: name != near)
+    return (
+        f"no item has the owner {clean(owner)[:60]!r}; the owners are"
+        f" {', '.join(map(clean, names))}",
+    )
 
 
 OPEN_ITEMS: Final = pa.schema(

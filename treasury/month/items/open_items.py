@@ -39,7 +39,13 @@ from treasury.month.items.materiality import immaterial
 from treasury.month.items.movement_items import conversion_items, own_transfer_items, payment_items
 from treasury.month.items.notes.item_owners import with_owners
 from treasury.month.items.notes.item_remarks import SETTLED_BY_REMARK, with_remarks
-from treasury.month.items.open_item import OpenItem, item_filter, items_of, items_table
+from treasury.month.items.open_item import (
+    OpenItem,
+    item_filter,
+    items_of,
+    items_table,
+    owner_notes,
+)
 from treasury.month.items.request_items import request_items
 from treasury.month.items.unlisted_items import unlisted_items, unseen_items
 
@@ -158,11 +164,14 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
     sql: str = ""
     today: date | None = None
     """The day to which ages count."""
+    notes: tuple[str, ...] = ()
+    """Sentences about the selection, such as an owner that no item has."""
 
     @cached_property
     def table(self) -> Table:
         """The items as a table; columns as in OPEN_ITEMS."""
         notes = [] if self.today is None else [_NOTE.format(day=f"{self.today:%-d %b %Y}")]
+        notes += self.notes
         items = items_table(self.items)
         return Table(items, title=_TITLE, keys=_KEYS, codes=_CODES, notes=notes)
 
@@ -177,7 +186,8 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         return iter(self.items)
 
     def __repr__(self) -> str:
-        return f"<OpenItems {self.month}: {len(self)}, {len(self.blocking)} block the close>"
+        words = f"{len(self)}, {len(self.blocking)} block the close"
+        return f"<OpenItems {self.month}: {'; '.join((words, *self.notes))}>"
 
     def select(
         self,
@@ -212,7 +222,8 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         subject
             The kind of record, such as `line` or `request`.
         owner
-            The owner as on screen, in any case: a person, or `Treasury`, `Bank`, `Provider`.
+            The owner as on screen, in any case: a person, or `Treasury`, `Bank`, `Provider`. If no
+            item has this owner, a note of the result names the owners that items have.
         currency
             The currency or coin of the amount.
         min_amount
@@ -256,12 +267,14 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         }  # fmt: skip
         conditions = {name: value for name, value in filters.items() if value is not None}
         of_amount = item_filter(owner, currency, min_amount)
-        return self.where(
+        selected = self.where(
             lambda item: (
                 all(getattr(item, name) == value for name, value in conditions.items())
                 and of_amount.passes(item.shown_owner, item.currency, item.amount)
             )
         )
+        notes = owner_notes(owner, (item.shown_owner for item in self.items))
+        return msgspec.structs.replace(selected, notes=(*selected.notes, *notes))
 
     def where(
         self, condition: Callable[[OpenItem], bool] | None = None, **columns: object
@@ -279,7 +292,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
                 do=f"use table.where({equal or repr(condition)}){listed}",
             )
         selected = tuple(filter(condition, self.items))
-        return OpenItems(self.month, selected, self.sql, self.today)
+        return OpenItems(self.month, selected, self.sql, self.today, self.notes)
 
     def find(self, name: str) -> OpenItem:
         """Return the item with this id, start of an id, or reference in its name.
