@@ -38,11 +38,11 @@ USDC: Final = ("BASE", "USDC", Decimal(500000))
 """A company wallet's chain, its coin, and its stated balance on 30 September."""
 OPENINGS: Final = {
     ("EURC", "ETHEREUM"): ("50000", "49000.00"),
-    ("EURC", "Retail EURC"): ("300000", "300000.00"),
-    ("EURC", "Marketplace USDT"): ("124846.70", "124000.00"),
+    ("EURC", "Retail"): ("300000", "300000.00"),
+    ("EURC", "Marketplace"): ("124846.70", "124000.00"),
     ("USDC", "BASE"): ("500000", "430000.00"),
-    ("USDC", "Operations USD"): ("400000", "350000.00"),
-    ("USDC", "Treasury EUR"): ("900000", "780000.00"),
+    ("USDC", "Operations"): ("400000", "350000.00"),
+    ("USDC", "Treasury reserve"): ("900000", "780000.00"),
 }
 """Quantity and carrying amount on 30 September, by coin and holder."""
 _REQUESTS: Final = """

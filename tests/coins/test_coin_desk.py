@@ -128,7 +128,7 @@ def test_own_transfers_are_no_disposals_and_move_the_carrying_amount(
 ) -> None:  # fmt: skip
     given, taken = (
         pool_of(october_tied.coins, "EURC", where[name])
-        for name in ("Retail EURC", "Marketplace USDT")
+        for name in ("Retail", "Marketplace")
     )
     assert given["transferred"] == -taken["transferred"] == Decimal("-74497.16")
     assert given["transferred_quantity"] == -taken["transferred_quantity"]
@@ -177,10 +177,10 @@ def test_an_on_chain_movement_after_month_end_for_an_earlier_request_is_no_diffe
 def test_unproved_coins_have_rows_of_their_own(october_tied: Closing) -> None:
     rows = october_tied.coins.unproved.arrow.to_pylist()
     assert [(row["coin"], row["subject"], row["quantity"]) for row in rows] == [
-        ("EURC", "conversion, Retail EURC", Decimal("441186.17")),
-        ("USDC", "conversion, Operations USD", Decimal("334044.0112")),
-        ("USDC", "conversion, Treasury EUR", Decimal("941175.379304")),
-        ("USDT", "balance, Marketplace USDT", Decimal("329561.785048")),
+        ("EURC", "conversion, Retail", Decimal("441186.17")),
+        ("USDC", "conversion, Operations", Decimal("334044.0112")),
+        ("USDC", "conversion, Treasury reserve", Decimal("941175.379304")),
+        ("USDT", "balance, Marketplace", Decimal("329561.785048")),
     ]
     assert all(row["problem"] and row["next_step"] for row in rows)
     assert rows[0]["value"] == Decimal("440524.39")
@@ -247,10 +247,10 @@ def test_a_pool_on_two_chains_is_compared_only_if_both_balances_are_proved(
 def test_coins_that_left_without_having_arrived_block(
     october: Closing, unmeasured: Workspace, where: dict[str, str], tmp_path: Path
 ) -> None:
-    openings = {key: held for key, held in OPENINGS.items() if key[1] != "Retail EURC"}
+    openings = {key: held for key, held in OPENINGS.items() if key[1] != "Retail"}
     text = policy_text(unmeasured, FIFO, openings=openings)
     closing = under(october, history_of(text, tmp_path / "terms"))
-    row = pool_of(closing.coins, "EURC", where["Retail EURC"])
+    row = pool_of(closing.coins, "EURC", where["Retail"])
     assert row["problem"] == "EURC 74,497.160000 left that no record shows coming"
     assert row["closing_quantity"] == Decimal("-74497.16")
     assert "[[coins.openings]]" in row["next_step"]
@@ -263,7 +263,7 @@ def test_a_proved_balance_without_a_pool_blocks(
 ) -> None:
     text = policy_text(unmeasured, {"USDT": ("cost", "fifo", "none")}, openings={})
     closing = under(october, history_of(text, tmp_path / "terms"))
-    row = pool_of(closing.coins, "USDT", where["Retail EURC"])
+    row = pool_of(closing.coins, "USDT", where["Retail"])
     assert row["problem"] == "the pool has USDT 0.000000, the proved balances USDT 124,775.240000"
     assert untied(closing)
 

@@ -89,7 +89,7 @@ def test_a_credit_is_fiat_until_its_coins_are_in_the_balance_and_never_both(seen
     assert waiting == [(code, "NOT YET CREDITED", 900, True)]
     assert [row for row in by_kind(seen.converted, "credit not converted") if row[3]] == []
     before, after = (
-        coins(exposure, "Treasury EUR", "USDC") for exposure in (seen.waiting, seen.converted)
+        coins(exposure, "Treasury reserve", "USDC") for exposure in (seen.waiting, seen.converted)
     )
     assert after - before == Decimal("974.658869")
 

@@ -106,8 +106,8 @@ def test_the_exposure_at_month_end_is_exact(exposure: ProviderExposure) -> None:
     ] == [
         ("crypto sent", "PAY-2026-005379", 6100, "USDC", 3),
         ("crypto sent", "PAY-2026-005398", 10000, "USDC", 1),
-        ("custodial balance", "Marketplace USDT", Decimal("199343.86"), "EURC", None),
-        ("custodial balance", "Retail EURC", Decimal("124775.24"), "USDT", None),
+        ("custodial balance", "Marketplace", Decimal("199343.86"), "EURC", None),
+        ("custodial balance", "Retail", Decimal("124775.24"), "USDT", None),
         ("fiat in transit", "PAY-2026-005351", 11988, "EUR", 3),
         ("fiat in transit", "PAY-2026-005375", 13200, "EUR", 2),
         ("fiat in transit", "PAY-2026-005364", 25000, "EUR", 1),

@@ -17,11 +17,11 @@ from treasury.close.cash.position import FUNDS
 from treasury.core.calendar import Month
 from treasury.core.errors import InputError
 from treasury.month.items import OpenItem, OpenItems, open_now
-from treasury.month.items.item_kinds import KINDS
+from treasury.month.items.item_kinds import KINDS, TASKS
 from treasury.report.screens import Status
 from treasury.report.screens.funds_rows import funds_lines
 from treasury.report.screens.month_status import blocking_rows
-from treasury.report.screens.morning_status import MORNING_ROWS, morning_rows
+from treasury.report.screens.morning_status import morning_rows
 from treasury.report.screens.screen_rows import row_lines
 from treasury.workspace import Workspace
 
@@ -71,7 +71,7 @@ def test_every_open_item_is_in_exactly_one_row_of_the_morning(
 ) -> None:
     ids = [item.item_id for row in morning.rows for item in row.items]
     assert len(ids) == len(set(ids))
-    ours = [row for row in morning.rows if row.command.split()[-1] in MORNING_ROWS[:6]]
+    ours = [row for row in morning.rows if row.command.split()[-1] in TASKS]
     waiting = sum(len(row.items) for row in morning.rows) - sum(len(row.items) for row in ours)
     head = re.search(r"^TODAY (\d+) of (\d+) open ", str(morning), re.MULTILINE)
     assert head is not None
@@ -86,6 +86,15 @@ def test_every_open_item_is_in_exactly_one_row_of_the_morning(
     added = set(ids) - running.keys()
     assert {name.partition(":")[0] for name in added} <= {"balance", "statement", "ledger"}
     assert added <= month_end.open_items("2026-10").by_id.keys()
+
+
+def test_bank_lines_to_decide_are_the_same_number_on_all_screens(
+    month_end: Workspace, morning: Status
+) -> None:
+    lines = {item.entry_id for item in morning.listed("decide")}
+    assert lines == set(month_end.matches.open()["entry_id"])
+    assert len(lines) == len(morning.listed("decide"))
+    assert {item.subject for item in morning.listed("awaits_line")} == {"request"}
 
 
 @pytest.mark.acceptance

@@ -299,7 +299,7 @@ def converted(**changed: Any) -> dict[str, Any]:
         **dict.fromkeys(CONVERSIONS.names),
         "state": "proved",
         "account_id": "a1",
-        "account": "Treasury EUR",
+        "account": "Treasury reserve",
         "asset": "USDC",
         "currency": "EUR",
         "opened_at": datetime(2026, 10, 13, 6, tzinfo=UTC),
@@ -327,7 +327,7 @@ def fields_of(r: Any) -> dict[str, Any]:
 
 def test_a_proved_conversion_of_a_virtual_account_has_a_cost_without_a_fee() -> None:
     (row,) = account_costs()
-    assert (row["source"], row["reference"]) == (VIRTUAL_ACCOUNT, "Treasury EUR")
+    assert (row["source"], row["reference"]) == (VIRTUAL_ACCOUNT, "Treasury reserve")
     assert (row["given_value"], row["received_value"]) == (990, Decimal("986.54"))  # 986.535
     assert row["stated_fee"] == 0
     assert row["reference_difference"] == Decimal("3.47")  # 3.465

@@ -1,6 +1,6 @@
 """The matches panel: bank lines that need a person, their candidates, decisions in force.
 
-It has three lists: the lines to settle, the candidates of one line side by side, and the decisions
+It has three lists: the lines to decide, the candidates of one line side by side, and the decisions
 in force, those with changed facts first. Matching runs again only if the lake or the journal has
 changed. The two steps of a decision are in `verdict_steps`.
 """
@@ -73,8 +73,8 @@ class MatchesPanel(LookingPanel):
         super().__init__(desk, size=size)
 
     def summary(self) -> str:
-        """Return the number of lines to settle."""
-        return f"{self._tables['open_lines'].num_rows} lines to settle"
+        """Return the number of bank lines to decide."""
+        return f"{self._tables['open_lines'].num_rows} bank lines to decide"
 
     # Display: the list, its notes, buttons and fields.
 
@@ -416,7 +416,7 @@ def _decision_row(row: Mapping[str, Any]) -> ListRow:
 
 _LISTINGS: Final[dict[_ListName, Listing]] = {
     "lines": Listing(
-        caption="Bank lines to settle",
+        caption="Bank lines to decide",
         query="SELECT * FROM open_lines",
         order="booking_date, statement_account, entry_id",
         key="entry_id",

@@ -136,7 +136,7 @@ def conversion(state: str, **changed: Any) -> Row:
     return {
         "state": state,
         "account_id": "acc",
-        "account": "Operations USD",
+        "account": "Operations",
         "asset": "USDC",
         "currency": "EUR",
         "opened_at": datetime(2026, 10, 20, 8, tzinfo=UTC),

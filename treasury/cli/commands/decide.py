@@ -90,7 +90,7 @@ def match_open(view: CommandView, assigned_to: str | None) -> None:
         at = table.column_names.index("reason")
         table = table.set_column(at, "reason", pa.array(reasons, pa.string()))
         table = with_short_ids(table)
-    view.rows(table, layout="open_lines", title="Lines to settle")
+    view.rows(table, layout="open_lines", title="Bank lines to decide")
     if not view.is_table:
         return
     groups = view.workspace.matches.look()[0].matches.groups()

@@ -18,7 +18,7 @@ from treasury.core.text import is_it, one_of, screen_code
 from treasury.core.wording import shown_code
 
 Turn = Literal["us", "colleague", "provider", "bank", "time"]
-Task = Literal["pay", "send", "decide", "fix", "prove", "other"]
+Task = Literal["pay", "send", "decide", "awaits_line", "fix", "prove", "other"]
 CheckStep = Literal["statements", "sync", "balances", "transit", "ledger", "lines", "decisions"]
 Blocks = Literal["never acceptable", "until accepted", "never"]
 
@@ -34,6 +34,7 @@ TASKS: Final[dict[Task, str]] = {
     "pay": "Pay",
     "send": "Send coins",
     "decide": "Decide bank lines",
+    "awaits_line": "Requests that wait for a line",
     "fix": "Fix a payment that went wrong",
     "prove": "Complete the evidence",
     "other": "other",
