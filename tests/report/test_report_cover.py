@@ -66,7 +66,9 @@ def test_each_signature_says_how_its_person_was_identified(signed: Closing) -> N
     assert (prepared.role, prepared.name, prepared.identified) == ("Prepared by", "anna", "claimed")
     assert (reviewed.name, reviewed.identified) == ("bert", "verified: hub")
     unsigned = closing_of(reconciliation(lines=[line()]), ZONE)
-    assert [(sign.name, sign.identified) for sign in sign_offs(unsigned)] == [("not signed", "")] * 2
+    assert [(sign.name, sign.identified) for sign in sign_offs(unsigned)] == [
+        ("not signed", "")
+    ] * 2
 
 
 def test_the_cover_counts_what_is_verified_and_what_is_only_claimed(signed: Closing) -> None:

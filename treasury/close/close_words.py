@@ -95,9 +95,7 @@ def sign_offs(closing: Closing) -> tuple[SignOff, SignOff]:
     else:
         return SignOff("Prepared by", "not signed"), reviewed
     at, identified = moment(prepared_at, closing.zone, year), closing.controls.identity_of
-    return SignOff(
-        "Prepared by", clean(close.prepared_by), identified(prepared_in), at
-    ), reviewed
+    return SignOff("Prepared by", clean(close.prepared_by), identified(prepared_in), at), reviewed
 
 
 def names_words(closing: Closing) -> str:

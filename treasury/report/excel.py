@@ -12,6 +12,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.close.balances import BALANCES
+from treasury.close.cash.forecast import FORECAST
 from treasury.close.cash.known_flows import FLOWS
 from treasury.close.cash.position import FUNDS
 from treasury.close.checklist import CHECKLIST, checklist
@@ -50,7 +51,7 @@ from treasury.core.tables.workbook_process import written_beside
 from treasury.core.text import clean
 from treasury.core.wording import DIRECTIONS, LINE_CLASSES, in_words
 from treasury.month.decisions.remark_rows import REQUEST_REMARKS
-from treasury.month.items import OPEN_ITEMS, acceptance_table
+from treasury.month.items import ATTACHMENTS, ITEM_REMARKS, OPEN_ITEMS, acceptance_table
 from treasury.month.items.item_kinds import KINDS, OWNERS, Turn
 
 _PLAIN_FUNDS: Final = pa.schema(
@@ -63,6 +64,7 @@ _TABLES: Final = (
     ("Balances", "balances", BALANCES),
     ("Funds", "", _PLAIN_FUNDS),
     ("Expected flows", "", FLOWS),
+    ("Forecast", "", FORECAST),
     ("Awaiting funds", "awaiting_funds", None),
     ("In transit", "in_transit", None),
     ("In transit bridge", "in_transit_bridge", BRIDGE),
@@ -89,6 +91,8 @@ _TABLES: Final = (
     ("Month on month", "month_on_month", MONTH_ON_MONTH),
     ("Controls", "controls", CONTROLS),
     ("Remarks", "", None),
+    ("Item remarks", "item_remarks", ITEM_REMARKS),
+    ("Attached files", "item_attachments", ATTACHMENTS),
     ("Ledger", "ledger", LEDGER),
     ("Books", "books", BOOKS),
     ("Outstanding", "outstanding", OUTSTANDING),
@@ -231,6 +235,7 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         "outstanding": OUTSTANDING.empty_table(),
         "posting_pairs": PAIRS.empty_table(),
         "controls": CONTROLS.empty_table(),
+        "item_attachments": ATTACHMENTS.empty_table(),
         "month_on_month": MONTH_ON_MONTH.empty_table(),
         "in_transit_bridge": closing.bridge.rows.arrow,
         **answer_tables(closing),
@@ -240,6 +245,7 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
     tables["Remarks"] = REQUEST_REMARKS.empty_table() if remarks is None else remarks
     tables["Funds"] = closing.cash.funds.arrow.select(_PLAIN_FUNDS.names)
     tables["Expected flows"] = closing.cash.flows.arrow
+    tables["Forecast"] = closing.cash.forecast.arrow
     tables["Accruals"] = _in_words(tables["Accruals"], {"ramp_type": DIRECTIONS})
     long = {name for name in FILES if tables[name].num_rows > LONGEST_SHEET}
     sheets = tuple(

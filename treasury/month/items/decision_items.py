@@ -94,7 +94,7 @@ def action_items(facts: Facts) -> Iterator[OpenItem]:
         state = _STATES[row["state"]]
         subject = _SUBJECTS.get(row["state"], "action")
         request: str | None = row["request_id"]
-        others = {}
+        others: dict[str, Any] = {}
         if row["state"] == _REMOVAL:
             command = f"treasury items accept-removal {row['action_id']}"
             others = {"command": command, "next_step": f"Have a second person accept it: {command}"}
