@@ -30,6 +30,7 @@ from treasury.close.late_items import LATE_ITEMS, late_items
 from treasury.close.ledger.bank_reconciliation import BankReconciliation
 from treasury.close.ledger.coin_entries import CoinBooks, coin_books
 from treasury.close.ledger.ledger_comparison import LedgerComparison
+from treasury.close.ledger.ledger_scope import SCOPE, LedgerScope
 from treasury.close.ledger.provided_ledger import (
     ComparedLedger,
     LedgerFile,
@@ -103,7 +104,8 @@ class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     ITEM_REMARKS, and `owners` as in ITEM_OWNERS. `attachments` are the files that the month's pack
     carries, as in ATTACHMENTS. These use the journal's entries up to `agreed_to`. `coins` are the
     opening coins, and `exposure_limits` the limits on money with the provider, as in
-    EXPOSURE_LIMITS. `decisions` counts the journal's decisions up to `head`. `journal_problem` is
+    EXPOSURE_LIMITS. `scope` has the accounts that are not compared with the books, as in SCOPE.
+    `decisions` counts the journal's decisions up to `head`. `journal_problem` is
     why the journal does not verify, or empty. `acts` returns the acts behind the close, as in
     CONTROLS; `before` the figures of the closed months before, as in FIGURES; and `thresholds` the
     changes that need an explanation, as in CHANGE_THRESHOLDS. `own_flows` are the company's own
@@ -132,6 +134,7 @@ class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     attachments: Table = msgspec.field(default_factory=ATTACHMENTS.empty_table)
     coins: CoinHistory = CoinHistory()
     exposure_limits: Table = msgspec.field(default_factory=EXPOSURE_LIMITS.empty_table)
+    scope: Table = msgspec.field(default_factory=SCOPE.empty_table)
     agreed_to: int = 0
     decisions: int = 0
     head: Head | None = None
@@ -324,7 +327,7 @@ def closing_of(
         exposure = provider_exposure(r, zone, rolled.exposure_limits.arrow)
     compared = ComparedLedger()
     if ledger is not None:
-        compared = compare_with(r, ledger, balances, coin_books(coins))
+        compared = compare_with(r, ledger, balances, coin_books(coins), rolled.scope.arrow)
     synced = None if r.basis is None else synced_at(r.basis.snapshot)
     facts = Facts(
         r=r,
@@ -408,6 +411,7 @@ def closing_from(
         owners=owner_table(agreed),
         coins=examined.coins,
         exposure_limits=ExposureLimits.in_force(examined.decided.entries),
+        scope=LedgerScope.in_force(examined.decided.entries),
         agreed_to=max((entry.seq for entry in agreed), default=0),
         decisions=len(examined.decided.entries),
         head=examined.decided.head,

@@ -24,6 +24,7 @@ from treasury.close.fees.gas_costs import GAS_COSTS, GAS_PAYMENTS
 from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.bank_reconciliation import BOOKS, OUTSTANDING, PAIRS
 from treasury.close.ledger.ledger_comparison import LEDGER
+from treasury.close.ledger.ledger_scope import SCOPE
 from treasury.close.ledger.transit_bridge import BRIDGE
 from treasury.close.month_proof import proof_of
 from treasury.close.result_words import (
@@ -97,6 +98,7 @@ _TABLES: Final = (
     ("Books", "books", BOOKS),
     ("Outstanding", "outstanding", OUTSTANDING),
     ("Pairs", "posting_pairs", PAIRS),
+    ("Out of scope", "ledger_scope", SCOPE),
 )
 """The sheets in order: the name, the table in the pack, if any, and the schema.
 
@@ -201,6 +203,7 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
         "controls": closing.controls.acts.arrow,
         "months_before": before,
         "change_thresholds": thresholds,
+        "ledger_scope": closing.rolled.scope.arrow,
     }
     if before.num_rows:
         later["month_on_month"] = closing.month_on_month.changes.arrow
@@ -235,6 +238,7 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         "outstanding": OUTSTANDING.empty_table(),
         "posting_pairs": PAIRS.empty_table(),
         "controls": CONTROLS.empty_table(),
+        "ledger_scope": SCOPE.empty_table(),
         "item_attachments": ATTACHMENTS.empty_table(),
         "month_on_month": MONTH_ON_MONTH.empty_table(),
         "in_transit_bridge": closing.bridge.rows.arrow,
