@@ -155,12 +155,17 @@ def _place(field: str, first: Sequence[str]) -> tuple[int, int]:
 
 SHEETS: Final = tuple(sorted(_sheets(), key=lambda sheet: sheet.behind))
 LONGEST_SHEET: Final = 20_000
-"""Maximum number of rows of a sheet. The sheet of a longer table only names the Parquet file."""
+"""Maximum number of rows of a sheet. The sheet of a longer table only names its CSV file."""
 FILES: Final = {sheet: table for sheet, table, _ in _TABLES if table}
 """The table in the pack for each sheet; it has the column names of the code."""
 _ELSEWHERE: Final = (SheetColumn("Where", "where", width=80),)
 _WORD_COLUMNS: Final = ("outcome", "line_class", "reason", "account", "statement_account")
 """The columns that are needed to put a bank line into words."""
+
+
+def is_long(table: pa.Table) -> bool:
+    """Return whether a table is too long for a sheet; the pack then has it as CSV too."""
+    return table.num_rows > LONGEST_SHEET
 
 
 def answer_tables(closing: Closing) -> dict[str, pa.Table]:
@@ -219,7 +224,7 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
         tables["books"] = closing.books.accounts.arrow
         tables["outstanding"] = closing.books.items.arrow
         tables["posting_pairs"] = closing.books.pairs.arrow
-    if len(closing.bridge.rows) > LONGEST_SHEET:  # The workbook then lacks these rows.
+    if is_long(closing.bridge.rows.arrow):  # The workbook then lacks these rows.
         tables["in_transit_bridge"] = closing.bridge.rows.arrow
     return tables
 
@@ -251,14 +256,14 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
     tables["Expected flows"] = closing.cash.flows.arrow
     tables["Forecast"] = closing.cash.forecast.arrow
     tables["Accruals"] = _in_words(tables["Accruals"], {"ramp_type": DIRECTIONS})
-    long = {name for name in FILES if tables[name].num_rows > LONGEST_SHEET}
+    long = {name for name in FILES if is_long(tables[name])}
     sheets = tuple(
         msgspec.structs.replace(sheet, columns=_ELSEWHERE) if sheet.name in long else sheet
         for sheet in SHEETS
     )
     # The sheet of a long table has only the number of rows and the name of the file.
     tables |= {
-        name: pa.table({"where": [f"{tables[name].num_rows:,} rows: tables/{FILES[name]}.parquet"]})
+        name: pa.table({"where": [f"{tables[name].num_rows:,} rows: tables/{FILES[name]}.csv"]})
         for name in long
     }
     tables |= {name: _lines(tables[name]) for name in _OF_LINES if name not in long}
