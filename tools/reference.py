@@ -165,7 +165,8 @@ one exception: a remark that explains an unknown field settles that item.
   remove-file N --reason WHY` and another `treasury items accept-removal N` (`propose_removal`,
   `accept_removal`). Until then it is an open item. The bytes are deleted wherever they are
   attached, and overwritten in `journal.sqlite`. The hash, the reason and both names stay. Packs and
-  copies made before still contain the bytes; in PostgreSQL, run `VACUUM`, and consider the server's archive.
+  copies made before still contain the bytes; in PostgreSQL, run `VACUUM`, and consider the
+  server's archive.
 
 ## Deciding in a sheet
 
