@@ -163,9 +163,10 @@ one exception: a remark that explains an unknown field settles that item.
   and the pack of the next close contains the file.
 - **Removal.** For a wrong file or a person's right to erasure, one person runs `treasury items
   remove-file N --reason WHY` and another `treasury items accept-removal N` (`propose_removal`,
-  `accept_removal`). The bytes are deleted wherever they are attached, and overwritten in
-  `journal.sqlite`. The hash, the reason and both names stay. Packs and copies made before still
-  contain the bytes; in PostgreSQL, run `VACUUM`, and consider the server's archive.
+  `accept_removal`). Until then it is an open item. The bytes are deleted wherever they are
+  attached, and overwritten in `journal.sqlite`. The hash, the reason and both names stay. Packs and
+  copies made before still contain the bytes; in PostgreSQL, run `VACUUM`, and consider the
+  server's archive.
 
 ## Deciding in a sheet
 

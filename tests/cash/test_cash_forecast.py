@@ -13,7 +13,10 @@ from msgspec.structs import replace
 from treasury.close.cash.cash_answer import Cash
 from treasury.close.cash.known_flows import Flow, FlowClock
 from treasury.close.cash.own_flows import OwnFlow, read_flows
+from treasury.core.calendar import Month
 from treasury.core.errors import InputError, SettingsError, TreasuryError
+from treasury.journal import Actor
+from treasury.report.cash.cash_section import flows_section
 from treasury.workspace import Workspace
 
 MONDAY = date(2026, 11, 2)
@@ -205,3 +208,29 @@ def test_a_row_that_cannot_be_read_is_named(
 def test_a_table_of_flows_with_a_missing_column_is_refused(desk: Workspace) -> None:
     with pytest.raises(TreasuryError, match="amount"):
         desk.cash(flows=[{"date": MONDAY, "currency": "EUR"}])
+
+
+def test_the_report_has_the_own_flows_and_a_prepared_month_keeps_them(tmp_path: Path) -> None:
+    balances = (statement(OPERATING, "500.00", "500.00"), statement(RESERVE, "9.00", "9.00"))
+    desk = desk_of(tmp_path / "desk", *balances, floors=("450", ""))
+    file = desk.folder / "flows.csv"
+    file.write_text("date,account,amount,currency,text\n"
+                    f"2026-11-06,{OPERATING},-100.00,EUR,rent of the quay\n", "utf-8")  # fmt: skip
+
+    def shown() -> tuple[str, list[str], list[str]]:
+        section = flows_section(desk.periods.month("2026-10").cash, Month.parse("2026-10"))
+        expected, by_day, floors = section.grids
+        (flow,), (ahead,), (floor,) = expected.rows, by_day.rows, floors.rows
+        cells = [cell.text for cell in (*flow, *ahead)]
+        return section.lead, cells, [cell.text for cell in floor]
+
+    lead, cells, floor = shown()
+    assert lead == "1 flow known, 1 of them our own."
+    assert "rent of the quay" in cells
+    assert cells[-3:] == ["EUR 0.00", "EUR 100.00", "EUR 409.00"]
+    assert floor[-1] == "below"
+    desk.periods.prepare("2026-10", actor=Actor("anna", "environment"))
+    file.write_text("date,amount,currency\n", "utf-8")
+    assert shown() == (lead, cells, floor)
+    assert len(desk.journal.entries("flows.saved")) == 1
+    assert not desk.cash().flows.where(flow="own_flow").arrow.num_rows

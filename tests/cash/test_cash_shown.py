@@ -149,4 +149,7 @@ def test_the_report_has_the_funds_of_the_accounts_it_proves(closing: Closing) ->
     assert {code: int(counted[code]) for code in unproved} == dict(unproved)
     assert next(row[0].text for row in ahead.rows) == "EUR"
     flows = flows_section(closing.cash, Month.parse("2026-10"))
-    assert sum(len(grid.rows) + grid.more for grid in flows.grids) == len(closing.cash.flows)
+    *listed, by_day = flows.grids
+    assert sum(len(grid.rows) + grid.more for grid in listed) == len(closing.cash.flows)
+    assert sum(row[1].note == "lowest" for row in by_day.rows) >= 1
+    assert flows.figure == "forecast"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import shutil
@@ -285,11 +286,14 @@ def test_a_sheet_of_a_long_table_names_the_file_that_has_its_rows(
     assert {"Lines", "Fees", "Open items", "In transit bridge"} <= {*long}
     assert "Statements" not in long
     for name in long:
-        file = f"tables/{FILES[name]}.parquet"
-        stored = pq.read_table(tmp_path / "close" / file)
+        file = f"tables/{FILES[name]}.csv"
+        stored = pq.read_table((tmp_path / "close" / file).with_suffix(".parquet"))
         assert stored.equals(tables[FILES[name]])
+        with (tmp_path / "close" / file).open(newline="") as rows:
+            assert len(list(csv.reader(rows))) == stored.num_rows + 1
         where = f"{stored.num_rows:,} rows: {file}"
         assert read(tmp_path / "close" / "close.xlsx", name) == [{"Where": where}]
+    assert not (tmp_path / "close" / "tables" / "statements.csv").exists()
     assert len(read(tmp_path / "close" / "close.xlsx", "Statements")) == len(closing.r.statements)
 
 

@@ -209,6 +209,7 @@ def test_pictures_and_separate_pages_are_hashed_but_not_reproduced(pack: Path) -
         "figures/conversion-costs.png",
         "figures/exposure.png",
         "figures/fees.png",
+        "figures/forecast.png",
         "figures/funding.png",
         "figures/open-items.png",
     }

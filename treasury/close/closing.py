@@ -23,12 +23,14 @@ from treasury.actions.policies.policy import Policy
 from treasury.close import period_pins
 from treasury.close.balances import month_balances
 from treasury.close.cash.cash_answer import Cash, month_cash
+from treasury.close.cash.own_flows import OwnFlow, journaled_flows
 from treasury.close.evidence import TABLES, Fingerprint, code_of, fingerprints
 from treasury.close.fees.fee_table import Fees, fees_of
 from treasury.close.late_items import LATE_ITEMS, late_items
 from treasury.close.ledger.bank_reconciliation import BankReconciliation
 from treasury.close.ledger.coin_entries import CoinBooks, coin_books
 from treasury.close.ledger.ledger_comparison import LedgerComparison
+from treasury.close.ledger.ledger_scope import SCOPE, LedgerScope
 from treasury.close.ledger.provided_ledger import (
     ComparedLedger,
     LedgerFile,
@@ -102,10 +104,12 @@ class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     ITEM_REMARKS, and `owners` as in ITEM_OWNERS. `attachments` are the files that the month's pack
     carries, as in ATTACHMENTS. These use the journal's entries up to `agreed_to`. `coins` are the
     opening coins, and `exposure_limits` the limits on money with the provider, as in
-    EXPOSURE_LIMITS. `decisions` counts the journal's decisions up to `head`. `journal_problem` is
+    EXPOSURE_LIMITS. `scope` has the accounts that are not compared with the books, as in SCOPE.
+    `decisions` counts the journal's decisions up to `head`. `journal_problem` is
     why the journal does not verify, or empty. `acts` returns the acts behind the close, as in
     CONTROLS; `before` the figures of the closed months before, as in FIGURES; and `thresholds` the
-    changes that need an explanation, as in CHANGE_THRESHOLDS. These are called on demand.
+    changes that need an explanation, as in CHANGE_THRESHOLDS. `own_flows` are the company's own
+    expected flows. These are called on demand.
     """
 
     printed: ClassVar[Sequence[str]] = ("roll_forward",)
@@ -130,6 +134,7 @@ class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     attachments: Table = msgspec.field(default_factory=ATTACHMENTS.empty_table)
     coins: CoinHistory = CoinHistory()
     exposure_limits: Table = msgspec.field(default_factory=EXPOSURE_LIMITS.empty_table)
+    scope: Table = msgspec.field(default_factory=SCOPE.empty_table)
     agreed_to: int = 0
     decisions: int = 0
     head: Head | None = None
@@ -137,6 +142,7 @@ class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     acts: Callable[[], pa.Table] = CONTROLS.empty_table
     before: Callable[[], pa.Table] = FIGURES.empty_table
     thresholds: Callable[[], pa.Table] = CHANGE_THRESHOLDS.empty_table
+    own_flows: Callable[[], Sequence[OwnFlow]] = tuple
 
     @property
     def roll_forward(self) -> Table:
@@ -243,7 +249,7 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
     @cached_property
     def cash(self) -> Cash:
         """The funds at the month's end, and the flows known at the time of the answer."""
-        return month_cash(self.r, self.balances.arrow, self.zone)
+        return month_cash(self.r, self.balances.arrow, self.zone, self.rolled.own_flows())
 
     @cached_property
     def bridge(self) -> TransitBridge:
@@ -321,7 +327,7 @@ def closing_of(
         exposure = provider_exposure(r, zone, rolled.exposure_limits.arrow)
     compared = ComparedLedger()
     if ledger is not None:
-        compared = compare_with(r, ledger, balances, coin_books(coins))
+        compared = compare_with(r, ledger, balances, coin_books(coins), rolled.scope.arrow)
     synced = None if r.basis is None else synced_at(r.basis.snapshot)
     facts = Facts(
         r=r,
@@ -373,11 +379,12 @@ def closing_from(
     ledger: LedgerFile | None = None,
     agreed: Sequence[Entry] | None = None,
     policy: Policy | None = None,
+    flows: Callable[[], Sequence[OwnFlow]] | None = None,
 ) -> Closing:
     """Return the closing of an examined month.
 
-    The thresholds for changes are those of `policy`; by default, and for a prepared or closed
-    month, those of the policy that was journaled last.
+    The thresholds for changes are those of `policy`, and the company's own flows are `flows`; by
+    default, and for a prepared or closed month, both are those that were journaled last.
 
     `agreed` are the journal entries from which limits, owners, remarks, attached files and
     agreements to carry items are read; default: those that the month was examined with.
@@ -404,6 +411,7 @@ def closing_from(
         owners=owner_table(agreed),
         coins=examined.coins,
         exposure_limits=ExposureLimits.in_force(examined.decided.entries),
+        scope=LedgerScope.in_force(examined.decided.entries),
         agreed_to=max((entry.seq for entry in agreed), default=0),
         decisions=len(examined.decided.entries),
         head=examined.decided.head,
@@ -420,7 +428,7 @@ def closing_from(
     )
     rolled = msgspec.structs.replace(rolled, attachments=_attached(closing, agreed))
     closing = msgspec.structs.replace(closing, rolled=rolled)
-    return with_acts(closing, journal, until=examined.decided.until, policy=policy)
+    return with_acts(closing, journal, until=examined.decided.until, policy=policy, flows=flows)
 
 
 def _attached(closing: Closing, agreed: Sequence[Entry]) -> pa.Table:
@@ -439,11 +447,13 @@ def with_acts(
     *,
     until: datetime | None = None,
     policy: Policy | None = None,
+    flows: Callable[[], Sequence[OwnFlow]] | None = None,
 ) -> Closing:
     """Return a closing with the acts of people up to its signature, or up to its last input.
 
     Acts after `until` are left out. The thresholds are those of `policy` for an open month, else
-    those of the policy that was journaled last when the month was prepared.
+    those of the policy that was journaled last when the month was prepared. The same applies to
+    the company's own `flows`.
     """
     rolled = closing.rolled
     last = prepared = 0 if rolled.head is None else rolled.head.seq
@@ -455,9 +465,11 @@ def with_acts(
         last = max(rolled.agreed_to, prepared)
     acts = partial(journaled_acts, journal, closing.r.month, seq=last, until=until)
     thresholds = partial(journaled_thresholds, journal, prepared)
-    if policy is not None and closing.period is None and closing.preparation is None:
-        thresholds = partial(thresholds_of, policy)
-    rolled = msgspec.structs.replace(rolled, acts=acts, thresholds=thresholds)
+    own_flows: Callable[[], Sequence[OwnFlow]] = partial(journaled_flows, journal, prepared)
+    if closing.period is None and closing.preparation is None:
+        thresholds = thresholds if policy is None else partial(thresholds_of, policy)
+        own_flows = flows or own_flows
+    rolled = msgspec.structs.replace(rolled, acts=acts, thresholds=thresholds, own_flows=own_flows)
     return msgspec.structs.replace(closing, rolled=rolled)
 
 

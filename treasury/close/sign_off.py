@@ -18,6 +18,7 @@ import msgspec
 from treasury.actions.kinds.kind import AssetAmount
 from treasury.actions.policies.policy import CLOSE, Policy
 from treasury.close import period_pins
+from treasury.close.cash.own_flows import OwnFlow, flows_drafts
 from treasury.close.closing import Closing, closing_from, stored_answers, with_acts
 from treasury.close.ledger.provided_ledger import LedgerFile, journaled_ledger
 from treasury.close.pinned_inputs import read_tables
@@ -65,11 +66,13 @@ def prepare_month(
     policy: Policy,
     now: datetime,
     ledger: LedgerFile | None = None,
+    flows: Sequence[OwnFlow] = (),
     agreed: str | None = None,
     show: bool = False,
 ) -> PreparedMonth:
     """Prepare a month for a second person, or return the refusal without writing anything.
 
+    `flows` are the company's own expected flows, which are journaled for the month's report.
     `agreed` is the sentence that the person confirmed; raise ActionRefused if it is not the one
     that would be journaled. If the month is prepared already, that preparation is returned; raise
     ActionRefused if it has a different ledger. Raise NothingStored before the first sync, and
@@ -94,7 +97,10 @@ def prepare_month(
             raise NothingStored("nothing is stored yet", do="run `treasury sync` first")
         basis = period_pins.basis_on(snapshot, question, decided)
         examined = period_pins.examine(journal, lake, basis, decided).require_tied()
-        closing = closing_from(journal, lake, examined, question.zone, ledger=ledger, policy=policy)
+        closing = closing_from(
+            journal, lake, examined, question.zone,
+            ledger=ledger, policy=policy, flows=lambda: flows,
+        )  # fmt: skip
         refusal = prepare_refusal(question, decided.entries, closing, policy, actor)
         if refusal is not None:
             return [], PreparedMonth(closing=closing, refusal=refusal)
@@ -134,7 +140,7 @@ def prepare_month(
             text=text,
         )
         beside = [] if ledger is None else [ledger.draft(close.month, actor)]
-        saved = policy_drafts(journal, policy, actor)
+        saved = [*policy_drafts(journal, policy, actor), *flows_drafts(journal, flows, actor)]
         prepared = Draft(period_history.PREPARE, close.month, close, actor)
         return [*saved, *beside, prepared], PreparedMonth(closing=closing)
 

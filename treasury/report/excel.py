@@ -12,6 +12,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.close.balances import BALANCES
+from treasury.close.cash.forecast import FORECAST
 from treasury.close.cash.known_flows import FLOWS
 from treasury.close.cash.position import FUNDS
 from treasury.close.checklist import CHECKLIST, checklist
@@ -23,6 +24,7 @@ from treasury.close.fees.gas_costs import GAS_COSTS, GAS_PAYMENTS
 from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.bank_reconciliation import BOOKS, OUTSTANDING, PAIRS
 from treasury.close.ledger.ledger_comparison import LEDGER
+from treasury.close.ledger.ledger_scope import SCOPE
 from treasury.close.ledger.transit_bridge import BRIDGE
 from treasury.close.month_proof import proof_of
 from treasury.close.result_words import (
@@ -50,7 +52,7 @@ from treasury.core.tables.workbook_process import written_beside
 from treasury.core.text import clean
 from treasury.core.wording import DIRECTIONS, LINE_CLASSES, in_words
 from treasury.month.decisions.remark_rows import REQUEST_REMARKS
-from treasury.month.items import OPEN_ITEMS, acceptance_table
+from treasury.month.items import ATTACHMENTS, ITEM_REMARKS, OPEN_ITEMS, acceptance_table
 from treasury.month.items.item_kinds import KINDS, OWNERS, Turn
 
 _PLAIN_FUNDS: Final = pa.schema(
@@ -63,6 +65,7 @@ _TABLES: Final = (
     ("Balances", "balances", BALANCES),
     ("Funds", "", _PLAIN_FUNDS),
     ("Expected flows", "", FLOWS),
+    ("Forecast", "", FORECAST),
     ("Awaiting funds", "awaiting_funds", None),
     ("In transit", "in_transit", None),
     ("In transit bridge", "in_transit_bridge", BRIDGE),
@@ -89,10 +92,13 @@ _TABLES: Final = (
     ("Month on month", "month_on_month", MONTH_ON_MONTH),
     ("Controls", "controls", CONTROLS),
     ("Remarks", "", None),
+    ("Item remarks", "item_remarks", ITEM_REMARKS),
+    ("Attached files", "item_attachments", ATTACHMENTS),
     ("Ledger", "ledger", LEDGER),
     ("Books", "books", BOOKS),
     ("Outstanding", "outstanding", OUTSTANDING),
     ("Pairs", "posting_pairs", PAIRS),
+    ("Out of scope", "ledger_scope", SCOPE),
 )
 """The sheets in order: the name, the table in the pack, if any, and the schema.
 
@@ -149,12 +155,17 @@ def _place(field: str, first: Sequence[str]) -> tuple[int, int]:
 
 SHEETS: Final = tuple(sorted(_sheets(), key=lambda sheet: sheet.behind))
 LONGEST_SHEET: Final = 20_000
-"""Maximum number of rows of a sheet. The sheet of a longer table only names the Parquet file."""
+"""Maximum number of rows of a sheet. The sheet of a longer table only names its CSV file."""
 FILES: Final = {sheet: table for sheet, table, _ in _TABLES if table}
 """The table in the pack for each sheet; it has the column names of the code."""
 _ELSEWHERE: Final = (SheetColumn("Where", "where", width=80),)
 _WORD_COLUMNS: Final = ("outcome", "line_class", "reason", "account", "statement_account")
 """The columns that are needed to put a bank line into words."""
+
+
+def is_long(table: pa.Table) -> bool:
+    """Return whether a table is too long for a sheet; the pack then has it as CSV too."""
+    return table.num_rows > LONGEST_SHEET
 
 
 def answer_tables(closing: Closing) -> dict[str, pa.Table]:
@@ -197,6 +208,7 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
         "controls": closing.controls.acts.arrow,
         "months_before": before,
         "change_thresholds": thresholds,
+        "ledger_scope": closing.rolled.scope.arrow,
     }
     if before.num_rows:
         later["month_on_month"] = closing.month_on_month.changes.arrow
@@ -212,7 +224,7 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
         tables["books"] = closing.books.accounts.arrow
         tables["outstanding"] = closing.books.items.arrow
         tables["posting_pairs"] = closing.books.pairs.arrow
-    if len(closing.bridge.rows) > LONGEST_SHEET:  # The workbook then lacks these rows.
+    if is_long(closing.bridge.rows.arrow):  # The workbook then lacks these rows.
         tables["in_transit_bridge"] = closing.bridge.rows.arrow
     return tables
 
@@ -231,6 +243,8 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         "outstanding": OUTSTANDING.empty_table(),
         "posting_pairs": PAIRS.empty_table(),
         "controls": CONTROLS.empty_table(),
+        "ledger_scope": SCOPE.empty_table(),
+        "item_attachments": ATTACHMENTS.empty_table(),
         "month_on_month": MONTH_ON_MONTH.empty_table(),
         "in_transit_bridge": closing.bridge.rows.arrow,
         **answer_tables(closing),
@@ -240,15 +254,16 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
     tables["Remarks"] = REQUEST_REMARKS.empty_table() if remarks is None else remarks
     tables["Funds"] = closing.cash.funds.arrow.select(_PLAIN_FUNDS.names)
     tables["Expected flows"] = closing.cash.flows.arrow
+    tables["Forecast"] = closing.cash.forecast.arrow
     tables["Accruals"] = _in_words(tables["Accruals"], {"ramp_type": DIRECTIONS})
-    long = {name for name in FILES if tables[name].num_rows > LONGEST_SHEET}
+    long = {name for name in FILES if is_long(tables[name])}
     sheets = tuple(
         msgspec.structs.replace(sheet, columns=_ELSEWHERE) if sheet.name in long else sheet
         for sheet in SHEETS
     )
     # The sheet of a long table has only the number of rows and the name of the file.
     tables |= {
-        name: pa.table({"where": [f"{tables[name].num_rows:,} rows: tables/{FILES[name]}.parquet"]})
+        name: pa.table({"where": [f"{tables[name].num_rows:,} rows: tables/{FILES[name]}.csv"]})
         for name in long
     }
     tables |= {name: _lines(tables[name]) for name in _OF_LINES if name not in long}

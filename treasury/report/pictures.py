@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from treasury.close.closing import Closing
 from treasury.report import figures
+from treasury.report.cash.cash_figure import forecast_by_day, forecast_words
 from treasury.report.drawing import figure_svg
 
 
@@ -38,6 +39,7 @@ def month_figures(closing: Closing) -> dict[str, Drawn]:
         "conversion-costs": (figures.conversion_costs, figures.conversion_costs_words, (costs,)),
         "funding": (figures.funding_times, figures.funding_times_words, (waits,)),
         "exposure": (figures.exposure_by_day, figures.exposure_words, (stood, r.month, limit)),
+        "forecast": (forecast_by_day, forecast_words, (closing.cash,)),
         "open-items": (figures.open_items_by_age, figures.open_items_words, items),
     }
     return {name: Drawn(draw(*rows), words(*rows)) for name, (draw, words, rows) in each.items()}

@@ -14,7 +14,7 @@ from treasury.close.close_words import transit_words, unread_words
 from treasury.close.closing import Closing
 from treasury.close.evidence import bank_files
 from treasury.close.ledger.bank_reconciliation import IN_BOOKS, BankReconciliation
-from treasury.close.ledger.ledger_comparison import AGREES, EXPLAINED, LedgerComparison
+from treasury.close.ledger.ledger_comparison import FINE, LedgerComparison
 from treasury.close.ledger.transit_bridge import TransitBridge
 from treasury.close.month_proof import in_transit, proof_of
 from treasury.close.result_words import (
@@ -32,7 +32,7 @@ from treasury.core.text import clean
 from treasury.core.wording import EXPECTED_KINDS, LINE_CLASSES, OUTCOMES, state_words
 from treasury.month.funding import short_account
 from treasury.month.items import OpenItem, OpenItems
-from treasury.month.items.evidence_items import NOT_PROVABLE
+from treasury.month.items.evidence_items import NOT_PROVABLE, OUT_OF_SCOPE
 from treasury.month.reconciliation import Reconciliation
 from treasury.report.cash.cash_section import flows_section, funds_section
 from treasury.report.coin_section import coins_section
@@ -164,12 +164,17 @@ def _ledger(ledger: LedgerComparison) -> Grid:
                 f"{row['currency']} {short_account(row['account'])}",
             ),
             *(bare_amount(row, name) for name in names),
-            make_cell(
-                row["finding"], tone="ok" if row["finding"] in {AGREES, EXPLAINED} else "bad"
-            ),
+            make_cell(row["finding"], tone=_finding_tone(row["finding"])),
         ),
         sheet="Ledger",
     )
+
+
+def _finding_tone(finding: str) -> str:
+    """Return the tone of a finding on an account: good, bad, or a decision of two people."""
+    if finding.startswith(OUT_OF_SCOPE):
+        return "warn"
+    return "ok" if finding in FINE else "bad"
 
 
 def _books(books: BankReconciliation) -> Grid:
@@ -190,7 +195,6 @@ def _books(books: BankReconciliation) -> Grid:
 
     rows: list[tuple[object, ...]] = []
     for row in books.accounts.arrow.to_pylist():
-        is_fine = row["finding"] in {AGREES, EXPLAINED}
         pairs = "" if row["pairs"] is None else count(row["pairs"], "pair")
         rows.append(
             (
@@ -199,7 +203,7 @@ def _books(books: BankReconciliation) -> Grid:
                     f"{row['currency']} {short_account(row['account'])}",
                 ),
                 *(bare_amount(row, name) for name in names),
-                make_cell(row["finding"], pairs, "ok" if is_fine else "bad"),
+                make_cell(row["finding"], pairs, _finding_tone(row["finding"])),
             )
         )
         own = (row["account"], row["currency"])

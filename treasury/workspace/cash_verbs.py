@@ -62,17 +62,15 @@ class WorkspaceCash(WorkspaceMonths):
         >>> t.cash(flows="flows.csv").forecast.where(is_lowest=True)
         """
         from treasury.close.cash.cash_answer import cash_of
-        from treasury.close.cash.own_flows import FILE_NAME, read_flows
-        from treasury.close.cash.position import position
+        from treasury.close.cash.own_flows import kept_flows, read_flows
         from treasury.rates import ReferenceRates
+        from treasury.workspace.morning import positions_at
 
         code = None if in_currency is None else in_currency.strip().upper()
         if code is not None and code not in EXPONENTS:
             raise InputError(f"{in_currency!r:.20} is no currency", do="write a code such as EUR")
         accounts, zone, now = self.settings.accounts, self.settings.zone, self.now()
-        stored = self.folder / FILE_NAME
-        source = flows if flows is not None else stored if stored.is_file() else None
-        own = [] if source is None else read_flows(source, accounts)
+        own = kept_flows(self.folder, accounts) if flows is None else read_flows(flows, accounts)
         month = Month.of(now.astimezone(zone).date())
         try:
             r = self.reconcile(month)
@@ -80,14 +78,7 @@ class WorkspaceCash(WorkspaceMonths):
         except NothingStored:
             r = None
         snapshot = self.snapshot()
-        positions = position(
-            snapshot,
-            accounts,
-            r,
-            now=now,
-            zone=zone,
-            uses_services=self.settings.services is not None,
-        )
+        positions = positions_at(self, r, now)
         rates = None
         if code is not None:
             rates = ReferenceRates.of(snapshot, self.question(month).rules.coins_at_par)

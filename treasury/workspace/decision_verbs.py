@@ -11,6 +11,7 @@ from treasury.core.calendar import Month
 from treasury.workspace.stores import WorkspaceStores
 
 if TYPE_CHECKING:
+    from treasury.close.ledger.ledger_scope import LedgerScope
     from treasury.close.valuation.coins.agreed_measurement import Measurement
     from treasury.close.valuation.exposure.exposure_limits import ExposureLimits
     from treasury.journal.decision_history import Decision, Remark
@@ -339,6 +340,18 @@ class WorkspaceDecisions(WorkspaceStores):
         from treasury.close.valuation.exposure.exposure_limits import ExposureLimits
 
         return ExposureLimits(
+            self.journal, lambda: self.policy, until=self.as_of, zone=self.settings.zone
+        )
+
+    @cached_property
+    def scope(self) -> LedgerScope:
+        """Accounts not compared with the books, set by two people: `propose`, `accept`, `list`.
+
+        >>> t.scope.list()
+        """
+        from treasury.close.ledger.ledger_scope import LedgerScope
+
+        return LedgerScope(
             self.journal, lambda: self.policy, until=self.as_of, zone=self.settings.zone
         )
 

@@ -6,6 +6,7 @@ current data.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +126,7 @@ class Periods(Facade):
         show: bool = True,
     ) -> PreparedMonth:
         """Prepare a month; with `show`, return an unpreparable month together with the refusal."""
+        from treasury.close.cash.own_flows import kept_flows
         from treasury.close.ledger.provided_ledger import keep_ledger
         from treasury.close.sign_off import prepare_month
 
@@ -142,6 +144,7 @@ class Periods(Facade):
             policy=t.policy,
             now=t.now(),
             ledger=ledger_file,
+            flows=kept_flows(t.folder, t.settings.accounts),
             agreed=agreed,
             show=show,
         )
@@ -383,6 +386,7 @@ class Periods(Facade):
 
         Raise the errors of `month`.
         """
+        from treasury.close.cash.own_flows import kept_flows
         from treasury.close.closing import closed_month, closing_from
         from treasury.close.ledger.provided_ledger import journaled_ledger
 
@@ -408,6 +412,7 @@ class Periods(Facade):
             examine(t.journal, t.lake, self._basis(month, decided), decided),
             t.settings.zone,
             policy=t.policy,
+            flows=partial(kept_flows, t.folder, t.settings.accounts) if t.as_of is None else None,
             ledger=ledger_file,
             preparation=preparation,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from treasury.core.errors import NothingStored
@@ -10,8 +10,11 @@ from treasury.core.settings.notice_terms import NoticeTerms
 from treasury.journal.period_history import closed_periods
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from treasury.close.closing import Closing
     from treasury.journal.period_history import Period
+    from treasury.month.reconciliation import Reconciliation
     from treasury.report.screens import Morning
     from treasury.workspace.decision_verbs import WorkspaceDecisions
 
@@ -38,9 +41,27 @@ def silent_after(t: WorkspaceDecisions) -> timedelta:
     return timedelta(hours=(t.settings.notices or NoticeTerms()).silent_hours)
 
 
+def positions_at(t: WorkspaceDecisions, r: Reconciliation | None, now: datetime) -> pa.Table:
+    """Return what every account holds at `now`, for the morning's screen and `t.cash()`.
+
+    `r` is as in `position`; so are the columns.
+    """
+    from treasury.close.cash.position import position
+
+    settings = t.settings
+    return position(
+        t.snapshot(),
+        settings.accounts,
+        r,
+        now=now,
+        zone=settings.zone,
+        uses_services=settings.services is not None,
+    )
+
+
 def morning_of(t: WorkspaceDecisions) -> Morning:
     """Return the inputs of the morning's screen."""
-    from treasury.close.cash.position import funds, position
+    from treasury.close.cash.position import funds
     from treasury.close.close_words import closed_words, signature_words
     from treasury.month.items import open_now
     from treasury.month.reconciliation import synced_at
@@ -68,9 +89,6 @@ def morning_of(t: WorkspaceDecisions) -> Morning:
             if closing.preparation is not None:
                 verdict = f"{verdict}; {signature_words(closing)}"
     desk, uses_services = t.settings.workspace, t.settings.services is not None
-    balances = position(
-        t.snapshot(), t.settings.accounts, r, now=now, zone=zone, uses_services=uses_services
-    )
     return Morning(
         company=desk.company,
         environment=desk.environment,
@@ -83,7 +101,7 @@ def morning_of(t: WorkspaceDecisions) -> Morning:
         ended=ended,
         synced_at=synced,
         are_services_used=uses_services or synced is not None,
-        funds=funds(balances),
+        funds=funds(positions_at(t, r, now)),
         why=why,
         next_step=next_step,
     )

@@ -81,7 +81,7 @@ class Workspace(NearestNames, WorkspaceCash):
 
     Methods: `sync`, `statements.add`, `reconcile`, `awaiting_funds`, `trace`, `fees`, `accounting`,
     `coins`, `exposure`, `cash`, `confirmation_letter`, `close`, `sql`, `status`, `at`, `compare`,
-    `matches`, `funding`, `rules`, `items`, `limits`, `measurement`, `exposure_limits`,
+    `matches`, `funding`, `rules`, `items`, `limits`, `measurement`, `exposure_limits`, `scope`,
     `exceptions_sheet`, `decide`, `periods`, `panels`.
 
     Months are written "2026-10", instants "2026-11-01T09:00Z". The default month is the last one

@@ -20,7 +20,8 @@ and `per_day` limit the amounts. Both always take two people. Only a pattern tha
 `month_on_month` has the changes of an account's figures above which a close needs an explanation.
 
 Two people put the following tables in force: `materiality` (the largest open items that do not
-block a close), `coins` (how coins are measured) and `exposure` (how much the provider may hold).
+block a close), `coins` (how coins are measured), `exposure` (how much the provider may hold) and
+`out_of_scope` (accounts that are not compared with the books, each with its reason).
 """
 
 from __future__ import annotations
@@ -138,6 +139,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     month_on_month: dict[str, ChangeThresholds] = {}
     coins: CoinPolicy | None = None
     exposure: ExposurePolicy | None = None
+    out_of_scope: dict[str, Annotated[str, Meta(min_length=1)]] = {}
     hub: Hub | None = None
     keys: dict[str, str | tuple[str, ...]] = {}
     signed: bool = False

@@ -24,6 +24,7 @@ from treasury.core.text import clean
 from treasury.month.items.notes.note_subjects import ACCOUNT, STEP
 
 if TYPE_CHECKING:
+    from treasury.close.ledger.ledger_scope import LedgerScope
     from treasury.core.tables.table import Table
     from treasury.month.items import Limits, OpenItems
     from treasury.workspace import Workspace
@@ -231,6 +232,16 @@ def items_list(view: CommandView, month: str | None, **filters: Any) -> None:
 def items_limits(workspace: Workspace) -> Limits:
     """Show the amounts below which an item does not block a close; two people change them."""
     return workspace.limits
+
+
+@items.command("scope")
+@by_two_people(
+    "the accounts of [out_of_scope]", "they are",
+    title="Not compared with the books", empty="none: every account is in scope",
+)  # fmt: skip
+def items_scope(workspace: Workspace) -> LedgerScope:
+    """Show the accounts that are not compared with the books; two people change them."""
+    return workspace.scope
 
 
 def _say(

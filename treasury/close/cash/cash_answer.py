@@ -193,12 +193,14 @@ def cash_of(
     )
 
 
-def month_cash(r: Reconciliation, balances: pa.Table, zone: ZoneInfo) -> Cash:
+def month_cash(
+    r: Reconciliation, balances: pa.Table, zone: ZoneInfo, own: Sequence[OwnFlow] = ()
+) -> Cash:
     """Return the funds at a month's end, and the flows that were known at the time of the answer.
 
-    `balances` are the month's. The answer does not contain later movements and the company's own
-    flows. More than 31 days after the month's end it has no flows, because they would not follow
-    from its balances.
+    `balances` are the month's, `own` the company's own flows. The answer does not contain later
+    movements. More than 31 days after the month's end it has no flows, because they would not
+    follow from its balances.
     """
     question = None if r.basis is None else r.basis.question
     asked_on = r.as_of.astimezone(zone).date()
@@ -210,6 +212,7 @@ def month_cash(r: Reconciliation, balances: pa.Table, zone: ZoneInfo) -> Cash:
         () if question is None else question.accounts,
         now=r.as_of,
         zone=zone,
+        own=own,
     )
 
 

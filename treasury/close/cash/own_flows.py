@@ -1,4 +1,4 @@
-"""The company's own expected payments and receipts, from a file or a table.
+"""The company's own expected payments and receipts, from a file, a table or the journal.
 
 A row has a date, an account, an amount (negative for money out), a currency and a text. A row with
 `every` repeats. A date on which TARGET is closed moves to the next TARGET day, or to the previous
@@ -7,6 +7,7 @@ one with `if_closed`. Only euros have a calendar.
 
 from __future__ import annotations
 
+import hashlib
 from calendar import monthrange
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from treasury.core.calendar import is_target_day, next_target_day
+from treasury.core.decoding import convert
 from treasury.core.errors import InputError
 from treasury.core.identifiers import plain_account
 from treasury.core.money import EXPONENTS
@@ -32,6 +34,7 @@ from treasury.core.tables.csv_input import (
     text,
 )
 from treasury.core.text import is_it
+from treasury.journal import Actor, Draft, Journal
 from treasury.matching.input_tables import Field, read_table
 from treasury.month.clocks import TARGET, rail_of
 from treasury.statements.csv.csv_values import amount_in, decimal_sign
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
 
 FILE_NAME: Final = "flows.csv"
 """The file of a workspace with its company's own flows."""
+_SAVED: Final = "flows.saved"
+"""The entry with the flows, which is journaled when a month is prepared."""
 _EVERY: Final = ("week", "month", "quarter", "year")
 _NEXT, _PREVIOUS = "next", "previous"
 _FIELDS: Final = (
@@ -162,6 +167,28 @@ def read_flows(
         table = read_table(given, _FIELDS, name="flows")
         rows = [(f"flows, row {at}", row) for at, row in enumerate(table.to_pylist())]
     return [_flow(where, row, declared) for where, row in rows]
+
+
+def kept_flows(workspace: Path, accounts: Iterable[BankAccount]) -> list[OwnFlow]:
+    """Return the flows in the file flows.csv of a workspace; none without the file."""
+    path = workspace / FILE_NAME
+    return read_flows(path, accounts) if path.is_file() else []
+
+
+def flows_drafts(journal: Journal, flows: Sequence[OwnFlow], actor: Actor) -> list[Draft]:
+    """Return the entry that journals the flows; empty if the last saved ones are the same."""
+    rows = msgspec.to_builtins(flows)
+    digest = hashlib.sha256(msgspec.json.encode(rows)).hexdigest() if rows else ""
+    saved = journal.entries(_SAVED)
+    if digest == (saved[-1].subject if saved else ""):
+        return []
+    return [Draft(_SAVED, digest, {"flows": rows}, actor)]
+
+
+def journaled_flows(journal: Journal, seq: int) -> list[OwnFlow]:
+    """Return the flows that were last journaled up to an entry."""
+    saved = [entry for entry in journal.entries(_SAVED) if entry.seq <= seq]
+    return convert(saved[-1].body["flows"], list[OwnFlow]) if saved else []
 
 
 def _file_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

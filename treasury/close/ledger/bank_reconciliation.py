@@ -31,7 +31,16 @@ from treasury.close.ledger.account_names import (
     without_zeros,
 )
 from treasury.close.ledger.ledger_accounts import LedgerAccounts
-from treasury.close.ledger.ledger_comparison import AGREES, EXPLAINED, NOT_COMPARED, zone_of
+from treasury.close.ledger.ledger_comparison import (
+    AGREES,
+    EXPLAINED,
+    FINE,
+    NOT_COMPARED,
+    compared_findings,
+    compared_words,
+    with_scope,
+    zone_of,
+)
 from treasury.close.ledger.ledger_lines import Posting, ledger_postings
 from treasury.close.ledger.posting_pairs import (
     ExchangeableGroup,
@@ -150,8 +159,8 @@ class BankReconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=
 
         False if the file names none of our bank accounts.
         """
-        findings = set(self.accounts.arrow["finding"].to_pylist()) - {NOT_COMPARED}
-        return bool(findings) and findings <= {AGREES, EXPLAINED}
+        findings = compared_findings(self.accounts.arrow.to_pylist())
+        return bool(findings) and FINE.issuperset(findings)
 
     def findings(self) -> dict[AccountKey, str]:
         """Return the finding on each account in the file."""
@@ -245,12 +254,14 @@ def reconcile_books(
     balances: pa.Table | None = None,
     accounts: LedgerAccounts | None = None,
     ledger: Mapping[AccountKey, Decimal] | None = None,
+    scope: Mapping[str, str] | None = None,
 ) -> BankReconciliation:
     """Reconcile the month's bank balances with the postings in the file `path`.
 
     `ledger_postings` reads the file; an account in it is named as in `compare_ledger`. `ledger` are
     the balances of the ledger's own file, by account; without one, an account's balance is its
     opening row and its postings. The provider's accounts are compared only if the file names them.
+    `scope` has the findings of accounts that are out of scope, as in `scope_words`.
     """
     mapping = accounts or LedgerAccounts()
     proved = month_balances(r, zone_of(r)) if balances is None else balances
@@ -275,16 +286,12 @@ def reconcile_books(
             parts.append(account.reconciled(begins, (ledger or {}).get(key)))
         elif key[0] not in providers:
             parts.append((_account_columns(row) | {"finding": NOT_COMPARED}, [], []))
-    statements = [statement for statement, _, _ in parts]
-    findings = Counter(statement["finding"] for statement in statements)
-    compared = len(statements) - findings[NOT_COMPARED]
-    apart = compared - findings[AGREES] - findings[EXPLAINED]
-    of_all = "" if compared == len(statements) else f"{compared} of "
+    statements = with_scope([statement for statement, _, _ in parts], scope or {})
     items = [item for _, own_items, _ in parts for item in own_items]
     pairs = [pair for _, _, own_pairs in parts for pair in own_pairs]
     return BankReconciliation(
-        title=f"Books on {r.month.last:%-d %B %Y}: {of_all}{count(len(statements), 'account')}"
-        f" compared, {apart} to look at; {count(len(items), 'outstanding item')}",
+        title=f"Books on {r.month.last:%-d %B %Y}: {compared_words(statements)};"
+        f" {count(len(items), 'outstanding item')}",
         accounts=pa.Table.from_pylist(statements, schema=BOOKS),
         items=pa.Table.from_pylist(items, schema=OUTSTANDING),
         pairs=pa.Table.from_pylist(pairs, schema=PAIRS),

@@ -46,6 +46,7 @@ from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.schemas import amount_in, grouped_schema
 from treasury.core.tables.table import Table
 from treasury.core.text import clean
+from treasury.month.items.evidence_items import OUT_OF_SCOPE
 from treasury.month.reconciliation import Reconciliation, matched_in_full
 
 LEDGER: Final = grouped_schema(
@@ -72,6 +73,8 @@ AGREES: Final = "agrees"
 EXPLAINED: Final = "outstanding items explain it"
 """The finding on an account whose postings were reconciled with its bank lines."""
 NOT_COMPARED: Final = "not in the file: not compared"
+FINE: Final = frozenset({AGREES, EXPLAINED})
+"""The findings that need no person."""
 _WALLET: Final = "wallet"
 _ON_RAMPS, _OFF_RAMPS, _OWN_TRANSFERS = TRANSIT
 _NOTHING: Final = Decimal(0)
@@ -96,8 +99,8 @@ class LedgerComparison(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
     @property
     def agrees(self) -> bool:
         """Whether the ledger's file names an account, and all that it names agree with balances."""
-        findings = set(self.lines.arrow["finding"].to_pylist()) - {NOT_COMPARED}
-        return bool(findings) and findings <= {AGREES, EXPLAINED}
+        findings = compared_findings(self.lines.arrow.to_pylist())
+        return bool(findings) and FINE.issuperset(findings)
 
     def stated_balances(self) -> dict[AccountKey, Decimal]:
         """Return the balance of each account in the ledger's file."""
@@ -188,27 +191,56 @@ def compare_ledger(
 
 
 def with_findings(
-    r: Reconciliation, comparison: LedgerComparison, findings: Mapping[AccountKey, str]
+    r: Reconciliation,
+    comparison: LedgerComparison,
+    findings: Mapping[AccountKey, str],
+    scope: Mapping[str, str],
 ) -> LedgerComparison:
-    """Return the comparison with the findings of accounts whose postings were reconciled."""
+    """Return the comparison with the findings of accounts whose postings were reconciled.
+
+    `scope` has the findings of accounts that are out of scope, as in `scope_words`.
+    """
     lines = comparison.lines.arrow.to_pylist()
     for line in lines:
         if line["finding"] != NOT_COMPARED:
             key = account_key(line["account"] or "", line["currency"] or "")
             line["finding"] = findings.get(key, line["finding"])
+    lines = with_scope(lines, scope)
     return msgspec.structs.replace(
         comparison, title=_title(r, lines), lines=pa.Table.from_pylist(lines, schema=LEDGER)
     )
 
 
+def compared_findings(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the findings on the accounts that are compared: in the file, and in scope."""
+    findings = (row["finding"] for row in rows)
+    return [
+        finding
+        for finding in findings
+        if finding != NOT_COMPARED and not finding.startswith(OUT_OF_SCOPE)
+    ]
+
+
+def compared_words(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return words such as `6 of 10 accounts compared, 1 to look at, 2 out of scope`."""
+    findings = compared_findings(rows)
+    apart = sum(finding not in FINE for finding in findings)
+    outside = sum(row["finding"].startswith(OUT_OF_SCOPE) for row in rows)
+    of_all = "" if len(findings) == len(rows) else f"{len(findings)} of "
+    words = f"{of_all}{count(len(rows), 'account')} compared, {apart} to look at"
+    return f"{words}, {outside} out of scope" if outside else words
+
+
+def with_scope(rows: Iterable[_Row], scope: Mapping[str, str]) -> list[_Row]:
+    """Return the accounts of a comparison; those in `scope` have its finding."""
+    return [
+        {**row, "finding": scope.get(plain_account(row["account"] or ""), row["finding"])}
+        for row in rows
+    ]
+
+
 def _title(r: Reconciliation, lines: Sequence[_Row]) -> str:
-    findings = [line["finding"] for line in lines if line["finding"] != NOT_COMPARED]
-    apart = sum(finding not in {AGREES, EXPLAINED} for finding in findings)
-    of_all = "" if len(findings) == len(lines) else f"{len(findings)} of "
-    return (
-        f"Ledger on {r.month.last:%-d %B %Y}: {of_all}{count(len(lines), 'account')} compared,"
-        f" {apart} to look at"
-    )
+    return f"Ledger on {r.month.last:%-d %B %Y}: {compared_words(lines)}"
 
 
 def zone_of(r: Reconciliation) -> ZoneInfo:

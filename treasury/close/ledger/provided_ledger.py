@@ -23,6 +23,7 @@ from treasury.close.ledger.ledger_comparison import (
     with_findings,
 )
 from treasury.close.ledger.ledger_lines import ledger_lines, ledger_postings
+from treasury.close.ledger.ledger_scope import scope_words
 from treasury.core.calendar import Month
 from treasury.core.decoding import convert
 from treasury.core.errors import InputError
@@ -161,13 +162,19 @@ class ComparedLedger(msgspec.Struct, frozen=True, eq=False):
 
 
 def compare_with(
-    r: Reconciliation, ledger: LedgerFile, balances: pa.Table, coins: CoinBooks | None = None
+    r: Reconciliation,
+    ledger: LedgerFile,
+    balances: pa.Table,
+    coins: CoinBooks | None = None,
+    scope: pa.Table | None = None,
 ) -> ComparedLedger:
     """Compare the ledger with the month's balances; `coins` are the entries of measured coins.
 
-    If the postings of an account were given, they decide whether its balance agrees.
+    If the postings of an account were given, they decide whether its balance agrees. `scope` has
+    the accounts that two people took out of scope, as in SCOPE.
     """
     compared, reconciled = None, None
+    outside = {} if scope is None else scope_words(scope)
     with tempfile.TemporaryDirectory(prefix="treasury-") as name:
         path = Path(name) / "ledger.csv"
         accounts = read_mapping(ledger.mapping, MAPPING) if ledger.mapping else None
@@ -182,9 +189,11 @@ def compare_with(
                 balances=balances,
                 accounts=accounts,
                 ledger={} if compared is None else compared.stated_balances(),
+                scope=outside,
             )
-    if compared is not None and reconciled is not None:
-        compared = with_findings(r, compared, reconciled.findings())
+    if compared is not None:
+        findings = {} if reconciled is None else reconciled.findings()
+        compared = with_findings(r, compared, findings, outside)
     return ComparedLedger(compared, reconciled)
 
 

@@ -30,6 +30,7 @@ from treasury.journal.period_history import closed_periods
 from treasury.journal.signing import Signature
 
 POLICY_SAVED: Final = "policy.saved"
+SCOPE_PROPOSED: Final = "item.scope_proposed"
 CONTROLS: Final = grouped_schema(
     (TEXT, "kind", "who", "identified", "subject"),
     (INSTANT, "at"),
@@ -54,6 +55,7 @@ CONTROL_KINDS: Final = {
     "carry_accepted": "Carrying accepted",
     "carry_withdrawn": "Carrying withdrawn",
     "policy_changed": "Policy, limits or rules changed",
+    "scope_changed": "Accounts taken out of the comparison with the books",
     "file_removed": "Removal of an attached file proposed or accepted",
     "line_decided": "Bank line decided",
     "request_marked": "Request marked",
@@ -80,6 +82,7 @@ _KINDS_OF_ENTRIES: Final = {
     "item.withdrawn": "carry_withdrawn",
     "item.removal_": "file_removed",
     "item.limits_": "policy_changed",
+    "item.scope_": "scope_changed",
     "coins.": "policy_changed",
     "exposure.": "policy_changed",
     "rules.": "policy_changed",
@@ -100,6 +103,7 @@ _READ: Final = (
     "period.", "item.", "coins.", "exposure.", "rules.", "policy.", "match.", "request.",
     "payment_file.", "action.",
 )  # fmt: skip
+_CHANGES: Final = ("policy_changed", "scope_changed")
 _VERIFIED: Final = "verified: "
 _SOURCES: Final = {"hub": "hub", "system": "login of the computer"}
 _CLAIMED: Final = "claimed"
@@ -135,12 +139,13 @@ class Controls(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def special(self) -> list[dict[str, Any]]:
         """Return the acts that a reviewer reads one by one.
 
-        These are acts alone, in bulk or against a contradiction, and changes of the policy.
+        These are acts alone, in bulk or against a contradiction, and changes of the policy or the
+        scope.
         """
         return [
             row
             for row in self.acts.arrow.to_pylist()
-            if row["alone"] or row["in_bulk"] or row["override"] or row["kind"] == "policy_changed"
+            if row["alone"] or row["in_bulk"] or row["override"] or row["kind"] in _CHANGES
         ]
 
 
@@ -215,6 +220,8 @@ def _rows(
             parts = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
             reason = f"changed in policy.toml: {', '.join(parts) or 'its text only'}"
             policy = body["content"]
+        if entry.kind == SCOPE_PROPOSED:
+            reason = f"{reason}: {', '.join(body['accounts']) or 'every account is in scope'}"
         if kind and entry.seq > last:
             # An action that needs one person at most is decided by its proposer alone.
             needed = body.get("needed") if entry.kind == "action.proposed" else None

@@ -17,6 +17,8 @@ from treasury.month.items.open_item import OpenItem
 from treasury.month.reconciliation import Reconciliation
 from treasury.month.states import states_of
 
+OUT_OF_SCOPE: Final = "out of scope: "
+"""The beginning of the finding on an account that two people took out of the comparison."""
 _AGREEMENTS: Final = ("agrees", "outstanding items explain it")
 """The findings on an account of the ledger that need no action."""
 NOT_PROVABLE: Final = "NOT PROVABLE"
@@ -173,8 +175,11 @@ def ledger_items(facts: Facts) -> Iterator[OpenItem]:
 def _ledger_item(
     facts: Facts, row: Mapping[str, Any], sides: Iterable[Decimal | None], command: str
 ) -> Iterator[OpenItem]:
-    """Yield the item of an account, unless it agrees; its amount is the first known side."""
-    if row["finding"] in _AGREEMENTS:
+    """Yield the item of an account, unless it agrees or is out of scope.
+
+    Its amount is the first known side.
+    """
+    if row["finding"] in _AGREEMENTS or row["finding"].startswith(OUT_OF_SCOPE):
         return
     yield make_item(
         facts,

@@ -131,16 +131,14 @@ def item_filter(
 
 
 def owner_notes(owner: str | None, owners: Iterable[str]) -> tuple[str, ...]:
-    """Return a note if none of the listed owners is meant, with the nearest one first."""
+    """Return a note if no item has this owner; it names the owners that exist, nearest first."""
     listed = sorted(set(owners))
-    if owner is None or not listed or owner.strip().casefold() in map(str.casefold, listed):
+    if owner is None or owner.strip().casefold() in map(str.casefold, listed):
         return ()
     near = nearest(owner, listed)
-    names = sorted(listed, key=lambda name: name != near)
-    return (
-        f"no item has the owner {clean(owner)[:60]!r}; the owners are"
-        f" {', '.join(map(clean, names))}",
-    )
+    names = ", ".join(map(clean, sorted(listed, key=lambda name: name != near)))
+    others = f"; the owners are {names}" if names else ", or any other owner"
+    return (f"no item has the owner {clean(owner)[:60]!r}{others}",)
 
 
 OPEN_ITEMS: Final = pa.schema(

@@ -15,6 +15,7 @@ from treasury.month.funding import short_account
 from treasury.report.grids import NOTES, Section, amount_cell, filled, make_cell, make_grid
 
 _AMOUNTS: Final = ("opening", "money_in", "money_out", "balance", "lowest")
+_DAY_AMOUNTS: Final = _AMOUNTS[:-1]
 
 _Row = Mapping[str, Any]
 
@@ -22,7 +23,7 @@ _Row = Mapping[str, Any]
 def funds_section(cash: Cash, month: Month, *, unread: str = "") -> Section:
     """Return the totals of a month's end per currency, and the lowest balance of each forecast.
 
-    `unread` says that the services were never read.
+    `unread` is a note that the services were never read.
     """
     grids = filled(
         make_grid(
@@ -77,7 +78,7 @@ def _summaries(cash: Cash) -> list[dict[str, Any]]:
 
 
 def flows_section(cash: Cash, month: Month) -> Section:
-    """Return the flows behind the forecast, and apart from them those that are in no sum."""
+    """Return the flows behind the forecast, those in no sum, its days, and accounts' floors."""
     captions = {
         "Expected, by day": cash.expected.arrow,
         "In no sum: not seen though their date has passed, or without a date": cash.apart.arrow,
@@ -107,5 +108,33 @@ def flows_section(cash: Cash, month: Month) -> Section:
         )
     )
     number = len(cash.flows)
-    lead = f"{count(number, 'flow')} known." if number else "No flow is known."
-    return Section("flows", "Expected flows", lead, grids)
+    own = sum(row["flow"] == "own_flow" for row in cash.flows.arrow.to_pylist())
+    if not number:
+        return Section("flows", "Expected flows", "No flow is known.")
+    lead = f"{count(number, 'flow')} known, {own:,} of them our own."
+    grids += filled(
+        make_grid(
+            "Balance at the end of each day with a flow",
+            "Currency | Day | >Before | >In | >Out | >Balance",
+            [row for row in cash.forecast.arrow.to_pylist() if row["flows"]],
+            lambda row: (
+                row["currency"],
+                make_cell(day(row["day"], month.year), "lowest" if row["is_lowest"] else ""),
+                *(amount_cell(row, name, absent="not proved") for name in _DAY_AMOUNTS),
+            ),
+            sheet="Forecast",
+        ),
+        make_grid(
+            "Floors of accounts",
+            "Account | >Floor | >Lowest | On | Verdict",
+            cash.floors.arrow,
+            lambda row: (
+                make_cell(row["name"] or short_account(row["account"]), row["currency"]),
+                *(amount_cell(row, name, absent="not proved") for name in ("floor", "lowest")),
+                day(row["lowest_on"], month.year),
+                row["verdict"].replace("_", " "),
+            ),
+            sheet="Forecast",
+        ),
+    )
+    return Section("flows", "Expected flows", lead, grids, (), "forecast")

@@ -3,7 +3,8 @@
     report.html  close.xlsx          for people
     journal.csv  month.beancount     for the books
     figures/                         as SVG and PNG, with descriptions
-    tables/                          every table of the month's results, as Parquet
+    tables/                          every table of the month's results, as Parquet; long ones
+                                     as CSV too
     inputs/                          every input of the computation
     attachments/                     the files that people attached, named by their SHA-256
     evidence.json                    the origin of the results, and the hash of every file
@@ -37,11 +38,12 @@ from treasury.close.pinned_inputs import write_inputs, write_table
 from treasury.core.decoding import decode_json
 from treasury.core.errors import InputError
 from treasury.core.files.regular_files import open_regular
+from treasury.core.tables.csv_output import write_csv_table
 from treasury.lake.commits import Commit
 from treasury.month.items import pack_name
 from treasury.report.accounting_files import write_beancount, write_csv
 from treasury.report.drawing import figure_png
-from treasury.report.excel import answer_tables, workbook_beside
+from treasury.report.excel import answer_tables, is_long, workbook_beside
 from treasury.report.pictures import month_figures
 from treasury.report.report_page import render_html
 
@@ -91,6 +93,10 @@ def write_files(closing: Closing, folder: Path, content: FileContent = lambda _:
             tables = answer_tables(closing)
             for name, table in tables.items():
                 write_table(table, folder / "tables" / f"{name}.parquet")
+                if is_long(table):
+                    path = folder / "tables" / f"{name}.csv"
+                    with path.open("w", encoding="utf-8", newline="") as file:
+                        write_csv_table(file, table)
             further = {name: table for name, table in tables.items() if name not in TABLES}
             hashes = (*closing.fingerprints, *table_marks(further), *booked.result())
             return _evidence(closing, folder, basis.snapshot.commit, hashes, inputs.result())

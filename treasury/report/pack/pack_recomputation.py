@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from treasury.close.closing import Closing, Rolled, closing_of
 from treasury.close.evidence import Evidence, code_of, encode, table_marks
 from treasury.close.late_items import LATE_ITEMS
+from treasury.close.ledger.ledger_scope import SCOPE
 from treasury.close.ledger.provided_ledger import BooksFile, LedgerFile
 from treasury.close.period_pins import outcomes_hash, reconcile
 from treasury.close.pinned_inputs import DECIDED, MARKED, read_decided_tables, stored_snapshot
@@ -66,7 +67,9 @@ from treasury.report.pack.pack_contents import (
 )
 from treasury.report.pack.sealed_pack import Finding, Recomputed, read_sealed
 
-LATER: Final = frozenset({"controls", "months_before", "change_thresholds", "month_on_month"})
+LATER: Final = frozenset(
+    {"controls", "months_before", "change_thresholds", "month_on_month", "ledger_scope"}
+)
 """Tables that packs of earlier versions lack."""
 ZERO: Final = Decimal(0)
 _MOST_NAMED: Final = 5
@@ -157,6 +160,7 @@ def _compare_again(folder: Path, evidence: Evidence) -> Recomputed:
             lots=_table(tables / "coin_lots_before.parquet", COIN_LOTS),
             events=_table(tables / "coin_events_before.parquet", COIN_EVENTS),
         ),
+        scope=_noted(tables / "ledger_scope.parquet", SCOPE),
         exposure_limits=_table(tables / "exposure_limits.parquet", EXPOSURE_LIMITS),
         agreed_to=evidence.agreed_to,
         decisions=evidence.decisions,

@@ -516,6 +516,7 @@ def _wallets(lake: Lake) -> Iterator[HealthFinding]:
 def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
     """Check that the terms in the policy equal the terms on which two people last agreed."""
     from treasury.actions.policies.policy import load_policy
+    from treasury.close.ledger.ledger_scope import LedgerScope
     from treasury.close.valuation.coins.agreed_measurement import Measurement
     from treasury.close.valuation.exposure.exposure_limits import ExposureLimits
     from treasury.journal.decision_log import read_decided
@@ -527,6 +528,7 @@ def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
             (Limits.differ(entries, policy), "limits of [materiality]", "items limits", " them"),
             (Measurement.differ(entries, policy), "terms of [coins]", "coins measurement", " it"),
             (ExposureLimits.differ(entries, policy), "limits of [exposure]", "exposure-limits", ""),
+            (LedgerScope.differ(entries, policy), "accounts of [out_of_scope]", "items scope", ""),
         )
     except SettingsError as error:
         yield HealthFinding("policy", "missing", error.what, error.do or "")
