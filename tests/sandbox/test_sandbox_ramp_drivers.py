@@ -342,6 +342,26 @@ def test_an_arbitrary_line_can_be_booked_on_an_account_with_statements(
     assert line.truth()["line_class"] == "other_business"
 
 
+def test_a_line_can_be_booked_on_a_past_target_day(own_sandbox: Sandbox) -> None:
+    def book(day: date) -> Line:
+        return own_sandbox.banks.bank_line(
+            account="NL05TEST0417164300", amount=Decimal("99.95"), direction="CRDT",
+            name="Kade Vastgoed NV", text="Rent", booked=day,
+        )  # fmt: skip
+
+    def is_stated() -> bool:
+        files = own_sandbox.bank_files(date(2026, 10, 23), date(2026, 10, 23))
+        return any(b">99.95<" in content for _, content in files)
+
+    assert not is_stated()
+    line = book(date(2026, 10, 23))
+    assert line.booked == date(2026, 10, 23)
+    assert is_stated()
+    for day in (date(2026, 10, 24), date(2026, 11, 3), date(2026, 4, 30)):
+        with pytest.raises(InputError, match="the bank books nothing on"):
+            book(day)
+
+
 def test_the_truth_includes_new_lines(own_sandbox: Sandbox, awaiting: RampRequest) -> None:
     count = len(own_sandbox.truth())
     own_sandbox.ramp.fund(awaiting.id)

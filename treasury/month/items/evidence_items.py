@@ -19,6 +19,7 @@ from treasury.month.states import states_of
 
 OUT_OF_SCOPE: Final = "out of scope: "
 """The beginning of the finding on an account that two people took out of the comparison."""
+_ALONE: Final = "in the ledger alone"
 _AGREEMENTS: Final = ("agrees", "outstanding items explain it")
 """The findings on an account of the ledger that need no action."""
 NOT_PROVABLE: Final = "NOT PROVABLE"
@@ -177,20 +178,26 @@ def _ledger_item(
 ) -> Iterator[OpenItem]:
     """Yield the item of an account, unless it agrees or is out of scope.
 
-    Its amount is the first known side.
+    Its amount is the first known side. An account that only the ledger has is named by its whole
+    number, as `accounts.toml` needs it.
     """
     if row["finding"] in _AGREEMENTS or row["finding"].startswith(OUT_OF_SCOPE):
         return
+    account = short_account(row["account"])
+    do = "correct the ledger, or explain the difference"
+    if row["finding"].startswith(_ALONE):
+        account = clean(row["account"])
+        do = "if it is one of yours, map it in accounts.toml; or correct the ledger"
     yield make_item(
         facts,
         "ledger_difference",
         f"ledger:{plain_account(row['account'])}/{row['currency']}/{facts.month}",
-        name=f"{clean(row['name']) or short_account(row['account'])}, {row['currency']}",
+        name=f"{clean(row['name']) or account}, {row['currency']}",
         state="DIFFERS",
         since=facts.month.last,
         amount=next((side for side in sides if side is not None), None),
         currency=row["currency"] or "",
-        next_step=f"{clean(row['finding'])}: correct the ledger, or explain the difference",
+        next_step=f"{clean(row['finding'])}: {do}",
         command=command,
     )
 

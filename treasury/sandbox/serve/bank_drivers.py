@@ -6,15 +6,17 @@ finance service. Any other line is only booked, and a payment file is only answe
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Literal
 
+from treasury.core.calendar import is_target_day
 from treasury.core.errors import InputError
 from treasury.sandbox.finance.arrivals import Arrival
 from treasury.sandbox.finance.finance_drivers import FinanceDrivers
 from treasury.sandbox.http.exchange import stored
 from treasury.sandbox.serve.payment_answers import PaymentAnswer, PaymentReport, payment_reports
+from treasury.sandbox.state.clock import FIRST_DAY
 from treasury.sandbox.state.shapes import VirtualBankAccount
 from treasury.sandbox.story.bank import carries_code, cents
 from treasury.sandbox.story.cast import Payer
@@ -84,9 +86,19 @@ class BankDrivers:
         name: str,
         iban: str = "",
         text: str = "",
+        booked: date | None = None,
     ) -> Line:
-        """Book any other line on an account that has statements."""
+        """Book any other line on an account that has statements, today or on the past day `booked`.
+
+        A line in the past appears in the statements that are written from now on.
+        """
         with self._world.act() as world:
+            today = world.clock.today
+            if booked is not None and not (FIRST_DAY <= booked <= today and is_target_day(booked)):
+                raise InputError(
+                    f"the bank books nothing on {booked}",
+                    do=f"give a TARGET day from {FIRST_DAY} to {today}",
+                )
             ibans = [own.iban for own in world.bank.accounts]
             if account not in ibans:
                 raise InputError(
@@ -94,7 +106,7 @@ class BankDrivers:
                     do=f"use one of: {', '.join(ibans)}",
                 )
             return world.bank.book(Line(
-                account=account, booked=world.bank.day(world.clock.today), amount=cents(amount),
+                account=account, booked=booked or world.bank.day(today), amount=cents(amount),
                 direction=direction, counterparty=Payer(name, iban, _NOBODY.bic if iban else ""),
                 text=Text((text,) if text else ()), line_class="other_business",
                 bank_code="PMNT/RCDT/ESCT" if direction == "CRDT" else "PMNT/ICDT/ESCT",
