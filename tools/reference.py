@@ -26,7 +26,7 @@ from treasury.core.files.package_files import package_rows
 from treasury.matching.tiers import TIERS
 from treasury.month.items import KINDS, TURNS
 from treasury.month.items.item_kinds import KIND_WORDS
-from treasury.sandbox.serve.published.openapi_fields import FIELDS
+from treasury.sandbox.serve.published.openapi import FIELDS
 from treasury.workspace.upkeep import dictionary
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from treasury.core.settings.notice_terms import NoticeTerms
-from treasury.workspace.notices.sending_hours import quiet_until
+from treasury.workspace.notices.notice_sender import quiet_until
 
 BRUSSELS = ZoneInfo("Europe/Brussels")
 

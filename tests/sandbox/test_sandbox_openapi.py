@@ -13,8 +13,14 @@ from lxml import html
 from treasury.sandbox import Served
 from treasury.sandbox.finance import finance_routes
 from treasury.sandbox.ramp import ramp_routes
-from treasury.sandbox.serve.published.openapi import FINANCE, RAMP, TOKEN, document, statuses
-from treasury.sandbox.serve.published.openapi_fields import FIELDS
+from treasury.sandbox.serve.published.openapi import (
+    FIELDS,
+    FINANCE,
+    RAMP,
+    TOKEN,
+    document,
+    statuses,
+)
 from treasury.sandbox.serve.published.openapi_page import page
 from treasury.sandbox.serve.webhooks import EVENTS
 

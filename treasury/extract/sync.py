@@ -8,7 +8,7 @@ settled requests that were already fetched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -18,18 +18,27 @@ import msgspec
 from treasury.api.models import Wallet
 from treasury.core.decoding import decode_json
 from treasury.core.errors import InputError, ServiceError
-from treasury.extract import drift, finance_tables
+from treasury.extract import finance_tables
 from treasury.extract.completeness import unseen_sentences
 from treasury.extract.fetched_rows import FetchedRows
 from treasury.extract.finance_tables import ACCOUNTS, TRANSFERS, WALLETS
 from treasury.extract.ramp_tables import RAMP_REQUEST_EVENTS, RAMP_REQUESTS
 from treasury.extract.record_rows import Form, PerAccount, Received, ReceivedRecord, Whole
 from treasury.extract.requests.ramp_requests import sync_requests
-from treasury.extract.sync_run import REFUSED, Progress, Scope, Silent, SyncReport, SyncRun, asking
+from treasury.extract.sync_run import (
+    REFUSED,
+    Drift,
+    Progress,
+    Scope,
+    Silent,
+    SyncReport,
+    SyncRun,
+    asking,
+)
 from treasury.extract.sync_staging import Staged
-from treasury.extract.synced_tables import FORMS, SERVICE_TABLES
+from treasury.extract.synced_tables import FORMS, SERVICE_TABLES, TABLES
 from treasury.extract.transfer_lists import sync_transfers
-from treasury.lake import Lake, tables_of
+from treasury.lake import Lake, Snapshot, tables_of
 from treasury.lake.store.lock import command_line, workspace_lock
 
 if TYPE_CHECKING:
@@ -80,7 +89,7 @@ def sync(
     if lost:
         scope = msgspec.structs.replace(scope, full=True)
     staging = lake.folder.parent / _STAGING
-    newest = drift.newest_created(lake.snapshot()) if scope.full else None
+    newest = newest_created(lake.snapshot()) if scope.full else None
     with (
         workspace_lock(lake.workspace, command_line("sync"), name=_LOCK),
         closing(Staged(staging, RAMP_REQUESTS.table.name)) as staged,
@@ -123,7 +132,7 @@ def sync(
     report = msgspec.structs.replace(report, notices=(*report.notices, *unseen))
     if newest is None:
         return report
-    return msgspec.structs.replace(report, drift=drift.find_drift(snapshot, report.at, newest))
+    return msgspec.structs.replace(report, drift=find_drift(snapshot, report.at, newest))
 
 
 def _checked(scope: Scope) -> Scope:
@@ -244,3 +253,46 @@ def _balances(
                 chain=wallet.chain,
                 observed_at=run.fetched.now,
             )
+
+
+_EXAMPLES: Final = 5
+
+_SETTLING: Final = tuple(table.name for table in TABLES if table.settles)
+
+_CHANGED: Final = """
+    SELECT h.id FROM {table}_history h JOIN {table} c USING (id)
+    WHERE h.valid_to = $at AND NOT h.is_open AND h.vanished_at IS NULL AND c.vanished_at IS NULL
+"""
+_LATE: Final = """
+    SELECT id FROM {table} WHERE valid_from = $at AND created_at <= $newest
+    AND id NOT IN (SELECT id FROM {table}_history)
+"""
+_VANISHED: Final = "SELECT id FROM {table} WHERE vanished_at = $at"
+_QUESTIONS: Final = {"changed": _CHANGED, "late": _LATE, "vanished": _VANISHED}
+
+
+def newest_created(snapshot: Snapshot) -> Mapping[str, datetime | None]:
+    """Return the newest record's creation time for each table whose records become final."""
+    return {
+        name: snapshot.sql(f"SELECT max(created_at) AS newest FROM {name}")["newest"][0].as_py()  # noqa: S608 - declared names
+        for name in _SETTLING
+    }
+
+
+def find_drift(
+    snapshot: Snapshot, at: datetime, newest: Mapping[str, datetime | None]
+) -> tuple[Drift, ...]:
+    """Return the unexpected changes of settled records that the commit at `at` stored, by table.
+
+    A settled record with a new version has changed, a new record that is older than the newest
+    stored one came late, and a record that is no longer in any list has vanished.
+    """
+    drifts = []
+    for table in _SETTLING:
+        for kind, query in _QUESTIONS.items():
+            values = {"at": at} | ({"newest": newest[table]} if "$newest" in query else {})
+            ids = snapshot.sql(query.format(table=table) + " ORDER BY id", values)["id"]
+            if len(ids):
+                examples = tuple(ids.slice(0, _EXAMPLES).to_pylist())
+                drifts.append(Drift(table, kind, len(ids), examples))
+    return tuple(drifts)

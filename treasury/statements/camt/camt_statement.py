@@ -10,17 +10,19 @@ import re
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from functools import cache
+from importlib import resources
 from typing import Final
 from zoneinfo import ZoneInfo
 
 import msgspec
 
 from treasury.core.errors import InputError
+from treasury.core.identifiers import is_bic, is_iban
 from treasury.core.money import format_amount
 from treasury.statements import field_values
 from treasury.statements.balance_proof import EXACT, StatementBalance, closing_balance
 from treasury.statements.camt import camt_paths
-from treasury.statements.camt.bank_zones import bank_zone
 from treasury.statements.camt.camt_entries import (
     amount_aside,
     day_of,
@@ -230,3 +232,32 @@ def _balance(texts: dict[str, str], zone: ZoneInfo | None) -> StatementBalance:
         and texts.get("available_direction", "CRDT") == "CRDT"
         and not {"credit_line", "has_credit_line"} & texts.keys(),
     )
+
+
+_CAPITALS: Final = {
+    "CY": "Asia/Nicosia",
+    "DE": "Europe/Berlin",
+    "ES": "Europe/Madrid",
+    "PT": "Europe/Lisbon",
+    "UA": "Europe/Kyiv",
+}
+"""Zone of the banks in countries that have several zones."""
+
+
+def bank_zone(account: str | None, bic: str | None) -> ZoneInfo | None:
+    """Return the zone of the country in the IBAN, else in the bank's BIC; None if it is unknown.
+
+    For a country with several zones, return None unless all its banks are in one of them.
+    """
+    if account is not None and is_iban(account):
+        return _zone_of(account[:2])
+    return _zone_of(bic[4:6]) if bic is not None and is_bic(bic) else None
+
+
+@cache
+def _zone_of(country: str) -> ZoneInfo | None:
+    # The time zone database lists the zones of each country.
+    table = resources.files("tzdata").joinpath("zoneinfo", "zone.tab").read_text(encoding="utf-8")
+    names = [line.split("\t")[2] for line in table.splitlines() if line.startswith(f"{country}\t")]
+    name = _CAPITALS.get(country) or (names[0] if len(names) == 1 else None)
+    return None if name is None else ZoneInfo(name)

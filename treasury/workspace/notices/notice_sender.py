@@ -20,11 +20,12 @@ from typing import Final, Literal
 import msgspec
 import pyarrow as pa
 
+from treasury.core.calendar import is_target_day
 from treasury.core.errors import ActionRefused, InputError, NoticeError, TreasuryError
 from treasury.core.machine.processes import is_running
 from treasury.core.nearest_names import Facade
 from treasury.core.settings import Settings
-from treasury.core.settings.notice_terms import NoticeTerms
+from treasury.core.settings.notice_terms import NoticeTerms, parse_hours
 from treasury.core.tables.schemas import grouped_schema
 from treasury.core.tables.table import Table
 from treasury.core.text import clean
@@ -33,7 +34,6 @@ from treasury.journal.notice_history import DOUBTFUL, NOTICE, Notice, notices_of
 from treasury.workspace.notices.digest import Digest
 from treasury.workspace.notices.due_items import DueItem
 from treasury.workspace.notices.mail_channel import opened_mail
-from treasury.workspace.notices.sending_hours import quiet_until
 from treasury.workspace.notices.webhook_channel import opened_webhook
 
 _SENDING: Final = f"{NOTICE}sending"
@@ -364,3 +364,31 @@ def channels_of(terms: NoticeTerms) -> list[Channel]:
         )
         for name, webhook in terms.webhooks.items()
     ]
+
+
+_MINUTE: Final = timedelta(minutes=1)
+_LONGEST: Final = timedelta(days=14)
+
+
+def quiet_until(local: datetime, terms: NoticeTerms) -> datetime | None:
+    """Return the end of the current pause; None if sending is allowed at `local`.
+
+    `local` is in the reporting time zone. If the settings never allow sending, the result is two
+    weeks after `local`.
+    """
+    moment = local
+    while is_quiet(moment, terms) and moment - local < _LONGEST:
+        moment = moment.replace(second=0, microsecond=0) + _MINUTE
+    return None if moment == local else moment
+
+
+def is_quiet(local: datetime, terms: NoticeTerms) -> bool:
+    """Return whether sending is paused at a time in the reporting time zone."""
+    if terms.target_days_only and not is_target_day(local.date()):
+        return True
+    hours = None if terms.quiet_hours is None else parse_hours(terms.quiet_hours)
+    if hours is None:
+        return False
+    first, last = hours
+    now = local.time()
+    return first <= now < last if first <= last else now >= first or now < last
