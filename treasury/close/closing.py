@@ -283,7 +283,7 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
 
     @cached_property
     def month_on_month(self) -> MonthOnMonth:
-        """The month's figures beside those of the closed months before."""
+        """The month's figures, compared with those of the closed months before."""
         now = month_figures(
             str(self.r.month), self.balances.arrow, self.r.fee_totals.arrow, self.items.arrow
         )
@@ -384,7 +384,7 @@ def closing_from(
     """Return the closing of an examined month.
 
     The thresholds for changes are those of `policy`, and the company's own flows are `flows`; by
-    default, and for a prepared or closed month, both are those that were journaled last.
+    default, and for a prepared or closed month, the last journaled ones are used.
 
     `agreed` are the journal entries from which limits, owners, remarks, attached files and
     agreements to carry items are read; default: those that the month was examined with.

@@ -28,7 +28,7 @@ from treasury.month.reconciliation import Reconciliation
 
 _ZERO: Final = Decimal(0)
 SERVICE_SAYS: Final = "service says delivered"
-"""`proved_by` of a wallet whose balance only the service claims."""
+"""`proved_by` of a wallet for which only the service states a balance."""
 _ADD: Final = "add an explorer export: `treasury wallets add FILE --chain … --address …`"
 _STATE: Final = "state its balance: `treasury wallets balance …`"
 _LIST: Final = "add the explorer's list of transactions, which names gas: `treasury wallets add`"
@@ -305,7 +305,7 @@ def _judged(
         return "no evidence of this wallet was added", _ADD, False
     if not all(ends):
         if not wallet.stated:
-            return "no balance of it was stated", _STATE, False
+            return "none of its balances was stated", _STATE, False
         return "no stated balance reaches both ends of the month", _WIDER, False
     return "", "", False
 
