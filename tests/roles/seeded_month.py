@@ -1,4 +1,4 @@
-"""Make a practice month with six seeded faults, for readers who are asked to find them.
+"""Make a practice month with six seeded faults, for readers who should find them.
 
     python tests/roles/seeded_month.py FOLDER
 
@@ -34,14 +34,14 @@ from treasury.workspace import Workspace
 MAKER: Final = "anna"
 REVIEWER: Final = "bert"
 CHANGED_REQUEST: Final = "PAY-2026-005402"
-"""The request whose deposit IBAN is not the one that the company has always paid to."""
+"""A request with another deposit IBAN than the company has always paid to."""
 CHANGED_IBAN: Final = "LT601010012345678901"
 """Its last characters are those of the account that was paid before."""
 PAYOUT_IBAN: Final = "NL05TEST0417164300"
 UNMAPPED_ACCOUNT: Final = "550010"
 """The ledger account of the payout account; the mapping lacks it."""
 PAID_OUT: Final = "PAY-2026-005305"
-"""The sold coins whose payout is on the statement twice."""
+"""An off-ramp request with a payout that is on the statement twice."""
 PAID_TWICE: Final = Decimal("16752.42")
 EQUAL_AMOUNT: Final = Decimal("4570.64")
 WRONG_CARRY: Final = "Zuiderlicht Film"
