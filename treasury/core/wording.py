@@ -9,7 +9,7 @@ in every result. `direction` and `entry_status` of a stored record keep the bank
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Final
 
@@ -204,6 +204,17 @@ def nearest_code(text: object, codes: Collection[str]) -> str:
 def has_words(column: str, declared: Collection[str] = ()) -> bool:
     """Return whether the values of a column are codes, some of them with declared words."""
     return column in _WORDS or column in declared
+def column_of_code(value: str, columns: Iterable[str]) -> tuple[str, str] | None:
+    """Return the column that has a value among its codes, and its code; None if none has it."""
+    meant = screen_code(STORED_WORDS.get(screen_code(value), value))
+    for column in columns:
+        for stored, word in _WORDS.get(column, {}).items():
+            code = shown_code(column, stored)
+            if meant in {screen_code(each) for each in (code, stored, word)}:
+                return column, code
+    return None
+
+
 
 
 def has_all_words(column: str, declared: Collection[str] = ()) -> bool:

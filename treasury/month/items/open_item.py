@@ -137,10 +137,8 @@ def owner_notes(owner: str | None, owners: Iterable[str]) -> tuple[str, ...]:
         return ()
     near = nearest(owner, listed)
     names = sorted(listed, key=lambda name: name != near)
-    return (
-        f"no item has the owner {clean(owner)[:60]!r}; the owners are"
-        f" {', '.join(map(clean, names))}",
-    )
+    owner_names = ", ".join(map(clean, names))
+    return (f"no item has the owner {clean(owner)[:60]!r}; the owners are {owner_names}",)
 
 
 OPEN_ITEMS: Final = pa.schema(
