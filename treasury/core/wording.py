@@ -90,6 +90,8 @@ SHOWN_CODES: Final[Mapping[str, Mapping[str, str]]] = {
     **dict.fromkeys(("state", "accepted_state"), STORED_STATES),
 }
 """The codes in results that differ from the stored ones, by column."""
+SHOWN_NAMES: Final[Mapping[str, str]] = {"send": "amount", "request": "request_id"}
+"""The columns in results that have another name as stored, such as those of waiting requests."""
 _STATES: Final = {
     **{
         code: code.replace("_", " ")
@@ -133,6 +135,7 @@ _OTHER_NAMES: Final[Mapping[str, Sequence[str]]] = {
     "date": ("booking_date", "since", "due"),
     "iban": ("counterparty_account", "to_account"),
     "text": ("remittance",),
+    "send": ("amount",),
     **dict.fromkeys(("days", "waiting"), ("age",)),
     "unit": ("age_unit", "clock", "overdue_unit"),
 }
@@ -201,9 +204,6 @@ def nearest_code(text: object, codes: Collection[str]) -> str:
     return newer if newer in codes else nearest(text, codes)
 
 
-def has_words(column: str, declared: Collection[str] = ()) -> bool:
-    """Return whether the values of a column are codes, some of them with declared words."""
-    return column in _WORDS or column in declared
 def column_of_code(value: str, columns: Iterable[str]) -> tuple[str, str] | None:
     """Return the column that has a value among its codes, and its code; None if none has it."""
     meant = screen_code(STORED_WORDS.get(screen_code(value), value))
@@ -215,6 +215,9 @@ def column_of_code(value: str, columns: Iterable[str]) -> tuple[str, str] | None
     return None
 
 
+def has_words(column: str, declared: Collection[str] = ()) -> bool:
+    """Return whether the values of a column are codes, some of them with declared words."""
+    return column in _WORDS or column in declared
 
 
 def has_all_words(column: str, declared: Collection[str] = ()) -> bool:
