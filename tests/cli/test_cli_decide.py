@@ -283,7 +283,7 @@ def test_the_banks_response_is_shown_with_the_file_and_the_request(
 ) -> None:
     request = next(row for row in rows(desk, "awaiting-funds") if row["state"] == "PAY")
     body = {
-        "requests": [request["request"]],
+        "requests": [request["request_id"]],
         "references": [request["reference"]],
         "message_id": "PAY-ABC",
     }
@@ -296,14 +296,14 @@ def test_the_banks_response_is_shown_with_the_file_and_the_request(
     other.write_text(report(payment("PAY-9", "WHAT"), original="PAY-XYZ", message_id="B2"))
 
     def shown(*files: Path) -> list[tuple[str, ...]]:
-        names = ("file", "request", "level", "outcome", "status", "reasons")
+        names = ("file", "request_id", "level", "outcome", "status", "reasons")
         answers = rows(desk, "request", "answers", *map(str, files))
         return [tuple(row[name] or "" for name in names) for row in answers]
 
     file, status = "payments-1.xml", "RJCT: rejected"
     of_ours = [
         (file, "", "file", "in part", "PART: accepted in part", ""),
-        (file, request["request"], "payment", "rejected", status, "AC04 account closed, X9"),
+        (file, request["request_id"], "payment", "rejected", status, "AC04 account closed, X9"),
         (file, "", "batch", "pending", "ACTC: received, its form is right", ""),
     ]
     assert shown(answer) == of_ours
@@ -325,7 +325,7 @@ def test_a_payees_name_is_shown_next_to_the_banks_and_accepted(
     waiting = rows(desk, "awaiting-funds")
     request = next(row for row in waiting if row["state"] == "PAY")
     body = {
-        "requests": [request["request"]],
+        "requests": [request["request_id"]],
         "references": [request["reference"]],
         "message_id": "PAY-ABC",
         "execution": "2026-11-02",

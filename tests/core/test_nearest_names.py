@@ -96,16 +96,28 @@ MISSPELT: dict[str, tuple[Callable[[Workspace], object], str]] = {
         lambda t: t.reconcile("2026-10").lines.sort("-payer"),
         "there is no column 'payer'; is it counterparty_name?",
     ),
+    "column of another table": (
+        lambda t: t.reconcile("2026-10").lines.where(overdue_unit="day"),
+        "no column 'overdue_unit'; awaiting_funds has overdue_unit - use one of booking_date",
+    ),
+    "value of another column": (
+        lambda t: t.reconcile("2026-10").lines.where(kind="needs_decision"),
+        "no value 'needs_decision'; is it outcome='suggested'? internal_transfers, open_items,",
+    ),
+    "value of another table": (
+        lambda t: t.reconcile("2026-10").lines.where("kind = 'overdue'"),
+        "kind has no value 'overdue'; internal_transfers, open_items",
+    ),
     "number of rows": (
         lambda t: t.awaiting_funds().head("5"),  # type: ignore[arg-type]
         "head takes a number of rows, not '5' - write it like head(5)",
     ),
     "value of a question mark": (
-        lambda t: t.awaiting_funds().where("send > ?"),
+        lambda t: t.awaiting_funds().where("amount > ?"),
         "give a value for each question mark",
     ),
     "value without a question mark": (
-        lambda t: t.awaiting_funds().where("send > ?", 1, 2),
+        lambda t: t.awaiting_funds().where("amount > ?", 1, 2),
         "the query has no parameter 2",
     ),
     "result for a chart": (

@@ -260,7 +260,9 @@ def test_a_waiting_request_has_the_age_of_its_open_item(month_end: Workspace) ->
     items = month_end.open_items("2026-10").table.df.set_index("request_id")["age"]
     tables = month_end.awaiting_funds(), month_end.reconcile("2026-10").awaiting_funds
     for table in tables:
-        ages = [(row["request"], row["age"]) for row in table if row["request"] in items.index]
+        ages = [
+            (row["request_id"], row["age"]) for row in table if row["request_id"] in items.index
+        ]
         assert ages == [(request, items[request]) for request, _ in ages]
         assert any(age and not row["overdue"] for (_, age), row in zip(ages, table, strict=False))
     assert "age" not in tables[1].arrow.column_names
@@ -272,6 +274,12 @@ def test_a_table_of_now_says_so(month_end: Workspace) -> None:
         r.differences
     )
     assert "requests of all months, as of 2026-11-02 09:00 CET" in str(r.awaiting_funds)
+    waiting = month_end.awaiting_funds()
+    assert "PAY-2026-005358" in str(waiting)
+    pay = waiting.where(state=["PAY", "SEND CRYPTO", "RETURNED"]).df
+    sums = pay.groupby("currency")["amount"].sum()
+    euros, coins = (f"{sums[name]:,.{places}f}" for name, places in (("EUR", 2), ("USDC", 6)))
+    assert f"in all to pay now: EUR {euros} · USDC {coins}" in str(waiting)
     items = month_end.open_items("2026-10")
     for table in (items.table, items.select(turn="us").table.head(3)):
         assert "state and age as of 2 Nov 2026" in table._repr_html_()

@@ -266,15 +266,15 @@ def test_requests_are_shown_in_the_desks_columns() -> None:
             "state": "PAY",
             "due": "30 Oct",
             "overdue": "1 TARGET day",
-            "direction": "on-ramp",
+            "ramp_type": "on-ramp",
             "reference": "PAY-2026-005358",
-            "send": "EUR 15,000.00",
+            "amount": "EUR 15,000.00",
             "to": "Ramp Operator BV …8901",
             "approved": "28 Oct 09:56 CET",
             "seen": "no debit",
             "evidence_to": "31 Oct",
             "next_step": "Pay today with this reference",
-            "request": "91ab…",
+            "request_id": "91ab…",
         }
     ]
 

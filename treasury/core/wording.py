@@ -9,7 +9,7 @@ in every result. `direction` and `entry_status` of a stored record keep the bank
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Final
 
@@ -90,6 +90,8 @@ SHOWN_CODES: Final[Mapping[str, Mapping[str, str]]] = {
     **dict.fromkeys(("state", "accepted_state"), STORED_STATES),
 }
 """The codes in results that differ from the stored ones, by column."""
+SHOWN_NAMES: Final[Mapping[str, str]] = {"send": "amount", "request": "request_id"}
+"""The columns in results that have another name as stored, such as those of waiting requests."""
 _STATES: Final = {
     **{
         code: code.replace("_", " ")
@@ -133,6 +135,7 @@ _OTHER_NAMES: Final[Mapping[str, Sequence[str]]] = {
     "date": ("booking_date", "since", "due"),
     "iban": ("counterparty_account", "to_account"),
     "text": ("remittance",),
+    "send": ("amount",),
     **dict.fromkeys(("days", "waiting"), ("age",)),
     "unit": ("age_unit", "clock", "overdue_unit"),
 }
@@ -199,6 +202,17 @@ def nearest_code(text: object, codes: Collection[str]) -> str:
     """Return the code that a wrong one means: the newer one of a stored code, or the nearest."""
     newer = STORED_WORDS.get(screen_code(str(text)), "")
     return newer if newer in codes else nearest(text, codes)
+
+
+def column_of_code(value: str, columns: Iterable[str]) -> tuple[str, str] | None:
+    """Return the column that has a value among its codes, and its code; None if none has it."""
+    meant = screen_code(STORED_WORDS.get(screen_code(value), value))
+    for column in columns:
+        for stored, word in _WORDS.get(column, {}).items():
+            code = shown_code(column, stored)
+            if meant in {screen_code(each) for each in (code, stored, word)}:
+                return column, code
+    return None
 
 
 def has_words(column: str, declared: Collection[str] = ()) -> bool:

@@ -19,13 +19,13 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.core.money import format_amount
+from treasury.core.money import format_amount, totals
 from treasury.core.tables.column_types import schema_of
 from treasury.core.tables.schemas import with_units
 from treasury.core.text import clean
 from treasury.matching.rules import Rules
 from treasury.month.clocks import Rail, days_word, rail_of, reacts_by
-from treasury.month.states import waiting_on
+from treasury.month.states import PAYABLE, waiting_on
 from treasury.statements.pain.order_answers import OrderAnswer
 
 _Row = Mapping[str, Any]
@@ -64,9 +64,10 @@ class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
 
 FUNDING: Final = with_units(schema_of(FundingRow), send="currency")
 FUNDING_KEYS: Final = (
-    "state", "due", "age", "overdue", "overdue_unit", "ramp_type", "reference", "send",
+    "reference", "ramp_type", "amount", "currency", "state", "due", "overdue", "overdue_unit",
+    "age",
 )  # fmt: skip
-"""The first columns of the waiting requests in an answer."""
+"""The first columns of the waiting requests in an answer, by their names there."""
 _LEFT_US: Final = waiting_on("service's")
 """States in which we have paid, so that a due date of the service applies."""
 _UNPAID: Final = waiting_on("ours")
@@ -99,6 +100,23 @@ def funding_rows(
     return sorted(
         rows, key=lambda row: (-row.overdue, row.currency, -(row.send or 0), row.reference)
     )
+
+
+def to_pay(rows: pa.Table) -> str:
+    """Return `in all to pay now: EUR 56,500.00 · USDC 4,800.000000`, by currency.
+
+    `rows` have the columns of FUNDING. Requests that wait for somebody else are not to pay.
+    """
+    amounts = [
+        (row["currency"], row["send"])
+        for row in rows.select(["state", "currency", "send"]).to_pylist()
+        if row["state"] in PAYABLE
+    ]
+    sums = totals((currency, amount) for currency, amount in amounts if amount is not None)
+    parts = [format_amount(sums[currency], currency) for currency in sorted(sums)]
+    unstated = sum(amount is None for _, amount in amounts)
+    parts += [f"{unstated} without a recorded amount"] if unstated else []
+    return f"in all to pay now: {' · '.join(parts) or 'none'}"
 
 
 def remarks_by_request(remarks: pa.Table | None) -> dict[str, dict[str, Any]]:

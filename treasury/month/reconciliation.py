@@ -47,7 +47,7 @@ from treasury.matching.settled_tables import NOTHING_SETTLED
 from treasury.month import month_refusals, question_tables
 from treasury.month.conversion import CONVERSIONS
 from treasury.month.differences import DIFFERENCES
-from treasury.month.funding import FUNDING_KEYS, ages
+from treasury.month.funding import FUNDING_KEYS, ages, to_pay
 from treasury.month.funding_words import READ_FOR_FUNDING, funding_table
 from treasury.month.internal import INTERNAL_TRANSFERS
 from treasury.month.kept_run import Run, kept_run
@@ -282,7 +282,7 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
                 return {"notes": [note]}
             case "awaiting_funds":
                 return {
-                    "notes": [f"requests of all months, as of {now}"],
+                    "notes": [f"requests of all months, as of {now}", to_pay(rows)],
                     "beside": lambda: {"age": ages(rows, local_as_of.date(), zone)},
                 }
             case "virtual_accounts":

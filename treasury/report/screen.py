@@ -38,8 +38,8 @@ from treasury.month.reconciliation import Reconciliation, synced_at
 from treasury.report.screens.morning_status import Morning, morning_rows
 
 _FUNDING_COLUMNS: Final = (
-    "state", "due", "overdue", "direction", "reference", "send", "to", "approved", "seen",
-    "evidence_to", "next_step", "request",
+    "state", "due", "overdue", "ramp_type", "reference", "amount", "to", "approved", "seen",
+    "evidence_to", "next_step", "request_id",
 )  # fmt: skip
 
 
@@ -117,16 +117,17 @@ _CHANGED: Final = "details changed, compare them first: "
 
 def funding_view(rows: pa.Table, *, zone: ZoneInfo) -> pa.Table:
     """Return requests awaiting funds for display: text only, in the columns of the screen."""
-    as_stored = ("state", "direction", "reference", "to", "seen")
+    as_stored = ("state", "reference", "to", "seen")
     displayed = [
         {
             **{name: clean(row[name]) for name in as_stored},
             "due": day(row["due"]),
             "overdue": overdue_words(row),
-            "send": amount_words(row["send"], row["currency"]),
+            "ramp_type": clean(row["direction"]),
+            "amount": amount_words(row["send"], row["currency"]),
             "approved": moment(row["approved"], zone),
             "evidence_to": day(row["evidence_to"]),
-            "request": f"{clean(row['request'])[:4]}…",
+            "request_id": f"{clean(row['request'])[:4]}…",
             "next_step": clean(f"{_CHANGED if row.get('differs') else ''}{row['next_step']}"),
         }
         for row in rows.to_pylist()

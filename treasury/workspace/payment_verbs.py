@@ -209,9 +209,10 @@ class WorkspacePayments(WorkspaceFiles):
         Returns
         -------
         Table
-            One row per request. `age` counts the days since the request was approved and waits for
-            its funds, `overdue` those since `due`; both are in `overdue_unit`. `differs` names
-            payment details that changed since the last payment.
+            One row per request; a note has the total to pay now by currency. `age` counts the days
+            since the request was approved and waits for its funds, `overdue` those since `due`;
+            both are in `overdue_unit`. `differs` names payment details that changed since the last
+            payment.
 
         Raises
         ------
@@ -222,7 +223,7 @@ class WorkspacePayments(WorkspaceFiles):
         --------
         >>> t.awaiting_funds()
         """
-        from treasury.month.funding import FUNDING_KEYS, ages
+        from treasury.month.funding import FUNDING_KEYS, ages, to_pay
         from treasury.month.reconciliation import awaiting_funds, step_sql
         from treasury.panels.payable_requests import payable_table
 
@@ -232,7 +233,13 @@ class WorkspacePayments(WorkspaceFiles):
         waited = ages(rows, question.today, question.zone)
         rows = rows.append_column("differs", differs)
         rows = rows.add_column(rows.column_names.index("overdue"), "age", waited)
-        return self._rows(rows, step_sql("funding"), title="Awaiting funds", keys=FUNDING_KEYS)
+        return self._rows(
+            rows,
+            step_sql("funding"),
+            title="Awaiting funds",
+            keys=FUNDING_KEYS,
+            notes=[to_pay(rows)],
+        )
 
     def trace(self, what: str) -> Trace:
         """Follow one payment from end to end: each hop with its evidence, or the missing evidence.

@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from treasury.core.decoding import decode_json
 from treasury.core.errors import QueryError
+from treasury.core.files.package_files import package_rows
 from treasury.core.tables import duckdb_engine
 from treasury.core.tables.duckdb_engine import Params
 from treasury.core.text import clean, is_it, one_of
-from treasury.core.wording import column_meant
+from treasury.core.wording import column_meant, column_of_code, has_all_words
 
 _READING_FUNCTIONS: Final = frozenset({
     "duckdb_columns", "duckdb_functions", "duckdb_keywords", "duckdb_schemas", "duckdb_settings",
@@ -198,14 +199,44 @@ def query_error(
         return QueryError(clean(text), do="correct the query")
     name = column[1]
     near_column, do = column_meant(name, columns), "correct the query"
-    near = f"; is it {clean(near_column)}?" if near_column else ""
-    if not near and f'"{name}"' in query:
+    hint = column_hint(name, near_column, columns)
+    if not near_column and f'"{name}"' in query:
         do = f"write a text in single quotes: '{clean(name)}'"
-    elif not near and 0 < len(columns) <= _MOST_COLUMNS:
+    elif not near_column and 0 < len(columns) <= _MOST_COLUMNS:
         do = one_of(name, columns) or do
-    elif not near and columns:
+    elif not near_column and columns:
         do = "see the columns of each table with t.tables(NAME), or `treasury tables NAME`"
-    return QueryError(f"there is no column {clean(name)!r}{near}", do=do)
+    return QueryError(f"there is no column {clean(name)!r}{hint}", do=do)
+
+
+def column_hint(name: str, near: str, columns: Collection[str]) -> str:
+    """Return the end of an error for a missing column: the near one, or the tables that have it."""
+    others = _other_tables(name, columns)
+    return f"; is it {clean(near)}?" if near else f"; {others} {name}" if others else ""
+
+
+def value_hint(name: str, value: str, near: str, columns: Collection[str]) -> str:
+    """Return the end of an error for a value that no row can have: the near one, or its place."""
+    if near:
+        return f"; is it {clean(near)}?"
+    meant = column_of_code(value, (each for each in columns if each != name))
+    here = f"; is it {meant[0]}={meant[1]!r}?" if meant else ""
+    # A column with one list of codes has the same values in every table.
+    others = "" if has_all_words(name) else _other_tables(name, columns)
+    return f"{here}{'' if here else ';'} {others} other values of {name}" if others else here
+
+
+def _other_tables(column: str, columns: Collection[str]) -> str:
+    """Return the results of a month that have a column, as in `open_items and balances have`.
+
+    Results whose columns are all among `columns` are left out: they are the table itself.
+    """
+    declared: dict[str, list[str]] = {}
+    for row in package_rows("treasury.workspace.upkeep", "answer_columns.csv"):
+        declared.setdefault(row["table"], []).append(row["column"])
+    names = [name for name, own in declared.items() if column in own and not {*own} <= {*columns}]
+    *first, last = names or [""]
+    return f"{', '.join(first)} and {last} have" if first else f"{last} has" if last else ""
 
 
 def _wrong_value(misread: re.Match[str], query: str, columns: Collection[str]) -> QueryError:

@@ -14,7 +14,7 @@ from treasury.core.errors import TableError
 from treasury.core.tables.column_texts import value_text
 from treasury.core.tables.column_types import FIAT
 from treasury.core.tables.schemas import fiat_columns
-from treasury.core.wording import LINE_DIRECTIONS, SHOWN_CODES
+from treasury.core.wording import LINE_DIRECTIONS, SHOWN_CODES, SHOWN_NAMES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,8 +34,9 @@ A known flow has the direction of an item.
 
 
 def presented(table: pa.Table) -> pa.Table:
-    """Return a table with its codes and directions in the words of an analyst."""
+    """Return a table with its names, codes and directions in the words of an analyst."""
     table = with_own_words(table)
+    table = table.rename_columns([SHOWN_NAMES.get(name, name) for name in table.column_names])
     names = set(table.column_names)
     if "ramp_type" in names:
         table = _replaced(table, "ramp_type", "ramp_type", _RAMP_TYPES)

@@ -278,9 +278,9 @@ class Table(NearestNames):
           work and are exact.
         - `cumsum`, `describe`, `nlargest`, `hist` and `pct_change` raise an error.
         - `== 100.10` compares with a float, and `* 0.5` returns floats: use a Decimal.
-        - `* 2` and `* Decimal("0.5")` are exact for fiat. For coins they exceed 38 digits and raise
-          an error.
-        - `a - b` and `a + b` raise an error if both are sums or amounts of coins. Use
+        - `* Decimal("0.5")` is exact. `* 2` is exact for fiat; for coins it exceeds 38 digits and
+          raises an error: use `* Decimal(2)`.
+        - `a - b` and `a + b` are exact for columns, but raise an error for sums of groups. Use
           `pandas.concat([a, -b]).groupby(level=0).sum()`, which is exact.
 
         Dates are `datetime64` without a time zone. Instants have the reporting time zone, which
@@ -515,9 +515,9 @@ class Table(NearestNames):
         for name in names:
             if name not in columns:
                 near = column_meant(name, columns)
-                question = f"; is it {clean(near)}?" if near else ""
+                hint = query_checks.column_hint(name, near, columns)
                 raise TableError(
-                    f"there is no column {clean(name)!r}{question}",
+                    f"there is no column {clean(name)!r}{hint}",
                     do=None if near else one_of(name, columns),
                 )
 
@@ -536,9 +536,9 @@ class Table(NearestNames):
             code = code_meant(name, each, present, declared) if isinstance(each, str) else each
             if each and not code:
                 near = nearest_code(each, {*present, *(declared or {})})
-                question = f"; is it {clean(near)}?" if near else ""
+                hint = query_checks.value_hint(name, each, near, self.columns)
                 raise TableError(
-                    f"{name} has no value {clean(each)[:60]!r}{question}",
+                    f"{name} has no value {clean(each)[:60]!r}{hint}",
                     do=f"this table has {', '.join(map(clean, sorted(present)))}"
                     if present
                     else f"give one of {', '.join(declared or ())}",
@@ -565,9 +565,9 @@ def text_note(table: Table, name: str, text: str) -> str:
     code = code_meant(name, text, present, declared)
     if code != text:
         near = code or nearest_code(text, {*present, *(declared or {})})
-        question = f"; is it {clean(near)}?" if near else ""
+        hint = query_checks.value_hint(name, text, near, table.columns)
         raise QueryError(
-            f"{name} has no value {clean(text)[:60]!r}{question}",
+            f"{name} has no value {clean(text)[:60]!r}{hint}",
             do="a condition compares with codes, which treasury.codes() lists",
         )
     if has_all_words(name, codes):

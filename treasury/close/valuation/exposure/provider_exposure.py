@@ -138,6 +138,10 @@ class ProviderExposure(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
     """
 
     printed: ClassVar[Sequence[str]] = ("totals",)
+    key_columns: ClassVar[Mapping[str, Sequence[str]]] = {
+        "positions": ("kind", "reference", "state", "amount", "in_doubt", "value", "problem"),
+        "totals": ("scope", "amount", "value", "not_provable", "in_doubt"),
+    }
 
     month: Month
     at: datetime
