@@ -127,8 +127,7 @@ def test_own_transfers_are_no_disposals_and_move_the_carrying_amount(
     tmp_path: Path,
 ) -> None:  # fmt: skip
     given, taken = (
-        pool_of(october_tied.coins, "EURC", where[name])
-        for name in ("Retail", "Marketplace")
+        pool_of(october_tied.coins, "EURC", where[name]) for name in ("Retail", "Marketplace")
     )
     assert given["transferred"] == -taken["transferred"] == Decimal("-74497.16")
     assert given["transferred_quantity"] == -taken["transferred_quantity"]

@@ -267,10 +267,10 @@ def test_a_waiting_request_has_the_age_of_its_open_item(month_end: Workspace) ->
 
 def test_a_table_of_now_says_so(month_end: Workspace) -> None:
     r = month_end.reconcile("2026-10")
-    assert "began by 31 Oct 2026; state, stage and age as of 2026-11-02 09:00 CET" in str(
+    assert "began by 31 Oct 2026; state, stage and age as of 2 Nov 2026 09:00 CET" in str(
         r.differences
     )
-    assert "requests of all months, as of 2026-11-02 09:00 CET" in str(r.awaiting_funds)
+    assert "requests of all months, as of 2 Nov 2026 09:00 CET" in str(r.awaiting_funds)
     items = month_end.open_items("2026-10")
     for table in (items.table, items.select(turn="us").table.head(3)):
         assert "state and age as of 2 Nov 2026" in table._repr_html_()

@@ -43,7 +43,7 @@ from treasury.actions.policies.exposure_policy import ExposurePolicy, with_expos
 from treasury.core.decoding import convert
 from treasury.core.errors import ActionRefused, InputError, SettingsError
 from treasury.core.files.regular_files import read_settings
-from treasury.core.money import format_amount, typed_amount, total
+from treasury.core.money import format_amount, total, typed_amount
 from treasury.core.settings import require_https
 from treasury.core.text import clean, is_it, one_of
 from treasury.core.toml_text import at_key, parse_toml, problem_place
