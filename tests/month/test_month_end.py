@@ -270,10 +270,10 @@ def test_a_waiting_request_has_the_age_of_its_open_item(month_end: Workspace) ->
 
 def test_a_table_of_now_says_so(month_end: Workspace) -> None:
     r = month_end.reconcile("2026-10")
-    assert "began by 31 Oct 2026; state, stage and age as of 2026-11-02 09:00 CET" in str(
+    assert "began by 31 Oct 2026; state, stage and age as of 2 Nov 2026 09:00 CET" in str(
         r.differences
     )
-    assert "requests of all months, as of 2026-11-02 09:00 CET" in str(r.awaiting_funds)
+    assert "requests of all months, as of 2 Nov 2026 09:00 CET" in str(r.awaiting_funds)
     waiting = month_end.awaiting_funds()
     assert "PAY-2026-005358" in str(waiting)
     pay = waiting.where(state=["PAY", "SEND CRYPTO", "RETURNED"]).df

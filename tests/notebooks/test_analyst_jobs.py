@@ -126,7 +126,7 @@ def test_papermill_runs_the_notebook_as_written_on_the_page(
     (tmp_path / "notebooks").symlink_to(MONTHLY.parent)
     exec(code.removeprefix("python\n"), {"t": t})
     done = (tmp_path / "october.ipynb").read_text("utf-8")
-    assert "requests of all months, as of 2026-11-02 09:00 CET" in done
+    assert "requests of all months, as of 2 Nov 2026 09:00 CET" in done
     assert "matched credits" in done
 
 

@@ -97,8 +97,7 @@ def item_filters(function: Command) -> Command:
         click.option(
             "--min-amount",
             metavar="AMOUNT",
-            help="Show only items of at least this amount, as in `10k` or `1,234.56`, in the"
-            " currency of each.",
+            help="Show only items of at least this amount (`10k`, `1,234.56`), in each currency.",
         ),
         click.option("--currency", metavar="CODE", help="Show only items in this currency."),
         click.option("--owner", metavar="NAME", help="Show only items of this owner."),

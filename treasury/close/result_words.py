@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from treasury.core.calendar import day_words
 from treasury.core.identifiers import plain_account
 from treasury.core.money import format_amount, totals
 from treasury.core.tables.table import Table
@@ -33,12 +34,9 @@ _CONTRADICTIONS: Final = {
     "direction: ": "wrong direction: ",
     "status: ": "the request is ",
 }
-_MONTHS: Final = (
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-)  # fmt: skip
 _OTHER_LINE: Final = re.compile(
     r"(?P<how>brings back (?:a part of )?the payment of|came back on|moved the other way on)"
-    r" [0-9]{4}-(?P<month>0[1-9]|1[0-2])-(?P<day>[0-3][0-9])\b"
+    r" (?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})\b"
 )
 _ACCOUNT: Final = re.compile(r"\b[A-Z]{2}\d{2}[A-Z0-9]{8,30}\b", re.ASCII)
 
@@ -53,10 +51,7 @@ def day(value: date | None, year: int | None = None) -> str:
 
     The year is added if `year` is given and differs.
     """
-    if value is None:
-        return ""
-    words = f"{value.day} {_MONTHS[value.month - 1]}"
-    return words if year in {None, value.year} else f"{words} {value.year}"
+    return day_words(value, with_year=value is not None and year not in {None, value.year})
 
 
 def moment(instant: datetime | None, zone: ZoneInfo, year: int | None = None) -> str:
@@ -181,7 +176,7 @@ def noted_html(title: str, notes: Iterable[str], *tables: Table) -> str:
 def reason_words(reason: str) -> str:
     """Return a line's reason with its direction codes and days put into words."""
     dated = _OTHER_LINE.sub(
-        lambda match: f"{match['how']} {int(match['day'])} {_MONTHS[int(match['month']) - 1]}",
+        lambda match: f"{match['how']} {day(date.fromisoformat(match['day']))}",
         reason,
     )
     return clean(dated.replace("CRDT", "money in").replace("DBIT", "money out"))

@@ -123,6 +123,17 @@ def parse_day(text: str, today: date | None = None) -> date:
     return min(days, key=lambda each: abs(each - today))
 
 
+def day_words(day: date | None, *, with_year: bool = True) -> str:
+    """Format a day for people, as in `30 Oct 2026` or `30 Oct`; empty for None.
+
+    The name of the month does not depend on the locale.
+    """
+    if day is None:
+        return ""
+    words = f"{day.day} {_NAMES[day.month - 1][:3]}"
+    return f"{words} {day.year}" if with_year else words
+
+
 class Month(msgspec.Struct, frozen=True, order=True):
     """A calendar month; its instants depend on the reporting time zone."""
 

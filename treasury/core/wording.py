@@ -231,8 +231,8 @@ def column_meant(name: str, columns: Collection[str]) -> str:
     return nearest(name, columns) or next((each for each in others if each in columns), "")
 
 
-def instant_words(value: date | None, form: str = "%Y-%m-%d %H:%M") -> str:
-    """Format an instant in its own time zone, as in `2026-11-02 09:00 CET`; empty for None."""
+def instant_words(value: date | None, form: str = "%-d %b %Y %H:%M") -> str:
+    """Format an instant in its own time zone, as in `2 Nov 2026 09:00 CET`; empty for None."""
     if value is None:
         return ""
     zone = f" {value:%Z}" if isinstance(value, datetime) else ""

@@ -71,7 +71,7 @@ def _pay_to(row: Mapping[str, Any]) -> tuple[Text, ...]:
 
 
 def _state(row: Mapping[str, Any]) -> tuple[Text, ...]:
-    evidence = f", statements to {row['evidence_to']:%d %b}" if row["evidence_to"] else ""
+    evidence = f", statements to {row['evidence_to']:%-d %b}" if row["evidence_to"] else ""
     at_bank = f"bank: {row['seen']}{evidence}" if row["direction"] == "on-ramp" else row["seen"]
     return cell(
         Text(state_words(row["state"]), _LOUD.get(row["state"], "warn")),
@@ -86,7 +86,7 @@ def _due(row: Mapping[str, Any]) -> str:
         return ""
     plural = "" if row["overdue"] == 1 else "s"
     late = f", {row['overdue']} {row['overdue_unit']}{plural} overdue" if row["overdue"] else ""
-    return f"due {row['due']:%d %b}{late}"
+    return f"due {row['due']:%-d %b}{late}"
 
 
 def _copied(text: str, label: str, style: LineStyle = "plain") -> Text:

@@ -133,7 +133,7 @@ def show(view: CommandView, action_id: str) -> None:
         echo_folded(f"  {fact.name}: {clean(fact.value)}")
     if action.outcome is not None:
         outcome = action.outcome
-        at = instant_words(outcome.at.astimezone(view.zone), "%Y-%m-%d %H:%M")
+        at = instant_words(outcome.at.astimezone(view.zone))
         echo_folded(f"done at {at} ({outcome.how}): {clean(outcome.status)}")
         echo_folded(f"record {clean(outcome.record)}; service user {clean(outcome.service_user)}")
     if _why(action):
@@ -218,7 +218,7 @@ def recover(view: CommandView, action_ids: Sequence[str]) -> None:
         _print_actions([action])
         if action.state in UNSETTLED and desk.wall() < desk.settling_until(action.id):
             until = desk.settling_until(action.id).astimezone(view.zone)
-            echo_folded(f"  can be recovered from {instant_words(until, '%Y-%m-%d %H:%M:%S')} on")
+            echo_folded(f"  can be recovered from {instant_words(until, '%-d %b %Y %H:%M:%S')} on")
 
 
 @actions.command()

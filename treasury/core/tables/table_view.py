@@ -11,7 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from itertools import zip_longest
 from typing import Any, Final, Literal, TypeAlias
@@ -20,6 +20,7 @@ import msgspec
 import pyarrow as pa
 from rich.cells import cell_len, set_cell_size
 
+from treasury.core.calendar import day_words
 from treasury.core.money import format_amount
 from treasury.core.tables.column_texts import value_text
 from treasury.core.tables.schemas import is_id
@@ -137,13 +138,15 @@ def cell_text(
 ) -> str:
     """Return a value of a row as text: an amount with its currency, an instant with its zone.
 
-    A code is replaced by its word, unless values are shown `as_stored`.
+    A code is replaced by its word and a day is `2 Nov 2026`, unless values are shown `as_stored`.
     """
     value, currency = row[name], row.get(units.get(name, ""))
     if isinstance(value, Decimal) and currency:
         return format_amount(value, currency)
     if isinstance(value, datetime):
-        return instant_words(value)
+        return instant_words(value, "%Y-%m-%d %H:%M") if as_stored else instant_words(value)
+    if isinstance(value, date) and not as_stored:
+        return day_words(value)
     return value_text(value if as_stored else in_words(name, value))
 
 

@@ -182,4 +182,4 @@ GAPS: Final = ("missing", "not provable", "undecided", "conflict")
 
 def clock_words(moment: datetime, zone: ZoneInfo) -> str:
     """Return a time such as `29 Oct 2026 09:20 CET`, in `zone`."""
-    return instant_words(moment.astimezone(zone), "%-d %b %Y %H:%M")
+    return instant_words(moment.astimezone(zone))

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from treasury.core.calendar import day_words
 from treasury.core.text import visible
 from treasury.core.wording import instant_words
 
@@ -55,7 +56,7 @@ def instant(moment: datetime | None) -> str:
 
 def day(on: date | None, absent: str = "") -> str:
     """Return `2 Nov 2026`; `absent` for None."""
-    return absent if on is None else f"{on:%-d %b %Y}"
+    return day_words(on) or absent
 
 
 def _mapped(value: Any) -> Any:

@@ -113,7 +113,10 @@ def blocking_rows(items: OpenItems, *, most: int = _MOST_KINDS) -> tuple[ScreenR
 
 
 def _row(name: str, label: str, items: OpenItems) -> ScreenRow:
-    command = f"treasury status {items.month} {name}"
+    """Return the row of these items; BANK LINES counts only those of the month."""
+    command, month = f"treasury status {items.month} {name}", str(items.month)
+    earlier = sum(item.subject == "line" and item.month < month for item in items)
+    label = f"{label}, {earlier:,} earlier" if earlier else label
     return ScreenRow(name=name, label=label, items=items, command=command)
 
 
