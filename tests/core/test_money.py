@@ -60,6 +60,32 @@ def test_an_exponent_is_accepted_from_machines_and_not_from_people(value: str) -
     assert typed_amount(" -12.50 ") == Decimal("-12.50")
 
 
+@pytest.mark.parametrize(
+    ("typed", "amount"),
+    [
+        ("100,00", "100.00"), ("1.234,56", "1234.56"), ("1,234.56", "1234.56"),
+        ("1 234,56", "1234.56"), ("-1.234.567,5", "-1234567.5"), ("0,500", "0.5"),
+        ("1,234,567", "1234567"), ("0.123456", "0.123456"),
+    ],
+)  # fmt: skip
+def test_an_amount_is_read_as_people_of_any_country_type_it(typed: str, amount: str) -> None:
+    assert typed_amount(typed) == Decimal(amount)
+
+
+@pytest.mark.parametrize(
+    ("typed", "remedy"), [("1.234", "1234 or 1.2340"), ("-12,345", "-12345 or -12.3450")]
+)
+def test_an_amount_with_two_meanings_is_asked_about(typed: str, remedy: str) -> None:
+    with pytest.raises(InputError, match=f"has two meanings - write {remedy}"):
+        typed_amount(typed, name="balance")
+
+
+@pytest.mark.parametrize("typed", ["1,23,456.00", "12.34.56", "1,2.3", "1.23,45,6", "", "12 USD"])
+def test_digits_in_no_known_order_are_refused(typed: str) -> None:
+    with pytest.raises(InputError, match="is not a number"):
+        typed_amount(typed)
+
+
 @pytest.mark.parametrize("value", [1.5, True, None, b"1"])
 def test_a_float_is_refused(value: object) -> None:
     with pytest.raises(InputError, match="not an exact amount"):

@@ -33,6 +33,12 @@ _STORED: Final = Decimal(1).scaleb(-SCALE)
 _WIDE: Final = Context(prec=80, rounding=ROUND_HALF_UP)
 _PLAIN: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 
+_BLANKS: Final = re.compile(r"(?<=[0-9])[ \u00a0\u202f](?=[0-9])")
+"""A blank between digits, which separates thousands."""
+_COMMA_DECIMALS: Final = re.compile(r"[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0-9]+", re.ASCII)
+_POINT_DECIMALS: Final = re.compile(r"[+-]?([0-9]+|[0-9]{1,3}(,[0-9]{3})+)(\.[0-9]+)?", re.ASCII)
+_DOUBTFUL: Final = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}", re.ASCII)
+
 
 def exponent(currency: str) -> int:
     """Return the number of decimals of a currency or coin; 2 if it is unknown."""
@@ -79,13 +85,34 @@ def parse_amount(value: str | int | Decimal, *, name: str = "amount") -> Decimal
     return amount
 
 
-def typed_amount(value: str | int | Decimal, *, name: str = "amount") -> Decimal:
-    """Parse an amount typed by a person, as `parse_amount` but without exponents."""
+def written_amount(value: str | int | Decimal, *, name: str = "amount") -> Decimal:
+    """Parse an amount of a settings file, as `parse_amount` but without exponents."""
     if isinstance(value, str) and "e" in value.lower():
         raise InputError(
             f"{name}: {value.strip()[:40]!r} is not an amount", do="write it as 1234.56"
         )
     return parse_amount(value, name=name)
+
+
+def typed_amount(value: str | int | Decimal, *, name: str = "amount") -> Decimal:
+    """Parse an amount typed by a person: `1234.56`, `1,234.56`, `1.234,56` or `1 234,56`.
+
+    Raise InputError for other text, and for `1.234` and `1,234`, which may be a thousand or a
+    fraction.
+    """
+    if not isinstance(value, str):
+        return parse_amount(value, name=name)
+    digits = _BLANKS.sub("", value.strip())
+    if _DOUBTFUL.fullmatch(digits):
+        whole, fraction = (re.sub("[.,]", to, digits) for to in ("", "."))
+        raise InputError(
+            f"{name}: {value.strip()[:40]!r} has two meanings", do=f"write {whole} or {fraction}0"
+        )
+    if _COMMA_DECIMALS.fullmatch(digits):
+        digits = digits.replace(".", "").replace(",", ".")
+    elif _POINT_DECIMALS.fullmatch(digits):
+        digits = digits.replace(",", "")
+    return written_amount(digits, name=name)
 
 
 def quantize(amount: Decimal, currency: str, *, rounding: str = ROUND_HALF_UP) -> Decimal:

@@ -142,6 +142,11 @@ class BankReconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=
         return {"Books": self.accounts, "Outstanding": self.items, "Pairs": self.pairs}
 
     @property
+    def compares(self) -> bool:
+        """Whether the file names one of our bank accounts."""
+        return any(finding != NOT_COMPARED for finding in self.accounts.arrow["finding"].to_pylist())
+
+    @property
     def agrees(self) -> bool:
         """Whether the accounts in the file agree or are explained by outstanding items.
 

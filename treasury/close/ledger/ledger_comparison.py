@@ -94,6 +94,11 @@ class LedgerComparison(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
         return {"Ledger": self.lines}
 
     @property
+    def compares(self) -> bool:
+        """Whether the file names one of our accounts."""
+        return any(finding != NOT_COMPARED for finding in self.lines.arrow["finding"].to_pylist())
+
+    @property
     def agrees(self) -> bool:
         """Whether the ledger's file names an account, and all that it names agree with balances."""
         findings = set(self.lines.arrow["finding"].to_pylist()) - {NOT_COMPARED}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from decimal import Decimal
 from typing import Any, Final, Literal
 
 import msgspec
@@ -27,11 +28,8 @@ _SIGN: Final = r"(?P<sign>>=|<=|>|<|=)"
 _RANGE: Final = re.compile(r"(?P<low>\S.*?)\s*\.\.\s*(?P<high>\S.*)")
 _COMPARED: Final = re.compile(_SIGN + r"\s*(?P<bound>\S.*)")
 _AGE: Final = re.compile(r"(\d{1,5})\s*(?:d|days?)?")
-_BLANKS: Final = re.compile(r"[ \u00a0\u202f]")
 _CURRENCY: Final = re.compile(r"[A-Za-z]{3,5}\s+")
-_COMMA_CENTS: Final = re.compile(r"-?(\d+|\d{1,3}(\.\d{3})+),\d{1,2}")
-_POINT_CENTS: Final = re.compile(r"-?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?")
-_DOUBTFUL: Final = re.compile(r"\d{1,3}\.\d{3}")
+_SHOWN_THOUSANDS: Final = re.compile(r"-?\d{1,3}(,\d{3})+")
 
 _DAY_WORDS: Final = (
     r"\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{4}|\d{1,2}\.?\s+[A-Za-z]{3,9}\.?(?:\s+\d{4})?\b"
@@ -192,19 +190,9 @@ _SHOWN_AMOUNT: Final = re.compile(
 """An amount as displayed, with its currency or thousands separators."""
 
 
-def read_typed_amount(text: str) -> Any:
-    """Parse an amount as people type it: `1234.56`, `1,234.56`, `1.234,56` or `1 234,56`.
-
-    Raise InputError for other text, and for `1.234`, which may be a thousand or a fraction.
-    """
-    digits = _BLANKS.sub("", _CURRENCY.sub("", text.strip(), count=1))
-    if _DOUBTFUL.fullmatch(digits):
-        whole = digits.replace(".", "")
-        raise InputError(
-            f"{text.strip()[:40]!r} has two meanings", do=f"write {whole} or {digits}0"
-        )
-    if _COMMA_CENTS.fullmatch(digits):
-        digits = digits.replace(".", "").replace(",", ".")
-    elif _POINT_CENTS.fullmatch(digits):
+def read_typed_amount(text: str) -> Decimal:
+    """Parse an amount as it is typed or displayed; `EUR 4,000` is as the panel shows it."""
+    digits = _CURRENCY.sub("", text.strip(), count=1)
+    if _SHOWN_THOUSANDS.fullmatch(digits):
         digits = digits.replace(",", "")
     return abs(typed_amount(digits))
