@@ -190,7 +190,10 @@ def _balances(closing: Closing) -> ChecklistStep:
     ways = Counter(closing.balances.arrow["proved_by"].to_pylist())
     words = ", ".join(f"{number} by {way}" for way, number in sorted(ways.items()))
     words = words.replace("by nothing yet", "not proved").replace("by service says", "service says")
-    return _step(closing, "Balances", "balances", words or "none")
+    step = _step(closing, "Balances", "balances", words or "none")
+    # An account without statements blocks the first step; its balance is not proved here either.
+    is_known = step.blockers or step.carried or not ways["nothing yet"]
+    return step if is_known else msgspec.structs.replace(step, is_asked=False)
 
 
 def _rolled(closing: Closing) -> ChecklistStep:

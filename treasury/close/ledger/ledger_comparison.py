@@ -96,7 +96,8 @@ class LedgerComparison(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
     @property
     def compares(self) -> bool:
         """Whether the file names one of our accounts."""
-        return any(finding != NOT_COMPARED for finding in self.lines.arrow["finding"].to_pylist())
+        findings = set(self.lines.arrow["finding"].to_pylist())
+        return bool(findings - {NOT_COMPARED})
 
     @property
     def agrees(self) -> bool:
