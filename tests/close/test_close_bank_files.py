@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from signed import ANNA, BERT
 
+from treasury.cli import treasury
 from treasury.close.checklist import checklist
 from treasury.core.errors import ActionRefused, NothingStored
 from treasury.core.settings import FILE_NAME
@@ -218,3 +221,74 @@ def test_a_statement_with_another_balance_contradicts_confirmed_balances(
     other.write_text(camt().replace(CAMT, GERMAN), "utf-8")
     german.statements.add(other)
     assert german.open_items("2026-10").blocking
+
+
+POSTINGS = """\
+Datum;Konto;Soll;Haben;Währung;Buchungstext;Beleg
+01.10.2026;1200;1.000,00;;EUR;Saldovortrag;
+05.10.2026;1200;250,50;;EUR;Kunde Meier;R1
+20.10.2026;1200;;100,25;EUR;Miete;R2
+01.10.2026;1210;100,00;;EUR;Saldovortrag;
+06.10.2026;1210;;800,25;EUR;Immo KG;R3
+30.10.2026;1210;1.250,50;;EUR;Immo KG;R4
+31.10.2026;1210;;30,00;EUR;Zahlungslauf;R5
+"""
+MAPPING = f'[accounts]\n"bank {CAMT}" = "1200"\n"bank {GERMAN}" = "1210"\n'
+
+
+@pytest.mark.acceptance
+def test_two_people_close_two_bank_files_and_the_books_in_the_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, statement, postings = (tmp_path / name for name in ("desk", "october.xml", "books.csv"))
+    statement.write_text(camt(), "utf-8")
+    postings.write_text(POSTINGS, "cp1252")
+    lines = export(tmp_path / "umsaetze.csv")
+
+    def shell(*arguments: object, person: str = "anna", code: int = 0) -> str:
+        monkeypatch.setenv("TREASURY_USER", person)
+        words = ["-w", str(desk), *map(str, arguments)]
+        done = CliRunner().invoke(treasury, words)
+        assert done.exit_code == code, done.output
+        return " ".join(done.output.split())
+
+    files = ("--bank-file", statement, "--bank-file", lines)
+    company = ("--company", "Mill NV", "--environment", "sandbox")
+    began = shell("init", "--no-ask", *company, *files)
+    assert "next: run `treasury statements confirm" in began
+    settings = (desk / FILE_NAME).read_text("utf-8")
+    now = 'environment = "sandbox"\nnow = 2026-11-02T08:00:00Z'
+    (desk / FILE_NAME).write_text(settings.replace('environment = "sandbox"', now), "utf-8")
+    blocked = shell("close", "2026-10", "--books", postings)
+    assert "[-] Balances 1 not proved" in blocked
+    # The ledger's accounts are not mapped yet, so nothing is compared.
+    assert "[-] Ledger Books on 31 October 2026: 0 of 2 accounts compared" in blocked
+    assert "gives to no bank account: 1200 (EUR), 1210 (EUR)" in blocked
+    assert "2026-10 is not prepared: Statement not complete: 1" in blocked
+    assert f'"bank {GERMAN}"' in shell("export", "--month", "2026-10", "--mapping-template")
+    (desk / "accounts.toml").write_text(MAPPING, "utf-8")
+    hint = re.search(
+        r"treasury (statements confirm \S+ --date) (\S+) .* the same for ([0-9-]+)", blocked
+    )
+    assert hint is not None
+    command, *days = hint.groups()
+    for day, balance in zip(days, ("100,00", "550,25"), strict=True):
+        shell(*command.split(), day, "--balance", balance, "--source", "online banking")
+    books = shell("books", "2026-10")
+    assert "2 accounts compared, 0 to look at; 1 outstanding item" in books
+    assert f"EUR …{CAMT[-4:]}: agrees Balance per bank" in books
+    assert "R5 Zahlungslauf EUR -30.00" in books
+    prepared = shell("close", "2026-10")
+    assert "[x] Balances 1 by confirmed balances, 1 by statements" in prepared
+    assert "[x] Ledger Books on 31 October 2026: 2 accounts compared" in prepared
+    assert "prepared by anna, 2 Nov 09:00 CET; a second person signs" in prepared
+    refused = shell("close", "2026-10", "--sign", code=4)
+    assert "anna prepared 2026-10, and the preparer does not sign" in refused
+    signed = shell("close", "2026-10", "--sign", person="bert")
+    assert "[x] Lock closed by anna, reviewed by bert, 2 Nov 09:00 CET" in signed
+    pack = desk / "close" / "2026-10"
+    for how in ((), ("--with-workspace",)):
+        assert "is reproduced from its own inputs" in shell("verify", pack, *how)
+    month = shell("status", "2026-10")
+    assert "CLOSE closed, 4 open items did not block; balances proved, lines not rec" in month
+    assert "everything required is in order" in shell("doctor")

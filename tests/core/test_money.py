@@ -65,7 +65,7 @@ def test_an_exponent_is_accepted_from_machines_and_not_from_people(value: str) -
     [
         ("1234.56", "1234.56"), ("1,234.56", "1234.56"), ("1.234,56", "1234.56"),
         ("1 234,56", "1234.56"), ("1\u00a0234", "1234"), ("1\u202f234\u202f567", "1234567"),
-        ("1'234.5", "1234.5"), ("1,234", "1234"), ("1.234.567", "1234567"), ("0,5", "0.5"),
+        ("1'234.5", "1234.5"), ("1,234,567", "1234567"), ("1.234.567", "1234567"), ("0,5", "0.5"),
         ("0.123", "0.123"), ("1234.567", "1234.567"), ("10k", "10000"), ("2,5 K", "2500"),
         ("-1.234,56", "-1234.56"),
     ],
@@ -78,6 +78,7 @@ def test_an_amount_is_read_as_people_type_it(typed: str, amount: str) -> None:
     ("typed", "why"),
     [
         ("1.234", "has two meanings - write 1234 or 1.2340"),
+        ("-12,345", "has two meanings - write -12345 or -12.3450"),
         ("1.234k", "has two meanings"), ("k", "is not an amount"), ("1 2 3", "is not an amount"),
         ("12,34,567", "is not an amount"), ("1,234.567.890", "is not an amount"),
         ("10m", "is not an amount"), ("EUR 5", "is not an amount"), ("", "is not an amount"),

@@ -17,6 +17,7 @@ from treasury.core.errors import ActionRefused, InputError
 from treasury.journal import Actor
 from treasury.panels import ClosePanel
 from treasury.panels.frames.blocks import Frame, StepBlock
+from treasury.panels.steps.close_steps import STEPS
 from treasury.workspace import Workspace
 
 MONTH = "2026-10"
@@ -53,7 +54,7 @@ def confirms(panel: ClosePanel, step: StepBlock) -> Frame:
 def enabled(panel: ClosePanel) -> list[str]:
     block = panel.frame().checklist
     assert block is not None
-    return [button.name for button in block.buttons if button.enabled]
+    return [button.name for button in block.buttons if button.enabled and button.name in STEPS]
 
 
 def keys_of(panel: ClosePanel, kind: str) -> list[str]:
@@ -228,6 +229,11 @@ def test_a_month_goes_from_open_to_signed_and_is_reopened_by_two_people(
     assert attached.read_bytes() == b"answer of the bank"
     assert enabled(colleague) == ["reopen"]
     assert colleague.frame().fields == ()
+    verified = go(colleague, "verify")
+    assert "The pack of October 2026 is verified" in said(verified)
+    assert "from the pinned commit and the journal" in said(verified)
+    (pack / "report.html").write_text("another report", "utf-8")
+    assert "The pack of October 2026 differs" in said(go(colleague, "verify"))
 
     step = asks(colleague, "reopen", step_reason="the bank corrected its statement")
     assert "Reason: the bank corrected its statement. By jonas, claimed." in step.text
@@ -236,6 +242,33 @@ def test_a_month_goes_from_open_to_signed_and_is_reopened_by_two_people(
     assert reopened.body["text"] == step.text
     assert enabled(colleague) == ["prepare"]
     desk.journal.verify()
+
+
+@pytest.mark.acceptance
+def test_the_ledger_is_given_in_the_panel_until_the_month_is_prepared(
+    desk: Workspace, tmp_path: Path
+) -> None:
+    path = tmp_path / "ledger.csv"
+    path.write_text("account,currency,balance\nBE45539951876689,EUR,251686.06\n", "utf-8")
+    coded = base64.b64encode(path.read_bytes()).decode()
+    panel = desk.panels.close(MONTH)
+    assert "contains a path" in said(go(panel, "ledger", file="../ledger.csv", content=coded))
+    text = base64.b64encode(b"no balances").decode()
+    assert "Not kept" in said(go(panel, "ledger", file="ledger.csv", content=text))
+    assert not (desk.folder / "ledger").exists()
+    given = said(go(panel, "ledger", file="ledger.csv", content=coded))
+    assert "ledger.csv is kept for October 2026" in given
+    assert "Ledger on 31 October 2026: 1 of " in given
+    assert desk.periods.at_close(MONTH).ledger is not None
+    assert desk.journal.entries("period.") == []
+    carry_all(desk, MONTH)
+    confirms(panel, asks(panel, "prepare"))
+    block = panel.frame().checklist
+    assert block is not None
+    names = [button.name for button in block.buttons]
+    assert ("ledger" in names, "books" in names, "verify" in names) == (False, False, True)
+    with pytest.raises(ActionRefused, match="is prepared, with the ledger that it had then"):
+        desk.periods.keep_ledger(MONTH, ledger=path)
 
 
 @pytest.mark.acceptance

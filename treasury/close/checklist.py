@@ -142,11 +142,14 @@ def checklist(closing: Closing) -> Checklist:
     if not closing.are_services_used:
         sync = ChecklistStep(title="Sync", found=NOT_USED, is_asked=False)
     ledger = ChecklistStep(title="Ledger", found="not provided: nothing to compare", is_asked=False)
-    if closing.ledger is not None:
-        ledger = _step(closing, "Ledger", "ledger", closing.ledger.title)
-    if closing.books is not None:
-        titles = [given.title for given in (closing.ledger, closing.books) if given is not None]
-        ledger = _step(closing, "Ledger", "ledger", " · ".join(titles))
+    given = [file for file in (closing.ledger, closing.books) if file is not None]
+    if given:
+        ledger = _step(closing, "Ledger", "ledger", " · ".join(file.title for file in given))
+        # A file that names none of our accounts has compared nothing.
+        if not ledger.blockers and not any(file.compares for file in given):
+            notes = [note for file in given for note in file.notes]
+            found = " · ".join((ledger.found, *notes))
+            ledger = ChecklistStep(title="Ledger", found=found, is_asked=False)
     lock = ChecklistStep(title="Lock", found=signature_words(closing), is_asked=False)
     if closing.period is not None:
         stored = f"; {closing.stored_by}" if closing.stored_by else ""
@@ -187,7 +190,10 @@ def _balances(closing: Closing) -> ChecklistStep:
     ways = Counter(closing.balances.arrow["proved_by"].to_pylist())
     words = ", ".join(f"{number} by {way}" for way, number in sorted(ways.items()))
     words = words.replace("by nothing yet", "not proved").replace("by service says", "service says")
-    return _step(closing, "Balances", "balances", words or "none")
+    step = _step(closing, "Balances", "balances", words or "none")
+    # An account without statements blocks the first step; its balance is not proved here either.
+    is_known = step.blockers or step.carried or not ways["nothing yet"]
+    return step if is_known else msgspec.structs.replace(step, is_asked=False)
 
 
 def _rolled(closing: Closing) -> ChecklistStep:

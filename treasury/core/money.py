@@ -38,7 +38,7 @@ _WITH_POINT: Final = re.compile(
 _WITH_COMMA: Final = re.compile(
     r"[+-]?(?:[0-9]+|[0-9]{1,3}(?P<group>[ '.])[0-9]{3}(?:(?P=group)[0-9]{3})*)(?:,[0-9]+)?"
 )
-_DOUBTFUL: Final = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
+_DOUBTFUL: Final = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}")
 _PLAIN: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 
 
@@ -87,10 +87,20 @@ def parse_amount(value: str | int | Decimal, *, name: str = "amount") -> Decimal
     return amount
 
 
+def written_amount(value: str | int | Decimal, *, name: str = "amount") -> Decimal:
+    """Parse an amount of a settings file, as `parse_amount` but without exponents."""
+    if isinstance(value, str) and "e" in value.lower():
+        raise InputError(
+            f"{name}: {value.strip()[:40]!r} is not an amount", do="write it as 1234.56"
+        )
+    return parse_amount(value, name=name)
+
+
 def typed_amount(value: str | int | Decimal, *, name: str = "amount") -> Decimal:
     """Parse an amount as people type it: `1,234.56`, `1.234,56`, `1 234,56`, `1234.5` or `10k`.
 
-    Raise InputError for other text, and for `1.234`, which may be a thousand or a fraction.
+    Raise InputError for other text, and for `1.234` and `1,234`, which may be a thousand or a
+    fraction.
     """
     if not isinstance(value, str):
         return parse_amount(value, name=name)
@@ -99,9 +109,9 @@ def typed_amount(value: str | int | Decimal, *, name: str = "amount") -> Decimal
     thousands = digits[-1:] in {"k", "K"}
     digits = digits.removesuffix("k").removesuffix("K").rstrip()
     if _DOUBTFUL.fullmatch(digits):
+        whole, fraction = (re.sub("[.,]", to, digits) for to in ("", "."))
         raise InputError(
-            f"{name}: {typed[:40]!r} has two meanings",
-            do=f"write {digits.replace('.', '')} or {digits}0",
+            f"{name}: {typed[:40]!r} has two meanings", do=f"write {whole} or {fraction}0"
         )
     if _WITH_POINT.fullmatch(digits):
         plain = re.sub("[ ',]", "", digits)

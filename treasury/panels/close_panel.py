@@ -8,7 +8,9 @@ the journal's: the panel asks it before a step and shows the refusal.
 
 from __future__ import annotations
 
+import re
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import partial
@@ -60,6 +62,7 @@ _LONGEST_NOTE: Final = 160
 _TABLE_FILES: Final = ".csv,.txt"
 _LEDGER_FILES: Final = {"ledger": "Ledger balances…", "books": "Ledger postings…"}
 """For each file of the ledger: the button that takes it."""
+_COMMAND: Final = re.compile(r": treasury close \S+(?: --sign)?$")
 _GROUP: Final = "group_"
 """The beginning of the name of a button that shows the items of a blocker."""
 
@@ -157,15 +160,23 @@ class ClosePanel(NotingPanel):
         if checks is None or closing is None:
             return None
         kinds = {kind.label: name for name, kind in KINDS.items()}
+        proposed = Counter(
+            (item.kind, item.currency) for item in closing.items.blocking if item.proposed_by
+        )
         lines = []
         for check in checks.steps:
             blockers = []
             for blocker in check.blockers:
+                kind = kinds[blocker.label]
                 worth = f", {blocker.worth}" if blocker.worth else ""
-                label = f"{blocker.label}: {blocker.items:,}{worth}"
-                name = f"{_GROUP}{kinds[blocker.label]}_{blocker.currency}"
+                waiting = proposed[kind, blocker.currency]
+                carrying = f" ({waiting:,} proposed to be carried)" if waiting else ""
+                label = f"{blocker.label}: {blocker.items:,}{worth}{carrying}"
+                name = f"{_GROUP}{kind}_{blocker.currency}"
                 blockers.append(Button(name, label, "link", enabled=idle))
-            lines.append(CheckLine(check.title, check.state, check.found, tuple(blockers)))
+            # The steps are buttons here, so no command is named.
+            found = _COMMAND.sub("", check.found)
+            lines.append(CheckLine(check.title, check.state, found, tuple(blockers)))
         buttons, notes = [], []
         for name, step in self._steps.items():
             is_open = step.refusal is None

@@ -82,7 +82,7 @@ class NotingPanel(LookingPanel):
             return (InputField("file_number", "File", "Choose one", choices=self._choices),)
         if self.items is None or self.is_closed:
             return ()
-        hint = "For everyone who sees the item; proves nothing"
+        hint = "Seen by all; proves nothing"
         return (InputField("owner", "Owner", "A colleague"), InputField("remark", "Remark", hint))
 
     # Handlers of button presses.

@@ -99,14 +99,15 @@ def item_row(row: Mapping[str, Any]) -> ListRow:
     """Return the list row of an open item."""
     amount = "" if row["amount"] is None else format_amount(row["amount"], row["currency"] or "?")
     unit = row["clock"] if row["age"] == 1 else f"{row['clock']}s"
-    state = state_words(row["state"])
+    state, kind = state_words(row["state"]), KINDS[row["kind"]].label
+    is_said = state.casefold() == kind.casefold()
     return ListRow(
         label=f"{state}, {row['name']}, {amount}",
         cells=(
-            (
+            cell(
                 Text(row["name"] or "no reference", "strong"),
                 Text(state, "warn" if row["blocking"] else "plain"),
-                Text(KINDS[row["kind"]].label, "quiet"),
+                None if is_said else Text(kind, "quiet"),
             ),
             cell(Text(amount), row["counted_in"] and Text("counted with its line", "quiet")),
             cell(

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from treasury.core.errors import InputError
-from treasury.core.money import is_exact_in, typed_amount
+from treasury.core.money import is_exact_in, written_amount
 from treasury.core.toml_text import at_key
 
 _REPORTING: Final = "EUR"
@@ -71,7 +71,7 @@ def with_coin_amounts(coins: Any) -> None:
         for name in ("quantity", "carrying_amount"):
             if isinstance(opening, dict) and name in opening:
                 key = f"coins.openings[{place}].{name}"
-                opening[name] = typed_amount(opening[name], name=key)
+                opening[name] = written_amount(opening[name], name=key)
 
 
 def check_coins(coins: CoinPolicy | None, text: str) -> None:

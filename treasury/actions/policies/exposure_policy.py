@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from treasury.core.errors import InputError
-from treasury.core.money import EXPONENTS, typed_amount
+from treasury.core.money import EXPONENTS, written_amount
 from treasury.core.text import clean, nearest
 from treasury.core.toml_text import at_key
 
@@ -54,7 +54,7 @@ def _limit(value: Any, name: str) -> Decimal:
         raise InputError(
             f"{name}: {value} is a float in TOML", do=f'write it in quotes: {key} = "{value}"'
         )
-    amount = typed_amount(value, name=name)
+    amount = written_amount(value, name=name)
     if amount < 0:
         raise InputError(
             f"{name}: a limit of {amount} is below zero", do="give the largest amount allowed"

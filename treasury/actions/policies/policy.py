@@ -44,7 +44,7 @@ from treasury.actions.policies.exposure_policy import ExposurePolicy, with_expos
 from treasury.core.decoding import convert
 from treasury.core.errors import ActionRefused, InputError, SettingsError
 from treasury.core.files.regular_files import read_settings
-from treasury.core.money import format_amount, total, typed_amount
+from treasury.core.money import format_amount, total, written_amount
 from treasury.core.settings import require_https
 from treasury.core.text import clean, is_it, one_of
 from treasury.core.toml_text import at_key, parse_toml, problem_place
@@ -389,7 +389,7 @@ def _read_limits(limits: Any, text: str, *keys: str | int) -> None:
     """Replace the amounts of a table by exact Decimals; raise InputError naming the line."""
     for key, value in limits.items() if isinstance(limits, dict) else ():
         with at_key(text, *keys, key) as name:
-            amount = typed_amount(value, name=name)
+            amount = written_amount(value, name=name)
             if amount < 0:
                 raise InputError(
                     f"{name}: {amount} is below zero", do="give the largest amount allowed"

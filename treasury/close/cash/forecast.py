@@ -11,7 +11,7 @@ from typing import Any, Final
 from treasury.close.cash.known_flows import Flow, FlowClock
 from treasury.close.cash.position import OWN_BANKS, OWN_WALLETS, PROVIDER
 from treasury.core.identifiers import plain_account
-from treasury.core.money import CURRENCIES, total, typed_amount
+from treasury.core.money import CURRENCIES, total, written_amount
 from treasury.core.settings import BankAccount
 from treasury.core.tables.column_types import BOOL, DATE, INTEGER, TEXT
 from treasury.core.tables.schemas import amount_in, grouped_schema
@@ -114,7 +114,7 @@ def floors(
             continue
         alone = [row for row in banks if row["currency"] == account.currency]
         own = next((row for row in alone if row["account"] == number), None)
-        floor = typed_amount(account.floor, name="floor")
+        floor = written_amount(account.floor, name="floor")
         own_flows = [
             flow
             for flow in counted

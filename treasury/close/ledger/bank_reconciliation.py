@@ -154,6 +154,13 @@ class BankReconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=
         return {"Books": self.accounts, "Outstanding": self.items, "Pairs": self.pairs}
 
     @property
+    def compares(self) -> bool:
+        """Whether the file names one of our bank accounts."""
+        return any(
+            finding != NOT_COMPARED for finding in self.accounts.arrow["finding"].to_pylist()
+        )
+
+    @property
     def agrees(self) -> bool:
         """Whether the accounts in the file agree or are explained by outstanding items.
 
@@ -182,8 +189,8 @@ class BankReconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=
 
     def _statement(self, row: _Row) -> str:
         """Return the statement of an account as lines of text."""
-        name = clean(row["name"]) or short_account(row["account"])
-        head = f"{name}, {row['currency']} {short_account(row['account'])}: {row['finding']}"
+        name = f"{clean(row['name'])}, " if row["name"] else ""
+        head = f"{name}{row['currency']} {short_account(row['account'])}: {row['finding']}"
         if row["postings"] is None:
             return head
         own = [

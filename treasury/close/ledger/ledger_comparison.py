@@ -97,6 +97,12 @@ class LedgerComparison(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
         return {"Ledger": self.lines}
 
     @property
+    def compares(self) -> bool:
+        """Whether the file names one of our accounts."""
+        findings = set(self.lines.arrow["finding"].to_pylist())
+        return bool(findings - {NOT_COMPARED})
+
+    @property
     def agrees(self) -> bool:
         """Whether the ledger's file names an account, and all that it names agree with balances."""
         findings = compared_findings(self.lines.arrow.to_pylist())

@@ -18,7 +18,7 @@ from treasury.core.errors import InputError, SettingsError
 from treasury.core.files.regular_files import read_settings
 from treasury.core.files.secret_places import PLACES, is_place
 from treasury.core.identifiers import is_iban, plain_account
-from treasury.core.money import typed_amount
+from treasury.core.money import written_amount
 from treasury.core.settings.addresses import holds_secret, in_the_clear, is_loopback
 from treasury.core.settings.notice_terms import NoticeTerms
 from treasury.core.settings.secret_routes import ROUTES, values_at
@@ -249,7 +249,7 @@ def _account_problems(accounts: tuple[BankAccount, ...]) -> Iterator[tuple[str, 
             yield f"{where} has no statement_days", remedy
         if account.floor:
             try:
-                typed_amount(account.floor)
+                written_amount(account.floor)
             except InputError:
                 yield f"{where} has the floor {account.floor!r:.30}", 'write it as "50000.00"'
         declared.add((number, account.currency))

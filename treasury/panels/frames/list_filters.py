@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from decimal import Decimal
 from typing import Any, Final, Literal
 
 import msgspec
@@ -28,6 +29,7 @@ _RANGE: Final = re.compile(r"(?P<low>\S.*?)\s*\.\.\s*(?P<high>\S.*)")
 _COMPARED: Final = re.compile(_SIGN + r"\s*(?P<bound>\S.*)")
 _AGE: Final = re.compile(r"(\d{1,5})\s*(?:d|days?)?")
 _CURRENCY: Final = re.compile(r"[A-Za-z]{3,5}\s+")
+_SHOWN_THOUSANDS: Final = re.compile(r"-?\d{1,3}(,\d{3})+")
 
 _DAY_WORDS: Final = (
     r"\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{4}|\d{1,2}\.?\s+[A-Za-z]{3,9}\.?(?:\s+\d{4})?\b"
@@ -93,7 +95,7 @@ class ListFilter(msgspec.Struct, frozen=True, kw_only=True):
         if self.kind == "day":
             return parse_day(text, today)
         if self.kind == "amount":
-            return typed_amount(_CURRENCY.sub("", text.strip(), count=1)).copy_abs()
+            return read_typed_amount(text)
         age = _AGE.fullmatch(text.strip())
         if age is None:
             raise InputError(f"{text[:40]!r} is not a number of days", do="write 5, >5 or 5..10")
@@ -186,3 +188,11 @@ _SHOWN_AMOUNT: Final = re.compile(
     r"[A-Za-z]{3,5} -?[0-9][0-9,]*(?:\.[0-9]*)?|-?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?", re.ASCII
 )
 """An amount as displayed, with its currency or thousands separators."""
+
+
+def read_typed_amount(text: str) -> Decimal:
+    """Parse an amount as it is typed or displayed; `EUR 4,000` is as the panel shows it."""
+    digits = _CURRENCY.sub("", text.strip(), count=1)
+    if _SHOWN_THOUSANDS.fullmatch(digits):
+        digits = digits.replace(",", "")
+    return abs(typed_amount(digits))

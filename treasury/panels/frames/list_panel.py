@@ -254,7 +254,7 @@ class ListPanel(Panel):
         text = f"{page.text} · {away:,} chosen on other pages" if away else page.text
         has_more = (page.number + 1) * page.size < page.matching
         is_open = self._work is None and self._pending is None and not self._form
-        choose = self.listing().several and page.matching > len(page.rows) and is_open
+        choose = self.listing().several and page.matching > 1 and is_open
         return Pager(
             text,
             back=page.number > 0,

@@ -125,8 +125,12 @@ def verdict_words(closing: Closing) -> str:
     items = closing.items
     exception = exception_words(items)
     if closing.period is not None:
-        carried = f", {count(len(items), 'open item')} carried" if len(items) else ""
-        return f"closed{carried}{f'; {exception}' if exception else ''}"
+        carried = sum(item.is_accepted for item in items)
+        parts = [f"{count(carried, 'open item')} carried"] if carried else []
+        if len(items) > carried:
+            more = f"{len(items) - carried:,} more" if carried else count(len(items), "open item")
+            parts.append(f"{more} did not block")
+        return f"{', '.join(('closed', *parts))}{f'; {exception}' if exception else ''}"
     if not items.blocking:
         verdict = ": ".join(filter(None, ("ready to close", exception)))
     else:
