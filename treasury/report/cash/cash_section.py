@@ -23,7 +23,7 @@ _Row = Mapping[str, Any]
 def funds_section(cash: Cash, month: Month, *, unread: str = "") -> Section:
     """Return the totals of a month's end per currency, and the lowest balance of each forecast.
 
-    `unread` says that the services were never read.
+    `unread` is a sentence for services that were never read.
     """
     grids = filled(
         make_grid(
