@@ -116,7 +116,7 @@ def to_pay(rows: pa.Table) -> str:
     parts = [format_amount(sums[currency], currency) for currency in sorted(sums)]
     unstated = sum(amount is None for _, amount in amounts)
     parts += [f"{unstated} without a recorded amount"] if unstated else []
-    return f"in all to pay now: {' · '.join(parts) or 'none'}"
+    return f"in all to pay now: {' · '.join(parts)}" if parts else "none of these is to be paid now"
 
 
 def remarks_by_request(remarks: pa.Table | None) -> dict[str, dict[str, Any]]:

@@ -127,7 +127,10 @@ def _candidates(
                 some = Collective(is_posting, whole, partial[key][whole.amount])
                 words = f"only some of the {count(len(members), noun)} of {day(key[0])}"
                 yield _Candidate(some, f"{words} add up to it: not decided", is_open=True)
-            elif found is not None and not any(_contradict(namings, found)):
+            elif found is not None and not any(
+                namings.contradict(*((whole, part) if is_posting else (part, whole)))
+                for part in found.parts
+            ):
                 words = f"{count(len(found.parts), noun)} of {day(key[0])} add up to it"
                 is_open = not found.reference and key in unclear
                 yield _Candidate(found, f"{words}, and may belong elsewhere", is_open)
@@ -157,13 +160,6 @@ def _partial_sums(
                 amount = total(part.amount for part in parts)
                 sums[amount] |= {part.number: part for part in parts}
     return {amount: tuple(parts.values()) for amount, parts in sums.items()}
-
-
-def _contradict(namings: Namings, found: Collective) -> Iterator[bool]:
-    """Yield for each part whether its references speak against the sum."""
-    for part in found.parts:
-        pair = (found.whole, part) if found.is_posting else (part, found.whole)
-        yield namings.contradict(*pair)
 
 
 def _day_of(movement: LedgerMovement) -> _Day:

@@ -534,7 +534,7 @@ class Table(NearestNames):
         codes: list[object] = []
         for each in values:
             code = code_meant(name, each, present, declared) if isinstance(each, str) else each
-            if each and not code:
+            if isinstance(each, str) and each and not code:
                 near = nearest_code(each, {*present, *(declared or {})})
                 hint = query_checks.value_hint(name, each, near, self.columns)
                 raise TableError(

@@ -134,7 +134,7 @@ def verdict_words(closing: Closing) -> str:
     if not items.blocking:
         verdict = ": ".join(filter(None, ("ready to close", exception)))
     else:
-        parts = (blocked_words(items), exception, waiting_words(items))
+        parts = [blocked_words(items), exception, waiting_words(items)]
         verdict = "; ".join(part for part in parts if part)
     if closing.r.month.last >= _today(closing):
         return f"runs until {day(closing.r.month.last)}; {verdict}"

@@ -91,7 +91,7 @@ def attachment_table(entries: Iterable[Entry]) -> pa.Table:
 
 @reads_entries
 def waiting_removals(entries: Iterable[Entry]) -> list[dict[str, Any]]:
-    """Return the files whose removal waits for a second person, each with its first attachment.
+    """Return the files with a removal that waits for a second person, by their first attachment.
 
     The columns are those of ATTACHMENTS and `proposed_at`.
     """
