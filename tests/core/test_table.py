@@ -199,10 +199,8 @@ def test_an_operation_outside_arrow_decimals_raises() -> None:
     ):
         with pytest.raises((TypeError, ValueError)):
             ask()
-    coins = Table(lines("1.5").arrow).df["amount"]
-    for factor in (2, Decimal("0.5")):
-        with pytest.raises(ValueError, match="precision"):
-            coins * factor
+    with pytest.raises(ValueError, match="precision"):
+        Table(lines("1.5").arrow).df["amount"] * 2
 
 
 def test_an_operation_that_loses_exactness_names_an_exact_remedy() -> None:
@@ -212,6 +210,19 @@ def test_an_operation_that_loses_exactness_names_an_exact_remedy() -> None:
     assert (amounts * 0.5).dtype == "double[pyarrow]"
     assert (amounts * Decimal("0.5")).tolist() == [Decimal("50.05"), Decimal(20)]
     assert (amounts * 2).tolist() == [Decimal("200.20"), Decimal(80)]
+
+
+def test_columns_of_coins_are_subtracted_and_multiplied_exactly() -> None:
+    old, new = (Table(lines(*amounts).arrow).df for amounts in (("1.5", "3"), ("4", "9.1")))
+    both = old.merge(new, on="entry_id", suffixes=("_old", "_new"))
+    difference = both["amount_new"] - both["amount_old"]
+    assert difference.tolist() == [Decimal("2.5"), Decimal("6.1")]
+    assert (difference - both["amount_old"]).tolist() == [Decimal(1), Decimal("3.1")]
+    assert (old["amount"] * Decimal("0.5")).sum() == Decimal("2.25")
+    assert (old["amount"] * Decimal(2)).sum() == Decimal(9)
+    large = Table(lines("12345678901234567890").arrow).df
+    assert large["amount"].sum() == Decimal(12345678901234567890)
+    assert pd.concat([old, large])["amount"].sum() == Decimal("12345678901234567894.5")
 
 
 def test_a_running_balance_is_exact_in_polars() -> None:

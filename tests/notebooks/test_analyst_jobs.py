@@ -57,7 +57,7 @@ def test_a_chart_of_the_fee_trend(t: Workspace) -> None:
 
 def test_wires_that_wait_for_days_as_frame_and_workbook(t: Workspace, tmp_path: Path) -> None:
     late = t.awaiting_funds().where("overdue >= 3")
-    assert late.df["send"].sum() > 0
+    assert late.df["amount"].sum() > 0
     assert late.to_excel(tmp_path / "late.xlsx").is_file()
 
 
@@ -189,10 +189,18 @@ def test_a_query_joins_the_answers_of_a_month_to_stored_tables(t: Workspace) -> 
     lines = t.sql("SELECT count(*) AS n FROM bank_lines WHERE direction = 'in'", month="2026-10")
     assert lines.df["n"][0] == len(t.reconcile("2026-10").lines.where(direction="in"))
     both = t.sql(
-        "SELECT a.reference FROM awaiting_funds a JOIN ramp_requests q ON a.request = q.id"
+        "SELECT a.reference FROM awaiting_funds a JOIN ramp_requests q ON a.request_id = q.id"
     )
     assert len(both) == len(t.awaiting_funds())
     assert len(t.sql("SELECT * FROM wallet_balances")) > 0
+
+
+def test_the_balances_of_a_result_are_those_of_the_query(t: Workspace) -> None:
+    balances = t.reconcile("2026-10").balances
+    queried = t.sql("SELECT * FROM balances", month="2026-10")
+    assert balances.columns == queried.columns
+    assert balances.df["closing"].tolist() == queried.df["closing"].tolist()
+    assert balances.where(kind="bank").df["closing"].sum() > 0
 
 
 def test_two_sums_are_subtracted_exactly(t: Workspace) -> None:
@@ -219,7 +227,7 @@ def test_a_filter_for_a_value_that_is_no_code_is_an_error(t: Workspace) -> None:
         lines.where(direction=["in", "incoming"])
     with pytest.raises(TableError, match="no value 'sugested'; is it suggested"):
         t.open_items("2026-10").table.where(kind="sugested")
-    with pytest.raises(TableError, match="kind has no value 'suggested' - this table has off_ramp"):
+    with pytest.raises(TableError, match="kind has no value 'suggested'; is it outcome='suggested'"):
         lines.where(kind="suggested")
     # A code that no row has selects no row.
     returned = lines.where(outcome="matched").where(outcome="returned")

@@ -27,6 +27,7 @@ from treasury.core.money import difference, total
 from treasury.core.tables.column_texts import wide
 from treasury.core.tables.column_types import BOOL, INTEGER, TEXT
 from treasury.core.tables.schemas import amount_in, grouped_schema
+from treasury.core.tables.table import Table
 from treasury.matching.engine.pipeline import needed
 from treasury.month.items.item_facts import needing_a_person
 from treasury.month.kept_run import kept_run
@@ -94,6 +95,12 @@ def month_balances(r: Reconciliation, zone: ZoneInfo) -> pa.Table:
     balances = _month_balances(r, zone)
     _WORKED_OUT[:] = [(r, (records, zone), balances)]
     return balances
+
+
+def balances_table(r: Reconciliation) -> Table:
+    """Return every balance of the month as a table for analysts."""
+    zone = r.zone or ZoneInfo("UTC")
+    return Table(month_balances(r, zone), zone=zone, title="Balances")
 
 
 def _month_balances(r: Reconciliation, zone: ZoneInfo) -> pa.Table:

@@ -176,8 +176,9 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
     `lines`: the month's booked bank lines of all accounts with their outcome; sums of
     `signed_amount` count own transfers too, so group them by `statement_account`.
     `awaiting_funds`: requests that wait for their funds, with state and next step.
-    `virtual_accounts`: proved credits per virtual account, or NOT PROVABLE. `matches`: the outcomes
-    of all stored lines, or of some of them if `is_partial`.
+    `virtual_accounts`: proved credits per virtual account, or NOT PROVABLE. `balances`: opening,
+    movements and closing of each account and wallet. `matches`: the outcomes of all stored lines,
+    or of some of them if `is_partial`.
     """
 
     printed: ClassVar[Sequence[str]] = ("lines", "differences")
@@ -240,15 +241,25 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
     """Whether `matches` leaves out records that closed months settled or that stay on Spark."""
     matches_on_spark: SparkMatches | None = None
     """The matches of all records, if Spark computed them."""
+    balances_of: Callable[[Reconciliation], Table] | None = None
+    """Computes `balances` on demand; the workspace sets it."""
 
     def sql(self, step: str) -> str:
         """Return the full SQL of one step ("month_lines", "funding", …), to read or to run."""
         return step_sql(step)
 
     def has_tables_of(self, other: Reconciliation) -> bool:
-        """Return whether both answers have the same objects; time and basis may differ."""
-        fields = (name for name in self.__struct_fields__ if name not in ("as_of", "basis"))
+        """Return whether both answers have the same objects; their time and basis may differ."""
+        others = ("as_of", "basis", "balances_of")
+        fields = (name for name in self.__struct_fields__ if name not in others)
         return all(getattr(self, name) is getattr(other, name) for name in fields)
+
+    @property
+    def balances(self) -> Table:
+        """Each account's opening, movements, closing and proof; also the view `balances` of SQL."""
+        if self.balances_of is None:
+            raise NothingStored("this answer has no balances", do="use t.reconcile(MONTH).balances")
+        return self.balances_of(self)
 
     def counts(self) -> dict[str, int]:
         """Return the month's number of lines by outcome; classed lines are `other_business`."""

@@ -180,6 +180,9 @@ class WorkspaceMonths(WorkspacePayments):
         --------
         >>> t.reconcile("2026-10").lines
         """
+        from msgspec.structs import replace
+
+        from treasury.close.balances import balances_table
         from treasury.journal.decision_history import MATCH, decision_table, standing
         from treasury.journal.decision_log import read_decided
         from treasury.journal.period_history import closed_periods
@@ -203,7 +206,8 @@ class WorkspaceMonths(WorkspacePayments):
         periods = closed_periods(decided.entries)
         is_closed = str(period) in periods
         if is_closed and not is_on_spark:
-            return self.periods.month(period).r
+            closing = self.periods.month(period)
+            return replace(closing.r, balances_of=lambda _: closing.balances)
         if is_closed:
             from treasury.close.period_pins import basis_of
 
@@ -217,15 +221,16 @@ class WorkspaceMonths(WorkspacePayments):
             question, remarks = self.question(period), remark_table(decided)
             basis = Basis(snapshot, question, verdicts, remarks, closed)
         if not is_on_spark:
-            return worked_out(basis).answer
+            return replace(worked_out(basis).answer, balances_of=balances_table)
         from treasury.month.spark.spark_lake import LakeOnCluster
         from treasury.month.spark.spark_month import month_on_spark
 
         folder = self.folder / "spark"
         lake = LakeOnCluster(self.lake.folder, None if settings is None else settings.lake)
-        return month_on_spark(
+        answer = month_on_spark(
             basis, engine=engine, into=into, folder=folder, token=token, lake=lake
         )
+        return replace(answer, balances_of=balances_table)
 
     def status(self, month: str | Month | None = None) -> Status:
         """Return the first screen: what is open now or, with a month, the state of that month.

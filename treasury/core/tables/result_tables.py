@@ -100,10 +100,12 @@ class Tables(NearestNames):
 
     def _no_table(self) -> TableError:
         """Return the error for an operation that only a single table has."""
+        # A property is not read, because it may be expensive.
+        fields = self.__struct_fields__
         names = [
             name
             for name in _table_names(cast("Any", type(self)))
-            if getattr(self, name) is not None
+            if name not in fields or getattr(self, name) is not None
         ]
         return TableError(
             f"{type(self).__name__} is not a table", do=f"use .df, or .{', .'.join(names)}"

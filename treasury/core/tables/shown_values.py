@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from treasury.core.errors import TableError
 from treasury.core.tables.column_texts import value_text
-from treasury.core.tables.column_types import FIAT
+from treasury.core.tables.column_types import AMOUNT, FIAT
 from treasury.core.tables.schemas import fiat_columns
 from treasury.core.wording import LINE_DIRECTIONS, SHOWN_CODES, SHOWN_NAMES
 
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 _RAMP_TYPES: Final = {
     "ON_RAMP": "on_ramp", "on-ramp": "on_ramp", "OFF_RAMP": "off_ramp", "off-ramp": "off_ramp",
 }  # fmt: skip
+_COINS_IN_PANDAS: Final = pa.decimal128(36, 18)
+"""The type of coin amounts in a DataFrame.
+
+Each difference or sum of two columns needs one more digit, and Arrow has 38 at most.
+"""
 _FIAT_LIMIT: Final = Decimal(10) ** (FIAT.precision - FIAT.scale)
 _OF_LINES: Final = frozenset({"entry_id", "from_outcome"})
 _OF_REQUESTS: Final = frozenset({"request_id", "request", "pair", "fiat_gross"})
@@ -127,6 +132,13 @@ def in_zone(table: pa.Table, zone: ZoneInfo | None) -> pa.Table:
     return table.cast(pa.schema(fields))
 
 
+def _fits(amounts: pa.ChunkedArray, kind: pa.DataType) -> bool:
+    """Return whether all amounts have no more digits than a decimal type."""
+    limit = pa.scalar(Decimal(10) ** (kind.precision - kind.scale))
+    largest = pc.max(pc.abs(amounts))
+    return not largest.is_valid or pc.less(largest, limit).as_py() is True
+
+
 def exact_frame(table: pa.Table, *, floats: bool = False) -> pd.DataFrame:
     """Return a DataFrame with exact decimals, dates as `datetime64`, and nullable integers.
 
@@ -141,6 +153,8 @@ def exact_frame(table: pa.Table, *, floats: bool = False) -> pd.DataFrame:
             kind = pa.timestamp("s")
         elif floats and pa.types.is_decimal(kind):
             kind = pa.float64()
+        elif kind == AMOUNT and _fits(table[field.name], _COINS_IN_PANDAS):
+            kind = _COINS_IN_PANDAS
         fields.append(pa.field(field.name, kind))
     nullable = {
         pa.int32(): pd.Int32Dtype(),
