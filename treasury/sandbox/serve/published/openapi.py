@@ -1,8 +1,8 @@
 """OpenAPI 3.1 documents of both services, generated from the route tables.
 
 Operations, with parameters, bodies, answers and statuses, come from the routes and the body types;
-enums, formats and examples come from `openapi_fields.json`. There is one document for each service, and
-one for both with the token address.
+enums, formats and examples come from `openapi_fields.json`. There is one document for each service,
+and one for both with the token address.
 """
 
 from __future__ import annotations
