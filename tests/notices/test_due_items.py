@@ -19,7 +19,7 @@ from treasury.core.settings import FILE_NAME
 from treasury.month.items import OpenItem, OpenItems
 from treasury.workspace import Workspace
 from treasury.workspace.notices import due_items
-from treasury.workspace.notices.masking import masked
+from treasury.workspace.notices.due_items import masked
 
 NOW = datetime(2026, 11, 12, 9, tzinfo=UTC)
 NOVEMBER, OCTOBER = Month(2026, 11), Month(2026, 10)

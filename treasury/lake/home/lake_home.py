@@ -7,31 +7,87 @@ commit. An interrupted push leaves files that no head names; a cleanup of the ho
 from __future__ import annotations
 
 import getpass
+import hashlib
 import socket
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 
 from treasury.core import errors
+from treasury.core.errors import StorageError
 from treasury.core.files.regular_files import regular_bytes
 from treasury.lake.commits import LastCommit
 from treasury.lake.home import heads
-from treasury.lake.home.head_signing import (
-    HeadSignatures,
-    NoSignatures,
-    head_problem,
-    require_signed,
-    signed_head,
-)
+from treasury.lake.home.heads import HomeHead
 from treasury.lake.home.object_place import ObjectPlace
 from treasury.lake.store import disk, storage_form
 from treasury.lake.store.file_digests import digest_of
 from treasury.lake.store.sealed import read_sealed, seal, unseal, write_sealed
+
+
+class HeadSignatures(Protocol):
+    """The protocol for signing heads and checking their signatures.
+
+    Signatures are needed because people outside the team may be able to write to the home. The lake
+    reads neither the policy nor keys: a workspace passes an object that uses the policy's public
+    keys and the key of this desk's user.
+    """
+
+    def sign(self, digest: str) -> tuple[str, str]:
+        """Return this desk's public key and its signature of a digest; both empty without a key.
+
+        Raise StorageError if heads must be signed and this desk cannot sign.
+        """
+
+    def problem(self, key: str, signature: str, digest: str) -> str:
+        """Return why a signature is not accepted; empty if it is accepted or none is required."""
+
+
+class NoSignatures:
+    """Signatures for a home that does not require them."""
+
+    def sign(self, _digest: str) -> tuple[str, str]:
+        """Return no signature."""
+        return "", ""
+
+    def problem(self, _key: str, _signature: str, _digest: str) -> str:
+        """Return no problem: any head is accepted."""
+        return ""
+
+
+def signed_head(head: HomeHead, signatures: HeadSignatures) -> HomeHead:
+    """Return the head (a shared commit's description) with this desk's signature."""
+    key, signature = signatures.sign(_digest(head))
+    return msgspec.structs.replace(head, public_key=key, signature=signature)
+
+
+def head_problem(head: HomeHead, signatures: HeadSignatures) -> str:
+    """Return why a head is not accepted; empty if it is."""
+    return signatures.problem(head.public_key, head.signature, _digest(head))
+
+
+def require_signed(head: HomeHead, address: str, signatures: HeadSignatures) -> None:
+    """Raise StorageError for a head that the policy does not accept."""
+    problem = head_problem(head, signatures)
+    if problem:
+        raise StorageError(
+            f"head {head.number} in the lake's home {address}, in the name of {head.by},"
+            f" {problem}; it was not used",
+            do="ask who wrote it; if one of your desks did before heads were signed, run "
+            "`treasury lake push` there",
+        )
+
+
+def _digest(head: HomeHead) -> str:
+    """Return the SHA-256 of a head without its public key and signature."""
+    unsigned = msgspec.structs.replace(head, public_key="", signature="")
+    return hashlib.sha256(msgspec.json.encode(unsigned, order="sorted")).hexdigest()
+
 
 AT_ONCE: Final = 8
 """Number of objects read or written in parallel."""
