@@ -143,7 +143,17 @@ $ treasury items files                                # numbers, sizes, hashes
 $ treasury items save 57 copy.pdf
 ```
 
-All three belong to an open item of any kind, to an account (`account:` and its number or name), or
+In the practice company nobody has named an owner or proposed an action yet. Two lines in Python do:
+
+```python
+t.items.assign("PAY-2026-005358", "PAY-2026-005340", owner="ines")
+t.actions.propose("ramp_request.approve", request_id="PAY-2026-005416")
+```
+
+Then `t.open_items().select(owner="ines")` lists two items, and `t.actions.list()` one action.
+
+Owners, remarks and files belong to an open item of any kind, to an account (`account:` and its
+number or name), or
 to a step of a month's checklist (`step:` and its title). In Python they are `t.items.assign`,
 `remark`, `attach`, `files` and `file_content`. None of them is evidence or changes an item, with
 one exception: a remark that explains an unknown field settles that item.

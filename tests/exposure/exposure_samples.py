@@ -17,6 +17,7 @@ from treasury.close.valuation.exposure.request_spans import request_spans
 from treasury.core.calendar import Month
 from treasury.matching.reference_matching import Matches
 from treasury.matching.rules import Rules
+from treasury.month.funding import FUNDING
 from treasury.month.reconciliation import Reconciliation
 from treasury.rates import ReferenceRates
 
@@ -198,9 +199,10 @@ def answer(
     nothing = pa.table({})
     rows = [account()] if statements is None else list(statements)
     tables = dict.fromkeys(
-        ("lines", "earlier_lines", "awaiting_funds", "in_transit", "fee_requests", "fee_accruals",
-         "fee_totals"), nothing,
-    )  # fmt: skip
+        ("lines", "earlier_lines", "in_transit", "fee_requests", "fee_accruals", "fee_totals"),
+        nothing,
+    )
+    tables["awaiting_funds"] = FUNDING.empty_table()
     return Reconciliation(
         month=OCTOBER, company=company, environment="sandbox", as_of=known_at, known_at=known_at,
         statements=pa.Table.from_pylist(rows, schema=STATEMENTS),

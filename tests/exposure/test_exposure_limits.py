@@ -52,7 +52,7 @@ def test_limits_are_read_exactly() -> None:
         ("total = inf", "line 2: exposure.total: Infinity is not a limit - delete the line"),
         ("total = nan", "line 2: exposure.total: NaN is not a limit"),
         ("total = true", "line 2: exposure.total: bool is not an exact amount"),
-        ('total = "lots"', "line 2: exposure.total: 'lots' is not an amount"),
+        ('total = "lots"', "line 2: exposure.total: 'lots' is not a number"),
         ('total = "1e9"', "line 2: exposure.total: '1e9' is not an amount - write it as 1234.56"),
         ("total = -1", "line 2: exposure.total: a limit of -1 is below zero"),
         ('total = "100000000000000000000000"', "exposure.total: .* has more than 20 digits"),

@@ -170,7 +170,7 @@ def _unfitting_credits(
 ) -> list[Pending]:
     """Return the person-assigned credits that contradict the proof of other credits.
 
-    If all of them together leave every other credit proved, none is returned. Otherwise they are
+    If every other credit is proved with all of these, none is returned. Otherwise they are
     tried one by one: a credit fits if all others are proved with it, or else if it makes none of
     the others less certain.
     """

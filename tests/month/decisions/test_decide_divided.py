@@ -124,7 +124,7 @@ def test_the_confirmed_sentence_names_each_share(desk: Workspace, line: str) -> 
 
 def test_a_share_finer_than_a_cent_is_refused(desk: Workspace, line: str) -> None:
     with pytest.raises(InputError, match="more decimals than EUR allows"):
-        desk.matches.accept(line, {FIRST: "1999.995", SECOND: "740.005"}, dry_run=True)
+        desk.matches.accept(line, {FIRST: "1999.9950", SECOND: "740.0050"}, dry_run=True)
 
 
 @pytest.mark.acceptance
