@@ -185,7 +185,9 @@ def test_the_notebook_of_a_closed_month_shows_the_stored_close(
     written = (desk.folder / "close" / "2026-10" / close_notebook.NOTEBOOK).read_text("utf-8")
     assert "closed by anna, reviewed by bert" in written
     status = desk.status("2026-10")
-    assert "CLOSE        closed, 67 open items carried" in status
+    closed = re.search(r"CLOSE +closed, (\d+) open items carried, (\d+) more did not block", status)
+    assert closed is not None
+    assert sum(map(int, closed.groups())) == 67
     assert "SIGNED       closed by anna, reviewed by bert, 2 Nov 09:00 CET" in status
     assert "not ready" not in status
     assert "not ready to close" in desk.status("2026-09")
