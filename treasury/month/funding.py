@@ -109,7 +109,7 @@ def to_pay(rows: pa.Table) -> str:
     """
     amounts = [
         (row["currency"], row["send"])
-        for row in rows.select(["state", "currency", "send"]).to_pylist()
+        for row in rows.to_pylist()
         if row["state"] in PAYABLE
     ]
     sums = totals((currency, amount) for currency, amount in amounts if amount is not None)
