@@ -108,9 +108,7 @@ def to_pay(rows: pa.Table) -> str:
     `rows` have the columns of FUNDING. Requests that wait for somebody else are not to pay.
     """
     amounts = [
-        (row["currency"], row["send"])
-        for row in rows.select(["state", "currency", "send"]).to_pylist()
-        if row["state"] in PAYABLE
+        (row["currency"], row["send"]) for row in rows.to_pylist() if row["state"] in PAYABLE
     ]
     sums = totals((currency, amount) for currency, amount in amounts if amount is not None)
     parts = [format_amount(sums[currency], currency) for currency in sorted(sums)]
