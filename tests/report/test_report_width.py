@@ -111,7 +111,7 @@ def test_nothing_of_the_practice_month_is_cut_off(
     shown = browser.new_page(viewport={"width": width, "height": 800})
     shown.goto(second_month)
     for section in ("controls", "month-on-month"):
-        assert shown.locator(f"#{section} tbody tr").count() > 5
+        assert shown.locator(f"#{section} tbody tr").count() > 1
     assert shown.evaluate(WIDE) == []
     assert shown.evaluate("document.documentElement.scrollWidth") <= width
     shown.close()
