@@ -14,6 +14,7 @@ import pyarrow as pa
 from treasury.close.balances import BALANCES
 from treasury.close.cash.forecast import FORECAST
 from treasury.close.cash.known_flows import FLOWS
+from treasury.close.cash.own_flows import flow_table
 from treasury.close.cash.position import FUNDS
 from treasury.close.checklist import CHECKLIST, checklist
 from treasury.close.close_words import ALONE, evidence_words, names_words, sign_offs
@@ -209,6 +210,7 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
         "months_before": before,
         "change_thresholds": thresholds,
         "ledger_scope": closing.rolled.scope.arrow,
+        "own_flows": flow_table(closing.rolled.own_flows()),
     }
     if before.num_rows:
         later["month_on_month"] = closing.month_on_month.changes.arrow

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+import pyarrow as pa
 
 from treasury.core.calendar import is_target_day, next_target_day
 from treasury.core.decoding import convert
@@ -24,7 +25,7 @@ from treasury.core.errors import InputError
 from treasury.core.identifiers import plain_account
 from treasury.core.money import EXPONENTS
 from treasury.core.settings import BankAccount
-from treasury.core.tables.column_types import AMOUNT, DATE, TEXT
+from treasury.core.tables.column_types import AMOUNT, BOOL, DATE, TEXT
 from treasury.core.tables.csv_input import (
     CsvColumn,
     csv_lines,
@@ -33,6 +34,7 @@ from treasury.core.tables.csv_input import (
     small_file,
     text,
 )
+from treasury.core.tables.schemas import grouped_schema
 from treasury.core.text import is_it
 from treasury.journal import Actor, Draft, Journal
 from treasury.matching.input_tables import Field, read_table
@@ -44,6 +46,11 @@ if TYPE_CHECKING:
 
 FILE_NAME: Final = "flows.csv"
 """The file of a workspace with its company's own flows."""
+OWN_FLOWS: Final = grouped_schema(
+    (DATE, "day"), (AMOUNT, "amount"), (TEXT, "currency", "account", "text", "every"),
+    (DATE, "until"), (BOOL, "moves_back"),
+)  # fmt: skip
+"""One row per expected flow of the company, as in OwnFlow."""
 _SAVED: Final = "flows.saved"
 """The entry with the flows, which is journaled when a month is prepared."""
 _EVERY: Final = ("week", "month", "quarter", "year")
@@ -160,8 +167,6 @@ def read_flows(
     else:
         given: Any = source
         if isinstance(source, Sequence):
-            import pyarrow as pa
-
             rows_given: Sequence[Any] = source
             given = pa.Table.from_pylist([dict(row) for row in rows_given])
         table = read_table(given, _FIELDS, name="flows")
@@ -173,6 +178,16 @@ def kept_flows(workspace: Path, accounts: Iterable[BankAccount]) -> list[OwnFlow
     """Return the flows in the file flows.csv of a workspace; none without the file."""
     path = workspace / FILE_NAME
     return read_flows(path, accounts) if path.is_file() else []
+
+
+def flow_table(flows: Sequence[OwnFlow]) -> pa.Table:
+    """Return the flows as a table with the columns of OWN_FLOWS."""
+    return pa.Table.from_pylist([msgspec.structs.asdict(flow) for flow in flows], OWN_FLOWS)
+
+
+def flows_of(table: pa.Table) -> list[OwnFlow]:
+    """Return the flows of a table with the columns of OWN_FLOWS."""
+    return [OwnFlow(**row) for row in table.to_pylist()]
 
 
 def flows_drafts(journal: Journal, flows: Sequence[OwnFlow], actor: Actor) -> list[Draft]:

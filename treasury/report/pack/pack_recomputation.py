@@ -13,6 +13,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from treasury.close.cash.own_flows import OWN_FLOWS, OwnFlow, flows_of
 from treasury.close.closing import Closing, Rolled, closing_of
 from treasury.close.evidence import Evidence, code_of, encode, table_marks
 from treasury.close.late_items import LATE_ITEMS
@@ -68,7 +69,14 @@ from treasury.report.pack.pack_contents import (
 from treasury.report.pack.sealed_pack import Finding, Recomputed, read_sealed
 
 LATER: Final = frozenset(
-    {"controls", "months_before", "change_thresholds", "month_on_month", "ledger_scope"}
+    {
+        "controls",
+        "months_before",
+        "change_thresholds",
+        "month_on_month",
+        "ledger_scope",
+        "own_flows",
+    }
 )
 """Tables that packs of earlier versions lack."""
 ZERO: Final = Decimal(0)
@@ -160,6 +168,7 @@ def _compare_again(folder: Path, evidence: Evidence) -> Recomputed:
             lots=_table(tables / "coin_lots_before.parquet", COIN_LOTS),
             events=_table(tables / "coin_events_before.parquet", COIN_EVENTS),
         ),
+        own_flows=lambda: own_flows_in(folder),
         scope=_noted(tables / "ledger_scope.parquet", SCOPE),
         exposure_limits=_table(tables / "exposure_limits.parquet", EXPOSURE_LIMITS),
         agreed_to=evidence.agreed_to,
@@ -180,14 +189,24 @@ def _compare_again(folder: Path, evidence: Evidence) -> Recomputed:
 
 
 def with_thresholds(folder: Path, closing: Closing) -> Closing:
-    """Return an open month with the thresholds in its pack: only a prepared month journals them."""
+    """Return an open month with its pack's thresholds and own flows.
+
+    Only a prepared month journals these.
+    """
     if closing.period is not None or closing.preparation is not None:
         return closing
     path = folder / "tables" / "change_thresholds.parquet"
     rolled = msgspec.structs.replace(
-        closing.rolled, thresholds=lambda: _noted(path, CHANGE_THRESHOLDS)
+        closing.rolled,
+        thresholds=lambda: _noted(path, CHANGE_THRESHOLDS),
+        own_flows=lambda: own_flows_in(folder),
     )
     return msgspec.structs.replace(closing, rolled=rolled)
+
+
+def own_flows_in(folder: Path) -> list[OwnFlow]:
+    """Return the company's own flows in a pack."""
+    return flows_of(_noted(folder / "tables" / "own_flows.parquet", OWN_FLOWS))
 
 
 def _noted(path: Path, schema: pa.Schema) -> pa.Table:
