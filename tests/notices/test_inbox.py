@@ -27,9 +27,9 @@ from treasury.core.settings import FILE_NAME
 from treasury.sandbox import Sandbox
 from treasury.statements import AddReport
 from treasury.workspace import Workspace
-from treasury.workspace.upkeep.doctor import watch_findings
 from treasury.workspace.upkeep.inbox import STILL, Inbox, InboxLook, _plain_name
 from treasury.workspace.upkeep.watch import PartState
+from treasury.workspace.upkeep.watch_health import watch_findings
 
 STATEMENT = "camt053_BE45539951876689_2026-10.xml"
 Begun = Callable[..., "Practice"]

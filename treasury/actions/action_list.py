@@ -91,7 +91,6 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     ids: tuple[str, ...]
     hashes: dict[str, str]
     lines: tuple[str, ...]
-    masked_lines: tuple[str, ...]
     totals: tuple[Total, ...]
     without_amount: int
 
@@ -120,7 +119,6 @@ def batch_of(actions: Sequence[Action]) -> Batch:
         ids=tuple(action.id for action in actions),
         hashes={action.id: action.content_hash for action in actions},
         lines=tuple(action.text for action in actions),
-        masked_lines=tuple(action.masked for action in actions),
         totals=tuple(
             Total(len(several), AssetAmount(currency, total(several)))
             for currency, several in sorted(amounts.items())

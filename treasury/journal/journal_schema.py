@@ -11,13 +11,15 @@ attachment contains the SHA-256 of the bytes, so the chain covers them.
 from __future__ import annotations
 
 import hashlib
+from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 import sqlalchemy as sa
 
-from treasury.core.errors import JournalError
+from treasury.core.errors import ActionRefused, JournalError
 from treasury.core.files.package_files import step_sql
+from treasury.journal.chain import FIRST, Head
 
 _metadata = sa.MetaData()
 _schema = sa.Table("journal_schema", _metadata, sa.Column("version", sa.Integer, primary_key=True))
@@ -133,6 +135,41 @@ def bring_up_to_date(connection: sa.Connection) -> None:
         raise JournalError(
             "bringing the journal up to date would have lost an entry",
             do="nothing was changed; keep a copy of the journal, then report this",
+        )
+
+
+def newest_entry() -> sa.Select[Any]:
+    """Return the query for the last entry."""
+    return sa.select(entries).order_by(entries.c.seq.desc()).limit(1)
+
+
+def chain_end(connection: sa.Connection) -> tuple[Head, datetime | None]:
+    """Return the end of the chain, and the time of its last entry if that can be read."""
+    last = connection.execute(newest_entry()).one_or_none()
+    if last is None:
+        return Head(0, FIRST), None
+    try:
+        written_at = datetime.fromisoformat(last.at)
+    # The entry was altered, but a past event must still be appended.
+    except (TypeError, ValueError):
+        written_at = None
+    return Head(last.seq, last.hash), written_at
+
+
+def write_entries(connection: sa.Connection, rows: list[dict[str, Any]]) -> None:
+    """Insert the rows in one statement, and empty the list."""
+    if rows:
+        connection.execute(sa.insert(entries), rows)
+        rows.clear()
+
+
+def refuse_repeated_nonce(connection: sa.Connection, nonce: str) -> None:
+    """Raise ActionRefused if an entry with this nonce exists."""
+    entry = connection.execute(sa.select(entries).where(entries.c.nonce == nonce)).one_or_none()
+    if entry is not None:
+        raise ActionRefused(
+            f"already decided: {entry.kind} for {entry.subject} by {entry.actor} at {entry.at}",
+            do="look at what was decided; to decide again, start over",
         )
 
 

@@ -439,11 +439,11 @@ class Journal(Facade):
         """Append the drafts as entries; their times never decrease, even if the clock goes back."""
         rows: list[dict[str, Any]] = []
         unwritten: list[dict[str, Any]] = []
-        head, before = _last(connection)
+        head, before = journal_schema.chain_end(connection)
         for draft, body in zip(drafts, bodies, strict=True):
             if draft.nonce is not None:
-                _write(connection, unwritten)
-                _refuse_repeated_nonce(connection, draft.nonce)
+                journal_schema.write_entries(connection, unwritten)
+                journal_schema.refuse_repeated_nonce(connection, draft.nonce)
             at = self._now().astimezone(UTC)
             before = at if before is None else max(at, before)
             row: dict[str, Any] = {
@@ -466,7 +466,7 @@ class Journal(Facade):
             rows.append(row)
             unwritten.append(row)
             head = Head(row["seq"], row["hash"])
-        _write(connection, unwritten)
+        journal_schema.write_entries(connection, unwritten)
         for draft in drafts:
             if draft.content is not None:
                 journal_schema.store_file(connection, draft.content)
@@ -549,27 +549,14 @@ class Journal(Facade):
 
 
 def _newest() -> sa.Select[Any]:
-    """Return the query for the last entry."""
-    return sa.select(journal_schema.entries).order_by(journal_schema.entries.c.seq.desc()).limit(1)
-
-
-def _last(connection: sa.Connection) -> tuple[Head, datetime | None]:
-    """Return the end of the chain, and the time of its last entry if that can be read."""
-    last = connection.execute(_newest()).one_or_none()
-    if last is None:
-        return Head(0, FIRST), None
-    try:
-        written_at = datetime.fromisoformat(last.at)
-    # The entry was altered, but a past event must still be appended.
-    except (TypeError, ValueError):
-        written_at = None
-    return Head(last.seq, last.hash), written_at
+    # A function of this module, because naming `journal_schema` loads SQLAlchemy.
+    return journal_schema.newest_entry()
 
 
 def _is_current(connection: sa.Connection, head: Head, rests_on: Sequence[str] | None) -> bool:
     """Return True if no entry that the decision depends on was written after a head."""
     if rests_on is None:
-        return _last(connection)[0] == head
+        return journal_schema.chain_end(connection)[0] == head
     kinds = [journal_schema.is_kind(kind) for kind in rests_on]
     entries = journal_schema.entries
     later = sa.select(entries.c.seq).where(entries.c.seq > head.seq, sa.or_(sa.false(), *kinds))
@@ -585,21 +572,3 @@ def _until_first(attempt: Callable[[], list[Entry] | None]) -> list[Entry]:
     raise JournalError(
         "other people's decisions kept coming first; nothing was journaled", do="run this again"
     )
-
-
-def _write(connection: sa.Connection, rows: list[dict[str, Any]]) -> None:
-    """Insert the rows in one statement, and empty the list."""
-    if rows:
-        connection.execute(sa.insert(journal_schema.entries), rows)
-        rows.clear()
-
-
-def _refuse_repeated_nonce(connection: sa.Connection, nonce: str) -> None:
-    entry = connection.execute(
-        sa.select(journal_schema.entries).where(journal_schema.entries.c.nonce == nonce)
-    ).one_or_none()
-    if entry is not None:
-        raise ActionRefused(
-            f"already decided: {entry.kind} for {entry.subject} by {entry.actor} at {entry.at}",
-            do="look at what was decided; to decide again, start over",
-        )

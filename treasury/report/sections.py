@@ -8,18 +8,15 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from treasury.close.close_words import transit_words, unread_words
 from treasury.close.closing import Closing
-from treasury.close.evidence import bank_files
 from treasury.close.ledger.bank_reconciliation import IN_BOOKS, BankReconciliation
 from treasury.close.ledger.ledger_comparison import FINE, LedgerComparison
 from treasury.close.ledger.transit_bridge import TransitBridge
 from treasury.close.month_proof import in_transit, proof_of
 from treasury.close.result_words import (
     amount_words,
-    amounts_words,
     carried_words,
     count,
     day,
@@ -29,7 +26,7 @@ from treasury.core.coins import NATIVE_COINS
 from treasury.core.money import total
 from treasury.core.tables.column_texts import value_text
 from treasury.core.text import clean
-from treasury.core.wording import EXPECTED_KINDS, LINE_CLASSES, OUTCOMES, state_words
+from treasury.core.wording import EXPECTED_KINDS, OUTCOMES, state_words
 from treasury.month.funding import short_account
 from treasury.month.items import OpenItem, OpenItems
 from treasury.month.items.evidence_items import NOT_PROVABLE, OUT_OF_SCOPE
@@ -50,7 +47,13 @@ from treasury.report.grids import (
     make_cell,
     make_grid,
 )
-from treasury.report.review_sections import controls_section, month_on_month_section
+from treasury.report.review_sections import (
+    assumptions_section,
+    attached_section,
+    controls_section,
+    evidence_section,
+    month_on_month_section,
+)
 from treasury.report.screen import overdue_words
 from treasury.report.screens.month_status import open_words
 
@@ -109,10 +112,10 @@ def sections(closing: Closing) -> list[Section]:
         flows_section(closing.cash, r.month),
         controls_section(closing),
         decisions_section(r, zone),
-        *_attached(closing),
+        *attached_section(closing),
         earlier_section(r, closing.rolled.late.arrow, zone),
-        _assumptions(closing),
-        _evidence(closing),
+        assumptions_section(closing),
+        evidence_section(closing),
     ]
     return front + [msgspec.structs.replace(section, behind=True) for section in appendix]
 
@@ -511,119 +514,6 @@ def _collection_row(row: Mapping[str, Any]) -> tuple[object, ...]:
         row["target_cryptocurrency"] or "–",
         make_cell(row["proof"], tone="bad" if unproved else "ok"),
     )
-
-
-# The section on the basis of the report.
-
-
-def _attached(closing: Closing) -> Iterator[Section]:
-    """Yield the section on attached files with their hashes, if there are any."""
-    files, year = closing.rolled.attachments.arrow, closing.r.month.year
-    if not files.num_rows:
-        return
-    names = {item.item_id: item.name for item in closing.items}
-    grid = make_grid(
-        f"Attached files, {count(files.num_rows, 'file')}",
-        "File | Attached to | >Bytes | By | SHA-256, its name in the folder attachments",
-        files,
-        lambda row: (
-            make_cell(row["file_name"], _file_words(row)),
-            names.get(row["item_id"], row["item_id"]),
-            f"{row['size']:,}",
-            make_cell(row["attached_by"], moment(row["attached_at"], closing.zone, year)),
-            Cell(row["sha256"], code=True),
-        ),
-        most=files.num_rows,
-    )
-    lead = "Files from outside, stored as they came: open them only with a safe program."
-    yield Section("attachments", "Attached files", lead, (grid,))
-
-
-def _file_words(row: Mapping[str, Any]) -> str:
-    """Return words about a file that is late or removed; empty for others."""
-    late = f"late: {row['month']} was closed" if row["late"] else ""
-    removal = ""
-    if row["state"] == "removal_proposed":
-        removal = f"removal proposed by {row['removal_proposed_by']}: {row['removal_reason']}"
-    elif row["state"] == "removed":
-        alone = ", alone" if row["removed_alone"] else f" and {row['removed_by']}"
-        removal = f"removed by {row['removal_proposed_by']}{alone}: {row['removal_reason']}"
-    return "; ".join(filter(None, (late, removal)))
-
-
-def _assumptions(closing: Closing) -> Section:
-    grid = make_grid(
-        "Left out of matching, by rule",
-        "Class | Rule | >Lines | >Amount",
-        _left_out(closing.r),
-        lambda row: (
-            LINE_CLASSES.get(row["line_class"], row["line_class"]),
-            row["rule"],
-            f"{row['lines']:,}",
-            amounts_words(row["amounts"]),
-        ),
-    )
-    notes = (
-        f"Days and months are those of {closing.zone.key}; a bank's date has no hour.",
-        "Both legs of an own transfer are one amount.",
-        "Only booked lines count. Matched: a whole reference proves it, no fact contradicts it.",
-        "Fees belong to the month in which a request completed (SUCCEEDED).",
-        "Coins sent to a company wallet: delivered by the service, unless evidence was added.",
-        "Ledger: not provided."
-        if closing.ledger is None and closing.books is None
-        else "Ledger: compared, see Accounts.",
-    )
-    return Section("assumptions", "Assumptions used", "", filled(grid), notes)
-
-
-def _left_out(r: Reconciliation) -> list[dict[str, Any]]:
-    """Return the lines left out of matching by class and rule; own transfers are summed once."""
-    names = ["entry_id", "line_class", "rule_name", "amount", "currency"]
-    apart = r.lines.arrow.filter(pc.is_valid(r.lines.arrow["line_class"])).select(names).to_pylist()
-    listed = {line["entry_id"] for line in apart}
-    pairs = r.internal_transfers.arrow.select(["out_id", "in_id"]).to_pylist()
-    second = {pair["in_id"] for pair in pairs if pair["out_id"] in listed}
-    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for line in apart:
-        groups.setdefault((line["line_class"], line["rule_name"] or ""), []).append(line)
-    return [
-        {
-            "line_class": line_class,
-            "rule": rule,
-            "lines": len(lines),
-            "amounts": [
-                (line["amount"], line["currency"])
-                for line in lines
-                if line["entry_id"] not in second
-            ],
-        }
-        for (line_class, rule), lines in sorted(groups.items())
-    ]
-
-
-def _evidence(closing: Closing) -> Section:
-    r = closing.r
-    grid = make_grid(
-        "SHA-256 of the data behind this report",
-        "What | >Rows | Hash",
-        closing.fingerprints,
-        lambda mark: (
-            mark.name.replace("_", " "),
-            "" if mark.rows is None else f"{mark.rows:,}",
-            Cell(mark.sha256, code=True),
-        ),
-    )
-    files = bank_files(r)
-    notes = [f"Bank files of the month: {clean(', '.join(files))}."] if files else []
-    if r.basis is not None and r.basis.snapshot.commit is not None:
-        notes.append(f"Commit {r.basis.snapshot.commit.number} of the lake.")
-    if closing.rolled.head is not None and closing.rolled.head.seq:
-        head = closing.rolled.head
-        notes.append(f"The journal to entry {head.seq}, {head.hash}.")
-    if closing.period is not None:
-        entry = closing.period.entry
-        notes.append(f"Locked by entry {entry.seq} of the journal, {entry.hash}.")
-    return Section("evidence", "Evidence", "", (grid,), tuple(notes))
 
 
 def tally(r: Reconciliation) -> Iterable[tuple[str, str, int]]:

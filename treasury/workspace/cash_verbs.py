@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from treasury.core.calendar import Month
 from treasury.core.errors import InputError, NothingStored
 from treasury.core.money import EXPONENTS
-from treasury.workspace.month_verbs import WorkspaceMonths
+from treasury.workspace.close_verbs import WorkspaceClose
 
 if TYPE_CHECKING:
     from treasury.close.cash.cash_answer import Cash
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from treasury.matching.input_tables import TableLike
 
 
-class WorkspaceCash(WorkspaceMonths):
+class WorkspaceCash(WorkspaceClose):
     """The method of `Workspace` for cash."""
 
     def cash(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     )
     from treasury.month.reconciliation import Reconciliation
     from treasury.statements import Withdrawal
-    from treasury.workspace.month_periods import Periods
+    from treasury.workspace.stored_periods import Periods
 
 
 class WorkspaceDecisions(WorkspaceStores):
@@ -361,7 +361,7 @@ class WorkspaceDecisions(WorkspaceStores):
 
         >>> t.periods.list()
         """
-        from treasury.workspace.month_periods import Periods
+        from treasury.workspace.stored_periods import Periods
 
         return Periods(self)
 

@@ -170,14 +170,11 @@ def find_created(
     operation: str,
     listing: Callable[[Client, Sent], Iterable[Record[Any]]],
     detail: Callable[[Client, str], Record[Any]] | None = None,
-    *,
-    shows: Callable[[Any, Sent], bool] | None = None,
 ) -> Callable[[Client, Sent], Record[Any] | None]:
     """Return a function that finds the created record; `detail` reads an incomplete list item."""
 
     def look_up(client: Client, sent: Sent) -> Record[Any] | None:
-        is_it = shows or is_created
-        created = [record for record in listing(client, sent) if is_it(record.value, sent)]
+        created = [record for record in listing(client, sent) if is_created(record.value, sent)]
         if detail is not None:
             assert sent.body is not None
             whole = [detail(client, record.value.id) for record in created]

@@ -312,14 +312,9 @@ class LiveSource:
     """Reads from the live service; answers are cached for `seconds`, for the actions of a batch."""
 
     def __init__(
-        self,
-        connect: Callable[[], Client],
-        *,
-        seconds: float = _FRESH_SECONDS,
-        clock: Callable[[], float] = boot_seconds,
+        self, connect: Callable[[], Client], *, clock: Callable[[], float] = boot_seconds
     ) -> None:
         self._connect = connect
-        self._seconds = seconds
         self._clock = clock
         self._records: dict[tuple[str, str], tuple[float, Any]] = {}
         self._latest: dict[tuple[str, str], tuple[float, datetime, Sequence[Any]]] = {}
@@ -329,7 +324,7 @@ class LiveSource:
         key = (record_type.words, record_id)
         now = self._clock()
         cached = self._records.get(key)
-        is_fresh = cached is not None and now - cached[0] < self._seconds
+        is_fresh = cached is not None and now - cached[0] < _FRESH_SECONDS
         # The version of a ramp request is sent with the call, so it must be current.
         if cached is not None and is_fresh and record_type is not RAMP_REQUEST:
             return cached[1]
@@ -372,13 +367,18 @@ class LiveSource:
             self._records[key] = (at, [remaining if w is holder else w for w in wallets])
 
 
+def spendable(holding: models.Holding) -> Decimal | None:
+    """Return the available amount of a holding, or its total if no available amount is stated."""
+    return holding.total if holding.available is None else holding.available
+
+
 def _drawn(wallet: models.Wallet, asset: str, amount: Decimal) -> models.Wallet:
     balances = []
     for holding in (balance.holding() for balance in wallet.balances):
         content = msgspec.structs.asdict(holding)
         if holding.asset == asset:
-            spendable = holding.total if holding.available is None else holding.available
-            remaining = None if spendable is None else total((spendable, amount.copy_negate()))
+            held = spendable(holding)
+            remaining = None if held is None else total((held, amount.copy_negate()))
             content["available"] = remaining
         balances.append(models.Balance(**content))
     return msgspec.structs.replace(wallet, balances=tuple(balances))

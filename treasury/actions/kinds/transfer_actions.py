@@ -100,7 +100,9 @@ class FiatTransfer(_Outward, frozen=True, kw_only=True):
             *_decimals(self.amount, self.currency),
         ]
         # The service chooses the asset to pay with, so only an empty account is a problem.
-        holdings = [(h.asset, _spendable(h)) for _, h in records.holdings(sender.id) if h.asset]
+        holdings = [
+            (h.asset, service.spendable(h)) for _, h in records.holdings(sender.id) if h.asset
+        ]
         if holdings:
             amounts = ", ".join(format_amount(b, unit) for unit, b in holdings if b is not None)
             empty = all(balance == 0 for _, balance in holdings)
@@ -213,10 +215,6 @@ def _receiving(account: models.Account, sender_id: str, field: str) -> list[Fact
     ]
 
 
-def _spendable(holding: models.Holding) -> Decimal | None:
-    return holding.total if holding.available is None else holding.available
-
-
 def _balance(
     records: service.ServiceRecords, account_id: str, asset: str, chain: str | None, amount: Decimal
 ) -> list[Fact]:
@@ -226,7 +224,7 @@ def _balance(
         return []
     place = f"{asset} on {chain}" if chain else asset
     balances = [
-        _spendable(h)
+        service.spendable(h)
         for on, h in holdings
         if h.asset == asset and (not chain or on in {chain, None})
     ]

@@ -112,10 +112,10 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
             raise self.wrong(f"{name} {amount} has more than {places} decimals", "round it")
         return amount
 
-    def _as_number(self, name: str, currency: str | None) -> None:
-        """Check the amount in a field and store it as a Decimal without an exponent."""
-        amount = self._amount(name, currency)
-        msgspec.structs.force_setattr(self, name, Decimal(f"{amount:f}"))
+    def _as_number(self, currency: str | None) -> None:
+        """Check the field `amount` and store it as a Decimal without an exponent."""
+        amount = self._amount("amount", currency)
+        msgspec.structs.force_setattr(self, "amount", Decimal(f"{amount:f}"))
 
     def _as_text(self, name: str, currency: str | None, *, places: int) -> None:
         """Check the amount in a field and store it as a decimal string."""

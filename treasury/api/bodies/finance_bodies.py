@@ -293,7 +293,7 @@ class NewCryptoTransfer(_Transfer, frozen=True, kw_only=True):
         super().__post_init__()
         self._require("chain", "asset")
         self._exactly_one("receiver_account_id", "receiver_external_id", "external_address")
-        self._as_number("amount", self.asset)
+        self._as_number(self.asset)
         outside = self.external_address
         if outside is not None and (
             not _FIELD.fullmatch(outside.field)
@@ -328,7 +328,7 @@ class NewFiatTransfer(_Transfer, frozen=True, kw_only=True):
         super().__post_init__()
         self._require("currency")
         self._exactly_one("receiver_account_id", "receiver_external_id", "bank_receiver")
-        self._as_number("amount", self.currency)
+        self._as_number(self.currency)
         bank = self.bank_receiver
         if bank is not None and not is_iban(bank.iban):
             raise self.wrong("the check digits of the receiver's iban are wrong", "check it")
@@ -374,7 +374,7 @@ class NewPaymentRequest(Keyed, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._require("type", "reference_id", "currency")
-        self._as_number("amount", self.currency)
+        self._as_number(self.currency)
 
     def wire(self) -> dict[str, Any]:
         """Return the JSON object to send: the card reference, and the payment with its key."""

@@ -37,7 +37,7 @@ class RampAmount(RecordVersion, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._as_number("amount", None)
+        self._as_number(None)
         _check_least(self, self.amount)
 
 
@@ -90,7 +90,7 @@ class FeeQuestion(Body, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._as_number("amount", None)
+        self._as_number(None)
         _check_type(self, self.type)
 
 
@@ -118,7 +118,7 @@ class NewRampRequest(Body, frozen=True, kw_only=True):
             target, excluded = excluded, target
         self._require(target)
         self._forbid(f"but an {self.ramp_type} has none", excluded)
-        self._as_number("amount", None)
+        self._as_number(None)
         _check_least(self, self.amount)
 
     def is_like(self, record: Any) -> bool:

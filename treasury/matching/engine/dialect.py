@@ -30,8 +30,8 @@ SPARK_SETTINGS = {
 """Settings under which a Spark session gives the same results as DuckDB."""
 
 
-def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | None = None) -> str:
-    """Return the step's SELECT in another SQL dialect that SQLGlot knows.
+def render(step: Step, *, called: Mapping[str, str] | None = None) -> str:
+    """Return the step's SELECT in Spark's dialect.
 
     `called` maps tables that the step reads to their names in the other engine. Raises InputError
     if a construct has no equivalent, or SQLGlot is not installed.
@@ -70,11 +70,11 @@ def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | No
                 table.set("this", exp.to_identifier(called[table.name], quoted=True))
                 table.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
         return tree.sql(
-            dialect=dialect, pretty=True, comments=False, unsupported_level=ErrorLevel.RAISE
+            dialect="spark", pretty=True, comments=False, unsupported_level=ErrorLevel.RAISE
         )
     except (SqlglotError, ValueError) as error:
         raise InputError(
-            f"the step {step.name!r} has no equivalent in {dialect}: {error}",
+            f"the step {step.name!r} has no equivalent in spark: {error}",
             do="write it with constructs that both engines have",
         ) from error
 

@@ -30,6 +30,7 @@ from treasury.journal import Actor, Draft
 from treasury.journal.decision_log import Decided, read_decided
 from treasury.journal.period_history import closed_periods, preparations
 from treasury.journal.person_names import same_person
+from treasury.month.items.attaching import Attaching
 from treasury.month.items.carry_proposals import (
     ACCEPTANCES,
     ACCEPTED,
@@ -39,7 +40,7 @@ from treasury.month.items.carry_proposals import (
     acceptances,
 )
 from treasury.month.items.notes.note_subjects import NoteSubject
-from treasury.month.items.noting import Body, Noting, Wording, require_line
+from treasury.month.items.noting import Body, Wording, require_line
 from treasury.month.items.open_item import OpenItem, item_filter, owner_notes
 from treasury.month.items.open_items import OpenItems
 
@@ -52,7 +53,7 @@ _ItemWording = Callable[[OpenItem, Acceptance | None], Body]
 """Returns the content of an entry about an item, from its carry proposal."""
 
 
-class Carrying(Noting):
+class Carrying(Attaching):
     """Owners, remarks and files of open items, and carrying them past a close, as `t.items`.
 
     `names` are ids of open items, starts of ids, or references in their names. `month` is by

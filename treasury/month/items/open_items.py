@@ -22,6 +22,7 @@ from treasury.core.text import clean, is_it, one_of
 from treasury.month.items import evidence_items
 from treasury.month.items.carry_proposals import Acceptance, carried
 from treasury.month.items.decision_items import action_items, late_items, moved_items
+from treasury.month.items.evidence_items import unlisted_items, unseen_items
 from treasury.month.items.item_facts import Facts
 from treasury.month.items.item_kinds import (
     KIND_WORDS,
@@ -47,7 +48,6 @@ from treasury.month.items.open_item import (
     owner_notes,
 )
 from treasury.month.items.request_items import request_items
-from treasury.month.items.unlisted_items import unlisted_items, unseen_items
 
 _BUILDERS: Final[tuple[Callable[[Facts], Iterator[OpenItem]], ...]] = (
     evidence_items.journal_items, evidence_items.statement_items, evidence_items.source_items,

@@ -58,12 +58,12 @@ def fields_of(body: KeyedBody) -> dict[str, Any]:
     return fields
 
 
-def amount_of_number(raw: msgspec.Raw, unit: str, field: str = "amount") -> Decimal:
+def amount_of_number(raw: msgspec.Raw, unit: str) -> Decimal:
     """Return the exact amount of a JSON number."""
     text = bytes(raw).decode()
     if not text[:1].isdigit() and text[:1] != "-":
-        raise invalid(f"{field} must be a JSON number.")
-    return _bounded(text, unit, field)
+        raise invalid("amount must be a JSON number.")
+    return _bounded(text, unit, "amount")
 
 
 def amount_of_text(text: str, unit: str, field: str = "amount") -> Decimal:

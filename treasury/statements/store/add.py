@@ -150,7 +150,6 @@ def add_statements(
     declared: Mapping[str, str],
     currencies: Currencies | None = None,
     account: str | None = None,
-    workers: int | None = None,
     kept_input: KeptInput | None = None,
 ) -> AddReport:
     """Read bank statement files and add the new statements and movements in one commit.
@@ -165,7 +164,7 @@ def add_statements(
     only_currencies = declared_currencies(declared, declared_in)
     terms = FileTerms(load_profiles(lake.folder.parent / FOLDER), account, only_currencies)
     # If a file is refused, closing the reading removes its temporary folder at once.
-    reading_files = closing(read_in_processes(documents(paths, kept_input), terms, workers))
+    reading_files = closing(read_in_processes(documents(paths, kept_input), terms, None))
     with Staging() as staging, reading_files as reading:
         files, skipped = _staged(staging, reading)
         if not files:

@@ -25,10 +25,8 @@ from treasury.core.errors import JournalError, SettingsError, TreasuryError
 from treasury.core.files.access import excess_access
 from treasury.core.files.package_files import step_sql
 from treasury.core.identifiers import plain_account
-from treasury.core.settings import FILE_NAME, Settings, find_secret, is_loopback
+from treasury.core.settings import FILE_NAME, Settings, is_loopback
 from treasury.core.settings.confirmed_addresses import COMMAND, differences
-from treasury.core.settings.notice_terms import InboxTerms
-from treasury.core.settings.secret_routes import secret_settings
 from treasury.core.tables.result_tables import Tables
 from treasury.core.tables.table import Table
 from treasury.core.text import ascii_escaped, clean
@@ -47,12 +45,12 @@ from treasury.workspace.upkeep.home_health import (
     home_findings,
     unpulled_decisions,
 )
-from treasury.workspace.upkeep.inbox import inbox_folder
 from treasury.workspace.upkeep.repair_losses import (
     missing_statements,
     narrow_marks,
     observation_gaps,
 )
+from treasury.workspace.upkeep.watch_health import watch_findings
 
 RATES: Final = frozenset(table.name for table in RATE_TABLES)
 BANKS: Final = RATES.union(table.name for table in STATEMENT_TABLES)
@@ -562,49 +560,3 @@ def _rules(folder: Path) -> Iterator[HealthFinding]:
         sentence = f"the class {class_name} matches payers' text, and no line matches it"
         do = "give its bank_transaction_code or counterparty_account too"
         yield HealthFinding("rules", "optional", sentence, do)
-
-
-def watch_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
-    """Yield findings about the inbox and the notices, if they are configured."""
-    if settings.inbox is not None:
-        yield _inbox_finding(folder, settings.inbox)
-    terms = settings.notices
-    if terms is None:
-        return
-    missing = []
-    for setting in secret_settings(settings):
-        if setting.role != "place" or not setting.key.startswith("notices."):
-            continue
-        try:
-            secret, why = find_secret(setting.value, setting.key)
-        except SettingsError as error:
-            secret, why = None, error.what
-        if secret is None:
-            missing.append(f"{setting.key}: {why}")
-    for problem in missing:
-        yield HealthFinding(
-            "notices", "missing", problem, "set it at the place that this setting names"
-        )
-    if not missing:
-        told = [*terms.people, *(f"webhook {name}" for name in terms.webhooks)]
-        who = ", ".join(told) or "nobody"
-        yield HealthFinding("notices", "ok", f"{who} notified by `treasury watch`")
-
-
-def _inbox_finding(workspace: Path, terms: InboxTerms) -> HealthFinding:
-    try:
-        place = inbox_folder(workspace, terms)
-    except SettingsError as error:
-        return HealthFinding("inbox", "missing", error.what, error.do or "")
-    if not place.is_dir():
-        return HealthFinding(
-            "inbox", "missing", f"{place} is not a folder", "create it, or mount its disk"
-        )
-    if not os.access(place, os.R_OK | os.W_OK | os.X_OK):
-        return HealthFinding(
-            "inbox",
-            "missing",
-            f"files in {place} cannot be moved",
-            "give this user write permission there",
-        )
-    return HealthFinding("inbox", "ok", f"{place}; `treasury watch` reads it")
