@@ -432,7 +432,7 @@ def test_a_list_without_keys_does_not_settle_an_outcome(
     monkeypatch.setattr(listing, "iterate", keyless)
     [left] = practice.ines.recover()
     assert left.state == "unknown"
-    assert "no listed record shows idempotency_key, so a missing one proves nothing" in left.why
+    assert "no listed record shows idempotency_key, so the list does not prove" in left.why
     assert len(practice.effects()) == 1
 
 
