@@ -1,4 +1,4 @@
-"""Finds drift: unexpected changes of records that were considered final (settled).
+"""Finds drift: unexpected changes to records that were considered final (settled).
 
 Only a full comparison with the services can find drift. It is read from the lake after the commit:
 a settled record with a new version has changed, a new record that is older than the newest stored
