@@ -35,7 +35,7 @@ CHANGES = {
     "a lower amount": Change(
         rule("at_most = {USDC = 10}"),
         rule('at_most = {USDC = "9.99"}'),
-        "is more than a person may propose for one crypto_transfer.create: USDC 9.990000",
+        "USDC 10.000000 is more than a person may propose for one crypto_transfer.create",
     ),
     "a proposer who is removed": Change(
         rule('propose = ["ines"]'),
