@@ -35,7 +35,7 @@ CHANGES = {
     "a lower amount": Change(
         rule("at_most = {USDC = 10}"),
         rule('at_most = {USDC = "9.99"}'),
-        "USDC 10.000000 is more than one may propose crypto_transfer.create: USDC 9.990000",
+        "USDC 10.000000 is more than a person may propose for one crypto_transfer.create",
     ),
     "a proposer who is removed": Change(
         rule('propose = ["ines"]'),
@@ -50,15 +50,15 @@ CHANGES = {
     "less in a day": Change(
         rule("per_day = {USDC = 50}"),
         rule('per_day = {USDC = "9.99"}'),
-        "USDC 10.000000 is more than one may",
+        "USDC 10.000000 is more than a person may",
     ),
     "more people": Change(
-        "", rule("people = 3"), "it is approved by 2 people, and the policy now requires 3"
+        "", rule("people = 3"), "2 people agreed to it, and the policy now requires 3"
     ),
     "two people from a lower amount": Change(
         rule("two_people_from = {USDC = 50}"),
         rule("two_people_from = {USDC = 10}"),
-        "it is approved by 1 person, and the policy now requires 2",
+        "1 person agreed to it, and the policy now requires 2",
     ),
     "another way to be known": Change(
         'identified_by = ["environment"]\n',
@@ -68,7 +68,7 @@ CHANGES = {
     "one person no longer": Change(
         "one_person = true\n",
         "one_person = false\n",
-        "it is approved by 1 person, and the policy now requires 2",
+        "1 person agreed to it, and the policy now requires 2",
     ),
 }
 
@@ -187,7 +187,7 @@ def test_the_action_approved_first_is_sent_when_the_daily_limit_is_reached(
     ran = practice.ines.execute_all(reversed(ids))
     assert [one.action.id for one in ran if one.error is None] == [ids[0]]
     [error] = [one.error for one in ran if one.error is not None]
-    assert "USDC 40.000000 is more than one may approve in a day: USDC 30.000000" in str(error)
+    assert "USDC 40.000000 is more than a person may approve in a day: USDC 30.000000" in str(error)
 
 
 def test_the_daily_limit_counts_by_day_of_approval(practice: Practice) -> None:
@@ -261,7 +261,7 @@ def test_two_look_alike_names_count_as_one_person_before_sending(practice: Pract
     look_alike = Actor("in\u0435s", "environment")
     practice.journal.append("action.approved", action.id, body, actor=look_alike)
     said = refused(lambda: practice.ines.execute(action.id))
-    assert "it is approved by 1 person, and the policy now requires 2" in said
+    assert "1 person agreed to it, and the policy now requires 2" in said
     assert practice.posts() == []
 
 

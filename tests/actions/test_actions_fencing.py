@@ -432,7 +432,7 @@ def test_a_list_without_keys_does_not_settle_an_outcome(
     monkeypatch.setattr(listing, "iterate", keyless)
     [left] = practice.ines.recover()
     assert left.state == "unknown"
-    assert "no listed record shows idempotency_key, so a missing one proves nothing" in left.why
+    assert "no listed record shows idempotency_key, so the list does not prove" in left.why
     assert len(practice.effects()) == 1
 
 
@@ -516,7 +516,7 @@ def test_a_response_after_settlement_raises_an_item_until_a_person_settles_it(
     assert "it was refused before that" in action.doubled
     assert items(practice.jonas) == [(action.id, "doubled")]
     assert actions_of(practice.journal.entries("action."))[0].doubled == action.doubled
-    with pytest.raises(ActionRefused, match="A-1 is the same, and its outcome is unknown"):
+    with pytest.raises(ActionRefused, match="A-1 is the same, and may have been carried out"):
         practice.ines.propose("crypto_transfer.create", **action.fields)
     with pytest.raises(ActionRefused, match="was carried out, as record"):
         practice.jonas.settle(action.id, carried_out=False, reason="no")

@@ -54,7 +54,7 @@ def test_a_refused_action_is_in_doubt_once_its_successor_is_done_and_its_record_
     )
     rows = open_actions(practice.jonas.list()).to_pylist()
     assert [(row["action_id"], row["state"]) for row in rows] == [(first.id, "doubled")]
-    with pytest.raises(ActionRefused, match="is the same, and its outcome is unknown"):
+    with pytest.raises(ActionRefused, match="is the same, and may have been carried out"):
         practice.ines.propose("crypto_transfer.create", **first.fields)
     assert actions_of(practice.journal.entries("action."))[0].doubled == found.doubled
     settled = practice.jonas.settle(first.id, carried_out=True, reason="one was paid back")

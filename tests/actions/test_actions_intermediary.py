@@ -377,7 +377,7 @@ def test_a_doubtful_refusal_stays_unsettled_if_several_records_may_be_the_effect
         assert desk.actions.get(action.id).refusal_in_doubt
         bench.create_alike(action)
         assert bench.settle(desk, action) == "unknown"
-        assert "2 records may be the one that was sent" in desk.actions.get(action.id).why
+        assert "2 records may be the created one" in desk.actions.get(action.id).why
 
 
 def test_a_doubtful_refusal_stays_unsettled_if_the_list_cannot_be_read(bench: Proxied) -> None:

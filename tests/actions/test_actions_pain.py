@@ -125,9 +125,9 @@ def test_equal_orders_give_the_same_message_id_and_others_another() -> None:
         ({"beneficiary": "<b>Ramp</b>"}, "a character that SEPA does not carry"),
         ({"beneficiary": "R" * 71}, "longer than SEPA's 70"),
         ({"beneficiary": " "}, "the beneficiary is missing"),
-        ({"reference": "P" * 36}, "is not 1 to 35 characters"),
-        ({"reference": "PAY//1"}, "without // or an outer /"),
-        ({"reference": "PAY-1/"}, "without // or an outer /"),
+        ({"reference": "P" * 36}, "must be 1 to 35 characters"),
+        ({"reference": "PAY//1"}, "with no // or outer /"),
+        ({"reference": "PAY-1/"}, "with no // or outer /"),
         ({"reference": ""}, "an order without a reference"),
     ],
 )

@@ -94,13 +94,13 @@ def test_limits_apply_per_amount_and_per_day(practice: Practice) -> None:
         '[[rules]]\nkinds = ["crypto_transfer.create", "payment_request.create"]\n'
         'at_most = {USDC = 50, EUR = 5}\nper_day = {USDC = "70.00", EUR = 5}\n',
     )
-    assert "USDC 50.010000 is more than one may propose" in refused(
+    assert "USDC 50.010000 is more than a person may propose" in refused(
         lambda: propose(practice, "50.01")
     )
     first, second, third = (propose(practice, amount) for amount in ("40", "30.01", "30.00"))
     practice.jonas.approve(first)
     said = refused(lambda: practice.jonas.approve(second))
-    assert "USDC 70.010000 is more than one may approve in a day: USDC 70.000000" in said
+    assert "USDC 70.010000 is more than a person may approve in a day: USDC 70.000000" in said
     assert practice.jonas.approve(third)[0].state == "ready"
     # Each person has their own daily limit.
     assert practice.desk("nora").approve(second)[0].state == "ready"
@@ -132,7 +132,7 @@ def test_a_stricter_policy_holds_actions_approved_before(practice: Practice) -> 
     action = propose(practice)
     practice.jonas.approve(action)
     write(practice.folder, '[[rules]]\nkinds = ["*"]\npeople = 3\n')
-    assert "approved by 2 people, and the policy now requires 3" in refused(
+    assert "2 people agreed to it, and the policy now requires 3" in refused(
         lambda: practice.ines.execute(action)
     )
     assert practice.posts() == []
@@ -250,7 +250,7 @@ def test_decisions_by_one_person_count_against_the_daily_limit(practice: Practic
         "per_day = {USDC = 70}\n",
     )
     assert practice.ines.get(propose(practice, "40")).state == "ready"
-    assert "USDC 80.000000 is more than one may propose in a day" in refused(
+    assert "USDC 80.000000 is more than a person may propose in a day" in refused(
         lambda: propose(practice, "40")
     )
     drafted = [
@@ -273,7 +273,7 @@ def test_a_rule_for_carrying_or_closing_must_name_it_and_cannot_change_the_numbe
     load_policy(tmp_path).check("approve", CARRY, euros, ines, ())
     write(tmp_path, RULE + '["month.*"]\nat_most = {EUR = "499.99"}\napprove = ["ines", "nora"]\n')
     load_policy(tmp_path).check("approve", CARRY, euros, ines, ())
-    with pytest.raises(ActionRefused, match=r"EUR 500\.00 is more than one may approve") as refusal:
+    with pytest.raises(ActionRefused, match=r"EUR 500\.00 is more than a person may") as refusal:
         load_policy(tmp_path).check("approve", CLOSE, euros, ines, ())
     assert "month.close: EUR 499.99" in str(refusal.value)
     assert "the limit holds for ines and nora" in str(refusal.value)
@@ -297,7 +297,7 @@ def test_a_daily_limit_names_who_may_decide_instead(tmp_path: Path) -> None:
     euros = AssetAmount("EUR", Decimal("3.01"))
     policy = load_policy(tmp_path)
     with pytest.raises(
-        ActionRefused, match=r"EUR 9\.01 is more than one may approve in a day"
+        ActionRefused, match=r"EUR 9\.01 is more than a person may approve in a day"
     ) as refusal:
         policy.check("approve", CARRY, euros, Actor("ines", "environment"), spent)
     assert "EUR 9.00; nothing was decided" in str(refusal.value)

@@ -327,7 +327,7 @@ def spent(connect: Connect, _: HandClock) -> None:
     body = bodies.NewPaymentRequest(type="x", reference_id="r", amount=1, currency="EUR")
     for refused in (refusal(422, "idempotency-conflict"), refusal(409, "CONFLICT")):
         client, service = connect(lambda _, refused=refused: refused)
-        with pytest.raises(errors.KeySpent, match="do not send with a new key"):
+        with pytest.raises(errors.KeySpent, match="before you send it with a new key"):
             client.finance.payment_requests.create(body)
         assert len(service.requests) == 1
 

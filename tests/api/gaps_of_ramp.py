@@ -101,7 +101,7 @@ def unit(connect: Connect, _: HandClock) -> None:
     off = bodies.NewRampRequest(ramp_type="OFF_RAMP", company_bank_account_id="b", **names)
     made = read(RampRequest, id="r", fiatAmount=100, cryptoAmount=108, amount=100)
     assert on.differences(made) == ()
-    assert off.differences(made) == ("amount: 100 was sent, the request has 108",)
+    assert off.differences(made) == ("amount: 100 was sent, but the request has 108",)
 
 
 @row("Pairs (115)")

@@ -144,7 +144,7 @@ WRONG: list[tuple[Callable, dict, dict, str]] = [
     (NewCryptoTransfer, CRYPTO, {"amount": 1.5}, "float is not an exact amount"),
     (NewCryptoTransfer, CRYPTO, {"amount": "1,5"}, "is not a number"),
     (NewCryptoTransfer, CRYPTO, {"amount": "0.0000001"}, "more decimals than USDC"),
-    (NewCryptoTransfer, CRYPTO, {"receiver_account_id": None}, "none given"),
+    (NewCryptoTransfer, CRYPTO, {"receiver_account_id": None}, "given: none"),
     (NewCryptoTransfer, CRYPTO, {"receiver_external_id": "s"}, "account_id and receiver_external"),
     (NewCryptoTransfer, CRYPTO,
      {"receiver_account_id": None, "external_address": ExternalAddress("amount", "0x1")},
@@ -271,6 +271,6 @@ def test_differences_between_a_created_request_and_its_response_are_listed() -> 
     other = msgspec.structs.replace(same, fiat_amount=Decimal(2500), company_wallet_id="w2")
     assert body.differences(same) == ()
     assert body.differences(other) == (
-        "amount: 25000 was sent, the request has 2500",
-        "wallet: w1 was sent, the request has w2",
+        "amount: 25000 was sent, but the request has 2500",
+        "wallet: w1 was sent, but the request has w2",
     )

@@ -378,7 +378,7 @@ def test_the_only_matching_request_is_found(connect: Connect) -> None:
     ("rows", "said"),
     [
         ((), "no matching record is listed"),
-        ((request_row("r1"), request_row("r2")), "2 records may be the one that was sent: r1, r2"),
+        ((request_row("r1"), request_row("r2")), "2 records may be the created one: r1, r2"),
     ],
 )
 def test_none_or_several_matching_requests_give_no_result(

@@ -46,13 +46,13 @@ def test_an_item_beyond_the_limit_is_neither_proposed_nor_accepted(
     limit = abs(small.amount)
     write(desk, f'{RULE}at_most = {{EUR = "{limit}"}}\n')
     before = desk.journal.head()
-    with pytest.raises(ActionRefused, match=r"more than one may propose item\.carry") as refusal:
+    with pytest.raises(ActionRefused, match=r"may propose for one item\.carry") as refusal:
         desk.items.carry(small.item_id, large.item_id, **TERMS, month="2026-10", actor=ANNA)
     assert format_amount(limit, "EUR") in str(refusal.value)
     assert desk.journal.head() == before, "nothing was decided, not even about the small item"
     desk.items.carry(small.item_id, **TERMS, month="2026-10", actor=ANNA)
     write(desk, f'{RULE}at_most = {{USDC = "1.00"}}\n')
-    with pytest.raises(ActionRefused, match=r"more than one may approve item\.carry: EUR 0\.00"):
+    with pytest.raises(ActionRefused, match=r"may approve for one item\.carry: EUR 0\.00"):
         desk.items.accept(small.item_id, month="2026-10", actor=BERT)
     write(desk, f'{RULE}approve = ["nora"]\n')
     with pytest.raises(ActionRefused, match=r"bert may not approve item\.carry.*ask nora"):
@@ -68,10 +68,10 @@ def test_the_daily_limit_counts_the_items_of_one_call_and_of_calls_before(
     small, large = two
     assert large.amount is not None
     write(desk, f'{RULE}per_day = {{EUR = "{abs(large.amount)}"}}\n')
-    with pytest.raises(ActionRefused, match="more than one may propose in a day"):
+    with pytest.raises(ActionRefused, match="more than a person may propose in a day"):
         desk.items.carry(small.item_id, large.item_id, **TERMS, month="2026-10", actor=ANNA)
     desk.items.carry(small.item_id, **TERMS, month="2026-10", actor=ANNA)
-    with pytest.raises(ActionRefused, match="more than one may propose in a day"):
+    with pytest.raises(ActionRefused, match="more than a person may propose in a day"):
         desk.items.carry(large.item_id, **TERMS, month="2026-10", actor=ANNA)
     (item,) = desk.items.carry(large.item_id, **TERMS, month="2026-10", actor=BERT)
     assert item.proposed_by == "bert"
@@ -82,14 +82,14 @@ def test_a_month_beyond_the_limit_is_neither_prepared_nor_signed(desk: Workspace
     carry_all(desk, "2026-10")
     rule = '[[rules]]\nkinds = ["month.close"]\n'
     write(desk, f'{rule}at_most = {{EUR = "1.00"}}\n')
-    assert "may propose month.close" in foreseen(desk, "prepare", ANNA)
-    with pytest.raises(ActionRefused, match=r"is more than one may propose month\.close: EUR 1"):
+    assert "may propose for one month.close" in foreseen(desk, "prepare", ANNA)
+    with pytest.raises(ActionRefused, match=r"may propose for one month\.close: EUR 1"):
         desk.periods.prepare("2026-10", actor=ANNA)
     (desk.folder / "policy.toml").unlink()
     desk.periods.prepare("2026-10", actor=ANNA)
     write(desk, f'{rule}at_most = {{EUR = "1.00"}}\n')
-    assert "may approve month.close" in foreseen(desk, "sign", BERT)
-    with pytest.raises(ActionRefused, match=r"is more than one may approve month\.close: EUR 1"):
+    assert "may approve for one month.close" in foreseen(desk, "sign", BERT)
+    with pytest.raises(ActionRefused, match=r"may approve for one month\.close: EUR 1"):
         desk.periods.sign("2026-10", actor=BERT)
     write(desk, f'{rule}approve = ["nora"]\n')
     with pytest.raises(ActionRefused, match=r"bert may not approve month\.close"):

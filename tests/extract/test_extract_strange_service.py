@@ -111,7 +111,7 @@ def test_a_balance_that_does_not_add_up_is_reported_and_stored_as_stated(
         return wallets
 
     report = sync_with("/wallets", adding)
-    assert "9.0 available and 0.5 reserved do not make 10.0" in report.notices[0]
+    assert "9.0 available and 0.5 reserved do not add up to 10.0" in report.notices[0]
     assert lake.snapshot().sql("SELECT total FROM wallet_balances WHERE total = 10").num_rows
 
 

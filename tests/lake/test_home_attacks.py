@@ -136,7 +136,7 @@ def test_a_home_emptied_on_purpose_is_refilled_by_a_desk(tmp_path: Path, home: P
 def test_a_home_and_a_desk_cannot_contain_each_other(tmp_path: Path, place: str) -> None:
     folder = tmp_path / "desk" / "lake"
     folder.mkdir(parents=True)
-    with pytest.raises(SettingsError, match="are nested in each other"):
+    with pytest.raises(SettingsError, match="must neither contain the lake"):
         LakeHome(str((folder.parent / place).resolve()), folder)
     LakeHome(str(folder.parent / "home"), folder)
 

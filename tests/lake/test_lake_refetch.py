@@ -92,7 +92,7 @@ def test_the_next_sync_restores_rows_that_a_repair_could_not(
     opened = desk.reachable()
     report = sync(opened.client("maker"), opened.lake, opened.now())
     opened.close_clients()
-    assert any("read in full, because a repair could not restore it" in n for n in report.notices)
+    assert any("read in full, because a repair lost some of its rows" in n for n in report.notices)
     assert desk.content() == desk.before
     assert desk.marks() == ()
 

@@ -146,7 +146,7 @@ class ActionDecisions(ActionReader):
     def again(
         self, action_id: str, *, reason: str | None = None, without_key: bool = False
     ) -> Action:
-        """Propose a lapsed, refused or rejected action again, on the current facts.
+        """Propose an action again on the current facts, for example one that lapsed or was refused.
 
         Parameters
         ----------

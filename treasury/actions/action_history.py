@@ -54,14 +54,14 @@ class ActionBook:
     ) -> list[Entry]:
         """Append the entries that `build` makes from the current state, and return them.
 
-        `thorough` is passed to `Journal.decide`, and its errors are raised. If `build` raises an
+        `thorough` is passed to `Journal.decide`, whose errors are raised. If `build` raises an
         error, no entry is appended.
         """
 
         def drafts(head: Head) -> Sequence[Draft]:
             if self._head != head:
                 self.refresh()
-            # The journal was replaced after it was read.
+            # An earlier read failed, or the journal was replaced after it was read.
             if self._wrong is not None or not (
                 self._head == head or self._journal.holds(self._head)
             ):
@@ -95,7 +95,7 @@ class ActionBook:
                 self.refresh()
 
     def newest_about(self, action_id: str) -> Head | None:
-        """Read the last entry about an action from the journal; return None if there is none."""
+        """Return the number and hash of the journal's last entry about an action, or None."""
         return self._journal.newest_about(action_id)
 
     def get(self, action_id: str) -> Action:
@@ -165,7 +165,7 @@ class ActionBook:
         return makers
 
     def strangers(self, records: Iterable[Any]) -> list[Twin]:
-        """Return the records at the service that did not come from our actions, newest first.
+        """Return those of the service's records that did not come from our actions, as twins.
 
         A record with an action's key came from that action only if the journal states that the
         action was sent. Otherwise the journal was restored from an older copy. Raise ActionRefused
@@ -196,7 +196,7 @@ class ActionBook:
         return [twin for twin in twins if twin.id not in own_ids and twin.key not in used_keys]
 
     def records(self, *, but: str = "") -> set[str]:
-        """Return the ids of the records made by all actions except `but`."""
+        """Return the ids of the records that actions other than `but` made or changed."""
         outcomes = (action.outcome for action in self.all() if action.id != but)
         return {outcome.record for outcome in outcomes if outcome is not None and outcome.record}
 

@@ -77,7 +77,7 @@ class ActionReader(Facade):
         Returns
         -------
         ActionList
-            The actions; it prints one action per line.
+            The actions; the list prints one per line.
 
         Raises
         ------

@@ -6,8 +6,9 @@
        |          |-> lapsed              a fact that was approved has changed
        |-> rejected, withdrawn
 
-An action returns from sending to ready if no byte was sent. An action that needs only one person is
-ready as soon as it is proposed.
+A ready action can also be rejected or withdrawn, and a proposed action can also lapse. An action
+returns from sending to ready if no byte was sent. An action that needs only one person is ready as
+soon as it is proposed.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ ALLOWED_SKEW: Final = timedelta(minutes=1)
 """The largest allowed difference between the wall clocks of two machines."""
 Seconds = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 _EARLIER_DEADLINE: Final = 60
-"""The default deadline of a call in seconds, for entries of earlier versions without one."""
+"""The deadline of a call in seconds, for entries of earlier versions that do not state it."""
 
 
 class Approval(msgspec.Struct, frozen=True):
@@ -92,7 +93,10 @@ class Sending(PinnedCall, frozen=True, kw_only=True):
 
     @property
     def settled_from(self) -> datetime:
-        """The wall-clock time from which anyone may settle the action: no byte is in transit."""
+        """The wall-clock time from which anyone may settle the action: no byte is then in transit.
+
+        The clocks of two machines may differ by `ALLOWED_SKEW`.
+        """
         return self.left_at + self.term + timedelta(seconds=self.deadline_seconds) + ALLOWED_SKEW
 
     def listed_by(self, settling_time: timedelta) -> datetime:
@@ -100,7 +104,7 @@ class Sending(PinnedCall, frozen=True, kw_only=True):
         return (self.ended_at or self.left_at + self.term) + settling_time
 
     def passed_by(self, now: datetime, boot: BootTime) -> str:
-        """Return the name of a clock that shows that the term has passed; empty if none does."""
+        """Return the evidence that the term has passed, a clock or a restart; empty if none."""
         if now - self.left_at > self.term:
             return "the wall clock"
         awake = timedelta() if self.left_boot is None else self.left_boot.until(boot)
@@ -175,7 +179,7 @@ class Action(ProposedContent, frozen=True, kw_only=True):
     sending: Sending | None = None
     outcome: Outcome | None = None
     why: str = ""
-    """The reason why the action was refused, lapsed, was rejected or withdrawn, or is unknown."""
+    """Why the action was refused, rejected or withdrawn, lapsed, is unknown, or is ready again."""
     refusal_in_doubt: bool = False
     """Whether the service may have refused only the repeat of a call.
 

@@ -185,9 +185,9 @@ class Actions(ActionDecisions):
         Raises
         ------
         InputError
-            No id was passed, or an id is unknown.
+            No id was passed, or an id is unknown; the actions before it were executed.
         JournalError
-            The result of a sent action cannot be journaled.
+            The journal cannot be written, or was altered; the remaining actions stay ready.
 
         Examples
         --------
@@ -243,7 +243,7 @@ class Actions(ActionDecisions):
         Raises
         ------
         ActionRefused
-            The action needs a second person, or the errors of `execute`; nothing was carried out.
+            The action needs a second person, or `execute` refuses it; nothing was carried out.
 
         Examples
         --------
@@ -258,7 +258,7 @@ class Actions(ActionDecisions):
 
         The effect of each action is looked up at the service. A call is repeated only if it cannot
         take effect twice. A named action that was refused becomes done if the service has a record
-        with its key. An action that stays open states the reason in `why`.
+        with its key. An action whose outcome stays unknown states the reason in `why`.
 
         Parameters
         ----------

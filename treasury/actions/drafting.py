@@ -157,7 +157,7 @@ def lapse_draft(action: Action, actor: Actor, why: str, moved: Sequence[Moved] =
 def hold_day(
     context: Context, policy: Policy, actor: Actor, drafts: Sequence[Confirmation]
 ) -> None:
-    """Raise ActionRefused if the drafts that need one person exceed that person's daily limit."""
+    """Raise ActionRefused if the drafts that need only one person exceed the daily limit."""
     spent: list[tuple[Kind, AssetAmount]] = []
     for confirmed in drafts:
         if confirmed.needed > 1 or confirmed.money is None:
@@ -212,8 +212,8 @@ def _alike(
 ) -> Fact | None:
     """Return a fact about equal records at the service that did not come from our actions.
 
-    Return None if there are none, or if this kind of action has no such check. An unreachable
-    service is no error in this check, because the service is read again before sending.
+    Return None if there are none, or if this kind of action has no such check. An unreadable list
+    is not an error in this check, because the service is read again before sending.
     """
     fields, body = call
     if kind.twins is None or body is None:
@@ -231,8 +231,8 @@ def _refuse_blocked(context: Context, fingerprint: str) -> None:
     twin = context.book.blocking(fingerprint)
     if twin is not None:
         raise ActionRefused(
-            f"{twin.id} is the same, and its outcome is unknown: {twin.masked} Nothing was"
-            " proposed",
+            f"{twin.id} is the same, and may have been carried out, once or twice:"
+            f" {twin.masked} Nothing was proposed",
             do=f"run `treasury actions recover {twin.id}`, or settle it, before doing it again",
         )
 

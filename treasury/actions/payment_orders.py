@@ -220,7 +220,7 @@ def message_id(transfers: Sequence[CreditTransfer], payer: Payer, attempt: int =
 def _check(transfer: CreditTransfer) -> None:
     name = clean(transfer.reference)[:40] or "an order without a reference"
     if not _REFERENCE.fullmatch(transfer.reference):
-        raise _refused(f"{name}: the reference is not 1 to 35 characters without // or an outer /")
+        raise _refused(f"{name}: the reference must be 1 to 35 characters, with no // or outer /")
     _check_text(f"{name}: the reference", transfer.reference, 35)
     _check_text(f"{name}: the beneficiary", transfer.beneficiary, 70)
     if not is_iban(transfer.iban):
@@ -231,7 +231,7 @@ def _check(transfer: CreditTransfer) -> None:
         raise _refused(f"{name}: {clean(transfer.bic)[:40]} is not a BIC")
     if not 0 < transfer.amount <= LARGEST or not is_exact_in(transfer.amount, "EUR"):
         raise _refused(
-            f"{name}: {transfer.amount:f} is not an amount from 0.01 to {LARGEST} in cents"
+            f"{name}: {transfer.amount:f} is not an amount from 0.01 to {LARGEST} in whole cents"
         )
     place = f"[payees.{plain_account(transfer.iban)}] in treasury.toml"
     _check_place(f"{name}: the payee", transfer, place)
@@ -272,7 +272,7 @@ def _check_place(subject: str, holder: Payer | CreditTransfer, place: str) -> No
             do=f"give town and country under {place}",
         )
     if holder.town:
-        step = f"give the town in Latin letters, at most 35, under {place}"
+        step = f"give the town in at most 35 Latin characters under {place}"
         _check_text(f"{subject}: its town", holder.town, 35, step)
         if not re.fullmatch(r"[A-Z]{2}", holder.country):
             raise InputError(

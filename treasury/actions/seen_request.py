@@ -1,7 +1,7 @@
 """A ramp request as a person saw it when deciding, and its facts for the decision.
 
-The name of each amount says what it is, such as gross fiat. The payee is the account or wallet that
-receives the money or the coins.
+The name of each amount states its meaning, such as `fiat_net_amount`. The payee is the account or
+wallet that receives the money or the coins.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ def requests_with_hash(
 ) -> tuple[str, ...]:
     """Return the references of other requests with this action's hash.
 
-    A request is found in the last sync or by an action that submits the hash. An unsent action is
-    included only if it was proposed before the journal entry `before`.
+    A request is found in the last sync or by an action that submits the hash. With `before`, an
+    open action is included only if it was proposed before that journal entry.
     """
     if kind.gives_hash is None:
         return ()

@@ -20,7 +20,7 @@ T = TypeVar("T")
 SKEW = timedelta(minutes=5)
 """Maximum difference between the service's clock and ours."""
 FIND_FIRST = "look it up with `find` and this body before sending it again"
-"""Advice if the answer of a create was lost and its key does not make a repeat safe."""
+"""Advice if the answer to a creation was lost and its key does not make a repeat safe."""
 
 
 def created_since(
@@ -46,7 +46,7 @@ def only_one(records: list[Record[T]], operation: str) -> Record[T]:
     if len(records) == 1:
         return records[0]
     ids = tuple(str(getattr(record.value, "id", "?")) for record in records)
-    many = f"{len(ids)} records may be the one that was sent: {', '.join(ids)}"
+    many = f"{len(ids)} records may be the created one: {', '.join(ids)}"
     raise OutcomeUnknown(
         f"{operation}: {many if ids else 'no matching record is listed'}",
         look_up="look again later; ask the provider before sending it again",

@@ -1,6 +1,6 @@
 """The finance service: parties, accounts, wallets, virtual bank accounts, transfers.
 
-Each attribute of `Finance` offers the operations of one kind of record, by the base classes in
+Each attribute of `Finance` offers the operations of one kind of record; their base classes are in
 `resources`. A method that creates or changes a record takes a struct of `bodies`. The struct checks
 its values and fixes its idempotency key when it is constructed.
 """

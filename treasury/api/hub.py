@@ -1,8 +1,8 @@
-"""Asks the notebook hub who owns this server, by JupyterHub's `GET {api}/user`.
+"""Asks the notebook hub who owns this server, with JupyterHub's `GET {api}/user`.
 
-The hub gives each server its address and a token, and names the owner of that token. So no other
-environment variable can change the name. One deadline limits the whole exchange, and an answer over
-the size limit is not read to its end.
+The hub gives each server the hub's address and a token, and names the owner of that token. So no
+other environment variable can change the name. One deadline limits the whole exchange, and an
+answer over the size limit is not read to its end.
 """
 
 from __future__ import annotations

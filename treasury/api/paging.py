@@ -1,10 +1,10 @@
 """Reads a list page by page, and raises an error if records may be missing.
 
 The service's `hasNextPage` decides whether there is another page. If the service does not state it,
-a page with fewer records than requested is the last. A list may change while it is read: if a page
-repeats, or the records do not add up to the stated total, the list is read from the beginning. If
-records may still be missing after three attempts, or the list does not end, UnexpectedResponse is
-raised.
+a page with fewer records than requested is the last. A list may change while it is being read: if a
+page repeats, or the records do not add up to the stated total, the list is read from the beginning.
+If records may still be missing after three attempts, or the list does not end, UnexpectedResponse
+is raised.
 
 There are two ways to read a list. `PagedRecords` reads one page after the other and yields each
 record once. `SideBySide` reads several pages in parallel from a list with a stated length, and may
@@ -194,8 +194,8 @@ class PagePart(msgspec.Struct, Generic[T], frozen=True):
 class SideBySide(msgspec.Struct, Generic[T], kw_only=True):
     """Reads several pages in parallel from a list with a stated length; records may come twice.
 
-    The keys of a part are a column of any type. `repeats` tells whether two columns are equal, and
-    `distinct` counts the different keys of several columns.
+    The keys of a part are a column of any type. `repeats` returns whether two columns are equal,
+    and `distinct` the number of different keys in several columns.
     """
 
     first: PagePart[T] | None
@@ -228,7 +228,7 @@ class SideBySide(msgspec.Struct, Generic[T], kw_only=True):
             stated = part.stated[-1]
             shrank = shrank or any((page.total or 0) < total for page in part.stated)
         number = pages
-        # The list grew while it was read.
+        # The list grew while it was being read.
         while stated.has_next_page:
             number += 1
             if most is not None:
@@ -240,7 +240,7 @@ class SideBySide(msgspec.Struct, Generic[T], kw_only=True):
             columns.append(part.keys)
             yield part
         if shrank:
-            return "it shrank while it was read"
+            return "it shrank while it was being read"
         return _missing(self.distinct(columns), stated.total or total)
 
     def _parts(self, pages: int) -> Iterator[range]:

@@ -1,7 +1,7 @@
 """The ramp service: the company, its users, bank accounts and wallets, ramp requests, fees.
 
-Each attribute of `Ramp` offers the operations of one kind of record, by the base classes in
-`resources`. Each change of a record carries the version that the person saw. An outdated version
+Each attribute of `Ramp` offers the operations of one kind of record; their base classes are in
+`resources`. Each change to a record carries the version that the person saw. An outdated version
 raises VersionConflict, and the call is not retried. The service ignores idempotency keys: if the
 answer to `create` is lost, look the record up with `find`.
 
@@ -34,8 +34,8 @@ class RampRequests(Collection[models.RampRequest]):
 
     A list item lacks version, fee, net amount and events; `get` returns them. The service's own
     filters `from_date` and `to_date` use an undocumented time zone. The filters `created_from` and
-    `created_to` are days in UTC: the client requests one day more on each side and removes the
-    requests outside these days.
+    `created_to` are days in UTC: the client asks the service for one more day on each side, and
+    removes the ramp requests outside these days.
     """
 
     def create(
@@ -304,8 +304,9 @@ class RampRequests(Collection[models.RampRequest]):
     ) -> Record[models.RampRequest]:
         """Look up the ramp request that a body created, after the answer was lost.
 
-        A listed request must match the body in creation time, direction and amount. Its detail
-        must then match the currencies and the target.
+        A listed request must be newer than the sending, apart from the allowed difference between
+        two clocks, and match the body in direction and amount. Its detail must then match the
+        currencies and the target.
 
         Parameters
         ----------
@@ -318,7 +319,8 @@ class RampRequests(Collection[models.RampRequest]):
         earlier_ids
             Ids of requests that existed before, which cannot be the created one.
         created_by
-            The id of the user who sent the body. A request with another creator does not match.
+            The user who sent the body, as in `RampRequest.maker`: by e-mail address, otherwise by
+            login name or id. A request with another known creator does not match.
 
         Returns
         -------

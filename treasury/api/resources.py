@@ -173,7 +173,7 @@ class UnpagedList(Endpoint[T]):
 
 
 class Reference(UnpagedList[T]):
-    """Reference data: `all` calls the service, `recent` prefers the cached answer."""
+    """Reference data: `all` calls the service, and `recent` prefers the cached answer."""
 
     _lock: threading.Lock = msgspec.field(default_factory=threading.Lock)
     _cached: tuple[float, list[Record[T]]] | None = None

@@ -67,7 +67,7 @@ _DO: dict[type[tree.ServiceError], str] = {
     tree.NotOffered: "this service does not have the operation; do without it",
     tree.NotReady: "wait for the verification, or ask the provider; nothing was executed",
     tree.VersionConflict: "read the record again and decide on its current content",
-    tree.KeySpent: "look up what the key was used for; do not send with a new key before that",
+    tree.KeySpent: "look up what the key was used for before you send it with a new key",
     tree.RateLimited: "wait a little, then run it again",
     tree.ServiceFault: "run it again later; if the error persists, give the provider the trace id",
     tree.UnexpectedResponse: "check the address in treasury.toml",

@@ -70,7 +70,7 @@ class SyncFinding(msgspec.Struct, frozen=True):
 
 
 def stored_findings(snapshot: Snapshot) -> list[SyncFinding]:
-    """Read the current findings of a snapshot, by table."""
+    """Read the current findings of a snapshot, sorted by table."""
     columns = SyncFinding.__struct_fields__
     rows = stored_rows(snapshot, SYNC_FINDINGS, columns, "vanished_at IS NULL")
     order = [(name, "ascending") for name in ("table_name", "kind", "subject")]
@@ -145,8 +145,8 @@ def named_nowhere(snapshot: Snapshot) -> list[Mapping[str, Any]]:
 def reference_gaps(snapshot: Snapshot) -> list[Mapping[str, Any]]:
     """Return the gaps in dense series of payment references.
 
-    The columns are the gap's first and last number, the count of missing numbers, and the first
-    date.
+    The columns are the gap's first and last reference, the count of missing ones, and the time at
+    which the reference after the gap was first stored.
     """
     return list(snapshot.select(_GAPS, {"least": LEAST, "percent": _PERCENT}).to_pylist())
 

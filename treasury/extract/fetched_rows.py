@@ -170,7 +170,7 @@ class FetchedRows:
         if writer.now == self.now:
             writer.begin(table, self._begun.pop(table.name))
             return
-        # Another commit was made since, so these rows are valid from that commit on.
+        # Another commit was made since, so these rows get a time after that commit.
         folder = self._begun_folder / table.name
         for file in self._begun[table.name].finish(folder):
             for rows, _ in whole_rows(folder / file.path, None):

@@ -3,7 +3,7 @@
 A declaration states the endpoint, the key and the columns of a table, and whether its rows become
 final. A column's source names a heading of the ramp service's specification. A ramp request's
 `amount` is gross fiat for an on-ramp and gross crypto for an off-ramp; prefer the columns that name
-their unit. Rates are fiat per crypto, percentages are per cent.
+their unit. Rates are fiat per crypto, and percentages are in per cent.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def sync(
             )
             if lost:
                 run.notice(
-                    f"{', '.join(lost)}: read in full, because a repair could not restore it"
+                    f"{', '.join(lost)}: read in full, because a repair lost some of its rows"
                 )
             accounts = _whole(run)
             _per_account(run, accounts)
@@ -243,7 +243,7 @@ def _balances(
                 run.notice(
                     f"wallet_balances: {holding.asset} of wallet {wallet.id}:"
                     f" {holding.available} available and {holding.reserved} reserved"
-                    f" do not make {holding.total}"
+                    f" do not add up to {holding.total}"
                 )
             yield finance_tables.ReceivedBalance(
                 value=holding,

@@ -156,7 +156,7 @@ class SyncReport(Tables, msgspec.Struct, frozen=True):
     """
 
     def sheets(self) -> Mapping[str, Table]:
-        """Return three tables: of the tables, of those skipped, and of the lists not offered."""
+        """Return three sheets: the tables, the skipped tables, and the lists not offered."""
         sheets: dict[str, tuple[Sequence[msgspec.Struct], type[msgspec.Struct]]] = {
             "Tables": (self.tables, TableReport),
             "Left": (self.skipped, Skipped),

@@ -1,7 +1,7 @@
 """Syncs transfers: their lists have no date filter and are read newest first.
 
-All lists are read in parallel, one page of each per round. One query to the lake then shows which
-transfers are already stored. Reading stops at the first page on which every transfer is stored and
+All lists are read in parallel, one page of each per round. Each round is then compared with the
+stored transfers. Reading stops at the first page on which every transfer is stored and
 final, if the list was sorted newest first so far. An unsorted list is read to its end, and
 reported. Stored open transfers that were not reached are fetched individually. Transfers between
 two accounts cannot be fetched individually, so their list is read until all open ones are found.
@@ -292,7 +292,7 @@ class _Sync:
                 vanished.append(name)
             elif answer is None:
                 self._run.notice(
-                    f"transfers: {name} is open, has no account and was not listed again"
+                    f"transfers: {name} has no account and was not listed, so it was not read"
                 )
             else:
                 self._run.notice(f"transfers: {name} stays unchanged: {answer.what}")

@@ -1,8 +1,8 @@
 """Entries and their hash chain: each entry's hash covers its content and the previous hash.
 
 A changed, removed or moved entry breaks the chain at that place. If the last entries are removed,
-or the whole chain is rebuilt, the chain stays valid. Only signatures detect that, or a head (the
-number and hash of the last entry) noted elsewhere, such as in the close report.
+or the whole chain is rebuilt, the chain stays valid. A head (the number and hash of the last entry)
+noted elsewhere, such as in the close report, detects both; signatures detect a rebuilt chain.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ Kinds of entries:
 - `request.marked_sent`, `request.will_not_fund`: a remark on a ramp request, which is not evidence
   of a payment.
 - `request.undo`: revokes the last remark on a ramp request.
-- `payment_file.made`: the requests in a payment file that may be uploaded at the bank.
-- `request.not_uploaded`, `payment_file.voided`: removes one request, or all, from a payment file.
+- `payment_file.made`: the requests in a payment file that may be uploaded to the bank.
+- `request.not_uploaded`, `payment_file.voided`: remove one request, or all, from a payment file.
 - `payment_file.payee_accepted`: accepts the name that a bank states for an IBAN as the payee's.
 """
 
@@ -117,7 +117,7 @@ class PaymentFile(msgspec.Struct, frozen=True, kw_only=True):
     amount: Decimal | None = None
     """Amount ordered for the request in EUR; None if it was not journaled."""
     rejections_alone: bool = False
-    """True if the bank only reports rejected payments."""
+    """True if the bank reports only rejected payments."""
     is_standing: bool = True
     """False after a person reported the file as not uploaded, or voided it."""
 
@@ -127,7 +127,7 @@ class AcceptedPayee(msgspec.Struct, frozen=True, kw_only=True):
 
     The acceptance is valid as long as the IBAN, the payee's name and the bank's name stay the same.
     If the bank stated no name, the acceptance is valid for one payment file only. `alone` is True
-    if the maker of the payment file accepted the name, under a policy of one person.
+    if the maker of the payment file accepted the name, under a one-person policy.
     """
 
     iban: str

@@ -137,7 +137,7 @@ def decide(
 
 
 def in_bulk(drafts: Sequence[Draft]) -> list[Draft]:
-    """Return the drafts; those about several items of one kind say so in their body.
+    """Return the drafts; if several have the same kind, the body of each states their number.
 
     Rows of a decision sheet are decided one by one, and are left unchanged.
     """

@@ -101,8 +101,7 @@ def gone_back(end: Head) -> JournalError:
     """Return the error for a journal that lacks the noted last entry."""
     return JournalError(
         f"the journal went back to an earlier state: entry {end.seq} was noted here but is "
-        "missing, so the journal may not know what was sent since; nothing was added, nothing is"
-        " sent",
+        "missing, so the journal may not know what was sent since; nothing was added or sent",
         do="put the newest copy of the journal back; if there is none, `treasury journal adopt"
         " --reason …` continues with this one, and every ready action has to be proposed again",
     )

@@ -1,7 +1,7 @@
 """The tables of the journal, and the migrations that upgrade an older journal.
 
 A migration only adds tables, columns and triggers. It runs in one transaction, which is rolled back
-with an error if the number of rows or the last hash changed. Triggers prevent accidental changes of
+with an error if the number of rows or the last hash changed. Triggers prevent accidental changes to
 entries; the hash chain detects deliberate changes.
 
 Files that people attach are stored once per content, in a table of their own. The entry of the

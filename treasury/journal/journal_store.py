@@ -158,7 +158,9 @@ class Journal(Facade):
         `build` runs again if another process has just written an entry of a kind in `rests_on`
         (`match.` means every kind with this prefix; None means any kind). `thorough` verifies the
         whole chain if writes by others cannot be detected. Raise the errors of `build` and
-        `append`, and JournalError if the journal went back; in these cases no entry is appended.
+        `append`, and JournalError if the journal went back; in these cases no entry is appended. If
+        the entries are stored but a later step fails, such as noting the end, the JournalError
+        states that.
         """
 
         def attempt() -> list[Entry] | None:
@@ -401,7 +403,7 @@ class Journal(Facade):
     def _faults(
         self, connection: sa.Connection, rules: SignatureRules | None, *, adopts: bool
     ) -> tuple[JournalError | None, JournalError | None]:
-        """Return why no decision is possible, and what is wrong with the noted end; or None.
+        """Return why no decision is possible, and what is wrong with the noted end; None if fine.
 
         No decision is possible if the chain is broken, or the noted end is lost or unreadable.
         """

@@ -4,7 +4,7 @@ Kinds of entries:
 
 - `period.prepare`: prepares a close, and fixes all the data used to compute the month.
 - `period.withdraw`: revokes a preparation.
-- `period.close`: a person, by default another one, signs the close, which locks the month.
+- `period.close`: a person (by default, not the preparer) signs the close, which locks the month.
 - `period.reopen`: unlocks a month.
 - `rules.saved`: the complete matching rules, so that a computation for an earlier instant uses the
   rules that were in force then.

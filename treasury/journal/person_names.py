@@ -3,9 +3,9 @@
 A permission requires the same name; only case, character width and blanks may differ. The four-eyes
 rule is stricter: an account whose name merely looks like the first person's is not a second person.
 A look-alike is a character that Unicode's list of confusables (UTS 39) maps to a Latin letter, a
-digit or a punctuation mark in names. A small Cyrillic or Greek letter shaped like a Latin capital
-is one too. Names are compared twice, because look-alikes depend on case: `i` does not look like
-`l`, but `I` does. One comparison uses small letters, the other the letters as written.
+digit or a punctuation mark that occurs in names. A small Cyrillic or Greek letter shaped like a
+Latin capital is one too. Names are compared twice, because look-alikes depend on case: `i` does not
+look like `l`, but `I` does. One comparison uses small letters, the other the letters as written.
 """
 
 from __future__ import annotations

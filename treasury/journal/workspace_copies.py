@@ -76,8 +76,8 @@ def register(folder: Path) -> Path | None:
             durable.write_whole(file, msgspec.json.encode(place))
     except OSError as error:
         raise JournalError(
-            f"{file} cannot be written ({error.strerror}), so whether {folder} is a copy is not"
-            " known; nothing was sent",
+            f"{file} cannot be written ({error.strerror}), so it is unknown whether {folder} is a"
+            " copy; nothing was sent",
             do=f"set {STATE_VARIABLE} to a folder of your own that may be written to",
         ) from error
     return None

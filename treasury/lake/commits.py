@@ -120,7 +120,7 @@ def _commits_of(path: str, size: int, modified: int) -> pa.Table:  # noqa: ARG00
 
 
 def add_commit(folder: Path, commit: Commit) -> int:
-    """Append a commit to the table of commits, not visible yet; return the table's new version."""
+    """Append a commit, still invisible, to the table of commits; return the table's new version."""
     return delta.append(folder / COMMITS, commits_table([commit]), widening=True)
 
 

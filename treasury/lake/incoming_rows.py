@@ -131,8 +131,8 @@ def with_hash(rows: pa.Table, volatile: tuple[str, ...]) -> pa.Table:
 def _content(rows: pa.RecordBatch) -> pa.Array:
     """Return each row's bytes: an entry per non-null column, sorted by name, then the texts.
 
-    Different rows have different bytes: an entry has the column's tag and the length of its text,
-    so a row's bytes have only one reading.
+    Different rows have different bytes: an entry has the column's tag, and its value or the length
+    of its text, so a row's bytes have only one reading.
     """
     columns = zip(rows.schema.names, rows.columns, strict=True)
     filled = {name: column for name, column in sorted(columns) if column.null_count < rows.num_rows}
@@ -145,7 +145,7 @@ def _content(rows: pa.RecordBatch) -> pa.Array:
 
 
 def _entries(columns: dict[str, pa.Array]) -> pa.Array:
-    """Return each row's entries of these columns as bytes; give a column with nulls alone."""
+    """Return each row's entries of these columns as bytes; pass a column with nulls on its own."""
     # Imported here, because only storing rows needs NumPy, and importing it takes a tenth of a
     # second.
     import numpy as np

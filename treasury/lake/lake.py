@@ -51,9 +51,10 @@ class Lake(LakeFolder):
     The last `commits_kept` commits always stay readable. After each `commits_kept` new commits,
     superseded files are removed. Files younger than `grace` stay, because a reader without write
     access has no lease. `rests_on` returns the commits that closed months depend on, with the
-    reason; their pins cannot be released. Pins of another desk's close cannot be released either,
-    unless `rested_on` includes the commit. With a `home`, a commit becomes visible when a head in
-    the home names it, and `tell` receives messages about the exchange with the home.
+    reason; their pins cannot be released. A pin of a close cannot be released either if the lake is
+    shared and `rested_on`, the commits of all closes in this desk's journal, lacks the commit. With
+    a `home`, a commit becomes visible when a head in the home names it, and `tell` receives
+    messages about the exchange with the home.
     """
 
     def __init__(

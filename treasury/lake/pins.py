@@ -77,7 +77,7 @@ def all_pins(folder: Path) -> list[Pin]:
 
 
 def read_pins(folder: Path) -> tuple[list[Pin], list[tuple[Path, str]]]:
-    """Return the readable pins, sorted by commit, and path and problem of each unreadable pin."""
+    """Return the readable pins, sorted by commit, and each unreadable pin's path and problem."""
     pins, broken = [], []
     for path in sorted((folder / PINS).glob("*.json")):
         try:

@@ -173,9 +173,10 @@ class Sharing:
             return pulled
 
     def push(self) -> Pushed:
-        """Pull, then share what only this desk has: a staged commit, pins, or at first everything.
+        """Pull, then share what only this desk has: a staged commit, pins and results of closes.
 
-        A commit that was staged on an outdated head is undone and reported.
+        The first push shares everything. A commit that was staged on an outdated head is undone and
+        reported.
         """
         with self._lake.locked("push"):
             self.home.require_writable(self.home.note())
@@ -239,7 +240,7 @@ class Sharing:
         if not note.is_probed:
             self.home.require_writable(note)
         last = self._lake.last() if staged is None else staged.last
-        # There always is a commit, because both callers require one.
+        # There is always a commit, because both callers require one.
         assert last is not None
         files = self._files(note, last, () if staged is None else staged.added)
         files.pop(without, None)

@@ -121,7 +121,7 @@ LAKE_COLUMNS: Final = (
     Column(
         "content_hash",
         TEXT,
-        "equal for two versions if and only if their contents are; the hashing rule's number first",
+        "equal if and only if two versions have equal contents; begins with the hash rule's number",
     ),
     Column("valid_from", INSTANT, "the commit that stored this version"),
     Column("valid_to", INSTANT, "history only: the commit that stored the next version"),

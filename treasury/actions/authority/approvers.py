@@ -13,9 +13,10 @@ from treasury.journal.person_names import same_person
 
 
 def waiting_for(person: str, actions: Iterable[Action], policy: Policy) -> frozenset[str]:
-    """Return the ids of the actions that this person may approve and has not yet approved.
+    """Return the ids of the proposed actions that this person may approve and has not agreed to.
 
-    The daily limit is not applied here; it is checked when the person approves.
+    Two conditions are checked only when the person approves: the daily limit, and that they did not
+    make the request that the action approves.
     """
     return frozenset(
         action.id

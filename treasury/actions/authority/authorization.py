@@ -1,8 +1,8 @@
 """Checks the people who agreed to an action against the current policy and the journal.
 
 Proposals and approvals are checked when they are made. When the action is sent, they are checked
-again, against the policy of that moment. So a lowered limit, a person removed from a list, or a no
-longer trusted source of names also affects earlier approvals.
+again, against the policy of that moment. So earlier approvals are also affected if a limit was
+lowered, a person was removed from a list, or a source of names is no longer trusted.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ def refuse_outdated(context: Context, action: Action, *, so: str = "nothing was 
         if len(persons) < needed:
             noun = "person" if len(persons) == 1 else "people"
             raise ActionRefused(
-                f"it is approved by {len(persons)} {noun}, and the policy now requires"
-                f" {needed}: {so}"
+                f"{len(persons)} {noun} agreed to it, and the policy now requires {needed}: {so}"
             )
         alone: Sequence[AssetAmount] = ()
         if not action.approvals:
@@ -84,7 +83,10 @@ def decided_today(
     actor: Actor,
     spent: Sequence[tuple[Kind, AssetAmount]],
 ) -> list[AssetAmount]:
-    """Return the amounts under one rule that a person approved, or proposed alone, today."""
+    """Return the amounts that a person approved, or proposed alone, today under the kind's rule.
+
+    `spent` has the amounts of the same batch, which are not journaled yet.
+    """
     now = [money for spent_on, money in spent if policy.rule(spent_on) == policy.rule(kind)]
     return _decided_on(context, policy, kind, actor, context.now()) + now
 
@@ -98,7 +100,11 @@ def _decided_on(
     *,
     before: int | None = None,
 ) -> list[AssetAmount]:
-    """Return the amounts that a person decided on the day of `at`, before a journal entry."""
+    """Return the amounts that a person decided on the day of `at` under the kind's rule.
+
+    With `before`, only journal entries before that number count. Without a daily limit, the list is
+    empty.
+    """
     rule, zone = policy.rule(kind), context.settings.zone
     if rule.per_day is None:
         return []

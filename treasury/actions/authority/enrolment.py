@@ -27,7 +27,7 @@ def enrol_key(folder: Path, name: str, key: str) -> None:
     rules = policy.signatures
     if not name or not name.isprintable():
         raise InputError(
-            "the name is empty or not printable", do="give the name that their entries carry"
+            "the name is empty or not printable", do="give the name in this person's entries"
         )
     if rules.owner(key) is not None:
         raise InputError(
@@ -50,7 +50,7 @@ def enrol_key(folder: Path, name: str, key: str) -> None:
         text = f"{policy.text[: section.end()]}\n{line}{policy.text[section.end() :]}"
     path = folder / POLICY_FILE
     if parse_policy(text, path).keys != {**policy.keys, name: key}:
-        raise InputError(f"{path} has an unusual [keys]", do=f"add this line by hand: {line}")
+        raise InputError(f"{path} has an unusual [keys] table", do=f"add by hand: {line}")
     try:
         durable.write_whole(path, text.encode())
     except OSError as error:

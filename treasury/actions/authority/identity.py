@@ -5,8 +5,8 @@ server's own token, at the address that the hub gave the server. The policy can 
 the address equals the one it names, so no file decides where the token is sent. The answer is
 cached for some minutes, so that a batch does not query the hub for each entry. Without a hub, the
 name comes from the environment (claimed), or it is the name of the operating system's user
-(verified). If the policy names a hub, only the hub verifies names. Otherwise the user name would be
-a second verified name of the same person.
+(verified). If the policy names a hub, only the hub verifies names, because a verified user name
+would be a second verified name of the same person.
 """
 
 from __future__ import annotations

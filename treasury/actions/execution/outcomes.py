@@ -133,7 +133,7 @@ class OutcomeRecorder:
         try:
             client = self._context.connect(action.credential)
             return detail(client, sent, record_id) is not None
-        # Without this read, the answer is no evidence, so the outcome is unknown.
+        # If this read fails, the answer proves nothing, so the outcome is unknown.
         except ServiceError:
             return False
 
@@ -168,8 +168,8 @@ class OutcomeRecorder:
             do=f"use a credential whose role is COMPANY_ADMIN, or {verb} in the provider's portal,"
             " then sync",
         )
-        # The refusal is about the maker if its text names the maker, or names neither role nor
-        # scope.
+        # The refusal is about the maker if its text names the creator, or if the only credential
+        # was used and the refusal names neither role nor scope.
         text = error.what.lower()
         names_role = error.code == "INSUFFICIENT_SCOPE" or "company_" in text or "role" in text
         one_credential = len(self._context.settings.credentials) == 1
@@ -367,6 +367,6 @@ class OutcomeRecorder:
 
 
 def has_passed(action: Action, record: Record[Any]) -> bool:
-    """Return whether the record is newer than the sent version, so that the call has no effect."""
+    """Return whether the record is newer than the sent version: the call has no effect any more."""
     sent, now = action.sending and action.sending.version, record.value.version
     return sent is not None and now is not None and now > sent

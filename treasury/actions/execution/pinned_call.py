@@ -62,7 +62,10 @@ def sending_draft(context: Context, action: Action, actor: Actor, call: PinnedCa
 
 
 def post(client: Client, kind: Kind, sending: Sending, key: str, fence: Fence) -> Record[Any]:
-    """Send the stored call, until the fence (the check before bytes) refuses; return the record."""
+    """Send the stored call, unless the fence (the check before bytes) refuses; return the record.
+
+    The fence is also asked again between the bytes of one request.
+    """
     body: Body | None = None
     if sending.body:
         # For other kinds, the key in the body is only evidence.
@@ -104,7 +107,8 @@ def sent_of(action: Action, foreign_ids: Sequence[str] = ()) -> Sent:
         body=body,
         key=action.key,
         version=sending.version,
-        # The time of an entry is never before that of the last one, so it may be after the clock's.
+        # An entry's time is never before that of the entry before it, so it may be ahead of the
+        # clock.
         at=min(sending.at, sending.left_at),
         foreign_ids=(*sending.foreign_ids, *foreign_ids),
     )

@@ -53,7 +53,7 @@ class EarlyRecovery(ActionRefused):
 
 
 class ActionRecovery:
-    """Settles actions one by one, and journals the reason for each action that stays open."""
+    """Settles actions one by one, and journals the reason for each outcome that stays unknown."""
 
     def __init__(self, context: Context, outcomes: OutcomeRecorder) -> None:
         self._context = context
@@ -89,7 +89,7 @@ class ActionRecovery:
         except Exception as error:
             now = self._book.get(action_id)
             if isinstance(error, TreasuryError) or now.state not in UNSETTLED:
-                # The service is unreachable, or sending is forbidden, so the state does not change.
+                # The service is unreachable, sending is forbidden, or the action is settled now.
                 raise
             return self._open(now, f"looking it up failed: {type(error).__name__}")
 
@@ -229,8 +229,8 @@ class ActionRecovery:
     def _done_elsewhere(self, action: Action) -> str:
         """Describe a record with the same effect that may be ours; empty if there is none.
 
-        The record is someone else's; or it is from this journal, under another key, before the
-        journal was restored from an older copy; or it is ours and the service does not show its
+        The record is someone else's; or an action of this journal made it under another key, before
+        the journal was restored from an older copy; or it is ours and the service does not show its
         key.
         """
         kind, sent = kind_of(action.kind), sent_of(action)
@@ -318,7 +318,8 @@ class ActionRecovery:
     def _refused_again(self, action: Action, error: ServiceError) -> Action:
         """Apply a refusal of the repeat.
 
-        It is final only if the service examined the content and the first call cannot arrive later.
+        It is final only if the service examined the content and the first call can no longer
+        arrive.
         """
         sending = action.departure
         arrived_by = sending.first_left_at + sending.term + self._settling_time()
@@ -367,7 +368,7 @@ class ActionRecovery:
     def settle(
         self, action_id: str, *, carried_out: bool, reason: str, record: str | None
     ) -> Action:
-        """Settle the action as decided by a person; its maker may only if one person is enough."""
+        """Settle the action as a person decides: its maker only if one person is enough."""
         if not reason.strip():
             raise InputError("reason: is missing", do="give the source of your information")
         actor, policy = self._context.who(), self._context.load_policy()
@@ -394,7 +395,7 @@ class ActionRecovery:
             if carried_out and kind.name in MAKES and not made:
                 raise InputError(
                     "record: is missing",
-                    do="give the id of the request: its maker does not approve it",
+                    do="give the id of the request, so that its maker cannot approve it",
                 )
             if carried_out:
                 response = before and before.response

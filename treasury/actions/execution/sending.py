@@ -135,7 +135,7 @@ class Sender:
     def _prepare(
         self, action: Action, services: LiveServices, findings: Findings | None = None
     ) -> _Prepared:
-        """Return the call to send, if no fact has changed; otherwise journal the lapse."""
+        """Return the call to send; journal the lapse and raise ActionRefused if a fact changed."""
         kind = kind_of(action.kind)
         self._context.require_original()
         self._context.require_place(action)
@@ -192,9 +192,9 @@ class Sender:
     ) -> list[str]:
         """Return the ids of records with the same effect; lapse if the approvers did not see one.
 
-        Another person made the record, or an action did that is missing from this journal because
-        it was restored from an older copy. The approval also lapses if only the key can rule out a
-        second effect and the provider may have forgotten the key.
+        Another person made that record, or the journal was restored from an older copy, which lacks
+        the action that made it. The approval also lapses if only the key can rule out a second
+        effect and the provider may have forgotten the key.
         """
         if body is None:
             return []
@@ -240,7 +240,7 @@ class Sender:
         )
 
     def _lapse_untold(self, action: Action, why: str) -> NoReturn:
-        """Let the approval lapse: only a person can find out whether a copy sent it."""
+        """Let the approval lapse: only a person can find out whether it was sent from a copy."""
         error = ActionRefused(
             f"{action.id}: {why}, so it may have been carried out from a copy of this journal;"
             " nothing was sent",

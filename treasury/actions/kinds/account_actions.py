@@ -2,7 +2,7 @@
 
 Most calls have an idempotency key, so they may be repeated. Some generations of the service ignore
 the key when a wallet is created, and reactivation has no body for a key, so both are sent at most
-once. Checkouts and card payments cannot be read later, so the answers that created them are stored.
+once. Checkouts and card payments cannot be read later, so the answers to their creation are stored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parses the fields that a person or a program enters into the struct of the action's kind.
+"""Converts the fields that a person or a program entered to the struct of the action's kind.
 
 Field names are the services' names, in snake_case. Amounts are exact and never become floats. A
 text must be one line of visible characters, so that people see exactly what is sent. An error

@@ -170,7 +170,7 @@ def _read_invitation(fields: bodies.Invitation, records: service.ServiceRecords)
     if not fields.email.isascii():
         raise InputError(
             f"email: {clean(fields.email)!r} has letters that may look like others",
-            do="write it in ASCII, an international domain as xn--…",
+            do="write it in ASCII, with an international domain as xn--…",
         )
     if _EMAIL.fullmatch(fields.email) is None:
         raise InputError(

@@ -92,7 +92,7 @@ def describe(facts: Iterable[Fact], says: Callable[[bool], str], **more: Any) ->
 
 
 def ending(text: str, masked: bool, otherwise: str = "") -> str:
-    """Return a number or address, or its end if `masked`; an empty one becomes `otherwise`."""
+    """Return a number or address, or `otherwise` if it is empty; if `masked`, return its end."""
     return f"…{text[-4:]}" if masked else clean(text) or otherwise
 
 
@@ -193,9 +193,9 @@ def find_by_key(
     """Return a function that finds the record of a keyed kind in a list, by its key or its fields.
 
     `names` are the fields that identify a new record without a key; `reference` is the field with
-    our own reference. If no record matches, the call had no effect only if the list shows keys or
-    our references: in at least one record, and in every new one. Otherwise, and if several records
-    match, the function raises OutcomeUnknown.
+    our own reference. If no record matches, that proves that the call had no effect only if the
+    list shows keys or our references: in at least one record, and in every new one. Otherwise, and
+    if several records match, the function raises OutcomeUnknown.
     """
     marks = (_KEY, reference) if reference else (_KEY,)
 
@@ -220,8 +220,8 @@ def find_by_key(
             return only_one(alike, operation)
         if not any(_shows_any(record.value, marks) for record in listed):
             raise OutcomeUnknown(
-                f"{operation}: no listed record shows {' or '.join(marks)}, so a missing one proves"
-                " nothing",
+                f"{operation}: no listed record shows {' or '.join(marks)}, so the list does not"
+                " prove that there was no effect",
                 look_up="ask the provider",
             )
         for record in new:
@@ -238,8 +238,8 @@ def _shows_any(record: Any, names: Iterable[str]) -> bool:
 
 def _untold(operation: str, record: Record[Any], names: Iterable[str]) -> OutcomeUnknown:
     return OutcomeUnknown(
-        f"{operation}: record {clean(record.value.id)} does not show {', '.join(names)}, so it"
-        " may be this one",
+        f"{operation}: record {clean(record.value.id)} does not show {', '.join(names)}, so this"
+        " action may have made it",
         look_up="ask the provider",
     )
 
@@ -260,7 +260,7 @@ def read_back(
 
 
 def as_sent(*names: str) -> Callable[[Any, Sent], bool]:
-    """Return a check whether these fields of a record equal the sent ones."""
+    """Return a function that checks whether these fields of a record equal the sent ones."""
 
     def shows(record: Any, sent: Sent) -> bool:
         return all(getattr(record, name) == getattr(sent.fields, name) for name in names)
@@ -269,7 +269,7 @@ def as_sent(*names: str) -> Callable[[Any, Sent], bool]:
 
 
 def states(*names: str) -> Callable[[Any, Sent], bool]:
-    """Return a check whether an answer shows the key, or all of these fields.
+    """Return a function that checks whether an answer shows the key, or all of these fields.
 
     The client has already compared them with the request. An answer that lacks them may be about
     another record.
@@ -283,7 +283,7 @@ def states(*names: str) -> Callable[[Any, Sent], bool]:
 
 
 def is_created(record: Any, sent: Sent) -> bool:
-    """Return whether the answer's record is new and may have been created by the body."""
+    """Return whether the answer's record is new and may have been created from the sent body."""
     assert sent.body is not None
     answer = Record(record, b"")
     return any(created_since([answer], sent.body, sent.at, sent.foreign_ids))
@@ -334,7 +334,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     second_person: bool = True
     """Whether a second person has to approve the action if no rule of the policy applies."""
     decides_on_maker: bool = False
-    """Whether the action approves a request; its maker may only if the company has one person."""
+    """Whether the action approves a request, which its maker may do only in a one-person company.
+    """
 
     def ids_of(self, fields: Any) -> tuple[str, ...]:
         """Return the values of the ids in the route."""

@@ -124,7 +124,7 @@ class ServiceRecords:
         return _only(matches, [unit.currency for unit in offered], code, field)
 
     def crypto_currency(self, code: str, chain: str | None, field: str) -> models.CryptoCurrency:
-        """Return a cryptocurrency of the ramp service by its code and, if ambiguous, its chain."""
+        """Return a cryptocurrency of the ramp service by its code and, if given, its chain."""
         offered = self.all(_CRYPTO_CURRENCIES)
         on_chain = [unit for unit in offered if chain in {unit.chain, None}]
         matches = [unit for unit in on_chain if code in {unit.currency, unit.id}]
@@ -340,7 +340,10 @@ class LiveSource:
         return record
 
     def latest(self, feed: RecordFeed[Any], record_id: str, since: datetime) -> Sequence[Any]:
-        """Return the records of a list, from a one-minute cache if that reaches back far enough."""
+        """Return the records of a list, from a one-minute cache if that reaches back far enough.
+
+        Some of them may have been created before `since`.
+        """
         name, now = (feed.words, record_id), self._clock()
         cached = self._latest.get(name)
         if cached is None or since < cached[1] or now - cached[0] >= _LIST_SECONDS:

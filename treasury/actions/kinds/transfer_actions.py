@@ -35,7 +35,7 @@ from treasury.core.text import clean
 
 
 class _Outward(msgspec.Struct, frozen=True, kw_only=True):
-    """Fields of crypto and fiat transfers; the receiver has the service's id or ours."""
+    """Fields of crypto and fiat transfers; the receiver is named by the service's id or by ours."""
 
     sender_account_id: str
     amount: Decimal
@@ -314,7 +314,7 @@ _BETWEEN: Final = ("source_account_id", "destination_account_id", "cryptocurrenc
 def _same_way(
     unit: str,
 ) -> Callable[[service.ServiceRecords, Any, bodies.Body], Iterable[models.Transfer]]:
-    """Find the sender's transfers with the same amount, receiver and description.
+    """Return a function that finds transfers of equal sender, amount, receiver and description.
 
     Failed transfers are included. `unit` is the field with the asset or the fiat currency.
     """

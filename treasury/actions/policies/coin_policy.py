@@ -92,7 +92,7 @@ def check_coins(coins: CoinPolicy | None, text: str) -> None:
         if problem:
             with at_key(text, "coins", "openings", place):
                 raise InputError(
-                    f"the opening {place + 1} of [[coins.openings]] {problem}",
+                    f"opening {place + 1} of [[coins.openings]] {problem}",
                     do="correct that opening",
                 )
 
@@ -101,7 +101,7 @@ def _require(value: str | None, table: str, name: str, choices: Iterable[str]) -
     if value is None:
         raise InputError(
             f"{table} does not set {name}, which has no default",
-            do=f"add {name} = {' or '.join(map(repr, choices))}, as your auditor agrees",
+            do=f"add {name} = {' or '.join(map(repr, choices))}, as agreed with your auditor",
         )
 
 
@@ -112,7 +112,7 @@ def _beside(opening: CoinOpening, days: dict[str, date], pools: set[tuple[str, s
         return f"opens {opening.coin} a second time"
     pools.add(pool)
     if days.setdefault(opening.coin, opening.day) != opening.day:
-        return f"opens {opening.coin} on another day than the opening before"
+        return f"opens {opening.coin} on a different day from its first opening"
     return ""
 
 
@@ -126,7 +126,7 @@ def _problem(coins: CoinPolicy, opening: CoinOpening) -> str:
         return f"has the quantity {opening.quantity:f}, which is not above 0"
     if opening.carrying_amount < 0 or not is_exact_in(opening.carrying_amount, _REPORTING):
         amount = f"{opening.carrying_amount:f}"
-        return f"has the carrying amount {amount}, which is not cents of {_REPORTING}, 0 or more"
+        return f"has the carrying amount {amount}, not 0 or more whole cents of {_REPORTING}"
     if coins.pool == "wallet" and not opening.wallet:
         return "names no wallet, but pools are wallets"
     if coins.pool == "entity" and opening.wallet:

@@ -1,4 +1,4 @@
-"""Limits on the balances held with the provider; `policy.toml` proposes them, two people set them.
+"""Limits on the balances held with the provider; two people put those of `policy.toml` in force.
 
 Below [exposure], `total` limits the whole balance, in euros at the reference rates; each key of
 `currencies` limits one currency or coin. Write amounts as whole numbers or in quotes, because TOML

@@ -14,10 +14,10 @@ journal entry after number `signed_after` has to be signed by a key of its autho
 
 Rules also hold for `item.carry` (proposing and accepting to carry an open item past a close) and
 `month.close` (preparing and signing a month): `propose` and `approve` name the people, `at_most`
-and `per_day` limit the amounts. Both always take two people. Only a pattern that begins with
-`item.` or `month.` names them, so a rule for `*` is about actions only.
+and, for `item.carry`, `per_day` limit the amounts. Both decisions always take two people. Only a
+pattern that begins with `item.` or `month.` names them, so a rule for `*` is about actions only.
 
-`month_on_month` has the changes of an account's figures above which a close needs an explanation.
+`month_on_month` has the changes in an account's figures above which a close needs an explanation.
 
 Two people put the following tables in force: `materiality` (the largest open items that do not
 block a close), `coins` (how coins are measured), `exposure` (how much the provider may hold) and
@@ -66,7 +66,7 @@ Limits = Mapping[str, Decimal]
 
 
 class DeskKind(msgspec.Struct, frozen=True):
-    """A decision at the desk that a rule may limit, although nothing is sent to a service."""
+    """A decision that a rule may limit, although it sends nothing to a service."""
 
     name: str
 
@@ -120,7 +120,7 @@ class Materiality(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class ChangeThresholds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The largest change of an account's figures, month on month, that needs no explanation."""
+    """The largest changes in an account's figures, month on month, that need no explanation."""
 
     closing: Decimal | None = None
     charges: Decimal | None = None
@@ -254,7 +254,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             return
         names = "everybody" if EVERYBODY in allowed else " and ".join(allowed)
         do = f"the limit holds for {names}: have at_most of that rule changed in {POLICY_FILE}"
-        self._hold(rule.at_most, money, f"may {verb} {kind.name}", so=so, do=do)
+        self._hold(rule.at_most, money, f"may {verb} for one {kind.name}", so=so, do=do)
         spent = [amount.amount for amount in today if amount.currency == money.currency]
         whole = total([*spent, money.amount])
         others = [name for name in allowed if not same_name(name, actor.name)]
@@ -278,7 +278,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         limit = limits.get(money.currency, Decimal(0))
         if money.amount > limit:
             raise ActionRefused(
-                f"{money} is more than one {permission}:"
+                f"{money} is more than a person {permission}:"
                 f" {format_amount(limit, money.currency)}; {so}",
                 do=do,
             )
@@ -336,7 +336,7 @@ def _check_kinds(rules: tuple[Rule, ...], text: str) -> None:
                 with at_key(text, "rules", place, key) as name:
                     raise InputError(
                         f"{name}: has no effect on {at_desk[-1]}",
-                        do="remove it, or write a rule for this kind alone",
+                        do="remove it, or give that kind a rule of its own",
                     )
         for pattern in rule.kinds:
             if any(_names(pattern, kind) for kind in known):

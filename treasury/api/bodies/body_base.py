@@ -66,8 +66,8 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     def is_like(self, record: Any) -> bool:
         """Return True if this body may have created a listed record.
 
-        This finds the created record after the answer was lost. Only bodies of records that can be
-        listed implement it.
+        It serves to find the created record after the answer was lost. Only bodies of records that
+        can be listed implement it.
         """
         raise NotImplementedError(type(self).__name__)
 
@@ -93,7 +93,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
         if len(present) != 1:
             listed = " and ".join(present) or "none"
             raise self.wrong(
-                f"one of {', '.join(names)} is needed, {listed} given", "give exactly one"
+                f"one of {', '.join(names)} is needed; given: {listed}", "give exactly one"
             )
 
     def _amount(self, name: str, currency: str | None, *, places: int | None = None) -> Decimal:

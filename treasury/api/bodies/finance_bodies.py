@@ -281,8 +281,8 @@ class _Transfer(Keyed, frozen=True, kw_only=True):
 class NewCryptoTransfer(_Transfer, frozen=True, kw_only=True):
     """`POST /accounts/{senderAccountId}/transfers/crypto`: a crypto transfer to one receiver.
 
-    The receiver is an account, a party's external id or an external address. `amount` is in units
-    of `asset`.
+    The receiver is an account, by the service's id or by our external id, or an external address.
+    `amount` is in units of `asset`.
     """
 
     chain: str
@@ -318,7 +318,8 @@ _OWN_FIELDS = frozenset(field.encode_name for field in msgspec.structs.fields(Ne
 class NewFiatTransfer(_Transfer, frozen=True, kw_only=True):
     """`POST /accounts/{senderAccountId}/transfers/fiat`: a fiat transfer to one receiver.
 
-    The receiver is an account, a party's external id or a bank account. `amount` is in `currency`.
+    The receiver is an account, by the service's id or by our external id, or a bank account.
+    `amount` is in `currency`.
     """
 
     currency: str

@@ -140,7 +140,7 @@ class NewRampRequest(Body, frozen=True, kw_only=True):
             ("bank account", self.company_bank_account_id, _id(record, "company_bank_account")),
         )
         return tuple(
-            f"{name}: {sent} was sent, the request has {stated}"
+            f"{name}: {sent} was sent, but the request has {stated}"
             for name, sent, stated in pairs
             if stated is not None and sent != stated
         )

@@ -8,7 +8,7 @@ from treasury.api.resources import Collection, Endpoint
 
 
 class VirtualBankAccounts(Collection[models.VirtualBankAccount]):
-    """Virtual bank accounts, which receive deposits of customers."""
+    """Virtual bank accounts, which receive deposits from customers."""
 
     def create(
         self, account_id: str, body: bodies.NewVirtualBankAccount

@@ -3,7 +3,7 @@
 `TokenAuth` is an `httpx.Auth` flow (finance service, "Authentication"). Each request carries the
 cached token; a token that is about to expire is replaced before the request is sent. If the service
 answers 401, the token is discarded, and `transport` decides whether the call is repeated. One
-thread fetches a token while the others wait for it. The clock is monotonic, so changes of the
+thread fetches a token while the others wait for it. The clock is monotonic, so changes to the
 system time do not matter.
 """
 

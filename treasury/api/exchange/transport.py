@@ -101,7 +101,7 @@ class CallLimits(msgspec.Struct, frozen=True, kw_only=True):
     records: int = 5_000_000
     """Maximum number of records in one list."""
     extra_pages: int = 20
-    """Number of pages by which a list may grow while it is read."""
+    """Number of pages by which a list may grow while it is being read."""
     unstated_records: int = 50_000
     """Maximum number of records in a list without a stated number of pages."""
 

@@ -291,8 +291,8 @@ class RampRequest(Model, frozen=True):
     def doubts(self) -> tuple[str, ...]:
         """Describe each contradiction within the record; empty if there are none.
 
-        Gross amount, fee and net amount must agree to the cent, and the deposit wallet must be on
-        the chain of the asset.
+        Gross amount less fee may differ from the net amount by one cent at most, and the deposit
+        wallet must be on the chain of the asset.
         """
         doubts = []
         parts = (self.fiat_amount, self.fiat_fee_amount, self.fiat_net_amount)

@@ -1,7 +1,7 @@
 """Syncs ramp requests: reads the list, and the detail of each request that may have changed.
 
 A list item lacks version, fee, net amount and events, so each new, open or changed request is
-fetched individually. A later sync lists only requests created after the day before the newest
+fetched individually. A later sync lists only requests created since the day before the newest
 stored one; the extra day is needed because the time zone of the service's dates is not documented.
 It also compares counts: if the service has more or fewer requests than are stored, the whole list
 is read. Requests that are open or lack their detail are fetched at every sync; a settled request

@@ -1,9 +1,9 @@
 """Parses pages of ramp requests by column, so that a million requests take seconds.
 
 Most list items are flat: they have only texts, numbers and times. Arrow parses pages of such items
-into columns without losing digits, and in parallel to Python. A page with anything else (a currency
-as an object, events, a duplicate field, an unexpected value) is parsed record by record, like other
-lists; that accepts the page or reports the error. Both ways give the same rows.
+into columns without losing digits, while other Python threads run. A page with anything else (a
+currency as an object, events, a duplicate field, an unexpected value) is parsed record by record,
+like other lists; that parser accepts the page or reports the error. Both ways give the same rows.
 """
 
 from __future__ import annotations

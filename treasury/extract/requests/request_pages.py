@@ -1,7 +1,8 @@
 """Reads the list of ramp requests, in parallel if the service states the number of pages.
 
 `api.paging` makes sure that the list is complete, and reads it again if it changes while it is
-read. This module converts the pages to rows. A record may come twice, from two pages or two passes.
+being read. This module converts the pages to rows. A record may come twice, from two pages or two
+passes.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from treasury.core.tables.schemas import grouped_schema
 
 OPEN, _RECENT, BACKLOG = range(3)
-"""Ranks: open; from this month or changed; settled in an earlier month and not fetched yet."""
+"""Ranks: open; from this month or changed; from an earlier month, and its detail is not stored."""
 
 QUEUE: Final = grouped_schema(
     (pa.string(), "id", "status"),

@@ -1,4 +1,4 @@
--- Creates triggers on the journal's table `entries`, which refuse changes of its rows. In this folder, an empty
+-- Creates triggers on the journal's table `entries`, which refuse changes to its rows. In this folder, an empty
 -- line separates statements.
 
 CREATE TRIGGER IF NOT EXISTS entries_no_update BEFORE UPDATE ON entries

@@ -2,7 +2,7 @@
 
 A table log entry is first stored under its hash, because two desks could create entries of the same
 name at the same time. It is copied to its Delta location after a head names it. A marker object
-names the last head whose entries were copied. If a push is interrupted, the next push copies all
+names the last head with copied entries. If a push is interrupted, the next push copies all
 entries.
 """
 
@@ -140,7 +140,7 @@ def sweep_home(home: LakeHome, note: heads.HomeNote, guard: timedelta) -> HomeSw
         needed |= {f"{_TABLES}{path}" for path in _logs(manifest)}
         needed.add(f"{heads.MANIFESTS}{head.manifest.sha256}")
         if put_at[number] < now - guard:
-            # This head replaced the earlier ones before that time, so nobody reads them any more.
+            # This head replaced the earlier ones before that time, so no desk reads them.
             break
         number -= 1
     due = [

@@ -129,8 +129,8 @@ class LakeHome:
             home, lake = self.place.folder.resolve(), folder.resolve()
             if lake.is_relative_to(home) or home.is_relative_to(lake):
                 raise errors.SettingsError(
-                    f"the lake's home {self.place.address} and the lake {folder} are nested in each"
-                    " other",
+                    f"the lake's home {self.place.address} must neither contain the lake {folder}"
+                    " nor be inside it",
                     do="give the home a folder of its own",
                 )
         self._clock = clock
@@ -233,7 +233,7 @@ class LakeHome:
             if note.number and head.parent != parent:
                 raise errors.StorageError(
                     f"head {head.number} in the lake's home {self.place.address} does not follow"
-                    f" head {head.number - 1}: an old copy of the home was continued",
+                    f" head {head.number - 1}: a desk pushed to an old copy of the home",
                     do="clone the lake into a new folder, and add this desk's own data there",
                 )
             parent = sha256
@@ -272,7 +272,7 @@ class LakeHome:
         if sha256 != note.sha256:
             raise errors.StorageError(
                 f"head {note.number} in the lake's home {self.place.address} is not the one that"
-                " this desk has: it is another lake's home, or an old copy that was continued",
+                " this desk has: it is another lake's home, or an old copy that a desk pushed to",
                 do="correct [lake] home, or clone the lake into a new folder, and add this"
                 " desk's own data there",
             )
@@ -309,10 +309,10 @@ class LakeHome:
     def require_writable(self, note: heads.HomeNote) -> None:
         """Register this desk as a writer; raise HomeReadOnly (with the writers) if not allowed.
 
-        Raise StorageError if heads must be signed and this desk cannot sign, or if the home lacks
-        this desk's head. Raise it too if the home lets an existing object be created again, because
-        one desk could then overwrite another's commit; or if this machine's clock differs too much
-        from the home's, because commits would have wrong timestamps.
+        Raise StorageError if heads must be signed and this desk cannot sign; if the home lacks this
+        desk's head; if the home lets an existing object be created again, because one desk could
+        then overwrite another's commit; or if this machine's clock differs too much from the
+        home's, because commits would have wrong timestamps.
         """
         # If this desk cannot sign, this raises StorageError before any work is done.
         self._signatures.sign("")

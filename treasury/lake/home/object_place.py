@@ -43,7 +43,7 @@ _PLAIN_HTTP: Final = {
 }  # fmt: skip
 """Variables that allow plain http, for an emulator or a trusted network."""
 _CHUNK: Final = 8 << 20
-"""Minimum number of bytes in which an object is streamed."""
+"""Minimum size in bytes of the parts in which an object is streamed."""
 
 _PART: Final = 1 << 20
 """Number of bytes read from a file at a time, so few that hashing finds them in the processor's

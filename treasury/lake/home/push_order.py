@@ -22,7 +22,7 @@ _POLL: Final = 0.1
 
 
 class PushOrder:
-    """The desks registered in a home to push first; one desk can register, withdraw and wait."""
+    """The desks registered in a home to push first; registers, withdraws and waits for one desk."""
 
     def __init__(self, place: ObjectPlace, desk: str, tell: Callable[[str], object]) -> None:
         self._place = place

@@ -348,7 +348,7 @@ def data_files(folder: Path, *, drafts: bool = False) -> list[Path]:
 
 
 def trim_log(folder: Path, oldest: int) -> int:
-    """Remove the log before the last checkpoint up to version `oldest`; return the files' number.
+    """Remove the log before the last checkpoint up to `oldest`; return the number of files removed.
 
     The remaining log begins with this checkpoint, so that each later version still opens. The
     oldest files are removed first, so that the log is complete even after an interruption.

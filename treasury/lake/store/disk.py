@@ -33,7 +33,7 @@ def reading(folder: Path) -> Iterator[None]:
     except (DeltaError, OSError, ValueError, OverflowError) as error:
         if isinstance(error, PermissionError) or "Permission denied" in str(error):
             raise denied(folder) from error
-        problem = "is not there" if isinstance(error, TableNotFoundError) else f"({error})"
+        problem = "(it is missing)" if isinstance(error, TableNotFoundError) else f"({error})"
         raise WorkspaceDamaged(
             f"the stored table {folder} cannot be read {problem}", do=REPAIR
         ) from error

@@ -71,7 +71,7 @@ def workspace_lock(
 
 
 def command_line(kind: str) -> str:
-    """Return the current command line in a form that a person recognises."""
+    """Return the kind of work and the name of the running program, to show to other users."""
     return f"{kind} ({Path(sys.argv[0]).name or 'python'})"
 
 

@@ -22,7 +22,7 @@ STATUS = pa.schema(
     + [(name, INTEGER) for name in ("rows", "files", "bytes", "earlier_versions", "kept_bytes")]
 )
 """`bytes` is the size of the last commit's files, with history; `kept_bytes` is the size of all
-files on disk."""
+files of the table on disk."""
 
 
 class LakeStatus(Tables, msgspec.Struct, frozen=True):

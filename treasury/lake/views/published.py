@@ -63,7 +63,7 @@ def published(folder: Path, below: Path, about: str) -> str:
     except duckdb.Error as error:
         return f"cannot be opened ({str(error).partition(chr(10))[0]})"
     if {comment for comment, _ in views} != {about}:
-        return "shows another commit than the last"
+        return "does not show the last commit"
     place = duckdb_engine.literal(f"{below}{os.sep}")[:-1]
     if any("read_parquet(" in sql and place not in sql for _, sql in views):
         return "shows the files of another folder"

@@ -90,7 +90,7 @@ def _versions(name: str) -> str:
 
 
 def _event_steps(name: str, events: Events | None) -> str:
-    """Return SQL for id, time and status from the events, one row per instant."""
+    """Return SQL for id, time and status from the events, one row per record and instant."""
     if events is None:
         return engine.scan((), DURATION, ())
     kinds = ", ".join(

@@ -1,7 +1,7 @@
--- One row per pair of a version of a record and a field that differs from the version before. If no single
--- field differs, the row is for the whole record. A vanished or returned record has one more row, without a
--- field. A new record has only this row. The table `pairs` has one row per version, together with the
--- version before.
+-- One row per version of a record and field that differs from the previous version. If no single field
+-- differs, the row is for the whole record. A vanished or returned record has one more row, without a field.
+-- A new record has only this row. The table `pairs` has one row per version, together with the previous
+-- version.
 WITH differing AS (
     SELECT * EXCLUDE (fields, whole),
         CASE WHEN change = 'new' THEN []
