@@ -184,15 +184,16 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Statuses of the service that contradict a match."""
     ours_target_days: Count = 1
     """Our deadline: an approved request is due at the end of this many TARGET days after its
-    approval (policy)."""
+    approval (policy). For currencies other than the euro, calendar days are counted."""
     theirs_target_days: Count = 1
     """The provider's deadline: the service reacts to a standard SEPA payment within this many
-    TARGET days."""
+    TARGET days, and to a payment in another currency within as many calendar days."""
     unreferenced_hours: Count = 48
     """The provider's deadline for a virtual-account credit without its reference, in hours
     (weekends included)."""
     late_target_days: Count = 2
-    """After its due date, a payment is late for this many TARGET days, then missing."""
+    """After its due date, a payment is late for this many TARGET days, then missing. For currencies
+    other than the euro, calendar days are counted."""
     conversion_band: Decimal = Decimal(2)
     """Per cent by which the implied rate of a conversion may be outside the range of recorded
     rates."""

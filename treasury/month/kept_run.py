@@ -154,7 +154,7 @@ class Run:
             return
         rows = make(self.connection, msgspec.structs.replace(step, name=_ANEW), rowless)
         table = self.connection.table
-        # The columns of the new input may differ from those of the old one.
+        # A table that was given in place of this step's result may have had other columns.
         stood_in = self._given.pop(name, None) is not None
         if (
             rows == before

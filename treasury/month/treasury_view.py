@@ -38,7 +38,7 @@ _Rows = list[dict[str, Any]]
 
 
 def view_of(connection: duckdb.DuckDBPyConnection, question: Question) -> dict[str, pa.Table]:
-    """Return these tables of a month by name.
+    """Return a month's conversions, differences, own transfers and money in transit, by name.
 
     The steps READ_FOR_VIEW must have run on the connection.
     """

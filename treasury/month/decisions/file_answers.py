@@ -43,7 +43,7 @@ _OUTCOMES: Final = {
 
 
 def file_answers(statuses: pa.Table, entries: Iterable[Entry]) -> pa.Table:
-    """Return the banks' answers by file, else in the given order; columns as in FILE_ANSWERS."""
+    """Return the banks' answers, sorted by file and message id; columns as in FILE_ANSWERS."""
     names: dict[str, str] = {}
     requests: dict[tuple[str, str], str] = {}
     for request, files in files_made(entries).items():

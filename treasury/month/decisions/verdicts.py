@@ -288,7 +288,7 @@ class Deciding(Facade):
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Sequence[Decision]:
-        """Close lines that pay none of the expectations; returns a decision per line.
+        """Close lines that pay none of the expectations, and return a decision per line.
 
         Raise InputError without a reason, and ActionRefused for a matched line, because its request
         would then look unpaid.

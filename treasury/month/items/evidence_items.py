@@ -66,8 +66,8 @@ def _statement_step(row: Mapping[str, Any], month: Month) -> str:
     """Return the next step that completes an account's statements."""
     if row.get("not_provable"):
         return (
-            f"{clean(row['problem'])}: its lines match and prove no balance; confirm its balance "
-            f"before and after them: treasury statements confirm {row['account']} --date "
+            f"{clean(row['problem'])}: its lines are matched but prove no balance; confirm the "
+            f"balance before and after them: treasury statements confirm {row['account']} --date "
             f"{month.previous.last} --balance … --source …, then the same for {month.last}"
         )
     if row["problem"]:
@@ -157,7 +157,7 @@ def unprovable_accounts(r: Reconciliation) -> list[dict[str, Any]]:
 
 
 def ledger_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per account in the ledger's files that differs from ours.
+    """Yield an item per account whose balance in the ledger's files differs from ours.
 
     An account whose postings were reconciled has one item, with the amount that outstanding items
     do not explain.
@@ -178,8 +178,8 @@ def _ledger_item(
 ) -> Iterator[OpenItem]:
     """Yield the item of an account, unless it agrees or is out of scope.
 
-    Its amount is the first known side. An account that only the ledger has is named by its whole
-    number, as `accounts.toml` needs it.
+    Its amount is the first of `sides` that is known. An account that only the ledger has is named
+    by its whole number, as `accounts.toml` needs it.
     """
     if row["finding"] in _AGREEMENTS or row["finding"].startswith(OUT_OF_SCOPE):
         return

@@ -23,7 +23,11 @@ _FOUND: Final = states_of("finding")
 
 
 def unseen_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per sync finding up to the question's time, such as an unknown field."""
+    """Yield an item per sync finding, record that is only named, and gap in the references.
+
+    A sync finding is, for example, an unknown field. A record is only named if another record
+    refers to it and no list contains it.
+    """
     if facts.r.basis is None:
         return
     snapshot = facts.r.basis.snapshot
@@ -34,7 +38,9 @@ def unseen_items(facts: Facts) -> Iterator[OpenItem]:
         if row["kind"] == "count":
             name = f"{name}: {row['listed']:,} counted, {row['held']:,} held"
         elif row["kind"] == "refused":
-            others = {"next_step": f"{clean(row['why'])}: read it with a credential that may"}
+            others = {
+                "next_step": f"{clean(row['why'])}: read it with a credential that may read it"
+            }
         yield _source_item(
             facts, state.kind, row["finding_id"], row, name=name, state=state.screen, **others
         )

@@ -39,7 +39,7 @@ def explanation(text: str, month: Month) -> str:
 
 
 def explanation_of(remark: str, month: Month) -> str:
-    """Return the explanation of a month in a remark; empty if it explains none of its changes."""
+    """Return the explanation of a month in a remark; empty if the remark does not explain it."""
     start = explanation("", month)
     return remark.removeprefix(start).strip() if remark.startswith(start) else ""
 
