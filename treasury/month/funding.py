@@ -73,7 +73,7 @@ _LEFT_US: Final = waiting_on("service's")
 _UNPAID: Final = waiting_on("ours")
 """States in which we must act, so that our due date applies."""
 IN_FILE = "IN FILE"
-"""A payment file contains the request, and the bank does not show it yet."""
+"""A payment file contains the request, and the bank has neither answered nor shown a debit."""
 WITH_THE_BANK = "WITH THE BANK"
 """The bank has answered, and has neither rejected nor debited the payment yet."""
 REJECTED = "REJECTED"

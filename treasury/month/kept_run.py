@@ -52,8 +52,9 @@ class Run:
     def may_go_on(self, snapshot: Snapshot, keys: Keys) -> bool:
         """Return whether the run can continue on another snapshot.
 
-        The tables that its steps have read must be the same there. Other tables that differ are
-        copied, so they must be small. `keys` are the other snapshot's.
+        The tables that its steps have read must be the same there, and at least one of them must
+        have files. Other tables that differ are copied, so they must be small. `keys` are the other
+        snapshot's.
         """
         read = {name.removesuffix(HISTORY) for name in self._stored}
         return (

@@ -1,4 +1,4 @@
-"""The tables of a month that SQL alone cannot make: with due dates, divided amounts or sentences.
+"""The tables of a month that SQL alone cannot make: with due dates, implied rates or sentences.
 
 They are made from the rows of the SQL steps.
 """

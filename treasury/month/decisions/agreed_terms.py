@@ -175,7 +175,7 @@ class TermsVerbs(Facade):
             if proposal is None:
                 raise ActionRefused(
                     f"no {kind.name} are proposed",
-                    do=f"write them below {kind.table} in {POLICY_FILE}, then"
+                    do=f"write them below {kind.table} in {POLICY_FILE}, then run"
                     f" `{kind.command} --propose --reason …`",
                 )
             if proposal.content != kind.content(policy):

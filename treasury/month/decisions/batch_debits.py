@@ -36,8 +36,8 @@ def orders_paid(
     requests wait for. Raise it too if one of them is gone or partly paid, or if the line does not
     name the file and no reason is given. A payment that the bank rejected as a duplicate counts as
     paid by another debit, unless the debit is exactly the sum with the duplicates. A reason is then
-    required, because only the debit of a file that was uploaded twice can be this sum. `accepted`
-    are pairs of an accepted line and its requests.
+    required: if the file was uploaded twice, this debit may have paid them. `accepted` are pairs of
+    an accepted line and its requests.
     """
     orders = {
         request: file

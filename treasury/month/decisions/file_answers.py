@@ -25,7 +25,8 @@ FILE_ANSWERS: Final = grouped_schema(
     (INSTANT, "said_at"),
     (TEXT, "report", "original_message_id", "request"),
 )
-"""`file` and `request` are empty if the payment was not made in this workspace.
+"""`file` and `request` are empty if the payment was not made in this workspace, and `request` also
+for a status of a whole file or batch.
 
 `amount`, in `currency`, is the ordered amount according to the bank's report; `report` is the
 report's id.

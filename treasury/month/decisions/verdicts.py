@@ -120,8 +120,9 @@ class Deciding(Facade):
         InputError
             If an id is unknown or ambiguous, or the shares do not add up to the line.
         ActionRefused
-            If the currency differs, the line is not booked or its money went back, a different
-            decision on the line exists, or shares or a required reason are missing.
+            If the currency differs, the line is not booked or its money went back, the line is
+            already accepted or ignored, the pair was rejected, or shares or a required reason are
+            missing.
 
         Examples
         --------

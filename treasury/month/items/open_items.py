@@ -72,7 +72,7 @@ _FILTERS: Final = (
 )  # fmt: skip
 """The arguments of `OpenItems.select`."""
 _TITLE: Final = "Open items"
-_NOTE: Final = "state and age as of {day}; LATE and MISSING are a stage in the differences"
+_NOTE: Final = "state and age as of {day}; LATE and MISSING are stages of the differences"
 _CODES: Final[Mapping[str, Mapping[str, str]]] = {
     "kind": KIND_WORDS,
     "turn": {str(turn): word for turn, word in TURNS.items()},

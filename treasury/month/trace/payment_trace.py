@@ -1,4 +1,4 @@
-"""One payment from end to end: each hop with its evidence, or since when it is missing.
+"""One payment from end to end: each hop with its evidence, or with its first missing day.
 
 A hop is a step of the payment's path, such as a debit or a delivery. A trace starts from a
 reference, an account, an amount, a hash or an id. It uses stored records only, and marks each hop
@@ -121,8 +121,8 @@ class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
             lines += ["", "Our records prove no payment from us to you, so nothing is missing."]
             lines += ["Please confirm that this agrees with your records."]
         elif missing:
-            lines += ["", "What we do not see, or what contradicts:", *missing]
-            lines += ["", "Please tell us where the money is, and when the rest follows."]
+            lines += ["", "What is missing or contradictory:", *missing]
+            lines += ["", "Please tell us where the money is, and when the rest will follow."]
         else:
             lines += ["", "Please confirm that this agrees with your records."]
         return "\n".join(lines) + "\n"

@@ -123,7 +123,7 @@ class RequestHops(Records):
             yield _own_hop("Remark", says, remark["marked_at"])
 
     def _bank_of(self, request: Row) -> Iterator[Hop]:
-        """Yield hops of a request's bank lines, or one that says how far the statements reach."""
+        """Yield hops of a request's bank lines, or one hop with the reach of the statements."""
         lines = self.rows(sql_of("lines_of_request"), request["id"], request["id"])
         for line in lines:
             yield bank_line(line)

@@ -94,7 +94,7 @@ def kind_of(name: str, content: bytes) -> str:
 
 
 def read_file(path: Path) -> bytes:
-    """Return the bytes of a file, at most one more than may be attached.
+    """Return the bytes of a file, at most one byte more than may be attached.
 
     Raise InputError if it cannot be read or is not a regular file.
     """
