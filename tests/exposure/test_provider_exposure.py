@@ -85,7 +85,7 @@ def test_the_maximum_says_if_a_day_had_no_rate() -> None:
     exposure = exposed(span("1.00", at(5)), gone, by=rates({"USDC": PAR["USDC"]}, until=on(7)))
     whole = row(exposure, "all")
     assert whole["peak"] == 91
-    assert whole["valued_by"] == "the most is without USDC: no reference rate"
+    assert whole["valued_by"] == "the peak is without USDC: no reference rate"
     assert whole["not_provable"] == 0, "at the instant nothing lacks one"
 
 

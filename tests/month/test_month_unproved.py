@@ -47,7 +47,7 @@ def test_an_account_without_balances_reads_not_provable_and_adding_it_succeeds(
     (item,) = workspace.open_items("2026-10").select(kind="statement_missing")
     assert item.state == "NOT PROVABLE"
     assert item.next_step.startswith(
-        "october.xml: no balances: its lines match and prove no balance"
+        "october.xml: no balances: its lines are matched but prove no balance"
     )
 
 

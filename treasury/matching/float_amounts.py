@@ -22,8 +22,8 @@ def exact_amounts(table: pa.Table, columns: Sequence[str], name: str) -> pa.Tabl
     """Replace float amounts by decimals; raise TableError naming the inexact rows.
 
     A float is exact if its shortest text has at most the decimals of its currency, and so few
-    digits that no other amount has the same float. A table without one column `currency` is
-    returned unchanged.
+    digits that no other amount has the same float. A table that does not have exactly one column
+    `currency` is returned unchanged.
     """
     if table.column_names.count("currency") != 1:
         return table

@@ -147,7 +147,7 @@ def require_columns(given: Sequence[str], fields: tuple[Field, ...], name: str) 
 
 
 def _column_errors(given: Sequence[str], fields: tuple[Field, ...], name: str) -> list[TableError]:
-    """Return an error per repeated and missing required column, and one without references."""
+    """Return an error per repeated or missing required column, and one if no references exist."""
     errors = []
     for field in fields:
         count = given.count(field.name)

@@ -22,8 +22,8 @@ from treasury.core.files.package_files import package_toml
 _INVISIBLE: Final = "\u2060"
 _SEVERAL: Final = "\u20dd"
 """Replacement for a sign that stands for several characters. It is treated like a mark over the
-letter before it: it neither belongs to a code nor ends one, and the step `question_doubts` leaves
-its line to a person."""
+letter before it: it neither belongs to a code nor ends one, and the step `text_doubts` leaves its
+line to a person."""
 _NUMERO: Final = "\u2116"
 """The sign for "number", which precedes a code and is not part of the code."""
 _DASHES: Final = (

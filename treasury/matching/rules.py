@@ -41,10 +41,10 @@ class ClassRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     `bank_transaction_code` is an RE2 pattern that matches from the start of the ISO 20022 code
     (`PMNT/ICDT/SALA`). `remittance` and `counterparty_name` are RE2 patterns that are searched
-    without regard to case. `account` and `counterparty_account` are whole accounts. `source` is a
-    value of the statement, `direction` of the line. A rule that tests texts, but neither the code
-    nor the counterparty's account, never applies to a credit, because the payer wrote the text. No
-    rule applies to a return.
+    without regard to case. `account` and `counterparty_account` are whole accounts. `source` is
+    that of the line's account, `direction` that of the line. A rule that tests texts, but neither
+    the code nor the counterparty's account, never applies to a credit, because the payer wrote the
+    text. No rule applies to a return.
     """
 
     name: str
@@ -142,7 +142,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Number of characters of a field that are searched for split and damaged references. A line
     with a longer field is left to a person."""
     structured: tuple[StructuredKind, ...] = ("RF",)
-    """Kinds of references with check digits that alone prove a line, printed in any groups."""
+    """Kinds of references with check digits. Such a reference proves a line by itself, in whatever
+    groups its characters are printed."""
     remittance_limit: Size = 140
     """A remittance text of at least this length may have been cut off at its end."""
     reference_limit: Size = 35
@@ -184,15 +185,16 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Statuses of the service that contradict a match."""
     ours_target_days: Count = 1
     """Our deadline: an approved request is due at the end of this many TARGET days after its
-    approval (policy)."""
+    approval (policy). For currencies other than the euro, calendar days are counted."""
     theirs_target_days: Count = 1
     """The provider's deadline: the service reacts to a standard SEPA payment within this many
-    TARGET days."""
+    TARGET days, and to a payment in another currency within as many calendar days."""
     unreferenced_hours: Count = 48
     """The provider's deadline for a virtual-account credit without its reference, in hours
     (weekends included)."""
     late_target_days: Count = 2
-    """After its due date, a payment is late for this many TARGET days, then missing."""
+    """After its due date, a payment is late for this many TARGET days, then missing. For currencies
+    other than the euro, calendar days are counted."""
     conversion_band: Decimal = Decimal(2)
     """Per cent by which the implied rate of a conversion may be outside the range of recorded
     rates."""

@@ -43,7 +43,7 @@ CALENDAR: Final = Rail("calendar day")
 
 
 def rail_of(currency: str | None) -> Rail:
-    """Return TARGET for euros, which move by SEPA; other currencies and coins have no calendar."""
+    """Return TARGET for euros, which move by SEPA, and CALENDAR for other currencies and coins."""
     return TARGET if currency == "EUR" else CALENDAR
 
 

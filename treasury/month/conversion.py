@@ -4,10 +4,10 @@ The part of a balance change that no known transfer explains was converted. Book
 service's processing times decide which credits must or may belong to the change. A credit is
 certain only if every explanation contains it. If there are few credits, every combination of them
 is tried; if there are many, only consecutive runs in the order of their due times. The implied rate
-is fiat divided by coins. It contains rate and fee together, because the service states neither.
+is fiat divided by coins. It combines rate and fee, because the service states neither.
 
-A credit that a person assigned to an account joins that account's queue only if the results for the
-other credits do not change. Otherwise it is reported as not shown in any balance, so that a wrong
+A credit that a person assigned to an account joins that account's queue only if this makes no other
+credit less certain. Otherwise it is reported as not shown in any balance, so that a wrong
 assignment changes nothing else.
 """
 
@@ -134,8 +134,8 @@ def conversion_rows(
 
     The rows are those of the steps `conversion_accounts`, `conversion_intervals`,
     `conversion_credits`, `recorded_rates` and `provider_coverage`. Credits booked up to `until`
-    that no balance shows yet get rows of their own, except contradicted ones, which may never be
-    converted.
+    that no balance shows yet are in separate rows. Credits that are contradicted, ignored or
+    assigned elsewhere are in no such row, because they may never be converted.
     """
     of_balance = _grouped(intervals, "account_id", "asset")
     of_credits = _grouped(credits, "account_id", "asset")
@@ -289,7 +289,10 @@ class _Balance(msgspec.Struct):
         )
 
     def _waiting_rows(self) -> list[Conversion]:
-        """Return the credits not converted by the last observation: overdue, then in time."""
+        """Return a row for the overdue unconverted credits, then one for those still in time.
+
+        The last observation of the balance decides which credits are overdue.
+        """
         observed_at: datetime | None = self.account["observed_at"]
         overdue: list[Pending] = []
         under_way: list[Pending] = []
@@ -325,7 +328,10 @@ class _Balance(msgspec.Struct):
         )
 
     def not_shown(self, credits_apart: Iterable[Pending]) -> list[Conversion]:
-        """Return a row per credit that people assigned to the account but its balances lack."""
+        """Return a row per credit that people assigned to the account but that its balances lack.
+
+        Credits booked after `until` have no row.
+        """
         return [
             self._row(
                 "not_shown",

@@ -68,7 +68,10 @@ def difference_rows(
     transfers: Iterable[InternalTransfer],
     today: Today,
 ) -> list[Difference]:
-    """Return every difference that began by the month's end: missing, late, open, expected."""
+    """Return every difference that began by the month's end.
+
+    The stages come in the order missing, late, open, expected.
+    """
     differences = [
         _difference(row, today, **columns_of(row, today))
         for step, columns_of in TELLERS.items()

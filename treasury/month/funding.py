@@ -3,9 +3,9 @@
 The SQL step `funding` finds what the bank shows. This module adds our due dates, the service's due
 dates, and the next step. Bank details stay hidden until a request is approved. A colleague's remark
 ("marked sent", "will not fund") is shown with the state, but is not evidence. A request that a
-payment file contains is IN FILE, and must not be paid, until the bank answers or shows it, or a
-person decides otherwise. A request with a transaction hash entered here is HASH PROPOSED until the
-service has it.
+payment file contains is IN FILE, and must not be paid, until the bank answers or shows the payment,
+or a person decides otherwise. A request with a transaction hash entered here is HASH PROPOSED until
+the service has the hash.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
     """A waiting request; `send` is in `currency`, `overdue` counts `overdue_unit` since `due`.
 
     `file` is the payment file that contains the request, journaled at `file_seq`. `answer` is the
-    bank's answer to the payment. `at_bank` is the stage of `OrderAnswer`, or `payee` if the bank
-    could not confirm the payee's name as ordered; it is empty without an answer.
+    bank's answer to the payment. `at_bank` is the stage of `OrderAnswer`, or `payee` while the bank
+    has not decided and could not confirm the payee's name as ordered. It is empty without an
+    answer.
     """
 
     state: str
@@ -73,13 +74,13 @@ _LEFT_US: Final = waiting_on("service's")
 _UNPAID: Final = waiting_on("ours")
 """States in which we must act, so that our due date applies."""
 IN_FILE = "IN FILE"
-"""A payment file contains the request, and the bank does not show it yet."""
+"""A payment file contains the request, and the bank has neither answered nor shown a debit."""
 WITH_THE_BANK = "WITH THE BANK"
 """The bank has answered, and has neither rejected nor debited the payment yet."""
 REJECTED = "REJECTED"
 """The bank has finally rejected the payment, and no record shows a debit."""
 _REJECTED_UNPROVED: Final = "REJECTED, NOT PROVED"
-"""The bank has finally rejected the payment, and the statements do not reach to that day yet."""
+"""The bank has finally rejected the payment, but the statements do not yet rule out a debit."""
 HASH_PROPOSED = "HASH PROPOSED"
 """A transaction hash was entered here, and the service does not have one yet."""
 
@@ -298,7 +299,10 @@ _PAYEE_WORDS: Final = {
 
 
 def _is_in_file(request: _Row, remark: _Row, answer: OrderAnswer | None) -> bool:
-    """Return whether a payment is in a file, or has a bank's answer, and no line shows it yet."""
+    """Return whether a payment is in a file or has a bank's answer, and no line shows it yet.
+
+    A rejection does not count as such an answer.
+    """
     if request["state"] == "CHECK BANK" and (request["maybe_on"] or request["pending"]):
         return False
     if answer is not None and answer.stage != "rejected":

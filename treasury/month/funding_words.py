@@ -100,10 +100,10 @@ def debit_days(
 ) -> dict[str, date]:
     """Return for each payment file, by its id, the last day of a debit that may belong to it.
 
-    A debit may belong to a file if it contains the id or parts of the id. A debit without any other
-    explanation may also belong if it has exactly the file's total and is at most a day earlier than
-    the file. A line that a class rule excluded does not belong to a file if it is smaller than each
-    of the file's payments: banks name a file in the fees they charge for it.
+    A debit may belong to a file if it contains the id or parts of the id. A debit without a class
+    may also belong to a file if it has exactly the file's total and is at most a day earlier than
+    the file. A debit with a class does not belong to a file if it is smaller than each of the
+    file's payments: banks name a file in the fees they charge for it.
     """
     ordered: dict[str, list[Decimal | None]] = {}
     made: dict[str, date] = {}

@@ -57,7 +57,7 @@ def internal_transfer_rows(
     today: date,
     rules: Rules,
 ) -> list[InternalTransfer]:
-    """Return the transfers of the month, and earlier ones for which both legs are not shown.
+    """Return the transfers of the month, and earlier ones in a state other than `both_legs`.
 
     `between_banks` are rows of the step `own_transfers`, `between_accounts` of `account_transfers`.
     """

@@ -52,8 +52,9 @@ class Run:
     def may_go_on(self, snapshot: Snapshot, keys: Keys) -> bool:
         """Return whether the run can continue on another snapshot.
 
-        The tables that its steps have read must be the same there. Other tables that differ are
-        copied, so they must be small. `keys` are the other snapshot's.
+        The tables that its steps have read must be the same there, and at least one of them must
+        have files. Other tables that differ are copied, so they must be small. `keys` are the other
+        snapshot's.
         """
         read = {name.removesuffix(HISTORY) for name in self._stored}
         return (
@@ -154,7 +155,7 @@ class Run:
             return
         rows = make(self.connection, msgspec.structs.replace(step, name=_ANEW), rowless)
         table = self.connection.table
-        # The columns of the new input may differ from those of the old one.
+        # A table that was given in place of this step's result may have had other columns.
         stood_in = self._given.pop(name, None) is not None
         if (
             rows == before

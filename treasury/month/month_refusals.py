@@ -47,7 +47,11 @@ _COVERED_OR_COMPLETED: Final = step_sql("treasury.month.queries", "covered_or_co
 
 
 def require_month(first_row: _FirstRow, month: Month) -> None:
-    """Raise NothingStored without a line by the month's end, a balance or a completed request."""
+    """Raise NothingStored if the month has no records.
+
+    One of these is enough: a line booked by the month's end, an account with proved statements that
+    cover the month, or a request completed in it.
+    """
     first_booked, first, last = first_row(_BOOKED_DAYS) or (None, None, None)
     if first_booked is not None and first_booked <= month.last:
         return

@@ -305,7 +305,7 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
         return {}
 
     def unread(self) -> list[str]:
-        """Return the sources that are not read up to the month's end, each with its first day."""
+        """Return the sources that are not read up to the month's end, and where each gap begins."""
         sources = unread_statements(self.statements.arrow)
         if sources and self.basis is not None:
             at = synced_at(self.basis.snapshot)
@@ -350,9 +350,9 @@ def reconcile_month(
 ) -> Reconciliation:
     """Reconcile a month from a snapshot of the lake, people's decisions and their remarks.
 
-    Raise InputError if the month has not begun. Raise NothingStored if no bank line is stored by
-    its end, no request was completed and no account's balances cover it. Raise StatementError if
-    the currency of a movement cannot be known.
+    Raise InputError if the month has not begun. Raise NothingStored if no stored line was booked by
+    its end, no request was completed in it and no account's balances cover it. Raise StatementError
+    if the currency of a movement cannot be known.
     """
     return worked_out(Basis(snapshot, question, decisions, remarks)).answer
 
@@ -584,7 +584,7 @@ def require_synced(snapshot: Snapshot, *, uses_services: bool) -> None:
 
 
 def synced_at(snapshot: Snapshot) -> datetime | None:
-    """Return when the services were last read before the snapshot, or None for never."""
+    """Return when the services were last read before the snapshot, or None if never."""
     rows = snapshot.select("SELECT max(\"at\") AS synced FROM commits WHERE kind LIKE 'sync%'")
     at: datetime | None = rows["synced"][0].as_py()
     return at

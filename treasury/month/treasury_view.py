@@ -1,4 +1,4 @@
-"""The tables of a month that SQL alone cannot make: with due dates, divided amounts or sentences.
+"""The tables of a month that SQL alone cannot make: with due dates, implied rates or sentences.
 
 They are made from the rows of the SQL steps.
 """
@@ -38,7 +38,7 @@ _Rows = list[dict[str, Any]]
 
 
 def view_of(connection: duckdb.DuckDBPyConnection, question: Question) -> dict[str, pa.Table]:
-    """Return these tables of a month by name.
+    """Return a month's conversions, differences, own transfers and money in transit, by name.
 
     The steps READ_FOR_VIEW must have run on the connection.
     """

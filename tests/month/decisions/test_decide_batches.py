@@ -96,11 +96,13 @@ def test_a_request_that_another_line_paid_is_not_paid_by_the_file_again(batch: B
         batch.desk, line, amount=batch.first["send"], end_to_end_id=batch.first["reference"]
     )
     batch.desk.matches.accept(alone, batch.first["request"], actor=BERT)
-    with pytest.raises(ActionRefused, match=r"of payments-1\.xml has received .* by another line"):
+    with pytest.raises(
+        ActionRefused, match=r"of payments-1\.xml has received .* through another line"
+    ):
         batch.desk.matches.accept_file(line, FILE, actor=BERT)
     decision = batch.desk.matches.accept(line, batch.second["request"], actor=BERT)
     assert decision.expectations == (batch.second["request"],)
-    with pytest.raises(ActionRefused, match="by another line"):
+    with pytest.raises(ActionRefused, match="through another line"):
         batch.desk.matches.accept_file(alone, FILE, reason="its batch", actor=BERT)
 
 

@@ -196,7 +196,7 @@ def test_another_currency_is_never_received_and_another_direction_not_without_a_
     with pytest.raises(ActionRefused, match=r"it is CRDT, PAY-.* expects DBIT"):
         desk.matches.accept(line, suggested["reference"], actor=ANNA)
     edit(desk, "ramp_requests", "id", suggested["expectation_id"], fiat_currency="USD")
-    with pytest.raises(ActionRefused, match=r"is in EUR, PAY-.* in USD"):
+    with pytest.raises(ActionRefused, match=r"is in EUR, but PAY-.* is in USD"):
         desk.matches.accept(line, suggested["reference"], reason="it must be", actor=ANNA)
     assert desk.journal.entries() == []
 

@@ -213,7 +213,7 @@ REFUSED: Sequence[tuple[Typed, str]] = (
     ),
     (
         {"Decision": ACTS["carry"], "Reason": "x", "Owner": "b", "Clear by": "2026-10-01"},
-        "2026-10-01 is past",
+        "2026-10-01 is in the past",
     ),
     ({"Decision": ACTS["accept_carry"]}, "there is no choice"),
     ({"Decision": CLOSE, "Reason": "x", "Amount": 1}, "are not those of its item"),

@@ -93,7 +93,7 @@ def test_an_item_carried_by_one_person_is_marked_as_signed_alone(
         ({"owner": " "}, "needs an owner"),
         ({"reason": ""}, "needs a reason"),
         ({"by": "end of November"}, "'end of November' is not a day"),
-        ({"by": "2026-11-01"}, "2026-11-01 is past"),
+        ({"by": "2026-11-01"}, "2026-11-01 is in the past"),
     ],
 )
 def test_missing_fields_are_named_and_nothing_is_written(

@@ -249,9 +249,9 @@ def test_the_message_asks_for_no_money_that_we_have_not_paid(month_end: Workspac
     ask = "Please tell us where the money is"
     for state in ("PAY", "RETURNED", "SEND CRYPTO"):
         message = month_end.trace(rows[state]["request"]).provider_text()
-        assert "Our records prove no payment of ours that you have" in message, state
+        assert "Our records prove no payment from us to you" in message, state
         assert ask not in message, state
-        assert "What we do not see" not in message, state
+        assert "What is missing" not in message, state
     assert ask in month_end.trace(rows["SENT"]["request"]).provider_text()
     waiting = request(month_end, status="AWAITING_APPROVAL", ramp_type="ON_RAMP")
     assert ask not in month_end.trace(waiting["id"]).provider_text()

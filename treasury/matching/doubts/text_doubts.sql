@@ -1,5 +1,5 @@
 -- One row per combination of a line, a question, and a reason in the line's own text why a person has to decide
--- about the line, whatever the payments so far. The question is null for two reasons: very many expectations
+-- about the line, independent of all payments. The question is null for two reasons: very many expectations
 -- have the code, or a text is too long. Other codes that the text may name are in `other_readings`.
 SELECT m.entry_id, 3 AS question, 'its digits are grouped otherwise than in ' || e.code AS why
 FROM moved_groups AS m

@@ -94,7 +94,7 @@ def _zip_unnested(queries: Iterable[exp.Select]) -> None:
 
 
 def _unqualify_outside_windows(qualify: exp.Qualify) -> None:
-    """Remove the table from columns outside window functions; these must be in the SELECT list."""
+    """Remove the table name of columns outside window functions; the query must select them."""
     from sqlglot import exp
 
     query = qualify.find_ancestor(exp.Select)

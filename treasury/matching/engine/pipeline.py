@@ -176,7 +176,7 @@ def read_in_turn(
     rowless: Collection[str] = (),
     gives_back: bool = True,
 ) -> dict[str, pa.Table]:
-    """Run the steps, and read each result in its order as soon as its step has run.
+    """Run the steps, and read each result, sorted, as soon as its step has run.
 
     A table that no later step reads is dropped before the next step runs, so that results and the
     rows they come from are not in memory together. The `loaded` tables and the registered tables

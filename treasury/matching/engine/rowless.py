@@ -41,7 +41,7 @@ AGGREGATES: Final = frozenset(
         "sum",
     }
 )  # fmt: skip
-"""The aggregate functions, which return one row even for an empty input."""
+"""Aggregate functions: without GROUP BY, they return one row even for an empty input."""
 
 
 def is_rowless(connection: duckdb.DuckDBPyConnection, sql: str, rowless: Collection[str]) -> bool:

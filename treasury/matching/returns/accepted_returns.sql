@@ -37,8 +37,8 @@ balances AS (
         ) AS balance
     FROM events
 ),
--- `level` counts the lines that are not returned yet: for a line with it, for a return before it. At each level
--- lines and returns alternate, so a return gets the line before it. It is 0 for a return without a line.
+-- `level` is the number of lines that are not returned yet: after a line, and before a return. At each level,
+-- lines and returns alternate, so a return gets the line before it. The level is 0 for a return without a line.
 levels AS (
     SELECT
         *,

@@ -1,6 +1,6 @@
--- One row per line with only one code, which is split or written another way, with the code's expectation, if there is a
--- proof that the code is meant. A split code needs letters or at least ten digits, because words may form a
--- shorter number by chance. There are two kinds of proof:
+-- One row per line with only one code, which is split or written another way, with the code's expectation, if
+-- there is a proof that the code is meant. A split code needs letters or at least ten digits, because words may
+-- form a shorter number by chance. There are two kinds of proof:
 -- - The line has exactly the amount that the expectation still expects. If this is so for several lines, only
 --   the first one counts.
 -- - The code is split, the expectation takes any amount, and an earlier line made the payer known for this

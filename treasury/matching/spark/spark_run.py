@@ -36,8 +36,8 @@ _INSTALL: Final = "install it: pip install 'treasury-toolkit[spark]'"
 def session_of(engine: Any, token: Secret | None = None) -> Any:
     """Return `engine` if it is a Spark session, else the session at that address.
 
-    An address has Spark's own form: `sc://host:15002` of a Spark Connect server, or
-    `spark://host:7077`, `yarn`, `local[2]` of a master. The `token` is sent to a Connect server.
+    An address has Spark's own form: `sc://host:15002` for a Spark Connect server, or
+    `spark://host:7077`, `yarn`, `local[2]` for a master. The `token` is sent to a Connect server.
     Raises InputError for any other value, if no Spark answers there, or if pyspark is not
     installed.
     """

@@ -3,13 +3,14 @@
 -- stay unchanged, so that they never become a letter of a code. `is_plain`: the text has only letters from A to
 -- Z, digits, spaces, dots, slashes and hyphens.
 --
--- Control characters, also escaped ones (`\X0D`), become the invisible character U+2060, which never divides a
--- token. A character that stands for several characters becomes U+20DD, which is treated like a mark over a
--- letter. The tag of a subfield (`SVWZ+`) becomes four spaces and a line break. Except for escaped control
--- characters, the text keeps its length, which shows whether a bank cut it off.
+-- Control characters other than tabs and line breaks, and all escaped ones (`\X0D`), become the invisible
+-- character U+2060, which never divides a token. A character that stands for several characters becomes U+20DD,
+-- which is treated like a mark over a letter. The tag of a subfield (`SVWZ+`) becomes four spaces and a line
+-- break. Except for escaped control characters, the text keeps its length, which shows whether a bank cut it
+-- off.
 --
 -- For speed, many texts are joined by U+001F into one value, because `translate` builds its character map for
--- every value. In the texts themselves, U+001F becomes U+2060 before.
+-- every value. In the texts themselves, U+001F becomes U+2060 beforehand.
 WITH every_field AS (
     SELECT entry_id, field, text,
         bit_length(text) = 8 * CAST(length(text) AS BIGINT) AS is_ascii,

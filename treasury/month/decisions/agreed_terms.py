@@ -44,7 +44,7 @@ class TermsKind(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgreedTerms(msgspec.Struct, frozen=True):
-    """Proposed terms and the person who accepted them (None before the acceptance)."""
+    """Proposed terms and the person who accepted them (None if nobody has accepted them yet)."""
 
     content: dict[str, Any]
     seq: int
@@ -135,14 +135,15 @@ class TermsVerbs(Facade):
     def propose(self, reason: str, *, actor: Actor | None = None) -> Table:
         """Propose the terms in `policy.toml`; they apply once a second person accepts them.
 
-        The proposal is not repeated if the same terms are proposed or in force. Raise InputError
-        without a reason. `actor` is by default the person at the login.
+        No entry is added if the waiting proposal has the same terms or, without one, if the same
+        terms are in force. Raise InputError without a reason. `actor` is by default the person at
+        the login.
 
         >>> t.limits.propose("limits for the new year")
         """
         kind = self.kind
         if not reason.strip():
-            raise InputError(f"a change of the {kind.name} needs a reason", do="give the reason")
+            raise InputError(f"a change to the {kind.name} needs a reason", do="give the reason")
         who = actor or self._journal.who()
         content = kind.content(self._policy())
 
@@ -174,7 +175,7 @@ class TermsVerbs(Facade):
             if proposal is None:
                 raise ActionRefused(
                     f"no {kind.name} are proposed",
-                    do=f"write them below {kind.table} in {POLICY_FILE}, then"
+                    do=f"write them below {kind.table} in {POLICY_FILE}, then run"
                     f" `{kind.command} --propose --reason …`",
                 )
             if proposal.content != kind.content(policy):

@@ -34,9 +34,10 @@ def orders_paid(
     Raise InputError if the file was not made here. Raise ActionRefused if the line is not a debit
     of the paying account, is matched to another request, or is not exactly the amount that these
     requests wait for. Raise it too if one of them is gone or partly paid, or if the line does not
-    name the file and no reason is given. A payment that the bank rejected as a duplicate was paid
-    by another debit. If the file was uploaded twice, this debit may have paid it, and a reason is
-    required. `accepted` are pairs of an accepted line and its requests.
+    name the file and no reason is given. A payment that the bank rejected as a duplicate counts as
+    paid by another debit, unless the debit is exactly the sum with the duplicates. A reason is then
+    required: if the file was uploaded twice, this debit may have paid them. `accepted` are pairs of
+    an accepted line and its requests.
     """
     orders = {
         request: file
@@ -83,7 +84,7 @@ def orders_paid(
         row = rows[apart[0]]
         raise ActionRefused(
             f"{row['code']} of {clean(file_name)} has received"
-            f" {format_amount(row['received'], row['currency'])} by another line",
+            f" {format_amount(row['received'], row['currency'])} through another line",
             do="accept the line for the requests that it pays, once they are known",
         )
     expected = total(rows[request]["remaining"] for request in paid)

@@ -64,9 +64,9 @@ class LateDecision(msgspec.Struct, frozen=True, kw_only=True):
 def posted_to(booked: date, known_from: datetime | None, closed: Mapping[str, Period]) -> Month:
     """Return the month that posts a line; `known_from` is when it was first stored in the lake.
 
-    It is the month in which the bank booked the line. If that month was closed before the line was
-    known, it is the next month that was still open. So a closed month never changes, and every line
-    is posted.
+    A line is posted in the month in which the bank booked it. If that month was closed before the
+    line was known, it is posted in the next month that was still open. So a closed month never
+    changes, and every line is posted.
     """
     month = Month.of(booked)
     while (

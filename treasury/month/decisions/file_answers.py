@@ -25,7 +25,8 @@ FILE_ANSWERS: Final = grouped_schema(
     (INSTANT, "said_at"),
     (TEXT, "report", "original_message_id", "request"),
 )
-"""`file` and `request` are empty if the payment was not made in this workspace.
+"""`file` and `request` are empty if the payment was not made in this workspace, and `request` also
+for a status of a whole file or batch.
 
 `amount`, in `currency`, is the ordered amount according to the bank's report; `report` is the
 report's id.
@@ -43,7 +44,7 @@ _OUTCOMES: Final = {
 
 
 def file_answers(statuses: pa.Table, entries: Iterable[Entry]) -> pa.Table:
-    """Return the banks' answers by file, else in the given order; columns as in FILE_ANSWERS."""
+    """Return the banks' answers, sorted by file and message id; columns as in FILE_ANSWERS."""
     names: dict[str, str] = {}
     requests: dict[tuple[str, str], str] = {}
     for request, files in files_made(entries).items():

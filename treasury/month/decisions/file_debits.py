@@ -1,8 +1,8 @@
 """Debits of whole payment files that are matched without a person's decision.
 
-The journal has the payments of each file. A debit that states the file's id and is exactly the
-file's sum must belong to the file, unless a record contradicts it. It then pays all payments that
-the bank did not reject. A debit with weaker evidence needs a person's decision (`batch_debits`).
+The journal has the payments of each file. A debit that states the file's id, and is exactly the sum
+of the payments that the bank did not reject, must be the debit for these payments, unless a record
+contradicts it. A debit with weaker evidence needs a person's decision (`batch_debits`).
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _file_debits(
     for message, names in names_by_id.items():
         own = [(line, ids) for line, ids in named if message in ids.perhaps]
         if len(names) != 1 or [ids.whole for _, ids in own] != [{message}]:
-            # Without exactly one debit, a person must decide.
+            # Unless the id stands for one file and one debit, a person must decide.
             continue
         (name,), ((line, _),) = names, own
         paid = _paid_by(snapshot, orders[name], line)

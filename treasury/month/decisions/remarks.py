@@ -150,7 +150,9 @@ class Marking(Facade):
     def not_uploaded(
         self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
     ) -> Remark:
-        """Mark the payment file of the request as not uploaded, so that the request may be paid.
+        """Mark a request's payment as not uploaded with its file, so that it may be paid.
+
+        The other requests in the file stay as they are; `void_file` withdraws the whole file.
 
         Someone other than the file's author must do this. If the policy allows one person to do
         both, the author may do it, and the journal entry records this. Raise ActionRefused if no

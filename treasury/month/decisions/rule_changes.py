@@ -205,7 +205,7 @@ class Changing(Facade):
         Raises
         ------
         InputError
-            If the reason is missing, or if a class can match no line.
+            If the reason is missing, or if a class can never apply.
         SettingsError
             If a key of the file is wrong.
         StorageError
@@ -216,7 +216,7 @@ class Changing(Facade):
         >>> t.rules.save("new_rules.toml", "the bank changed its transaction codes")
         """
         if not reason.strip():
-            raise InputError("a change of the rules needs a reason", do="give the reason")
+            raise InputError("a change to the rules needs a reason", do="give the reason")
         require_present(self._until)
         rules = read_rules(new)
         # Rules given as an object are written without defaults; a person's file is kept as it is.

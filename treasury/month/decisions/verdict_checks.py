@@ -166,7 +166,7 @@ class Check:
         for row in rows:
             if line["currency"] != row["currency"]:
                 raise ActionRefused(
-                    f"the line {line['entry_id']} is in {line['currency']}, {row['code']} in"
+                    f"the line {line['entry_id']} is in {line['currency']}, but {row['code']} is in"
                     f" {row['currency']}",
                     do="the two cannot be matched: ask the provider, or close the line with a"
                     " reason",
@@ -311,7 +311,7 @@ def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]
     shares = total(wish.shares.values())
     if any(share <= 0 for share in wish.shares.values()) or shares != line["amount"]:
         raise InputError(
-            f"the shares come to {format_amount(shares, line['currency'])}, the line"
+            f"the shares come to {format_amount(shares, line['currency'])}, but the line"
             f" {wish.entry_id} is {worth}",
             do="give each a share above zero; the shares must add up to the line",
         )

@@ -120,8 +120,9 @@ class Deciding(Facade):
         InputError
             If an id is unknown or ambiguous, or the shares do not add up to the line.
         ActionRefused
-            If the currency differs, the line is not booked or its money went back, a different
-            decision on the line exists, or shares or a required reason are missing.
+            If the currency differs, the line is not booked or its money went back, the line is
+            already accepted or ignored, the pair was rejected, or shares or a required reason are
+            missing.
 
         Examples
         --------
@@ -288,7 +289,7 @@ class Deciding(Facade):
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Sequence[Decision]:
-        """Close lines that pay none of the expectations; returns a decision per line.
+        """Close lines that pay none of the expectations, and return a decision per line.
 
         Raise InputError without a reason, and ActionRefused for a matched line, because its request
         would then look unpaid.

@@ -90,8 +90,8 @@ def step_rows(
 ) -> pa.Table:
     """Return the rows that one step of matching has for a line; `name` as in `explain_line`.
 
-    Raises InputError for an unknown step, for a step without the id of a line, and as
-    `explain_line` does.
+    Raises InputError for an unknown step and for a step without a column of line ids, and the
+    errors of `explain_line`.
     """
     known = {each.name for each in MATCHING_STEPS}
     if step not in known:
@@ -200,9 +200,9 @@ def _table(connection: duckdb.DuckDBPyConnection, name: str, entry_id: str) -> p
 def _questions(
     line: _Row, readings: Sequence[_Row], reasons: Collection[_Row]
 ) -> Iterator[tuple[int | None, str, bool, bool, str]]:
-    """Yield per answer: the question's number and words, whether it applies, whether it is a doubt.
+    """Yield a tuple per answer, with the columns of QUESTIONS.
 
-    The answer itself comes last. Reasons that belong to no question have no number.
+    Doubts that belong to no question have no number.
     """
     is_asked = any(reading["needs"] != "person" for reading in readings)
     not_asked = "not applicable: no reading could prove the line"

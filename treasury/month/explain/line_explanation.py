@@ -56,10 +56,9 @@ class LineExplanation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
 
     `stages` is the whole explanation in words. `forms`: the text as written and as compared.
     `readings`: each expectation that the text may name, and how it was read. `questions`: the seven
-    questions about each line, and their answers. `returns`: the payment that
-    the line returns, or the returns of its money. `candidates` and `allocations`:
-    as in `Matches`, with the reference of each expectation. `outcome`, `expectation_id` and
-    `reason` are the result.
+    questions about each line, and their answers. `returns`: the payment that the line returns, or
+    the returns of its money. `candidates` and `allocations`: as in `Matches`, with the reference of
+    each expectation. `outcome`, `expectation_id` and `reason` are the result.
     """
 
     entry_id: str

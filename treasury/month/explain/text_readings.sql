@@ -1,5 +1,6 @@
--- One row per pair of an expectation whose code the explained line's text may contain, and the way in which
--- the text may contain it (the tier), the strongest tier first. Pairs that a person rejected are excluded.
+-- One row per expectation whose code the explained line's text may contain, and per way in which it may contain
+-- the code (the tier and, for a damaged code, the damage). The strongest tier comes first. Expectations that a
+-- person rejected for the line are excluded.
 SELECT
     pair.expectation_id, expectation.code AS reference, tier.words, tier.proves, tier.needs, pair.damage,
     pair.expected, expectation.currency, pair.contradiction

@@ -75,7 +75,7 @@ class Attaching(Noting):
         ------
         InputError
             If the name matches nothing, the file cannot be read, is too large or of another kind,
-            or its content does not have the kind of its ending.
+            or its content does not fit the ending of its name.
 
         Examples
         --------
@@ -107,7 +107,7 @@ class Attaching(Noting):
         return self._files(decided, pc.equal(pc.field("item_id"), subject))
 
     def files(self, name: str = "", month: str | Month | None = None) -> Table:
-        """Return the attached files, the latest last; columns as in ATTACHMENTS.
+        """Return the attached files, oldest first; columns as in ATTACHMENTS.
 
         Parameters
         ----------
@@ -180,9 +180,9 @@ class Attaching(Noting):
     ) -> Table:
         """Propose to remove the bytes of an attached file, wherever they are attached.
 
-        A wrong file or a person's right to erasure are reasons. A second person accepts it. The
-        entries of the attachment stay, with the hash. Packs, and copies of the journal that were
-        made before, still contain the bytes.
+        Possible reasons are a wrong file, or a person's right to erasure. A second person has to
+        accept the proposal. The entries of the attachment stay, with the hash. Packs, and copies of
+        the journal that were made before, still contain the bytes.
 
         Parameters
         ----------
@@ -276,7 +276,7 @@ class Attaching(Noting):
 
 
 def _found(decided: Decided, file: int | str) -> dict[str, Any]:
-    """Return the attachment with this number, SHA-256 or beginning of it; the latest of its bytes.
+    """Return the attachment with this number, or the latest one with this SHA-256 or its beginning.
 
     Raise InputError if no file or more than one matches.
     """

@@ -45,7 +45,11 @@ from treasury.month.items.open_item import OpenItem, item_filter, owner_notes
 from treasury.month.items.open_items import OpenItems
 
 CARRIED: Final = pa.schema([("standing", TEXT), ("name", TEXT), *ACCEPTANCES])
-"""One row per proposal to carry an item; `standing` states in words if it is carried or lapsed."""
+"""One row per proposal to carry an item.
+
+`standing` states in words whether the item waits for acceptance, is carried, has lapsed or is not
+open.
+"""
 _WAITS: Final = "waits for a second person"
 _OF_A_MONTH: Final = re.compile(r"/(\d{4}-(?:0[1-9]|1[0-2]))$", re.ASCII)
 """The end of an item's id if the item concerns a single month."""
@@ -225,7 +229,7 @@ class Carrying(Attaching):
         """Return the entry that proposes to carry an item, or None if the same is proposed already.
 
         `item` is in the month's list under these decisions. `planned` are the items that the same
-        write proposes to carry; they count for the daily limit. Raise the errors of `carry`.
+        write proposes to carry; they count towards the daily limit. Raise the errors of `carry`.
         """
         self._policy().check_identity(who)
         acceptance = acceptances(decided.entries).get(item.item_id)
@@ -238,7 +242,7 @@ class Carrying(Attaching):
     def plan_acceptance(
         self, decided: Decided, item: OpenItem, who: Actor, *, planned: Iterable[OpenItem] = ()
     ) -> Draft | None:
-        """Return the entry that accepts a carried item, or None if it is accepted already.
+        """Return the entry that accepts the proposal to carry an item; None if it is accepted.
 
         `planned` are the items that the same write accepts. Raise the errors of `accept`.
         """
@@ -255,7 +259,7 @@ class Carrying(Attaching):
     ) -> Callable[[OpenItem], None]:
         """Return a function that refuses an item beyond the policy's limits for this person.
 
-        Items that it accepted count for the daily limit of the next ones.
+        The amount of each item that passes counts towards the daily limit for the next ones.
         """
         policy = self._policy()
         spent: list[AssetAmount] = []
@@ -293,7 +297,7 @@ class Carrying(Attaching):
         expected = by if isinstance(by, date) else parse_day(by, self._today())
         if expected < self._today():
             raise InputError(
-                f"{expected} is past", do="give the day by which the items should clear"
+                f"{expected} is in the past", do="give the day by which the items should clear"
             )
         return {"owner": owner.strip(), "expected_by": expected, "reason": reason.strip()}
 
@@ -328,7 +332,10 @@ def _worth(item: OpenItem) -> AssetAmount | None:
 def _of_items(
     wording: _ItemWording, limit: Callable[[Decided], Callable[[OpenItem], None]] | None = None
 ) -> Wording:
-    """Return the wording of a decision that is about open items only, and within a limit."""
+    """Return the wording of a decision on open items; it refuses other subjects.
+
+    With `limit`, it also refuses an item beyond the policy's limits.
+    """
 
     def of_decided(decided: Decided) -> Callable[[NoteSubject], Body]:
         standing = acceptances(decided.entries)

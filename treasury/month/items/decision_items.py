@@ -1,4 +1,4 @@
-"""Open items about our own work: actions, notices, decisions that wait or moved, late items."""
+"""Open items about our own work: actions, notices, late items, decisions that need attention."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def moved_items(facts: Facts) -> Iterator[OpenItem]:
             state="FACTS MOVED",
             since=row["booking_date"],
             **money_of(row),
-            next_step=f"{clean(row['moved'])}: look at it, undo what is no longer right",
+            next_step=f"{clean(row['moved'])}: look at the decision; undo it if it is wrong now",
             counted_in=f"line:{row['entry_id']}",
             entry_id=row["entry_id"],
         )

@@ -68,8 +68,8 @@ def _statement_step(row: Mapping[str, Any], month: Month) -> str:
     """Return the next step that completes an account's statements."""
     if row.get("not_provable"):
         return (
-            f"{clean(row['problem'])}: its lines match and prove no balance; confirm its balance "
-            f"before and after them: treasury statements confirm {row['account']} --date "
+            f"{clean(row['problem'])}: its lines are matched but prove no balance; confirm the "
+            f"balance before and after them: treasury statements confirm {row['account']} --date "
             f"{month.previous.last} --balance … --source …, then the same for {month.last}"
         )
     if row["problem"]:
@@ -159,7 +159,7 @@ def unprovable_accounts(r: Reconciliation) -> list[dict[str, Any]]:
 
 
 def ledger_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per account in the ledger's files that differs from ours.
+    """Yield an item per account whose balance in the ledger's files differs from ours.
 
     An account whose postings were reconciled has one item, with the amount that outstanding items
     do not explain.
@@ -180,8 +180,8 @@ def _ledger_item(
 ) -> Iterator[OpenItem]:
     """Yield the item of an account, unless it agrees or is out of scope.
 
-    Its amount is the first known side. An account that only the ledger has is named by its whole
-    number, as `accounts.toml` needs it.
+    Its amount is the first of `sides` that is known. An account that only the ledger has is named
+    by its whole number, as `accounts.toml` needs it.
     """
     if row["finding"] in _AGREEMENTS or row["finding"].startswith(OUT_OF_SCOPE):
         return
@@ -254,7 +254,11 @@ _FOUND: Final = states_of("finding")
 
 
 def unseen_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per sync finding up to the question's time, such as an unknown field."""
+    """Yield an item per sync finding, record that is only named, and gap in the references.
+
+    A sync finding is, for example, an unknown field. A record is only named if another record
+    refers to it and no list contains it.
+    """
     if facts.r.basis is None:
         return
     snapshot = facts.r.basis.snapshot
@@ -265,7 +269,9 @@ def unseen_items(facts: Facts) -> Iterator[OpenItem]:
         if row["kind"] == "count":
             name = f"{name}: {row['listed']:,} counted, {row['held']:,} held"
         elif row["kind"] == "refused":
-            others = {"next_step": f"{clean(row['why'])}: read it with a credential that may"}
+            others = {
+                "next_step": f"{clean(row['why'])}: read it with a credential that may read it"
+            }
         yield _source_item(
             facts, state.kind, row["finding_id"], row, name=name, state=state.screen, **others
         )

@@ -34,10 +34,9 @@ class Facts(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
 
     `balances`, `late`, `ledger`, `books` and `actions` have the columns of BALANCES, LATE_ITEMS,
     LEDGER, BOOKS and ACTIONS; `coins`, `exposure` and `corrections` those of COINS, EXPOSURE_TOTALS
-    and CORRECTIONS.
-    `moved` are decisions with changed facts, as in STANDING. `synced_at` is when the services were
-    last read, or None for never. `journal_problem` is why the journal does not verify, or empty.
-    `are_services_used` is false for a company that has bank files alone.
+    and CORRECTIONS. `moved` are decisions with changed facts, as in STANDING. `synced_at` is when
+    the services were last read, or None if never. `journal_problem` is why the journal does not
+    verify, or empty. `are_services_used` is false for a company that has bank files alone.
     """
 
     r: Reconciliation

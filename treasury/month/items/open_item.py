@@ -112,7 +112,7 @@ class ItemFilter(msgspec.Struct, frozen=True):
     least: Decimal | None = None
 
     def passes(self, owner: str, currency: str, amount: Decimal | None) -> bool:
-        """Return whether an item meets all conditions; one without an amount is not above any."""
+        """Return whether an item meets all conditions; without an amount it never meets `least`."""
         return (
             self.owner in ("", owner.casefold())
             and self.currency in ("", currency)

@@ -72,7 +72,7 @@ _FILTERS: Final = (
 )  # fmt: skip
 """The arguments of `OpenItems.select`."""
 _TITLE: Final = "Open items"
-_NOTE: Final = "state and age as of {day}; LATE and MISSING are a stage in the differences"
+_NOTE: Final = "state and age as of {day}; LATE and MISSING are stages of the differences"
 _CODES: Final[Mapping[str, Mapping[str, str]]] = {
     "kind": KIND_WORDS,
     "turn": {str(turn): word for turn, word in TURNS.items()},
@@ -152,7 +152,7 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
-    """The open items of a month, by who acts next, then by kind, then the oldest first.
+    """The open items of a month, by who acts next, kind and currency, then the oldest first.
 
     `sql` is the SQL that computes the outcomes behind the items about bank lines.
     """
@@ -214,7 +214,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         turn
             Who acts next: `us`, `colleague`, `provider`, `bank` or `time`.
         task
-            Our work, as in a row of the first screen, such as `pay` or `decide`.
+            Our work on the item, such as `pay` or `decide`; `t.status()` has a row for each.
         month
             The month in which the item began.
         blocks
@@ -398,7 +398,7 @@ def open_items(
     `acceptances` are the agreements to carry items, by item id; lapsed ones have no effect.
     `limits` are the amounts below which an item does not block, as in LIMITS. `remarks` are
     people's remarks on items, as in ITEM_REMARKS, and `owners` the assigned ones, as in
-    ITEM_OWNERS.
+    ITEM_OWNERS. An item of a kind in SETTLED_BY_REMARK is left out once it has a remark.
     """
     counted = _listed(facts)
     standing, today = acceptances or {}, facts.today
@@ -452,12 +452,12 @@ def _counted(facts: Facts) -> list[OpenItem]:
 def open_now(
     running: OpenItems, ended: OpenItems | None, *, today: date, is_silent: bool
 ) -> OpenItems:
-    """Return the items that are open now: the running month's, and evidence of the one that ended.
+    """Return the items that are open now: the running month's, and the previous month's evidence.
 
-    `ended` are the items of the previous month, or None if it is closed. Its other items have ended
-    since, unless the running month has them too. Evidence of the running month is left out until
-    its day has ended, because today's statement cannot be missing yet. `is_silent` is whether a
-    sync is due.
+    `ended` are the items of the previous month, or None if it is closed. Only its items about
+    statements and balances are added, because its other items have ended unless the running month
+    has them too. Such items of the running month are left out until their day has ended, because
+    today's statement cannot be missing yet. `is_silent` is whether a sync is due.
     """
     now = [
         item

@@ -100,7 +100,7 @@ def _funding(facts: Facts) -> Iterator[OpenItem]:
     for row in facts.r.awaiting_funds.arrow.to_pylist():
         next_step = row["next_step"]
         if row["state"] in PAYABLE and row["request"] in paid_accounts:
-            # Both in full, because the last characters may be equal.
+            # Both accounts in full, because their last characters may be equal.
             next_step = clean(
                 f"Do not pay: the account was {paid_accounts[row['request']]} before,"
                 f" is {row['to_account']}; call the provider first"

@@ -106,8 +106,8 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
         """Store the settled records; they replace the stored ones.
 
         If the database cannot be written (no access, full disk, another writer), the question is
-        answered without it, and a partly written file is removed. No records are stored for an
-        earlier time.
+        answered without it, and a partly written file is removed. Nothing is stored for a snapshot
+        of an earlier time.
         """
         if snapshot.at is not None or snapshot.commit is None:
             return

@@ -56,7 +56,7 @@ def read_lake(
     except AnalysisException as error:
         raise StorageError(
             f"the cluster does not find the lake ({first_line(error)})",
-            do='set [engine] lake = "…" to the path where it does; if it has a home, push first',
+            do='set [engine] lake = "…" to its path on the cluster; if it has a home, push first',
         ) from error
 
 

@@ -150,7 +150,7 @@ def _inputs(
 
 
 def _run_without_rows(home: duckdb.DuckDBPyConnection, inputs: dict[str, Any]) -> None:
-    """Run every step over empty inputs, so that copied rows get the types of its table."""
+    """Run every step over empty inputs, so that copied rows get the types of the step's table."""
     empty = {
         name: table.slice(0, 0) for name, table in inputs.items() if isinstance(table, pa.Table)
     }

@@ -1,6 +1,6 @@
 """The trace of a bank line: to its virtual account and wallet, or to the records it may belong to.
 
-A line matched to a ramp request is traced as that request.
+A line that belongs to a ramp request, even if its money was returned, is traced as that request.
 """
 
 from __future__ import annotations

@@ -60,10 +60,10 @@ def as_typed(typed: object) -> str:
 def look_up(
     connection: duckdb.DuckDBPyConnection, typed: str
 ) -> tuple[Subject | None, pa.Table, int]:
-    """Return the one record that `typed` refers to, or None, the latest choices and their number.
+    """Return the only record that `typed` refers to, the latest choices, and the number of choices.
 
-    `connection` must have the steps of the trace. Raise InputError if `typed` is empty, and
-    NothingStored if no record has that name.
+    The record is None if there are several to choose from. `connection` must have the steps of the
+    trace. Raise InputError if `typed` is empty, and NothingStored if no record has that name.
     """
     key = "".join(char for char in typed.upper() if char.isascii() and char.isalnum())
     if not key:

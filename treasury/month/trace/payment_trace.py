@@ -1,4 +1,4 @@
-"""One payment from end to end: each hop with its evidence, or since when it is missing.
+"""One payment from end to end: each hop with its evidence, or with its first missing day.
 
 A hop is a step of the payment's path, such as a debit or a delivery. A trace starts from a
 reference, an account, an amount, a hash or an id. It uses stored records only, and marks each hop
@@ -31,7 +31,7 @@ HopState = Literal[
 
 
 class Hop(msgspec.Struct, frozen=True):
-    """A step of a payment: `at` a time, `on` a bank's date, or missing `since` a day.
+    """A step of a payment, with its time (`at`), bank date (`on`) or first missing day (`since`).
 
     `evidence` names our own files, positions and ids. `is_for_provider` is true if the message to
     the provider may contain the hop.
@@ -118,11 +118,11 @@ class Trace(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         ]
         missing = [f"- {self._provider_line(hop)}" for hop in self.gaps if hop.is_for_provider]
         if not self.is_sent:
-            lines += ["", "Our records prove no payment of ours that you have, so none is missing."]
+            lines += ["", "Our records prove no payment from us to you, so nothing is missing."]
             lines += ["Please confirm that this agrees with your records."]
         elif missing:
-            lines += ["", "What we do not see, or what contradicts:", *missing]
-            lines += ["", "Please tell us where the money is, and when the rest follows."]
+            lines += ["", "What is missing or contradictory:", *missing]
+            lines += ["", "Please tell us where the money is, and when the rest will follow."]
         else:
             lines += ["", "Please confirm that this agrees with your records."]
         return "\n".join(lines) + "\n"

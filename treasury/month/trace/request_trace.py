@@ -123,7 +123,7 @@ class RequestHops(Records):
             yield _own_hop("Remark", says, remark["marked_at"])
 
     def _bank_of(self, request: Row) -> Iterator[Hop]:
-        """Yield hops of a request's bank lines, or one that says how far the statements reach."""
+        """Yield hops of a request's bank lines, or one hop with the reach of the statements."""
         lines = self.rows(sql_of("lines_of_request"), request["id"], request["id"])
         for line in lines:
             yield bank_line(line)
@@ -186,7 +186,7 @@ class RequestHops(Records):
             yield Hop("Blockchain", "missing", says, since=self.day(request["approved_at"]))
 
     def _on_chain(self, request: Row) -> Iterator[Hop]:
-        """Yield hops for a request's coins that exports of company wallets show or lack."""
+        """Yield hops for a request's coins: seen in an export of a company wallet, or missing."""
         hash_, coin = request["blockchain_transaction_hash"], request["crypto_currency"]
         rows = self.rows(sql_of("hash_movements"), hash_)
         of_hash = self.row(sql_of("hash_due"), hash_, coin)
@@ -262,8 +262,8 @@ class RequestHops(Records):
 def _is_sent(request: Row, funding: FundingRow | None, hops: Sequence[Hop]) -> bool:
     """Return whether a record proves that our money or coins for a request have left.
 
-    While the request waits for its funds, its funding state shows it. Otherwise the service shows
-    it by the request's status or its event, and else the bank's line or the transaction's hash.
+    While the request waits for its funds, its funding state shows it. Otherwise the request's
+    status or an event of the service shows it, or else a bank line or the transaction hash.
     """
     if funding is not None:
         return funding.state in _SENT

@@ -169,8 +169,8 @@ def credit_spans(
 ) -> Iterator[HeldAmount]:
     """Yield every credit of a virtual account, from its booking on.
 
-    It ends when a balance contains its coins, or when it is sent back. `steps` has the rows of
-    `balance_levels`, `conversion_credits` and `credits_back`.
+    A credit ends when a balance contains its coins, or when it is sent back. `steps` has the rows
+    of `balance_levels`, `conversion_credits` and `credits_back`.
     """
     named, unnamed = _named(conversions), _unnamed(conversions)
     observed: dict[_Balance, list[datetime]] = defaultdict(list)
@@ -206,9 +206,10 @@ def credit_spans(
 class _Named(msgspec.Struct):
     """The evidence about a credit from conversions.
 
-    It has the balance that certainly contains the coins of the credit, the first balance that may
-    contain them, and the credit's waiting state. `not_shown` is true if a person assigned the
-    credit to the account, and its balances do not show it.
+    `converted` is the time of the balance that certainly contains the credit's coins, `perhaps` the
+    time of the first balance that may contain them, `waits` the state of a credit that waits.
+    `not_shown` is true if a person assigned the credit to the account, and the account's balances
+    do not show it.
     """
 
     converted: datetime | None = None
@@ -245,7 +246,7 @@ def _unnamed(conversions: Iterable[Conversion]) -> dict[_Balance, list[datetime]
 
 
 def _once(credits_: Iterable[_Row]) -> list[_Row]:
-    """Return each share of a line once, with the surest outcome; matched shares all count."""
+    """Return one row per line, that of the surest outcome, or all its rows if several matched."""
     ordered = sorted(
         credits_,
         key=lambda row: (row["entry_id"], _RANK.get(row["outcome"], len(_RANK)), row["account_id"]),

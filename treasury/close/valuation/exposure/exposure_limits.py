@@ -24,7 +24,7 @@ EXPOSURE_LIMITS: Final = grouped_schema(
     (TEXT, "proposed_by", "accepted_by"),
     (BOOL, "alone"),
 )
-"""One row per limit: `scope` is the currency of its `limit`, or `all`, in euros."""
+"""One row per limit: `scope` is the currency of `limit`, or `all` for a total limit in euros."""
 REPORTING: Final = "EUR"
 """The currency of every reference value."""
 

@@ -523,7 +523,7 @@ class _Draft:
         lacking = [row for row in positions if row["value"] is None]
         unvalued = {row["currency"] for row in lacking if not row["problem"]}
         in_doubt = self._in_doubt(lacking)
-        words = _without(unvalued, ""), _without(without_rate - unvalued, "the most is ")
+        words = _without(unvalued, ""), _without(without_rate - unvalued, "the peak is ")
         return {
             "scope": WHOLE,
             "currency": REPORTING,
@@ -552,7 +552,7 @@ class _Draft:
     # The rows of the ages table.
 
     def ages(self, positions: Sequence[_Row]) -> list[dict[str, Any]]:
-        """Return the proved amounts by age, the oldest last."""
+        """Return the proved amounts by age, the latest first, then the custodial balances."""
         order = [words for _, words in _AGES] + [_OLDER, _AT_CALL]
         groups: dict[tuple[int, str], list[Decimal]] = defaultdict(list)
         for row in positions:

@@ -45,7 +45,7 @@ _ELSEWHERE: Final = (
     "ask the bank and the provider who has it",
 )
 _HASH_IN_DOUBT: Final = (
-    "its transaction hash stands for something else as well",
+    "its transaction hash is also used for something else",
     "find which request each hash paid",
 )
 _WORDS: Final = {

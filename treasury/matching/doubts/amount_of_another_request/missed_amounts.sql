@@ -1,8 +1,8 @@
 -- One row per pair of a line and an amount that its payer may have meant to send, if the line does not pay
 -- exactly what remains of the request that it names (question 7: does the amount belong to another request?).
 -- The amounts are the line's amount, and this amount plus the charges that the line states or the rule
--- `usual_charges` lists. If charges explain the difference to the named request, only the line's own amount is
--- listed.
+-- `usual_charges` lists. If charges explain why the line differs from what remains of the named request, only
+-- the line's own amount is listed.
 --
 -- Lines that a person accepted are excluded, and so are three other kinds: duplicates, our own debits that state
 -- the code in the end-to-end id, and lines of a payer with an accepted payment for the same request.

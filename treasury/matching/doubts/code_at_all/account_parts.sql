@@ -1,6 +1,6 @@
 -- One row per pair of a line and a code in its text that follows the country and the check digits of an IBAN
--- (`NL91 ABNA0417164300`). Such a code may be a part of an account number. It begins with one to four letters
--- and at least ten digits.
+-- (`NL91 ABNA0417164300`). Such a code may be a part of an account number. It begins with one to four letters,
+-- followed by at least ten digits.
 WITH like_accounts AS (
     SELECT DISTINCT a.entry_id, a.code
     FROM inexact_pairs AS a

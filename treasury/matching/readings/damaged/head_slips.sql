@@ -1,7 +1,7 @@
--- One row per pair of a text and an expectation, if one character of the expectation's code is different or
--- missing from the text, before the code's last six characters (`PAY2027004417` for `PAY2026004417`). The join is
--- on equal characters: the last six, and those before them without the one at position `p`. So not every text
--- is compared with every code.
+-- One row per pair of a text and an expectation, if one character of the expectation's code differs in the text
+-- or is missing from it, before the code's last six characters (`PAY2027004417` for `PAY2026004417`). The join
+-- is on equal characters: the last six, and those before them without the one at position `p`. So not every
+-- text is compared with every code.
 SELECT DISTINCT f.form, c.expectation_id, c.code
 FROM (
     SELECT *, substr(head, 1, p - 1) || substr(head, p + 1) AS rest

@@ -1,7 +1,7 @@
--- One row per pair of a text and an expectation, if one of the last six characters of the expectation's code is
--- different or missing from the text (`PAY2026004477` for `PAY2026004417`). The join is on equal characters:
--- those before the last six, and the last six without the one at position `p`. So not every text is compared
--- with every code.
+-- One row per pair of a text and an expectation, if one of the last six characters of the expectation's code
+-- differs in the text or is missing from it (`PAY2026004477` for `PAY2026004417`). The join is on equal
+-- characters: those before the last six, and the last six without the one at position `p`. So not every text is
+-- compared with every code.
 SELECT DISTINCT f.form, c.expectation_id, c.code
 FROM (
     SELECT *, substr(tail, 1, p - 1) || substr(tail, p + 1) AS rest

@@ -1,6 +1,6 @@
 -- One row per pair of a line and an expectation, if the expectation's code equals a token of the line or a whole
 -- field of the line. The comparison ignores hyphens, dots, slashes and underscores of a token. Whole fields are
--- compared only for the end-to-end id and the creditor reference, without all punctuation and spaces. The
+-- compared only for the end-to-end id and the creditor reference, without any punctuation or spaces. The
 -- remittance text is never compared as a whole.
 SELECT t.entry_id, c.expectation_id, c.code
 FROM (

@@ -1,6 +1,6 @@
 -- One row per expectation that may still receive money, with the amount that remains after the lines in
 -- `received_totals`, or null if it accepts any amount. Expectations with a closed status (`closed_statuses`) are
--- excluded. Those with a closing day are included; readers compare it with the day of the line. `tie` is
+-- excluded. Those with a closing day are included; later steps compare it with the day of the line. `tie` is
 -- explained in `known_counterparties`. `turn` numbers the expectations that have the same kind, account,
 -- currency, direction, remaining amount and opening day.
 SELECT

@@ -112,11 +112,11 @@ def _of_content(rows: Iterable[dict[str, Any]], sha256: str) -> list[dict[str, A
 def attached_in(
     attachments: pa.Table, month: Month, items: Collection[str], since: int
 ) -> pa.Table:
-    """Return the attachments that the close of a month carries; columns as in ATTACHMENTS.
+    """Return the attachments in the pack of a month's close; columns as in ATTACHMENTS.
 
     These are the files attached in the month or to one of its open `items`. Files that were
-    attached late to earlier months, and removals, are in the next close: after the journal's entry
-    `since`, which closed the month before.
+    attached late to earlier months, and removals, are in the pack of the next close: they follow
+    the journal entry `since`, which closed the previous month.
     """
     rows = attachments.to_pylist()
     carried = [

@@ -67,7 +67,7 @@ def kind_of(name: str, content: bytes) -> str:
     file_name = clean(name)[:_LONGEST_NAME]
     if not name.strip() or len(name) > _LONGEST_NAME or any(map(is_hidden, name)):
         raise InputError(
-            f"{file_name!r} is not a name of a file: it is empty, has hidden characters, or more"
+            f"{file_name!r} is not a file name: it is empty, has hidden characters, or is longer"
             f" than {_LONGEST_NAME} characters",
             do="rename the file",
         )
@@ -94,7 +94,7 @@ def kind_of(name: str, content: bytes) -> str:
 
 
 def read_file(path: Path) -> bytes:
-    """Return the bytes of a file, at most one more than may be attached.
+    """Return the bytes of a file, at most one byte more than may be attached.
 
     Raise InputError if it cannot be read or is not a regular file.
     """

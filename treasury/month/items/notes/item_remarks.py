@@ -1,7 +1,8 @@
 """Remarks on open items, accounts and checklist steps, with author and place in the journal.
 
-These remarks do not change an item's state. The remarks in `decisions.remarks` do, such as "marked
-sent" on a request. Both are shown with the item.
+These remarks do not change an item's state, but settle an item of a kind in SETTLED_BY_REMARK. The
+remarks in `decisions.remarks` can change the state, such as "will not fund" on a request. Both are
+shown with the item.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The subjects of owners, remarks and files: open items, accounts and checklist steps.
 
-An item is named as everywhere: by its id, the id's beginning, or its reference. An account is
-`account:` and its number, name, or the number's first or last characters. A step of a month's
-checklist is `step:` and its title, such as `step:bank lines`.
+An item is named by its id, the beginning of its id, or its reference. An account is named by
+`account:` and its number, its name, or the first or last characters of its number, a step of a
+month's checklist by `step:` and its title, such as `step:bank lines`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def explanation(text: str, month: Month) -> str:
 
 
 def explanation_of(remark: str, month: Month) -> str:
-    """Return the explanation of a month in a remark; empty if it explains none of its changes."""
+    """Return the explanation of a month in a remark; empty if the remark does not explain it."""
     start = explanation("", month)
     return remark.removeprefix(start).strip() if remark.startswith(start) else ""
 

@@ -104,7 +104,7 @@ _ROWS: Final = pa.schema(
 class SheetPlan(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The results of a sheet, row by row; each amount is in its row's currency.
 
-    `effects` are the open items that change outside the sheet; None if they were not requested.
+    `effects` are the open items that change outside the sheet; None unless it was a dry run.
     `sql` is the SQL that computes the outcomes behind the items about bank lines.
     """
 

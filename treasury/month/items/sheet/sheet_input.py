@@ -180,7 +180,7 @@ def _day(text: str, day_zero: date, month: str) -> date | None:
     """Return a day from a spreadsheet's day number or from text; None for an empty cell.
 
     A day without a year is the nearest one to the end of the sheet's month. Raise InputError for
-    other text, and ValueError for a number with another meaning: `30.11` is not a day.
+    other text, and ValueError for a day before 2000: the number `30.11` would be a day in 1900.
     """
     if not text:
         return None

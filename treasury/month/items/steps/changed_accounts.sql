@@ -1,5 +1,5 @@
--- One row per request that waits for its funds, if its deposit account or wallet is not the one that the latest
--- paid request of the same direction and `line` (the chain or, without one, the currency) was paid to.
+-- One row per request that waits for its funds, if its deposit account or wallet differs from that of the
+-- latest paid request with the same direction and `line` (the chain or, without one, the currency).
 WITH deposits AS (
     SELECT id, ramp_type, status, coalesce(deposit_wallet_chain, fiat_currency) AS line,
         coalesce(

@@ -1,8 +1,8 @@
--- One row per expectation with lines that are matched to it, contradict it or may belong to it. `received_on`
--- and `last_received_on` are the first and last day of its matched lines, `entry_id` is the smallest of their
--- ids. `received` is the sum of the whole amounts of these lines, even if a line pays other expectations too.
--- The other days are the last days of lines that were returned, of lines that contradict it or pay it twice,
--- and of lines that may belong to it and need a decision.
+-- One row per expectation with lines that are matched to it, contradict it or may belong to it, or that were
+-- returned. `received_on` and `last_received_on` are the first and last day of its matched lines, `entry_id` is
+-- the smallest of their ids. `received` is the sum of the whole amounts of these lines, even if a line pays
+-- other expectations too. The other days are the last days of lines that were returned, of lines that
+-- contradict it or pay it twice, and of lines that may belong to it and need a decision.
 SELECT
     f.expectation_id AS request_id,
     min(f.received_on) AS received_on,
