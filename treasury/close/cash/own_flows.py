@@ -1,8 +1,8 @@
 """The company's own expected payments and receipts, from a file, a table or the journal.
 
 A row has a date, an account, an amount (negative for money out), a currency and a text. A row with
-`every` repeats. A date on which TARGET is closed moves to the next TARGET day, or to the previous
-one with `if_closed`. Only euros have a calendar.
+`every` repeats. The date of a flow in euros on which TARGET is closed moves to the next TARGET day,
+or to the previous one if `if_closed` is `previous`. Dates in other currencies do not move.
 """
 
 from __future__ import annotations
@@ -97,7 +97,10 @@ class OwnFlow(msgspec.Struct, frozen=True, kw_only=True):
     moves_back: bool = False
 
     def days(self, today: date, last: date) -> Iterator[tuple[date, date]]:
-        """Yield each planned day up to `last`, with the day to which the calendar moves it."""
+        """Yield each planned day, with the day up to `last` to which the calendar moves it.
+
+        The days of a flow that repeats start 31 days before today.
+        """
         first = today - _LOOK_BACK if self.every else date.min
         for planned in self._planned(last + _LOOK_BACK):
             moved = self._moved(planned)
@@ -148,7 +151,7 @@ def read_flows(
     Returns
     -------
     list of OwnFlow
-        One flow per row; one that repeats is one flow.
+        One flow per row, even if it repeats.
 
     Raises
     ------

@@ -28,7 +28,7 @@ COIN_ROLES: Final = frozenset(
 """The roles of measured coins: a mapping must name an account for each one that is used."""
 
 _BANKS: Final = ("bank ", "provider ")
-"""Roles of bank accounts, which may have several ledger accounts; we post to the first one."""
+"""Prefixes of keys that may name several ledger accounts; we post to the first one."""
 
 
 class LedgerTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
