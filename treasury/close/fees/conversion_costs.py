@@ -359,7 +359,7 @@ class _Appraisal:
         return values
 
     def _asked(self, recorded: pa.Table) -> tuple[list[_Asked], list[int]]:
-        """Return the distinct pairs, days and times that need rates; and each row's index in them."""
+        """Return the distinct pairs, days and times that need rates, and each row's place there."""
         pair = ["fiat_currency", "crypto_currency"]
         codes = {code for name in pair for code in recorded[name].unique().to_pylist()}
         with_instants = set(filter(self._rates.has_instants, codes))

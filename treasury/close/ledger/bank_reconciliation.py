@@ -377,7 +377,7 @@ def _account_columns(row: _Row) -> _Row:
 
 
 class _AccountBooks(msgspec.Struct, frozen=True):
-    """One bank account with its balance row, its books and its lines; `first` to `last` is a month."""
+    """One bank account with its balance row, its books and its lines, from `first` to `last`."""
 
     row: _Row
     books: _Books
@@ -491,7 +491,7 @@ class _AccountBooks(msgspec.Struct, frozen=True):
                 yield self._group_item(number, group)
 
     def _item(self, side: str, movement: LedgerMovement, reason: str = "") -> _Row:
-        """Return the item of a movement; its text ends with the reason why a sum stays undecided."""
+        """Return the item of a movement; its text ends with why a sum stays undecided, if any."""
         if side == IN_BOOKS:
             posting = self.books.postings[movement.number]
             own = {

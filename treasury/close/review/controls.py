@@ -267,7 +267,7 @@ def _identified(entry: Entry, signature: Signature | None) -> str:
 
 
 def _policy_keys(entries: Sequence[Entry]) -> dict[str, tuple[str, ...]]:
-    """Return the public keys in the last saved policy; none if an earlier version wrote others."""
+    """Return the public keys in the last saved policy; empty if this version cannot read them."""
     saved = [entry for entry in entries if entry.kind == POLICY_SAVED]
     if not saved:
         return {}
