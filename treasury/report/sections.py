@@ -78,7 +78,7 @@ _TONES: Final = {
 }
 
 _ITEMS_SHOWN: Final = 20
-"""Number of outstanding items that the page lists of an account."""
+"""Maximum number of outstanding items of an account that the page lists."""
 
 
 def sections(closing: Closing) -> list[Section]:
@@ -566,7 +566,7 @@ def _assumptions(closing: Closing) -> Section:
     notes = (
         f"Days and months are those of {closing.zone.key}; a bank's date has no hour.",
         "Both legs of an own transfer are one amount.",
-        "Only booked lines count. Matched: a whole reference proves it, no fact contradicts it.",
+        "Only booked lines count. Matched: a whole reference proves it and no fact contradicts it.",
         "Fees belong to the month in which a request completed (SUCCEEDED).",
         "Coins sent to a company wallet: delivered by the service, unless evidence was added.",
         "Ledger: not provided."

@@ -216,7 +216,7 @@ def _file_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         where, written = f"{path}, line {line.number}", line.values["amount"]
         if not sign and {",", "."} & set(written):
             raise InputError(
-                f"{where}: {written!r:.40} may have decimals or thousands after its sign",
+                f"{where}: {written!r:.40} may have decimals or thousands after its comma or point",
                 do="write an amount of the file with two decimals, such as 1234.00 or 1234,00",
             )
         try:
@@ -232,7 +232,7 @@ def _flow(where: str, row: Mapping[str, Any], declared: AbstractSet[tuple[str, s
     code, numbers = currency.upper(), {number for number, _ in declared}
     if account and account not in numbers:
         raise InputError(
-            f"{where}: {row['account']!r:.40} is no account of treasury.toml"
+            f"{where}: {row['account']!r:.40} is not an account in treasury.toml"
             f"{is_it(account, numbers)}",
             do="name a declared account, or none",
         )
@@ -242,7 +242,9 @@ def _flow(where: str, row: Mapping[str, Any], declared: AbstractSet[tuple[str, s
             do="correct the currency or the account",
         )
     if currency and code not in EXPONENTS:
-        raise InputError(f"{where}: {currency!r:.20} is no currency", do="write a code such as EUR")
+        raise InputError(
+            f"{where}: {currency!r:.20} is not a currency", do="write a code such as EUR"
+        )
     for name, values in (("every", _EVERY), ("if_closed", (_NEXT, _PREVIOUS))):
         word = row.get(name)
         if word and word not in values:

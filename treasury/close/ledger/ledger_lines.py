@@ -391,7 +391,7 @@ def _marked(text: str, side_mark: str, sign: str) -> Decimal:
         return amount
     side = _SIDES.get(side_mark.lower().rstrip("."))
     if side is None or amount < 0:
-        problem = "is no mark for debit or credit" if side is None else f"and {text!r:.40} disagree"
+        problem = "does not mark debit or credit" if side is None else f"and {text!r:.40} disagree"
         raise InputError(
             f"{side_mark!r:.20} {problem}", do="write S or H, or D or C, after a plain amount"
         )
